@@ -1,0 +1,196 @@
+"""Models and checkpoints as files: safetensors and JSON, never pickles."""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from annotated_transformer.data import Tokenizer
+from annotated_transformer.errors import UserError
+from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.records import model_card
+
+FORMAT = 1
+MOMENTS = ("exp_avg", "exp_avg_sq")
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Write to a temporary name; the file appears whole or not at all."""
+    part = path.with_name(f".{path.name}.part")
+    try:
+        yield part
+        with part.open("rb+") as file:
+            os.fsync(file.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file that appears whole or not at all."""
+    with replacing(path) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+def sha256(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def weights(model: Transformer) -> dict[str, Tensor]:
+    """The trained tensors by name; a tied matrix appears once."""
+    return {
+        name: parameter.detach().cpu().contiguous()
+        for name, parameter in model.named_parameters()
+    }
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """The tensors of a safetensors file and its notes."""
+    try:
+        with safe_open(path, "pt") as file:
+            tensors = {name: file.get_tensor(name) for name in file.keys()}
+            return tensors, file.metadata() or {}
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file") from None
+    except (SafetensorError, OSError) as error:
+        raise UserError(
+            f"{path}: not a whole safetensors file ({error}); copy or train "
+            "it again"
+        ) from error
+
+
+def set_weights(
+    model: Transformer, tensors: dict[str, Tensor], path: Path
+) -> None:
+    """Copy tensors into the model; names and shapes must be its own."""
+    own = dict(model.named_parameters())
+    if missing := own.keys() ^ tensors.keys():
+        raise UserError(
+            f"{path}: the weights are those of another configuration "
+            f"({sorted(missing)[0]} is on one side only)"
+        )
+    for name, parameter in own.items():
+        if parameter.shape != tensors[name].shape:
+            raise UserError(
+                f"{path}: {name} has shape {tuple(tensors[name].shape)}, "
+                f"the configuration says {tuple(parameter.shape)}"
+            )
+    with torch.no_grad():
+        for name, parameter in own.items():
+            parameter.copy_(tensors[name])
+
+
+def save_checkpoint(
+    path: Path,
+    model: Transformer,
+    optimizer: torch.optim.Optimizer,
+    step: int,
+) -> None:
+    """Weights, Adam's moments and the number of updates, in one file."""
+    tensors = {f"model.{n}": t for n, t in weights(model).items()}
+    for name, parameter in model.named_parameters():
+        for moment in MOMENTS:
+            tensors[f"{moment}.{name}"] = optimizer.state[parameter][moment]
+    with replacing(path) as part:
+        save_file(tensors, part, {"step": str(step)})
+
+
+def load_checkpoint(
+    path: Path, model: Transformer, optimizer: torch.optim.Optimizer
+) -> int:
+    """Put a checkpoint back into model and optimizer; return its step."""
+    tensors, notes = read_tensors(path)
+    set_weights(model, part_of(tensors, "model"), path)
+    step = int(notes["step"])
+    moments = {moment: part_of(tensors, moment) for moment in MOMENTS}
+    for name, parameter in model.named_parameters():
+        optimizer.state[parameter] = {
+            "step": torch.tensor(float(step), device=parameter.device),
+            **{m: moments[m][name].to(parameter.device) for m in MOMENTS},
+        }
+    return step
+
+
+def part_of(tensors: dict[str, Tensor], kind: str) -> dict[str, Tensor]:
+    """The tensors whose name begins with the kind, without that prefix."""
+    return {
+        name.removeprefix(f"{kind}."): tensor
+        for name, tensor in tensors.items()
+        if name.startswith(f"{kind}.")
+    }
+
+
+def checkpoint_weights(path: Path) -> dict[str, Tensor]:
+    """The weights alone of a checkpoint: what averaging needs."""
+    found = part_of(read_tensors(path)[0], "model")
+    if not found:
+        raise UserError(f"{path}: not a checkpoint of a training run")
+    return found
+
+
+def save_model(
+    folder: Path,
+    model: Transformer,
+    tokenizer: Tokenizer,
+    about: dict,
+) -> None:
+    """Write a model folder; config.json, written last, makes it complete."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with replacing(folder / "model.safetensors") as part:
+        save_file(weights(model), part)
+    with replacing(folder / "tokenizer.model") as part:
+        part.write_bytes(tokenizer.model)
+    write_text(folder / "README.md", model_card(about, model.config))
+    files = ("model.safetensors", "tokenizer.model", "README.md")
+    config = {
+        "format": FORMAT,
+        "model": asdict(model.config),
+        "about": about,
+        "sha256": {name: sha256(folder / name) for name in files},
+    }
+    write_text(folder / "config.json", json.dumps(config, indent=1) + "\n")
+
+
+def load_model(
+    folder: Path, device: torch.device | str = "cpu"
+) -> tuple[Transformer, Tokenizer, dict]:
+    """The model in evaluation mode, its tokenizer, and what it is."""
+    path = folder / "config.json"
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+        sizes = ModelConfig(**config["model"])
+        sums = dict(config["sha256"])
+        about = dict(config["about"])
+    except FileNotFoundError:
+        raise UserError(
+            f"{folder}: no trained model here (config.json is missing); "
+            "train one, or continue its training with --resume"
+        ) from None
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise UserError(
+            f"{path}: not the configuration of a model ({error!r})"
+        ) from error
+    for name in ("model.safetensors", "tokenizer.model"):
+        if not (folder / name).is_file():
+            raise UserError(f"{folder}: {name} is missing; copy it again")
+        if sha256(folder / name) != sums.get(name):
+            raise UserError(
+                f"{folder / name}: not the file that config.json names "
+                "(its SHA-256 differs); copy the whole folder again"
+            )
+    tensors, _ = read_tensors(folder / "model.safetensors")
+    tokenizer = Tokenizer((folder / "tokenizer.model").read_bytes())
+    model = Transformer(sizes)
+    set_weights(model, tensors, folder / "model.safetensors")
+    return model.to(device).eval(), tokenizer, about

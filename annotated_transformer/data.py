@@ -1,0 +1,196 @@
+"""Data: subwords, the copy task, and batches sized by tokens (5.1).
+
+Written in book/06_data.ipynb: edit the chapter, then `make package`.
+"""
+
+import io
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count, islice
+
+import sentencepiece
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from annotated_transformer.embedding import BOS, EOS, PAD, UNK
+from annotated_transformer.errors import UserError
+
+Pair = tuple[str, str]
+Example = tuple[list[int], list[int]]
+
+
+class Tokenizer:
+    """Text to subword ids and back, by a sentencepiece model."""
+
+    def __init__(self, model: bytes):
+        self.model = model
+        self.pieces = sentencepiece.SentencePieceProcessor(model_proto=model)
+
+    def __len__(self) -> int:
+        return self.pieces.vocab_size()
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of the text's pieces, closed by EOS."""
+        return [*self.pieces.encode(text), EOS]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of the ids before the first EOS."""
+        ids = list(ids)
+        end = ids.index(EOS) if EOS in ids else len(ids)
+        return self.pieces.decode([i for i in ids[:end] if i > EOS])
+
+    def split(self, text: str) -> list[str]:
+        """The pieces as strings: what attention maps are labelled with."""
+        return self.pieces.encode(text, out_type=str)
+
+
+def train_tokenizer(
+    lines: Iterable[str], vocab_size: int, kind: str = "bpe"
+) -> Tokenizer:
+    """Learn subwords from training text; kind is bpe, unigram or char.
+
+    Text comes back as it went in: no normalisation, every character kept.
+    """
+    model = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(lines),
+            model_writer=model,
+            vocab_size=vocab_size,
+            model_type=kind,
+            character_coverage=1.0,
+            normalization_rule_name="identity",
+            remove_extra_whitespaces=False,
+            hard_vocab_limit=kind != "char",
+            max_sentence_length=1_000_000,
+            num_threads=1,
+            pad_id=PAD,
+            bos_id=BOS,
+            eos_id=EOS,
+            unk_id=UNK,
+            minloglevel=2,
+        )
+    except RuntimeError as error:
+        raise UserError(
+            f"no {kind} vocabulary of {vocab_size} pieces can be made from "
+            f"this text: {str(error).rpartition('] ')[2]}"
+        ) from error
+    return Tokenizer(model.getvalue())
+
+
+def copy_task(
+    size: int, seed: int = 0, letters: str = "abcdefghij", longest: int = 10
+) -> list[Pair]:
+    """Distinct random strings, each to be translated into itself."""
+    rng = random.Random(seed)
+    strings: dict[str, None] = {}
+    while len(strings) < size:
+        length = rng.randint(1, longest)
+        strings["".join(rng.choices(letters, k=length))] = None
+    return [(string, string) for string in strings]
+
+
+def encode_pairs(
+    pairs: Iterable[Pair], tokenizer: Tokenizer, max_length: int
+) -> tuple[list[Example], list[int]]:
+    """Pairs as ids, and the places of those over max_length, left out."""
+    examples, too_long = [], []
+    for place, (source, target) in enumerate(pairs):
+        example = tokenizer.encode(source), tokenizer.encode(target)
+        if max(map(len, example)) > max_length:
+            too_long.append(place)
+        else:
+            examples.append(example)
+    return examples, too_long
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Padded sentences: the decoder reads inputs and predicts labels."""
+
+    source: Int[Tensor, "batch source_length"]  # pieces, EOS
+    inputs: Int[Tensor, "batch target_length"]  # BOS, pieces
+    labels: Int[Tensor, "batch target_length"]  # pieces, EOS
+
+    @property
+    def where(self) -> Bool[Tensor, "batch target_length"]:
+        """True where there is a label to predict."""
+        return self.labels != PAD
+
+    @property
+    def tokens(self) -> int:
+        """How many labels there are."""
+        return int(self.where.sum())
+
+    def to(self, device: torch.device | str) -> "Batch":
+        """The same batch on another device."""
+        return Batch(
+            self.source.to(device),
+            self.inputs.to(device),
+            self.labels.to(device),
+        )
+
+
+def pad(rows: Iterable[list[int]]) -> Int[Tensor, "batch length"]:
+    """Rows of ids as one matrix, filled up with PAD on the right."""
+    tensors = [torch.tensor(row) for row in rows]
+    return pad_sequence(tensors, batch_first=True, padding_value=PAD)
+
+
+def make_batch(examples: Sequence[Example]) -> Batch:
+    """Pad examples; the inputs are the labels shifted right by one."""
+    return Batch(
+        source=pad(source for source, _ in examples),
+        inputs=pad([BOS, *target[:-1]] for _, target in examples),
+        labels=pad(target for _, target in examples),
+    )
+
+
+def bucket(
+    lengths: Sequence[tuple[int, int]], max_tokens: int, seed: str = "0"
+) -> list[list[int]]:
+    """Batches of places, alike in length, of at most max_tokens a side.
+
+    Padding counts: a batch has at most max_tokens cells in its source
+    matrix, and in its target matrix. Ties and batches are shuffled.
+    """
+    rng = random.Random(seed)
+    order = list(range(len(lengths)))
+    rng.shuffle(order)
+    order.sort(key=lambda place: lengths[place][::-1])
+    batches: list[list[int]] = []
+    longest = 0
+    for place in order:
+        here = max(lengths[place])
+        if here > max_tokens:
+            raise UserError(
+                f"a sentence of {here} tokens does not fit into a batch of "
+                f"{max_tokens}: raise the tokens per batch"
+            )
+        longest = max(longest, here)
+        if not batches or longest * (len(batches[-1]) + 1) > max_tokens:
+            batches.append([])
+            longest = here
+        batches[-1].append(place)
+    rng.shuffle(batches)
+    return batches
+
+
+def training_batches(
+    examples: Sequence[Example], max_tokens: int, seed: int, skip: int = 0
+) -> Iterator[Batch]:
+    """Batches for ever: each epoch is a function of the seed and its number.
+
+    skip passes over the first batches without building them.
+    """
+    lengths = [(len(source), len(target)) for source, target in examples]
+    places = (
+        batch
+        for epoch in count()
+        for batch in bucket(lengths, max_tokens, f"{seed} {epoch}")
+    )
+    for batch in islice(places, skip, None):
+        yield make_batch([examples[place] for place in batch])

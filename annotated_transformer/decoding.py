@@ -1,0 +1,192 @@
+"""Decoding: beam search over any step, and over the model (6.1).
+
+Written in book/10_decoding.ipynb: edit the chapter, then `make package`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from annotated_transformer.attention import padding_mask
+from annotated_transformer.embedding import BOS, EOS, PAD
+from annotated_transformer.layers import KeysValues
+from annotated_transformer.model import Transformer, length_limit
+
+
+def length_penalty(length: int, alpha: float) -> float:
+    """lp(n) = ((5 + n) / 6)^alpha, by which log-probabilities are divided."""
+    return ((5 + length) / 6) ** alpha
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A finished output: its tokens without EOS, and how good it is."""
+
+    tokens: list[int]
+    log_probability: float  # of all its tokens, EOS included, in nats
+    score: float  # log_probability / length penalty
+
+
+class Beam:
+    """The search of one sentence: its places and what has finished."""
+
+    def __init__(self, width: int, alpha: float, limit: int):
+        self.width, self.alpha, self.limit = width, alpha, limit
+        self.finished: list[Hypothesis] = []
+
+    def finish(self, tokens: list[int], log_probability: float) -> None:
+        """A hypothesis has ended; it keeps its place in the beam."""
+        score = log_probability / length_penalty(len(tokens), self.alpha)
+        if tokens[-1] == EOS:
+            tokens = tokens[:-1]
+        self.finished.append(Hypothesis(tokens, log_probability, score))
+
+    def best(self, number: int) -> list[Hypothesis]:
+        """The finished hypotheses with the highest scores, best first."""
+        ranked = sorted(self.finished, key=lambda h: h.score, reverse=True)
+        return ranked[:number]
+
+    def done(self, live: float, number: int) -> bool:
+        """True if the best live hypothesis cannot reach the best `number`.
+
+        Its log-probability can only fall; the most it can gain is the
+        penalty of the longest output allowed.
+        """
+        if live == -inf or len(self.finished) < number:
+            return live == -inf
+        bound = live / length_penalty(self.limit, self.alpha)
+        return bound <= self.best(number)[-1].score
+
+
+def best_continuations(
+    live: Float[Tensor, "batch width"], log_p: Float[Tensor, "rows vocab"]
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The best `width` of all one-token continuations of a sentence's rows.
+
+    Returns their log-probabilities, the rows they continue and their tokens,
+    each [batch width], best first.
+    """
+    total = live[:, :, None] + log_p.view(*live.shape, -1)
+    scores, index = total.flatten(1).topk(live.size(1))
+    return scores, index // log_p.size(-1), index % log_p.size(-1)
+
+
+def collect(
+    beams: list[Beam],
+    tokens: Int[Tensor, "batch width length"],
+    live: Float[Tensor, "batch width"],
+) -> Float[Tensor, "batch width"]:
+    """Move what has ended into its beam; a closed place gets -inf."""
+    open_places = [beam.width - len(beam.finished) for beam in beams]
+    rank = torch.arange(live.size(1), device=live.device)
+    closed = rank >= tokens.new_tensor(open_places)[:, None]
+    live = live.masked_fill(closed, -inf)
+    limits = tokens.new_tensor([beam.limit for beam in beams])
+    last = (tokens.size(2) > limits)[:, None]
+    ended = ((tokens[:, :, -1] == EOS) | last) & (live > -inf)
+    for i, j in ended.nonzero().tolist():
+        beams[i].finish(tokens[i, j, 1:].tolist(), live[i, j].item())
+    return live.masked_fill(ended, -inf)
+
+
+Step = Callable[[Tensor, Any], tuple[Tensor, Any]]
+
+
+def beam_search(
+    step: Step,
+    state: Any,
+    limits: Int[Tensor, "batch"],
+    width: int = 4,
+    alpha: float = 0.6,
+    number: int = 1,
+) -> list[list[Hypothesis]]:
+    """The best hypotheses of each sentence, found with `width` places.
+
+    step takes the last token of every row (sentences x width) and a state;
+    it returns log-probabilities [rows vocab_size] and the next state, whose
+    method select(rows, sentences) reorders its rows and keeps only these
+    sentences. limits are the most tokens of an output, EOS included.
+    """
+    if not 1 <= number <= width:
+        raise ValueError(f"number must be in 1..{width}, the beam's width")
+    searches = [Beam(width, alpha, limit) for limit in limits.tolist()]
+    beams = searches
+    tokens = limits.new_full((len(beams), width, 1), BOS)
+    live = torch.full((len(beams), width), -inf, device=limits.device)
+    live[:, 0] = 0.0
+    while beams:
+        log_p, state = step(tokens[:, :, -1].flatten(), state)
+        live, parent, token = best_continuations(live, log_p)
+        tokens = tokens.take_along_dim(parent[:, :, None], dim=1)
+        tokens = torch.cat([tokens, token[:, :, None]], dim=2)
+        live = collect(beams, tokens, live)
+
+        best = live.max(dim=1).values.tolist()
+        going = [
+            i for i, beam in enumerate(beams) if not beam.done(best[i], number)
+        ]
+        beams = [beams[i] for i in going]
+        keep = limits.new_tensor(going)
+        rows = (keep[:, None] * width + parent[keep]).flatten()
+        tokens, live = tokens[keep], live[keep]
+        state = state.select(rows, keep)
+    return [beam.best(number) for beam in searches]
+
+
+def pick(keys_values: KeysValues, rows: Int[Tensor, "rows"]) -> KeysValues:
+    """These rows of the keys and of the values."""
+    keys, values = keys_values
+    return keys[rows], values[rows]
+
+
+@dataclass(frozen=True)
+class DecoderState:
+    """Keys and values: the source's per sentence, the output's per row."""
+
+    sources: list[KeysValues]
+    source_mask: Bool[Tensor, "batch 1 1 source_length"]
+    pasts: list[KeysValues] | None = None
+
+    def select(
+        self, rows: Int[Tensor, "rows"], sentences: Int[Tensor, "batch"]
+    ) -> "DecoderState":
+        """Reorder the rows; copy the source only when a sentence leaves."""
+        sources, mask = self.sources, self.source_mask
+        if len(sentences) < len(mask):
+            sources = [pick(layer, sentences) for layer in sources]
+            mask = mask[sentences]
+        pasts = [pick(layer, rows) for layer in self.pasts]
+        return DecoderState(sources, mask, pasts)
+
+
+def model_step(model: Transformer) -> Step:
+    """The step of a Transformer: one token more, on cached keys."""
+
+    def step(tokens, state):
+        x, pasts = model.decode(
+            tokens[:, None], state.sources, state.source_mask, state.pasts
+        )
+        log_p = model.logits(x[:, -1]).float().log_softmax(-1)
+        return log_p, replace(state, pasts=pasts)
+
+    return step
+
+
+@torch.inference_mode()
+def beam_decode(
+    model: Transformer,
+    source: Int[Tensor, "batch source_length"],
+    width: int = 4,
+    alpha: float = 0.6,
+    number: int = 1,
+) -> list[list[Hypothesis]]:
+    """Translate a batch of ids; width 1 is greedy decoding (6.1)."""
+    sources = model.keys_values(model.encode(source))
+    state = DecoderState(sources, padding_mask(source, PAD))
+    limits = length_limit(source)
+    return beam_search(model_step(model), state, limits, width, alpha, number)

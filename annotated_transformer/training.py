@@ -1,0 +1,153 @@
+"""Training: updates, validation and the average of checkpoints (5, 6.1).
+
+Written in book/09_training.ipynb: edit the chapter, then `make package`.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import torch
+from torch import Tensor, nn
+
+from annotated_transformer.data import Batch
+from annotated_transformer.loss import label_smoothing_loss
+from annotated_transformer.optimizer import (
+    inverse_sqrt_rate,
+    linear_rate,
+    set_rate,
+)
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """How a model is trained; the defaults are the paper's base model."""
+
+    steps: int = 100_000  # updates in all
+    batch_tokens: int = 25_000  # at most, on each side, padding included
+    accumulate: int = 1  # batches whose gradients make one update
+    schedule: str = "inverse_sqrt"  # or "linear": down to zero at the end
+    warmup: int = 4000  # updates with a rising rate
+    peak_rate: float | None = None  # None: the paper's, d_model and warmup
+    label_smoothing: float = 0.1  # epsilon_ls
+    clip: float = math.inf  # largest norm of an update's gradient
+    bf16: bool = False  # matrix products in bfloat16
+    checkpoint_every: int = 1000  # updates
+    average: int = 5  # last checkpoints that make the final model
+    max_length: int = 256  # pairs with more tokens are left out, and told
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "batch_tokens", "accumulate", "warmup"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1")
+        if self.checkpoint_every < 1 or self.average < 1:
+            raise ValueError("checkpoint_every and average: at least 1")
+        if self.schedule not in ("inverse_sqrt", "linear"):
+            raise ValueError(
+                f"schedule = {self.schedule!r}: choose "
+                "'inverse_sqrt' or 'linear'"
+            )
+
+    def rate(self, step: int, d_model: int) -> float:
+        """The learning rate of an update, counted from 1."""
+        top = inverse_sqrt_rate(self.warmup, d_model, self.warmup)
+        peak = self.peak_rate or top
+        if self.schedule == "linear":
+            return linear_rate(step, peak, self.warmup, self.steps)
+        return inverse_sqrt_rate(step, d_model, self.warmup, peak / top)
+
+
+@dataclass(frozen=True)
+class Update:
+    """What one update did."""
+
+    step: int
+    loss: float  # nats a target token, smoothed
+    rate: float
+    norm: float  # of the gradient, before clipping
+    tokens: int  # target tokens
+
+
+def updates(
+    model: nn.Module,
+    batches: Iterator[Batch],
+    optimizer: torch.optim.Optimizer,
+    config: TrainConfig,
+    d_model: int,
+    done: int = 0,
+) -> Iterator[Update]:
+    """Train: one update a turn, so that stopping between turns is safe.
+
+    Nothing hidden is carried from update to update: its batches and its
+    random numbers depend on the seed and the step alone.
+    """
+    device = next(model.parameters()).device
+    for step in range(done + 1, config.steps + 1):
+        model.train()
+        torch.manual_seed(config.seed * 10_000_019 + step)
+        group = list(islice(batches, config.accumulate))
+        tokens = sum(batch.tokens for batch in group)
+        loss = 0.0
+        for batch in group:
+            total = batch_loss(model, batch.to(device), config)
+            (total / tokens).backward()
+            loss += total.item() / tokens
+        if not math.isfinite(loss):
+            raise FloatingPointError(f"the loss of update {step} is {loss}")
+        norm = nn.utils.clip_grad_norm_(model.parameters(), config.clip)
+        rate = config.rate(step, d_model)
+        set_rate(optimizer, rate)
+        optimizer.step()
+        optimizer.zero_grad()
+        yield Update(step, loss, rate, norm.item(), tokens)
+
+
+def batch_loss(model: nn.Module, batch: Batch, config: TrainConfig) -> Tensor:
+    """The smoothed loss summed over a batch's labels, and over no padding."""
+    where = batch.where
+    kind = batch.source.device.type
+    with torch.autocast(kind, torch.bfloat16, enabled=config.bf16):
+        logits = model(batch.source, batch.inputs, where)
+    labels = batch.labels[where]
+    return label_smoothing_loss(logits.float(), labels, config.label_smoothing)
+
+
+@dataclass(frozen=True)
+class Validation:
+    """How well a model predicts text that it was not trained on."""
+
+    loss: float  # nats a target token, not smoothed
+    accuracy: float  # share of target tokens predicted right
+
+    @property
+    def perplexity(self) -> float:
+        """exp(loss): as unsure as a choice among so many tokens."""
+        return math.exp(self.loss)
+
+
+@torch.no_grad()
+def validate(model: nn.Module, batches: Iterable[Batch]) -> Validation:
+    """Teacher-forced loss and accuracy, without gradients or dropout."""
+    training = model.training
+    model.eval()
+    device = next(model.parameters()).device
+    loss = right = tokens = 0.0
+    for batch in batches:
+        batch = batch.to(device)
+        logits = model(batch.source, batch.inputs, batch.where)
+        labels = batch.labels[batch.where]
+        loss += label_smoothing_loss(logits, labels, 0.0).item()
+        right += (logits.argmax(-1) == labels).sum().item()
+        tokens += len(labels)
+    model.train(training)
+    return Validation(loss / tokens, right / tokens)
+
+
+def average(states: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
+    """The mean of several checkpoints' weights, name by name (6.1)."""
+    return {
+        name: torch.stack([state[name].float() for state in states]).mean(0)
+        for name in states[0]
+    }

@@ -1,0 +1,179 @@
+"""Translation: text in, text out, and scores (6.1).
+
+Written in book/11_translation.ipynb: edit the chapter, then `make package`.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import overload
+
+import torch
+from jaxtyping import Int
+from sacrebleu.metrics import BLEU, CHRF
+from torch import Tensor
+
+from annotated_transformer.attention import causal_mask, padding_mask
+from annotated_transformer.checkpoint import load_model
+from annotated_transformer.data import Tokenizer, bucket, pad
+from annotated_transformer.decoding import beam_decode
+from annotated_transformer.embedding import BOS, PAD
+from annotated_transformer.model import Transformer
+
+
+@dataclass(frozen=True)
+class AttentionMaps:
+    """The weights of every layer, each [batch heads queries keys]."""
+
+    encoder: list[Tensor]
+    decoder: list[Tensor]
+    cross: list[Tensor]
+
+
+@torch.no_grad()
+def attention_maps(
+    model: Transformer,
+    source: Int[Tensor, "batch source_length"],
+    target: Int[Tensor, "batch target_length"],
+) -> AttentionMaps:
+    """What each head looks at, by the textbook formula, without dropout."""
+    model.eval()
+    maps = AttentionMaps([], [], [])
+    mask = padding_mask(source, PAD)
+    x = model.source_positions(model.source_embedding(source))
+    for layer in model.encoder:
+        y = layer.around_attention.before(x)
+        maps.encoder.append(layer.self_attention.weights(y, y, mask))
+        x = layer(x, mask)
+    memory = model.encoder_norm(x)
+    causal = causal_mask(target.size(1), target.device)
+    x = model.target_positions(model.target_embedding(target))
+    for layer, source_kv in zip(
+        model.decoder, model.keys_values(memory), strict=True
+    ):
+        y = layer.around_self.before(x)
+        maps.decoder.append(layer.self_attention.weights(y, y, causal))
+        y = layer.around_self.after(x, layer.self_attention(y, y, causal))
+        y = layer.around_cross.before(y)
+        maps.cross.append(layer.cross_attention.weights(y, memory, mask))
+        x, _ = layer(x, source_kv, mask, causal)
+    return maps
+
+
+@dataclass(frozen=True)
+class Translation:
+    """One translation of a text."""
+
+    text: str
+    score: float  # log-probability / length penalty
+    log_probability: float  # in nats
+
+
+class Translator:
+    """A trained model that takes text and gives text."""
+
+    def __init__(self, model: Transformer, tokenizer: Tokenizer):
+        self.model, self.tokenizer = model.eval(), tokenizer
+
+    @classmethod
+    def load(
+        cls, folder: Path | str, device: torch.device | str = "cpu"
+    ) -> "Translator":
+        """The translator of a model folder; UserError if it is not whole."""
+        model, tokenizer, _ = load_model(Path(folder), device)
+        return cls(model, tokenizer)
+
+    @overload
+    def __call__(self, text: str, **options) -> str: ...
+    @overload
+    def __call__(self, text: list[str], **options) -> list[str]: ...
+    def __call__(self, text, **options):
+        """Translate one text, or a list of texts in their order."""
+        if isinstance(text, str):
+            return self([text], **options)[0]
+        return [best[0].text for best in self.n_best(text, 1, **options)]
+
+    def n_best(
+        self,
+        texts: Sequence[str],
+        number: int,
+        beam: int = 5,
+        alpha: float = 0.6,
+        batch_tokens: int = 4096,
+    ) -> list[list[Translation]]:
+        """The best translations of each text, best first.
+
+        A blank text has one translation, itself blank. Texts are decoded in
+        batches of like length, and come back in the order given.
+        """
+        found = [[Translation("", 0.0, 0.0)] for _ in texts]
+        sources = {
+            place: self.tokenizer.encode(text)
+            for place, text in enumerate(texts)
+            if text.strip()
+        }
+        places = list(sources)
+        lengths = [(len(ids), len(ids)) for ids in sources.values()]
+        budget = max([batch_tokens // beam, *map(max, lengths)])
+        device = next(self.model.parameters()).device
+        for batch in bucket(lengths, budget):
+            some = [places[i] for i in batch]
+            ids = pad(sources[place] for place in some).to(device)
+            results = beam_decode(self.model, ids, beam, alpha, number)
+            for place, hypotheses in zip(some, results, strict=True):
+                found[place] = [
+                    Translation(
+                        self.tokenizer.decode(h.tokens),
+                        h.score,
+                        h.log_probability,
+                    )
+                    for h in hypotheses
+                ]
+        return found
+
+    def attention(
+        self, source: str, target: str
+    ) -> tuple[AttentionMaps, list[str], list[str]]:
+        """Every layer's weights while the model reads a given target.
+
+        The pieces of source and target come along as labels, with </s> for
+        EOS: row i of a cross map is where the layer looked when it had to
+        predict target piece i.
+        """
+        labels = self.tokenizer.encode(target)
+        device = next(self.model.parameters()).device
+        maps = attention_maps(
+            self.model,
+            torch.tensor([self.tokenizer.encode(source)], device=device),
+            torch.tensor([[BOS, *labels[:-1]]], device=device),
+        )
+        split = self.tokenizer.split
+        return maps, [*split(source), "</s>"], [*split(target), "</s>"]
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Corpus scores by sacrebleu, with the signatures that define them."""
+
+    bleu: float
+    bleu_lowercase: float
+    chrf: float
+    signatures: dict[str, str]
+
+
+def score(outputs: Iterable[str], references: Iterable[str]) -> Scores:
+    """BLEU, cased and lower-cased, and chrF of detokenised text."""
+    outputs, references = list(outputs), [list(references)]
+    metrics = {
+        "bleu": BLEU(),
+        "bleu_lowercase": BLEU(lowercase=True),
+        "chrf": CHRF(),
+    }
+    scores = {
+        name: metric.corpus_score(outputs, references).score
+        for name, metric in metrics.items()
+    }
+    signatures = {
+        name: str(metric.get_signature()) for name, metric in metrics.items()
+    }
+    return Scores(**scores, signatures=signatures)

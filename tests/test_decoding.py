@@ -1,0 +1,228 @@
+"""Decoding, against exhaustive search, greedy decoding and re-scoring."""
+
+import itertools
+from dataclasses import replace
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from annotated_transformer.decoding import (
+    Beam,
+    beam_decode,
+    beam_search,
+    length_penalty,
+)
+from annotated_transformer.embedding import BOS, EOS, PAD
+from annotated_transformer.model import PRESETS, Transformer, greedy_decode
+
+VOCAB = 5
+
+
+class Nothing:
+    """The state of a step that needs no memory."""
+
+    def select(self, rows, sentences):
+        return self
+
+
+class Rows:
+    """A state that only remembers which sentence a row belongs to."""
+
+    def __init__(self, sentence):
+        self.sentence = sentence
+
+    def select(self, rows, sentences):
+        return Rows(self.sentence[rows])
+
+
+def random_table(seed, sentences=1):
+    """Log-probabilities [sentences token next_token] of Markov chains."""
+    random = torch.Generator().manual_seed(seed)
+    scores = 2 * torch.randn(sentences, VOCAB, VOCAB, generator=random)
+    return scores.log_softmax(-1)
+
+
+def table_search(table, limit, width, alpha, number=1):
+    def step(tokens, state):
+        return table[state.sentence, tokens], state
+
+    sentences = torch.arange(len(table)).repeat_interleave(width)
+    limits = torch.full((len(table),), limit)
+    return beam_search(step, Rows(sentences), limits, width, alpha, number)
+
+
+def every_output(limit):
+    """All outputs: those that end with EOS, and those cut at the limit."""
+    others = [token for token in range(VOCAB) if token != EOS]
+    for length in range(1, limit + 1):
+        for start in itertools.product(others, repeat=length - 1):
+            yield (*start, EOS)
+    yield from itertools.product(others, repeat=limit)
+
+
+def log_probability(table, output):
+    return sum(
+        table[before, after].item()
+        for before, after in zip((BOS, *output), output, strict=False)
+    )
+
+
+@given(st.integers(0, 10_000), st.sampled_from([0.0, 0.6, 1.0, 2.0]))
+@settings(max_examples=20, deadline=None)
+def test_a_beam_as_wide_as_the_tree_is_exhaustive_search(seed, alpha):
+    table, limit = random_table(seed), 3
+    ranked = sorted(
+        (
+            -log_probability(table[0], out) / length_penalty(len(out), alpha),
+            out,
+        )
+        for out in every_output(limit)
+    )
+    found = table_search(table, limit, VOCAB**limit, alpha, 3)[0]
+    assert [-h.score for h in found] == pytest.approx(
+        [score for score, _ in ranked[:3]], abs=1e-4
+    )
+    outputs = {out: -score for score, out in ranked}
+    for hypothesis in found:  # ties may be broken either way
+        tokens = tuple(hypothesis.tokens)
+        ended = (*tokens, EOS) if (*tokens, EOS) in outputs else tokens
+        assert hypothesis.score == pytest.approx(outputs[ended], abs=1e-4)
+
+
+@given(st.integers(0, 10_000), st.integers(1, 6), st.sampled_from([0.0, 0.6]))
+@settings(max_examples=20, deadline=None)
+def test_sentences_of_a_batch_do_not_meet(seed, width, alpha):
+    table = random_table(seed, sentences=4)
+    together = table_search(table, 6, width, alpha)
+    for i, found in enumerate(together):
+        alone = table_search(table[i : i + 1], 6, width, alpha)[0]
+        assert found[0].tokens == alone[0].tokens
+        assert found[0].score == pytest.approx(alone[0].score, abs=1e-5)
+
+
+@given(st.integers(0, 10_000), st.sampled_from([0.0, 0.6, 2.0]))
+@settings(max_examples=30, deadline=None)
+def test_stopping_early_never_changes_the_result(seed, alpha):
+    """The bound may only save steps: compare with a search that has none."""
+    table = random_table(seed)
+    early = table_search(table, 7, 4, alpha)[0][0]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Beam, "done", lambda self, live, _: live == -torch.inf)
+        late = table_search(table, 7, 4, alpha)[0][0]
+    assert early == late
+
+
+def test_a_naive_stop_would_lose_the_best():
+    """The first to finish is beaten by a longer one, after the penalty."""
+    table = torch.full((1, VOCAB, VOCAB), 0.01)
+    table[0, BOS, EOS], table[0, BOS, 3] = 0.50, 0.47
+    table[0, 3, 4], table[0, 4, EOS] = 0.96, 0.96
+    log_table = (table / table.sum(-1, keepdim=True)).log()
+    best = table_search(log_table, 10, 2, alpha=2.0)[0][0]
+    assert best.tokens == [3, 4]
+    assert table_search(log_table, 10, 2, alpha=0.0)[0][0].tokens == []
+
+
+def test_length_penalty_of_the_paper():
+    values = [length_penalty(n, 0.6) for n in (1, 10, 20, 50)]
+    assert values == pytest.approx([1, 1.733, 2.354, 3.779], abs=5e-4)
+    assert length_penalty(17, 0.0) == 1.0
+
+
+@pytest.fixture(scope="module")
+def model():
+    torch.manual_seed(3)
+    config = replace(PRESETS["tiny"], layers=2, d_model=16, d_ff=32)
+    model = Transformer(replace(config, vocab_size=12)).double().eval()
+    with torch.no_grad():  # livelier than at the start, so that EOS comes
+        model.output_embedding.weight.mul_(2)
+    return model
+
+
+@pytest.fixture
+def source():
+    ids = torch.randint(4, 12, (6, 7))
+    ids[1, 4:] = ids[3, 2:] = ids[5, 6:] = PAD
+    return ids
+
+
+def unpadded(ids):
+    return ids[ids != PAD][None]
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0])
+def test_beam_one_is_greedy(model, source, alpha):
+    outputs = greedy_decode(model, source).tolist()
+    for output, found in zip(
+        outputs, beam_decode(model, source, 1, alpha), strict=True
+    ):
+        end = output.index(EOS) if EOS in output else None
+        expected = output[:end]
+        while end is None and expected[-1] == PAD:
+            expected.pop()
+        assert found[0].tokens == expected
+
+
+@pytest.mark.parametrize("width", [1, 4])
+def test_batch_equals_single(model, source, width):
+    together = beam_decode(model, source, width, 0.6, width)
+    for ids, found in zip(source, together, strict=True):
+        alone = beam_decode(model, unpadded(ids), width, 0.6, width)[0]
+        assert [h.tokens for h in found] == [h.tokens for h in alone]
+        assert [h.score for h in found] == pytest.approx(
+            [h.score for h in alone], abs=1e-5
+        )
+
+
+def test_scores_equal_rescoring_the_output(model, source):
+    """What the cached search says, the uncached model confirms."""
+    for ids, found in zip(
+        source, beam_decode(model, source, 4, 0.6, 4), strict=True
+    ):
+        assert [h.score for h in found] == sorted(
+            (h.score for h in found), reverse=True
+        )
+        for hypothesis in found:
+            limit = len(unpadded(ids)[0]) + 50
+            cut = len(hypothesis.tokens) == limit
+            labels = hypothesis.tokens + ([] if cut else [EOS])
+            inputs = torch.tensor([[BOS, *labels[:-1]]])
+            log_p = model(unpadded(ids), inputs)[0].log_softmax(-1)
+            total = log_p[range(len(labels)), labels].sum().item()
+            assert hypothesis.log_probability == pytest.approx(total, abs=1e-4)
+            penalty = length_penalty(len(labels), 0.6)
+            assert hypothesis.score == pytest.approx(total / penalty, abs=1e-4)
+
+
+def test_output_is_at_most_the_input_and_fifty(model, source):
+    with torch.no_grad():
+        never = Transformer(model.config).double().eval()
+        never.load_state_dict(model.state_dict())
+        never.output_embedding.weight[EOS] = 0
+    for ids, found in zip(source, beam_decode(never, source), strict=True):
+        assert len(found[0].tokens) <= len(unpadded(ids)[0]) + 50
+
+
+def test_every_output_stops_at_its_own_limit():
+    table = torch.full((1, VOCAB, VOCAB), -1.0)
+    table[:, :, EOS] = -1e9
+
+    def step(tokens, state):
+        return table[0, tokens], state
+
+    found = beam_search(step, Nothing(), torch.tensor([3, 6]), 2)
+    assert [len(beam[0].tokens) for beam in found] == [3, 6]
+
+
+def test_more_results_than_places_is_an_error(model, source):
+    with pytest.raises(ValueError, match=r"number must be in 1\.\.2"):
+        beam_decode(model, source, width=2, number=3)
+
+
+def test_finding_leaves_no_gradient(model, source):
+    model.train()
+    first = beam_decode(model.eval(), source)
+    assert first == beam_decode(model, source)
+    assert all(p.grad is None for p in model.parameters())
