@@ -1,0 +1,151 @@
+"""The built-in English-German corpus: a synchronous grammar.
+
+Each rule builds a sentence in both languages at once, so gold alignments
+come for free (see phrases.py; the words are data: lexicon.toml). What decides
+a German word often stands far away on the English side. An example is tagged
+with what it shows:
+
+pronoun       "it" is er, sie or es by the gender of the noun that it means
+role          a "she" somewhere makes the doctor an Ärztin
+sense         "bat" is Fledermaus or Schläger by a place or person elsewhere
+attachment    an instrument precedes the object, a description follows it
+travel        gehen or fahren by the means, which is named last
+relative      the pronoun agrees with its noun, its case is the verb's
+verb-final    the finite verb closes a subordinate clause
+separable     "opens" is macht ... auf, aufmacht, aufzumachen
+agreement     the verb agrees with a subject that a clause parts from it
+inversion     the finite verb comes second, whatever comes first
+perfect, modal, infinitive, negation, numeral, coordination, giving, placing
+
+Where German leaves a free choice (Auto or Wagen, weil or da), a variant is
+drawn with a probability that depends on nothing else. English decides all
+the rest, so log p(target | source) is the sum over the drawn variants, and
+its negative mean over examples is the entropy floor of a translator.
+"""
+
+import math
+import random
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from . import sentences
+from .phrases import Draw, Word
+
+# Rules and how often each is drawn, in percent.
+RULES = (
+    (sentences.plain, 15),
+    (sentences.attached, 7),
+    (sentences.trying, 5),
+    (sentences.subordinate, 14),
+    (sentences.saying, 8),
+    (sentences.it_was, 16),
+    (sentences.he_did_it, 10),
+    (sentences.role, 9),
+    (sentences.sense, 16),
+)
+DRAWN = tuple(rule for rule, percent in RULES for _ in range(percent))
+SHORTEST, LONGEST = 4, 25  # words of the source
+
+
+class Example(NamedTuple):
+    """A sentence pair and what is known of it."""
+
+    source: str
+    target: str
+    alignment: tuple[tuple[int, int], ...]  # of `words`, source to target
+    cues: tuple[tuple[int, int], ...]  # source words: (decided, deciding)
+    log_probability: float  # of the target given the source, in nats
+    entropy: float  # of the targets of this source, in nats
+    phenomena: frozenset[str]
+
+
+def words(text: str) -> list[str]:
+    """The words and punctuation marks of a sentence, which links count."""
+    return re.findall(r"\w+|[^\w\s]", text)
+
+
+def _tidy(written: Sequence[Word]) -> list[Word]:
+    """A full stop, single commas, a capital; "an" before a vowel."""
+    tidy: list[Word] = []
+    for text, link in written:
+        if tidy and tidy[-1][0] == text == ",":
+            link = tidy.pop()[1] or link
+        if tidy and tidy[-1][0] == "a" and text[0] in "aeiou":
+            tidy[-1] = ("an", tidy[-1][1])
+        tidy.append((text, link))
+    if tidy[-1][0] == ",":
+        tidy.pop()
+    first, link = tidy[0]
+    return [(first[0].upper() + first[1:], link), *tidy[1:], (".", -2)]
+
+
+def _text(tidy: Sequence[Word]) -> str:
+    return re.sub(r" (?=[.,])", "", " ".join(text for text, _ in tidy))
+
+
+def _example(rng: random.Random) -> Example:
+    """One sentence pair; a source too short or long is drawn again."""
+    while True:
+        draw = Draw(rng)
+        phrase = draw.pick(DRAWN)(draw)
+        source = _tidy(phrase.source)
+        if SHORTEST <= len(source) <= LONGEST:
+            break
+    target = _tidy(phrase.target)
+    position: dict[int, list[int]] = {}
+    for j, (_, link) in enumerate(target):
+        position.setdefault(link, []).append(j)
+    alignment = tuple(
+        (i, j)
+        for i, (_, link) in enumerate(source)
+        if link
+        for j in position.get(link, ())
+    )
+    first = {link: i for i, (_, link) in reversed(list(enumerate(source)))}
+    return Example(
+        _text(source),
+        _text(target),
+        alignment,
+        tuple((first[a], first[b]) for a, b in draw.cues),
+        math.log(draw.probability),
+        draw.entropy,
+        frozenset(draw.phenomena),
+    )
+
+
+def _examples(seed: int) -> Iterator[Example]:
+    rng = random.Random(seed)
+    while True:
+        yield _example(rng)
+
+
+def sentence_pairs(count: int, seed: int) -> list[Example]:
+    """That many sentence pairs, each drawn independently."""
+    return [
+        example
+        for example, _ in zip(_examples(seed), range(count), strict=False)
+    ]
+
+
+def builtin_corpus(
+    train: int = 20000, valid: int = 500, test: int = 500, seed: int = 0
+) -> tuple[list[Example], list[Example], list[Example]]:
+    """Training, validation and test pairs; no source sentence comes twice.
+
+    A source that was drawn before is left out. What is kept depends on the
+    sources alone, so the targets, given them, stay as the grammar has them.
+    """
+    kept: dict[str, Example] = {}
+    examples = _examples(seed)
+    while len(kept) < train + valid + test:
+        example = next(examples)
+        kept.setdefault(example.source, example)
+    pairs = list(kept.values())
+    held_out, training = pairs[: valid + test], pairs[valid + test :]
+    return training, held_out[:valid], held_out[valid:]
+
+
+def floor(examples: Sequence[Example]) -> float:
+    """Mean -log p(target | source) in nats a sentence: none can do better."""
+    return -sum(e.log_probability for e in examples) / len(examples)
