@@ -4,7 +4,8 @@ from annotated_transformer.corpora import Corpus, builtin, multi30k
 from annotated_transformer.decoding import beam_decode, beam_search
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import PRESETS, ModelConfig, Transformer
-from annotated_transformer.run import RECIPES, Recipe, train
+from annotated_transformer.recipes import RECIPES, Recipe
+from annotated_transformer.run import train
 from annotated_transformer.training import TrainConfig
 from annotated_transformer.translation import Translator
 

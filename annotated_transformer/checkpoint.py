@@ -1,11 +1,8 @@
 """Models and checkpoints as files: safetensors and JSON, never pickles."""
 
-import hashlib
 import json
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict
+import shutil
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import torch
@@ -14,37 +11,25 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from annotated_transformer.data import Tokenizer
+from annotated_transformer.download import sha256
 from annotated_transformer.errors import UserError
+from annotated_transformer.files import replacing, write_text
 from annotated_transformer.model import ModelConfig, Transformer
 from annotated_transformer.records import model_card
+from annotated_transformer.training import average
+
+__all__ = [
+    "average_checkpoints",
+    "checkpoint_weights",
+    "load_checkpoint",
+    "load_model",
+    "save_checkpoint",
+    "save_model",
+    "set_weights",
+]
 
 FORMAT = 1
 MOMENTS = ("exp_avg", "exp_avg_sq")
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Write to a temporary name; the file appears whole or not at all."""
-    part = path.with_name(f".{path.name}.part")
-    try:
-        yield part
-        with part.open("rb+") as file:
-            os.fsync(file.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text file that appears whole or not at all."""
-    with replacing(path) as part:
-        part.write_text(text, encoding="utf-8")
-
-
-def sha256(path: Path) -> str:
-    """The SHA-256 of a file, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def weights(model: Transformer) -> dict[str, Tensor]:
@@ -65,8 +50,8 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
         raise UserError(f"{path}: no such file") from None
     except (SafetensorError, OSError) as error:
         raise UserError(
-            f"{path}: not a whole safetensors file ({error}); copy or train "
-            "it again"
+            f"{path}: not a whole safetensors file ({error}); copy it again, "
+            "or delete it if it is a checkpoint"
         ) from error
 
 
@@ -111,13 +96,19 @@ def load_checkpoint(
 ) -> int:
     """Put a checkpoint back into model and optimizer; return its step."""
     tensors, notes = read_tensors(path)
-    set_weights(model, part_of(tensors, "model"), path)
+    parts = {kind: part_of(tensors, kind) for kind in ("model", *MOMENTS)}
+    for kind in MOMENTS:
+        if "step" not in notes or parts[kind].keys() != parts["model"].keys():
+            raise UserError(
+                f"{path}: not a checkpoint of a training run; delete it to "
+                "resume from the one before"
+            )
+    set_weights(model, parts["model"], path)
     step = int(notes["step"])
-    moments = {moment: part_of(tensors, moment) for moment in MOMENTS}
     for name, parameter in model.named_parameters():
         optimizer.state[parameter] = {
             "step": torch.tensor(float(step), device=parameter.device),
-            **{m: moments[m][name].to(parameter.device) for m in MOMENTS},
+            **{m: parts[m][name].to(parameter.device) for m in MOMENTS},
         }
     return step
 
@@ -147,6 +138,7 @@ def save_model(
 ) -> None:
     """Write a model folder; config.json, written last, makes it complete."""
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.json").unlink(missing_ok=True)
     with replacing(folder / "model.safetensors") as part:
         save_file(weights(model), part)
     with replacing(folder / "tokenizer.model") as part:
@@ -165,25 +157,17 @@ def save_model(
 def load_model(
     folder: Path, device: torch.device | str = "cpu"
 ) -> tuple[Transformer, Tokenizer, dict]:
-    """The model in evaluation mode, its tokenizer, and what it is."""
-    path = folder / "config.json"
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-        sizes = ModelConfig(**config["model"])
-        sums = dict(config["sha256"])
-        about = dict(config["about"])
-    except FileNotFoundError:
-        raise UserError(
-            f"{folder}: no trained model here (config.json is missing); "
-            "train one, or continue its training with --resume"
-        ) from None
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise UserError(
-            f"{path}: not the configuration of a model ({error!r})"
-        ) from error
+    """The model in evaluation mode, its tokenizer, and what it is.
+
+    Nothing is parsed before its SHA-256 is that of config.json; UserError
+    says which file is missing, damaged or of another configuration.
+    """
+    sizes, sums, about = read_config(folder)
     for name in ("model.safetensors", "tokenizer.model"):
         if not (folder / name).is_file():
-            raise UserError(f"{folder}: {name} is missing; copy it again")
+            raise UserError(
+                f"{folder}: {name} is missing; copy the whole folder again"
+            )
         if sha256(folder / name) != sums.get(name):
             raise UserError(
                 f"{folder / name}: not the file that config.json names "
@@ -191,6 +175,62 @@ def load_model(
             )
     tensors, _ = read_tensors(folder / "model.safetensors")
     tokenizer = Tokenizer((folder / "tokenizer.model").read_bytes())
+    if len(tokenizer) != sizes.vocab_size:
+        raise UserError(
+            f"{folder}: tokenizer.model has {len(tokenizer)} pieces, but "
+            f"config.json says {sizes.vocab_size}; copy the folder again"
+        )
     model = Transformer(sizes)
     set_weights(model, tensors, folder / "model.safetensors")
     return model.to(device).eval(), tokenizer, about
+
+
+def read_config(folder: Path) -> tuple[ModelConfig, dict, dict]:
+    """The sizes, checksums and history that a model's config.json has."""
+    path = folder / "config.json"
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+        if config["format"] != FORMAT:
+            raise ValueError(f"its format is {config['format']}")
+        sizes = ModelConfig(**config["model"])
+        return sizes, dict(config["sha256"]), dict(config["about"])
+    except OSError as error:
+        raise UserError(
+            f"{folder}: no trained model here (config.json: "
+            f"{error.strerror}); name another folder, or train to the end "
+            "with --resume"
+        ) from error
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise UserError(
+            f"{path}: not the configuration of a model ({error!r}); copy "
+            "the folder again"
+        ) from error
+
+
+def average_checkpoints(output: Path, checkpoints: list[Path]) -> None:
+    """Make a model folder of the mean of some checkpoints of one run."""
+    if output.exists():
+        raise UserError(f"{output}: exists already; choose another folder")
+    states = [checkpoint_weights(path) for path in checkpoints]
+    run = checkpoints[0].resolve().parent.parent
+    try:
+        about = json.loads((run / "run.json").read_text("utf-8"))
+        tokenizer = Tokenizer((run / "tokenizer.model").read_bytes())
+        sizes = ModelConfig(**about["recipe"]["model"])
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise UserError(
+            f"{checkpoints[0]}: not inside the folder of a run ({error}); "
+            "name files in its folder checkpoints"
+        ) from error
+    model = Transformer(replace(sizes, vocab_size=len(tokenizer)))
+    for state, path in zip(states, checkpoints, strict=True):
+        set_weights(model, state, path)
+    set_weights(model, average(states), output)
+    about["result"] = {"averaged": len(states)}
+    try:
+        save_model(output, model, tokenizer, about)
+        if (run / "metrics.jsonl").exists():
+            shutil.copy(run / "metrics.jsonl", output)
+    except BaseException:
+        shutil.rmtree(output, ignore_errors=True)
+        raise

@@ -5,152 +5,82 @@ import os
 import shlex
 import sys
 from dataclasses import asdict, replace
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
 
 import torch
 import typer
 
-from annotated_transformer import corpora
+from annotated_transformer import corpora, options
+from annotated_transformer.checkpoint import average_checkpoints
+from annotated_transformer.device import choose_device
 from annotated_transformer.errors import UserError
-from annotated_transformer.model import PRESETS
+from annotated_transformer.interruption import Interrupted
+from annotated_transformer.lines import decode_lines, read_bytes
+from annotated_transformer.recipes import Recipe, recipe_of
 from annotated_transformer.records import record
-from annotated_transformer.run import (
-    RECIPES,
-    SMALL_TEXT,
-    Interrupted,
-    Recipe,
-    automatic_device,
-    average_checkpoints,
-)
 from annotated_transformer.run import train as run_training
-from annotated_transformer.training import TrainConfig
+from annotated_transformer.runfolder import check_output
 from annotated_transformer.translation import Translator, score
 
 app = typer.Typer(
     help="Train a Transformer on sentence pairs, and translate with it.",
     no_args_is_help=True,
+    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
-class Task(StrEnum):
-    copy = "copy"
-    builtin = "builtin"
-    multi30k = "multi30k"
-
-
-class Preset(StrEnum):
-    tiny = "tiny"
-    small = "small"
-    base = "base"
-    big = "big"
-
-
-class Device(StrEnum):
-    cuda = "cuda"
-    mps = "mps"
-    cpu = "cpu"
-
-
-class DataSet(StrEnum):
-    multi30k = "multi30k"
-
-
-TwoFiles = tuple[Path, Path]
-Beam = Annotated[int, typer.Option(min=1, help="places in the beam")]
-Alpha = Annotated[float, typer.Option(min=0, help="length penalty")]
-DeviceOption = Annotated[
-    Device | None, typer.Option(help="the fastest at hand if not given")
-]
-
-
 @app.command()
 def train(
-    output: Annotated[Path, typer.Argument(help="a new folder")],
-    task: Annotated[
-        Task | None, typer.Option(help="a corpus that is known by name")
-    ] = None,
-    source: Annotated[str, typer.Option(help="language code")] = "en",
-    target: Annotated[str, typer.Option(help="language code")] = "de",
-    train_files: Annotated[
-        TwoFiles | None,
-        typer.Option("--train", metavar="SRC TGT", help="line by line"),
-    ] = None,
-    valid_files: Annotated[
-        TwoFiles | None, typer.Option("--valid", metavar="SRC TGT")
-    ] = None,
-    train_tsv: Annotated[
-        Path | None, typer.Option(help="source TAB target on each line")
-    ] = None,
-    valid_tsv: Annotated[Path | None, typer.Option()] = None,
-    preset: Annotated[
-        Preset | None, typer.Option(help="size; tiny if not given")
-    ] = None,
-    vocab_size: Annotated[int | None, typer.Option(min=5)] = None,
-    tokenizer: Annotated[
-        str | None, typer.Option(metavar="bpe|unigram|char")
-    ] = None,
-    max_steps: Annotated[
-        int | None, typer.Option(min=1, help="updates in all")
-    ] = None,
-    max_minutes: Annotated[
-        float | None, typer.Option(min=0, help="stop by then; may resume")
-    ] = None,
-    checkpoint_every: Annotated[
-        int | None, typer.Option(min=1, help="updates")
-    ] = None,
-    batch_tokens: Annotated[
-        int | None, typer.Option(min=1, help="on each side, with padding")
-    ] = None,
-    accumulate: Annotated[
-        int | None, typer.Option(min=1, help="batches an update")
-    ] = None,
-    schedule: Annotated[
-        str | None, typer.Option(metavar="inverse_sqrt|linear")
-    ] = None,
-    warmup: Annotated[int | None, typer.Option(min=1)] = None,
-    peak_rate: Annotated[float | None, typer.Option()] = None,
-    dropout: Annotated[float | None, typer.Option()] = None,
-    pre_norm: Annotated[
-        bool | None, typer.Option("--pre-norm/--post-norm")
-    ] = None,
-    label_smoothing: Annotated[
-        float | None, typer.Option(min=0, max=0.99)
-    ] = None,
-    average: Annotated[
-        int | None, typer.Option(min=1, help="last checkpoints")
-    ] = None,
-    max_length: Annotated[
-        int | None, typer.Option(min=2, help="tokens; longer is left out")
-    ] = None,
-    bf16: Annotated[
-        bool | None, typer.Option("--bf16/--float32", help="GPU: bf16")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(min=0)] = None,
-    device: DeviceOption = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="go on where the run stopped")
-    ] = False,
+    output: options.Output,
+    task: options.TrainTask = None,
+    train_files: options.TrainFiles = None,
+    valid_files: options.ValidFiles = None,
+    train_tsv: options.TrainTsv = None,
+    valid_tsv: options.ValidTsv = None,
+    source: options.Language = "en",
+    target: options.Language = "de",
+    preset: options.PresetOption = None,
+    vocab_size: options.VocabSize = None,
+    tokenizer: options.TokenizerKind = None,
+    dropout: options.Dropout = None,
+    pre_norm: options.PreNorm = None,
+    max_steps: options.MaxSteps = None,
+    batch_tokens: options.BatchTokens = None,
+    accumulate: options.Accumulate = None,
+    schedule: options.ScheduleOption = None,
+    warmup: options.Warmup = None,
+    peak_rate: options.PeakRate = None,
+    label_smoothing: options.LabelSmoothing = None,
+    max_length: options.MaxLength = None,
+    bf16: options.Bf16 = None,
+    seed: options.Seed = None,
+    checkpoint_every: options.CheckpointEvery = None,
+    average: options.AverageLast = None,
+    max_minutes: options.MaxMinutes = None,
+    device: options.TrainDevice = None,
+    resume: options.Resume = False,
 ) -> None:
-    """Train a model into the folder OUTPUT."""
-    chosen = automatic_device() if device is None else device.value
+    """Train a model into the folder OUTPUT.
+
+    Name the text by --task, or by --train and --valid. Ctrl-C writes a
+    checkpoint; the same command with --resume continues.
+    """
+    check_output(output, resume)
+    chosen = choose_device(device)
     if bf16 is None:
         bf16 = chosen == "cuda" and torch.cuda.is_bf16_supported()
-    own = (train_files, valid_files, train_tsv, valid_tsv)
-    corpus = read_corpus(task, source, target, own)
-    recipe = recipe_of(task, preset)
+    named = recipe_of(task, preset)
     recipe = Recipe(
-        changed(recipe.model, dropout=dropout, pre_norm=pre_norm),
+        changed(named.model, dropout=dropout, pre_norm=pre_norm),
         changed(
-            recipe.train,
+            named.train,
             steps=max_steps,
             checkpoint_every=checkpoint_every,
             batch_tokens=batch_tokens,
             accumulate=accumulate,
-            schedule=schedule,
+            schedule=schedule and schedule.value,
             warmup=warmup,
             peak_rate=peak_rate,
             label_smoothing=label_smoothing,
@@ -159,9 +89,12 @@ def train(
             bf16=bf16,
             seed=seed,
         ),
-        vocab_size or recipe.vocab_size,
-        tokenizer or recipe.tokenizer,
+        vocab_size or named.vocab_size,
+        tokenizer.value if tokenizer else named.tokenizer,
     )
+    own = (train_files, valid_files, train_tsv, valid_tsv)
+    corpus = read_corpus(task, source, target, own)
+    command = shlex.join(["annotated-transformer", *sys.argv[1:]])
     run_training(
         output,
         corpus,
@@ -169,137 +102,127 @@ def train(
         device=chosen,
         resume=resume,
         max_minutes=max_minutes,
-        command=command_line(),
+        command=command,
     )
 
 
-def changed(config, **options):
+def changed(config, **given):
     """The configuration with those options that were given."""
-    given = {k: v for k, v in options.items() if v is not None}
-    return replace(config, **given)
-
-
-def recipe_of(task: Task | None, preset: Preset | None) -> Recipe:
-    """What is used where no option says otherwise."""
-    if task is not None and preset is None:
-        return RECIPES[task]
-    size = preset or Preset.tiny
-    if size in (Preset.base, Preset.big):
-        steps = {Preset.base: 100_000, Preset.big: 300_000}[size]
-        paper = TrainConfig(steps=steps)
-        return Recipe(PRESETS[size], paper, vocab_size=37_000)
-    recipe = RECIPES[task] if task else Recipe(PRESETS[size], SMALL_TEXT)
-    return replace(recipe, model=PRESETS[size])
+    return replace(config, **{k: v for k, v in given.items() if v is not None})
 
 
 def read_corpus(
-    task: Task | None,
-    source: str,
-    target: str,
-    own: tuple[TwoFiles | None, TwoFiles | None, Path | None, Path | None],
+    task: options.Task | None, source: str, target: str, own: tuple
 ) -> corpora.Corpus:
     """The corpus that the options name: by task, or by files."""
-    train_files, valid_files, train_tsv, valid_tsv = own
     if (task is not None) == any(own):
         raise UserError(
-            "say what to train on: --task, or --train and --valid "
+            "say what to train on: either --task, or --train and --valid "
             "(--train-tsv and --valid-tsv for files of two columns)"
         )
-    if task is Task.multi30k:
+    if task is options.Task.multi30k:
         return corpora.multi30k(source, target)
-    if task is Task.builtin:
-        return corpora.builtin()
-    if task is Task.copy:
-        return corpora.copying()
+    if task is not None:
+        named = {"copy": corpora.copying, "builtin": corpora.builtin}
+        return named[task]()
+    train_files, valid_files, train_tsv, valid_tsv = own
+    if (train_files and train_tsv) or (valid_files and valid_tsv):
+        raise UserError("give two text files or one of two columns, not both")
     training = train_files or (train_tsv and [train_tsv])
     valid = valid_files or (valid_tsv and [valid_tsv])
     if not training or not valid:
-        raise UserError("--train needs --valid, and --valid needs --train")
+        raise UserError(
+            "--train and --valid go together: one text to learn from, and "
+            "another to see how well it goes"
+        )
     return corpora.text_corpus(training, valid, source, target)
-
-
-def command_line() -> str:
-    """The command as it was typed, for the run's record."""
-    return shlex.join(["annotated-transformer", *sys.argv[1:]])
 
 
 @app.command()
 def translate(
-    model: Annotated[Path, typer.Argument(help="a model folder")],
-    file: Annotated[
-        Path | None, typer.Argument(help="standard input if not given")
-    ] = None,
-    beam: Beam = 5,
-    alpha: Alpha = 0.6,
-    device: DeviceOption = None,
+    model: options.Model,
+    file: options.Text = None,
+    beam: options.Beam = 5,
+    alpha: options.Alpha = 0.6,
+    device: options.Device = None,
 ) -> None:
-    """Translate line by line, to standard output."""
-    translator = load(model, device)
-    if file is None:
-        lines = corpora.decode_lines(sys.stdin.buffer.read(), "standard input")
-    else:
-        lines = corpora.read_lines(file)
+    """Translate line by line, to standard output; blank lines stay blank."""
+    translator = Translator.load(model, choose_device(device))
+    name = "standard input" if file is None else str(file)
+    data = sys.stdin.buffer.read() if file is None else read_bytes(file)
+    lines = decode_lines(data, name)
+    check_lengths(translator, lines, name)
     results = translator(lines, beam=beam, alpha=alpha)
-    sys.stdout.buffer.write("".join(f"{x}\n" for x in results).encode())
+    put("".join(f"{line}\n" for line in results))
 
 
-def load(model: Path, device: Device | None) -> Translator:
-    """The translator of a model folder, on a device."""
-    chosen = automatic_device() if device is None else device.value
-    return Translator.load(model, chosen)
+def check_lengths(translator: Translator, lines: list[str], name: str) -> None:
+    """UserError for a line that has more tokens than learned positions."""
+    sizes = translator.model.config
+    if sizes.positions != "learned":
+        return
+    for number, line in enumerate(lines, 1):
+        length = len(translator.tokenizer.encode(line))
+        if length > sizes.max_length:
+            raise UserError(
+                f"{name}, line {number}: {length} tokens, but the model has "
+                f"learned only {sizes.max_length} positions; split the line"
+            )
+
+
+def put(text: str) -> None:
+    """Write to standard output; a reader that has left ends the program."""
+    try:
+        sys.stdout.buffer.write(text.encode())
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(141) from None
 
 
 @app.command()
 def evaluate(
-    model: Annotated[Path, typer.Argument(help="a model folder")],
-    source: Annotated[Path, typer.Argument(help="one sentence a line")],
-    reference: Annotated[Path, typer.Argument(help="their translations")],
-    beam: Beam = 5,
-    alpha: Alpha = 0.6,
-    device: DeviceOption = None,
-    as_json: Annotated[bool, typer.Option("--json")] = False,
-    record_file: Annotated[
-        Path | None,
-        typer.Option("--record", help="add the scores to a run's record"),
-    ] = None,
+    model: options.Model,
+    source: options.Source,
+    reference: options.Reference,
+    beam: options.Beam = 5,
+    alpha: options.Alpha = 0.6,
+    device: options.Device = None,
+    as_json: options.AsJson = False,
+    record_file: options.RecordFile = None,
 ) -> None:
-    """Score a model's translations: BLEU, cased and lower-cased, and chrF."""
+    """Score a model's translations: BLEU, cased and lower-cased, and chrF.
+
+    Each score comes with the sacrebleu signature that defines it.
+    """
     pairs = corpora.read_pairs(source, reference)
-    outputs = load(model, device)(
-        [text for text, _ in pairs], beam=beam, alpha=alpha
-    )
+    translator = Translator.load(model, choose_device(device))
+    sources = [text for text, _ in pairs]
+    check_lengths(translator, sources, str(source))
+    outputs = translator(sources, beam=beam, alpha=alpha)
     scores = score(outputs, [text for _, text in pairs])
     result = {"beam": beam, "alpha": alpha, **asdict(scores)}
     if record_file is not None:
         name = source.name.removesuffix(".gz").rpartition(".")[0]
         record(model, record_file, {name or source.name: result})
     if as_json:
-        print(json.dumps(result, indent=1))
+        put(json.dumps(result, indent=1) + "\n")
         return
     for name, signature in scores.signatures.items():
-        print(f"{name:15} {result[name]:5.2f}  {signature}")
+        put(f"{name:15} {result[name]:5.2f}  {signature}\n")
 
 
 @app.command()
-def average(
-    output: Annotated[Path, typer.Argument(help="a new model folder")],
-    checkpoints: Annotated[list[Path], typer.Argument(help="of one run")],
-) -> None:
+def average(output: options.Output, checkpoints: options.Checkpoints) -> None:
     """Make a model of the mean of some checkpoints of one run."""
     average_checkpoints(output, checkpoints)
 
 
 @app.command()
-def data(
-    name: Annotated[DataSet, typer.Argument()],
-    folder: Annotated[
-        Path | None, typer.Option("--dir", help="the cache if not given")
-    ] = None,
-) -> None:
-    """Download a corpus, checking every file."""
+def data(name: options.DataName, folder: options.DataFolder = None) -> None:
+    """Download a corpus, or check the files that are there already."""
     where = corpora.download_multi30k(folder)
-    print(f"{name.value}: {where}")
-    print(corpora.MULTI30K_LICENCE)
+    put(f"{name}: {where}\n{corpora.MULTI30K_LICENCE}\n")
 
 
 def main() -> None:
@@ -307,17 +230,16 @@ def main() -> None:
     try:
         app()
     except Interrupted as stop:
-        print(stop, file=sys.stderr)
-        sys.exit(128 + stop.signal_number)
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
-    except (ValueError, OSError, FloatingPointError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(1)
+        fail(str(stop), 128 + stop.signal_number)
+    except UserError as error:
+        fail(f"error: {error}")
+    except torch.OutOfMemoryError:
+        fail("error: out of memory; lower --batch-tokens, --beam or --preset")
+    except OSError as error:
+        fail(f"error: {error.filename or 'a file'}: {error.strerror}")
 
 
-if __name__ == "__main__":
-    main()
+def fail(message: str, status: int = 1) -> None:
+    """Print one line on standard error, and exit."""
+    print(" ".join(message.split()), file=sys.stderr)
+    sys.exit(status)

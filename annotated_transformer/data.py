@@ -82,13 +82,16 @@ def train_tokenizer(
 
 
 def copy_task(
-    size: int, seed: int = 0, letters: str = "abcdefghij", longest: int = 10
+    size: int,
+    seed: int = 0,
+    letters: str = "abcdefghij",
+    lengths: tuple[int, int] = (3, 10),
 ) -> list[Pair]:
     """Distinct random strings, each to be translated into itself."""
     rng = random.Random(seed)
     strings: dict[str, None] = {}
     while len(strings) < size:
-        length = rng.randint(1, longest)
+        length = rng.randint(*lengths)
         strings["".join(rng.choices(letters, k=length))] = None
     return [(string, string) for string in strings]
 

@@ -8,14 +8,24 @@ from pathlib import Path
 
 import torch
 
+from annotated_transformer.corpora import MULTI30K_LICENCE
 from annotated_transformer.errors import UserError
+from annotated_transformer.files import write_text
 from annotated_transformer.model import ModelConfig, parameter_count
 
+__all__ = ["environment", "model_card", "read_metrics", "record"]
+
 PACKAGES = ("torch", "sentencepiece", "sacrebleu", "safetensors", "numpy")
+MADE_HERE = "The text was made by this package and has its licence."
+TEXT_LICENCES = {
+    "multi30k": MULTI30K_LICENCE,
+    "builtin": MADE_HERE,
+    "copy": MADE_HERE,
+}
 
 
-def environment() -> dict:
-    """Date, package versions and machine."""
+def environment(device: str = "cpu") -> dict:
+    """Date, package versions and machine; device is cuda, mps or cpu."""
     return {
         "date": date.today().isoformat(),
         "versions": {
@@ -24,15 +34,15 @@ def environment() -> dict:
         },
         "machine": {
             "system": platform.system(),
-            "processor": processor(),
+            "processor": processor(device),
             "threads": torch.get_num_threads(),
         },
     }
 
 
-def processor() -> str:
+def processor(device: str) -> str:
     """The name of the GPU, else of the CPU as far as Linux tells it."""
-    if torch.cuda.is_available():
+    if device == "cuda":
         return torch.cuda.get_device_name()
     cpus = Path("/proc/cpuinfo")
     if cpus.exists():
@@ -43,20 +53,30 @@ def processor() -> str:
 
 
 def read_metrics(folder: Path) -> list[dict]:
-    """The lines of a run's metrics.jsonl, one a checkpoint."""
+    """The lines of a run's metrics.jsonl, one a checkpoint.
+
+    A last line without its line feed, cut by a crash, is left out.
+    """
     text = (folder / "metrics.jsonl").read_text("utf-8")
-    return [json.loads(line) for line in text.splitlines()]
+    return [json.loads(line) for line in text.split("\n")[:-1]]
 
 
 def record(folder: Path, path: Path, scores: dict[str, dict]) -> None:
-    """Write a run's record, or add scores to the one that is there."""
+    """Write a run's record, or add scores to the one that is there.
+
+    scores are by the name of a test set; folder is the model's.
+    """
     about = json.loads((folder / "config.json").read_text("utf-8"))["about"]
     known = {}
     if path.exists():
-        known = json.loads(path.read_text("utf-8"))
-        if known.get("command") != about["command"]:
+        try:
+            known = json.loads(path.read_text("utf-8"))
+            same = known["command"] == about["command"]
+        except (ValueError, TypeError, KeyError):
+            same = False
+        if not same:
             raise UserError(
-                f"{path}: the record of another run; choose another file"
+                f"{path}: not a record of this run; choose another file"
             )
     whole = {
         **about,
@@ -64,7 +84,7 @@ def record(folder: Path, path: Path, scores: dict[str, dict]) -> None:
         "scores": {**known.get("scores", {}), **scores},
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
+    write_text(path, json.dumps(whole, indent=1) + "\n")
 
 
 def model_card(about: dict, config: ModelConfig) -> str:
@@ -76,6 +96,9 @@ def model_card(about: dict, config: ModelConfig) -> str:
         "machine": about["machine"]["processor"],
         **result,
     }
+    licence = TEXT_LICENCES.get(
+        data["name"], "The licence of the text is for its owner to say."
+    )
     table = "\n".join(f"| {name} | {value} |" for name, value in rows.items())
     return f"""# {data["name"]}: {data["source"]} to {data["target"]}
 
@@ -90,5 +113,6 @@ on {data["pairs"]:,} sentence pairs of {data["name"]}.
 {table}
 
 The text that a model was trained on decides what it is good for and how it
-may be used. `config.json` names that text and its checksums.
+may be used. {licence}
+`config.json` has the checksums of the text.
 """

@@ -13,7 +13,7 @@ from annotated_transformer.grammar import (
     sentence_pairs,
     words,
 )
-from annotated_transformer.lexicon import VERBS
+from annotated_transformer.grammar.lexicon import VERBS
 
 DIGEST = "d9da1eba1ecab4e57f52edef921b29897d67ba9772a14b06b3ef71983e8e5913"
 
