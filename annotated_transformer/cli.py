@@ -5,7 +5,6 @@ import os
 import shlex
 import sys
 from dataclasses import asdict, replace
-from pathlib import Path
 
 import torch
 import typer
@@ -59,7 +58,7 @@ def train(
     checkpoint_every: options.CheckpointEvery = None,
     average: options.AverageLast = None,
     max_minutes: options.MaxMinutes = None,
-    device: options.TrainDevice = None,
+    device: options.Device = None,
     resume: options.Resume = False,
 ) -> None:
     """Train a model into the folder OUTPUT.

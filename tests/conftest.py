@@ -1,0 +1,93 @@
+"""One thread, one seed, and shapes checked in every signature."""
+
+import io
+import sys
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import NamedTuple
+from unittest import mock
+
+import jaxtyping
+
+# Before any test imports the package, so that every signature is checked.
+jaxtyping.install_import_hook("annotated_transformer", "beartype.beartype")
+
+import pytest  # noqa: E402
+import torch  # noqa: E402
+
+
+def pytest_configure() -> None:
+    # Tests run side by side: more threads would only wait for each other.
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True)
+def seed() -> None:
+    """Make what a test draws independent of the tests before it."""
+    torch.manual_seed(0)
+
+
+class Ended(NamedTuple):
+    """How a command ended: exit status, standard output and error."""
+
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture(scope="session")
+def command() -> Callable[..., Ended]:
+    """Run the command line inside this process; bytes are standard input."""
+    from annotated_transformer.cli import main
+
+    def run(*words: object, stdin: bytes = b"") -> Ended:
+        out = io.TextIOWrapper(io.BytesIO(), "utf-8", newline="\n")
+        err, status = io.StringIO(), 0
+        argv = ["annotated-transformer", *map(str, words)]
+        given = io.TextIOWrapper(io.BytesIO(stdin))
+        with (
+            mock.patch.object(sys, "argv", argv),
+            mock.patch.object(sys, "stdin", given),
+            redirect_stdout(out),
+            redirect_stderr(err),
+        ):
+            try:
+                main()
+            except SystemExit as end:
+                status = end.code or 0
+        out.flush()
+        return Ended(status, out.buffer.getvalue().decode(), err.getvalue())
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def recipe_options(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Options of a training of seconds: a copy task read from files."""
+    from annotated_transformer.data import copy_task
+
+    folder = tmp_path_factory.mktemp("text")
+    pairs = [f"{source}\t{target}\n" for source, target in copy_task(440)]
+    (folder / "train.tsv").write_text("".join(pairs[:400]))
+    (folder / "valid.tsv").write_text("".join(pairs[400:]))
+    return [
+        f"--train-tsv={folder / 'train.tsv'}",
+        f"--valid-tsv={folder / 'valid.tsv'}",
+        *["--tokenizer=char", "--device=cpu", "--max-steps=40"],
+        *["--checkpoint-every=8", "--average=3", "--batch-tokens=256"],
+        *["--warmup=10", "--dropout=0.1"],
+    ]
+
+
+@pytest.fixture(scope="session")
+def trained(
+    command: Callable[..., Ended],
+    recipe_options: list[str],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Path:
+    """A model folder that a whole, uninterrupted training has made."""
+    folder = tmp_path_factory.mktemp("trained") / "model"
+    ended = command("train", folder, *recipe_options)
+    assert ended.status == 0, ended.err
+    return folder

@@ -1,0 +1,361 @@
+"""The command line: what it does, and one clear line for each bad input."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+from sacrebleu.metrics import BLEU, CHRF
+
+from annotated_transformer import Translator, corpora
+from annotated_transformer.corpora import MULTI30K_SUMS
+from annotated_transformer.recipes import RECIPES
+
+COMMANDS = ("train", "translate", "evaluate", "average", "data")
+
+
+def refused(ended, *parts):
+    """One line on standard error that says all of the parts; status 1."""
+    assert ended.status == 1
+    assert ended.out == ""
+    assert ended.err.startswith("error: ") and ended.err.count("\n") == 1
+    for part in parts:
+        assert str(part) in ended.err
+
+
+@pytest.fixture
+def text(tmp_path):
+    """Write text files; give their paths."""
+
+    def write(**files):
+        paths = []
+        for name, data in files.items():
+            paths.append(tmp_path / name)
+            data = data if isinstance(data, bytes) else data.encode()
+            paths[-1].write_bytes(data)
+        return paths
+
+    return write
+
+
+@pytest.fixture
+def train(command, tmp_path):
+    """Run train on these files; no folder may be left if it fails."""
+
+    def run(training, valid, *options):
+        files = ["--train", *training, "--valid", *valid]
+        ended = command("train", tmp_path / "model", *files, *options)
+        assert not (tmp_path / "model").exists()
+        return ended
+
+    return run
+
+
+# What it does
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_describes_every_option(command, name):
+    ended = command(name, "--help")
+    assert ended.status == 0
+    assert "Usage" in ended.out
+
+
+def test_no_option_is_without_help():
+    import typer.main
+
+    from annotated_transformer.cli import app
+
+    for name, sub in typer.main.get_command(app).commands.items():
+        assert sub.help, name
+        for parameter in sub.params:
+            assert parameter.help, (name, parameter.name)
+
+
+def test_module_runs_like_the_command():
+    words = [sys.executable, "-m", "annotated_transformer", "frobnicate"]
+    ended = subprocess.run(words, capture_output=True, text=True)
+    assert ended.returncode == 2
+    assert "No such command 'frobnicate'" in ended.stderr
+
+
+def test_one_line_out_for_each_line_in(command, trained):
+    lines = ["abc", "", "a\u2028b", "\x85c", "a\rb", "\0", "\U0001f600", "  "]
+    ended = command("translate", trained, stdin="\n".join(lines).encode())
+    assert ended.status == 0 and ended.err == ""
+    found = ended.out.split("\n")
+    assert len(found) == len(lines) + 1 and found[-1] == ""
+    assert found[1] == found[7] == ""
+    assert found[:-1] == Translator.load(trained)(lines)
+
+
+def test_order_is_kept_whatever_the_lengths(command, trained):
+    lines = ["abcdefghij"[: 1 + i * 7 % 10] for i in range(40)]
+    whole = command("translate", trained, stdin="\n".join(lines).encode())
+    one_by_one = [Translator.load(trained)(line) for line in lines]
+    assert whole.out.splitlines() == one_by_one
+
+
+def test_a_file_reads_as_standard_input_does(command, trained, text):
+    (path,) = text(source="abc\r\nde\n")
+    from_file = command("translate", trained, path, "--beam", 1)
+    from_stdin = command("translate", trained, "--beam", 1, stdin=b"abc\nde\n")
+    assert from_file == from_stdin
+    assert from_file.out.count("\n") == 2
+
+
+def test_nothing_in_nothing_out(command, trained):
+    assert command("translate", trained) == (0, "", "")
+    assert Translator.load(trained)([]) == []
+
+
+def test_a_reader_that_leaves_is_no_error(trained):
+    words = [sys.executable, "-m", "annotated_transformer", "translate"]
+    process = subprocess.Popen(
+        [*words, str(trained), "--beam=1"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    process.stdout.close()
+    process.stdin.write(b"abc\n")
+    process.stdin.close()
+    assert process.stderr.read() == b""
+    assert process.wait() == 141
+    process.stderr.close()
+
+
+def test_evaluate_agrees_with_sacrebleu(command, trained, text, tmp_path):
+    source, reference = text(source="abc\ncab\n", reference="aBc\ncab\n")
+    ended = command("evaluate", trained, source, reference, "--json")
+    assert ended.status == 0
+    result = json.loads(ended.out)
+    outputs = Translator.load(trained)(["abc", "cab"])
+    references = [["aBc", "cab"]]
+    lower = BLEU(lowercase=True).corpus_score(outputs, references).score
+    assert result["bleu"] == BLEU().corpus_score(outputs, references).score
+    assert result["bleu_lowercase"] == lower
+    assert result["chrf"] == CHRF().corpus_score(outputs, references).score
+    assert "case:lc" in result["signatures"]["bleu_lowercase"]
+    shown = command("evaluate", trained, source, reference)
+    for name, signature in result["signatures"].items():
+        assert f"{result[name]:.2f}  {signature}" in shown.out
+        assert name in shown.out
+
+
+def test_evaluate_adds_to_a_record(command, trained, text, tmp_path):
+    path = tmp_path / "records" / "run.json"
+    (tmp_path / "t").write_text("")
+    for name in ("one", "two"):
+        files = text(**{f"{name}.en": "abc\n", f"{name}.de": "abc\n"})
+        words = ("evaluate", trained, *files, "--record", path)
+        assert command(*words).status == 0
+    record = json.loads(path.read_text())
+    assert list(record["scores"]) == ["one", "two"]
+    assert len(record["curve"]) == 5
+    path.write_text('{"command": "another"}')
+    refused(command(*words), path, "choose another file")
+
+
+def test_average_of_one_is_that_checkpoint(command, trained, tmp_path):
+    *_, last = sorted((trained / "checkpoints").iterdir())
+    model = tmp_path / "averaged"
+    assert command("average", model, last, last).status == 0
+    one = Translator.load(model)(["abc"])
+    assert isinstance(one[0], str)
+    names = {path.name for path in model.iterdir()}
+    assert names == {path.name for path in trained.iterdir()} - {
+        "run.json",
+        "checkpoints",
+    }
+
+
+def test_data_from_a_folder_with_all_files(command):
+    if "ANNOTATED_TRANSFORMER_DATA" not in os.environ:
+        pytest.skip("ANNOTATED_TRANSFORMER_DATA names no copy of Multi30k")
+    ended = command("data", "multi30k")
+    assert ended.status == 0
+    assert os.environ["ANNOTATED_TRANSFORMER_DATA"] in ended.out
+
+
+# Bad input
+
+
+def test_missing_file(train, text, tmp_path):
+    (here,) = text(here="a b\n")
+    gone = tmp_path / "gone"
+    refused(train([here, gone], [here, here]), gone, "No such file")
+
+
+def test_line_counts_that_differ(train, text):
+    two, one = text(two="a\nb\n", one="a\n")
+    ended = train([two, one], [one, one])
+    refused(ended, f"{two} has 2 lines", f"{one} has 1")
+
+
+def test_undecodable_bytes(train, text, command, trained):
+    good, bad = text(good="a\nb\n", bad=b"a\nb\xff\n")
+    refused(train([good, bad], [good, good]), f"{bad}, line 2", "0xff")
+    ended = command("translate", trained, stdin=b"a\n\xe4\n")
+    refused(ended, "standard input, line 2", "0xe4")
+
+
+def test_empty_line(train, text):
+    good, bad = text(good="a\nb\n", bad="a\n\n")
+    refused(train([good, bad], [good, good]), f"{bad}, line 2: empty")
+
+
+def test_empty_corpus(train, text):
+    good, empty = text(good="a\n", empty="")
+    refused(train([empty, good], [good, good]), f"{empty} is empty")
+    refused(train([good, good], [empty, good]), f"{empty} is empty")
+
+
+def test_all_sentences_over_the_limit(train, text):
+    (long,) = text(long="a b a b a b\n" * 9)
+    options = ("--tokenizer=char", "--max-length=4")
+    ended = train([long, long], [long, long], *options)
+    assert ended.status == 1
+    assert "9 of 9 pairs have more than 4 tokens" in ended.err
+    assert "none of its 9 sentence pairs" in ended.err.splitlines()[-1]
+
+
+def test_a_sentence_over_the_limit_is_reported(command, text, tmp_path):
+    training, valid = text(
+        training="ab\tba\n" * 5 + "abababab\tab\n", valid="ab\tba\n"
+    )
+    ended = command(
+        *("train", tmp_path / "model", "--train-tsv", training),
+        *("--valid-tsv", valid, "--tokenizer=char", "--max-length=6"),
+        *("--max-steps=1", "--device=cpu"),
+    )
+    assert ended.status == 0, ended.err
+    assert "1 of 6 pairs have more than 6 tokens" in ended.err
+    assert "the first in line 6" in ended.err
+
+
+def test_batch_smaller_than_a_sentence(train, text):
+    (good,) = text(good="a b a b a b\n")
+    options = ("--tokenizer=char", "--batch-tokens=4")
+    refused(train([good, good], [good, good], *options), "batch of 4")
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_vocabulary_too_large(train, text, kind):
+    (good,) = text(good="hello world\nhello there\n")
+    files = [good, good]
+    ended = train(files, files, f"--tokenizer={kind}")
+    refused(ended, "--vocab-size 8000", "the largest possible is ")
+    largest = int(ended.err.split()[-1])
+    over = train(files, files, f"--tokenizer={kind}", "--vocab-size=60")
+    assert (over.status == 1) == (largest < 60)
+    assert "INTERNAL" not in over.err
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram", "char"])
+def test_vocabulary_too_small(train, text, kind):
+    (good,) = text(good="hello world\n")
+    options = (f"--tokenizer={kind}", "--vocab-size=6")
+    refused(train([good, good], [good, good], *options), "too small", "12")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--task", "fly"),
+        ("--task=copy", "--preset=huge"),
+        ("--task=copy", "--tokenizer=letters"),
+        ("--task=copy", "--schedule=flat"),
+        ("--task=copy", "--device=abacus"),
+        ("--task=copy", "--max-steps=0"),
+        ("--task=copy", "--dropout=1.5"),
+    ],
+)
+def test_unknown_choices_are_usage_errors(command, tmp_path, words):
+    ended = command("train", tmp_path / "model", *words)
+    assert ended.status == 2
+    assert "Invalid value" in ended.err and "Traceback" not in ended.err
+    assert not (tmp_path / "model").exists()
+
+
+def test_no_text_or_two(command, text, tmp_path):
+    (good,) = text(good="a\n")
+    refused(command("train", tmp_path / "model"), "--task, or --train")
+    files = ("--train", good, good)
+    both = command("train", tmp_path / "model", "--task=copy", *files)
+    refused(both, "--task, or --train")
+    refused(command("train", tmp_path / "model", *files), "--valid")
+
+
+def test_output_that_exists(command, trained, tmp_path):
+    refused(command("train", trained, "--task=copy"), trained, "--resume")
+    (tmp_path / "notes").write_text("mine")
+    refused(command("train", tmp_path, "--task=copy"), "not empty")
+    refused(command("train", tmp_path / "notes", "--task=copy"), "a file")
+    checkpoint = next((trained / "checkpoints").iterdir())
+    refused(command("average", tmp_path, checkpoint), "exists already")
+    assert [path.name for path in tmp_path.iterdir()] == ["notes"]
+
+
+def test_resume_of_nothing(command, tmp_path):
+    ended = command("train", tmp_path / "model", "--task=copy", "--resume")
+    refused(ended, "no run to resume", "without --resume")
+
+
+def test_languages_that_the_corpus_lacks(command, tmp_path):
+    words = ("train", tmp_path / "model", "--task=multi30k", "--target=xx")
+    refused(command(*words), "'xx'", "en, de, fr")
+
+
+def test_model_folder_that_is_none(command, tmp_path, text):
+    (file,) = text(file="a\n")
+    for folder in (tmp_path / "gone", tmp_path, file):
+        refused(command("translate", folder), folder, "no trained model")
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.model"])
+def test_model_folder_that_is_truncated(command, trained, tmp_path, name):
+    folder = shutil.copytree(trained, tmp_path / "model")
+    path = folder / name
+    path.write_bytes(path.read_bytes()[:-9])
+    refused(command("translate", folder), path, "copy the whole folder")
+    path.unlink()
+    refused(command("translate", folder), name, "is missing")
+
+
+def test_model_of_another_configuration(command, trained, tmp_path):
+    folder = shutil.copytree(trained, tmp_path / "model")
+    path = folder / "config.json"
+    config = json.loads(path.read_text())
+    config["model"]["layers"] = 3
+    path.write_text(json.dumps(config))
+    refused(command("translate", folder), "another configuration")
+    path.write_text(path.read_text()[:99])
+    refused(command("translate", folder), "not the configuration of a model")
+
+
+def test_device_that_is_absent(command, trained):
+    import torch
+
+    if torch.backends.mps.is_available():
+        pytest.skip("mps is at hand here")
+    refused(command("translate", trained, "--device=mps"), "'mps'", "cpu")
+
+
+def test_corrupted_download(command, tmp_path):
+    name = next(iter(MULTI30K_SUMS))
+    (tmp_path / name).write_bytes(b"damaged on its way")
+    ended = command("data", "multi30k", "--dir", tmp_path)
+    refused(ended, tmp_path / name, "is damaged", "delete it")
+
+
+def test_every_task_has_a_recipe():
+    from annotated_transformer.options import Task
+
+    assert set(RECIPES) == {task.value for task in Task}
+    copying = corpora.copying()
+    assert len(copying.valid) == len(copying.tests["test"]) == 500
+    every = copying.train + copying.valid + copying.tests["test"]
+    assert len(set(every)) == 21_000
