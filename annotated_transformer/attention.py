@@ -10,6 +10,17 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+__all__ = [
+    "padding_mask",
+    "causal_mask",
+    "masked_softmax",
+    "attention_weights",
+    "scaled_dot_product_attention",
+    "head_width",
+    "Projections",
+    "MultiHeadAttention",
+]
+
 
 def padding_mask(
     tokens: Int[Tensor, "batch length"], pad: int = 0
@@ -55,12 +66,18 @@ def scaled_dot_product_attention(
     return attention_weights(query, key, mask) @ value
 
 
-class MultiHeadAttention(nn.Module):
-    """MultiHead(Q, K, V) = Concat(head_1, ..., head_h) W^O (3.2.2).
+def head_width(d_model: int, heads: int) -> int:
+    """d_model / heads, the width of a head where none is given (3.2.2)."""
+    if d_model % heads:
+        raise ValueError(
+            f"d_model = {d_model} is not a multiple of {heads} heads: "
+            "change one of them, or give d_k and d_v"
+        )
+    return d_model // heads
 
-    Queries come from x, keys and values from memory; memory = x makes it
-    self-attention.
-    """
+
+class Projections(nn.Module):
+    """W^Q, W^K, W^V and W^O of all heads, cut into heads on demand."""
 
     def __init__(
         self,
@@ -71,14 +88,9 @@ class MultiHeadAttention(nn.Module):
         dropout: float = 0.0,
     ):
         super().__init__()
-        if (d_k is None or d_v is None) and d_model % heads:
-            raise ValueError(
-                f"d_model = {d_model} is not a multiple of {heads} heads: "
-                "change one of them, or give d_k and d_v"
-            )
         self.heads = heads
-        self.d_k = d_k or d_model // heads
-        self.d_v = d_v or d_model // heads
+        self.d_k = d_k or head_width(d_model, heads)
+        self.d_v = d_v or head_width(d_model, heads)
         self.dropout = dropout
         self.query = nn.Linear(d_model, heads * self.d_k)
         self.key_value = nn.Linear(d_model, heads * (self.d_k + self.d_v))
@@ -87,9 +99,8 @@ class MultiHeadAttention(nn.Module):
 
     def reset_parameters(self) -> None:
         """Glorot initialisation, each projection at its own fan."""
-        keys, values = self.key_value.weight.split(
-            [self.heads * self.d_k, self.heads * self.d_v]
-        )
+        widths = [self.heads * self.d_k, self.heads * self.d_v]
+        keys, values = self.key_value.weight.split(widths)
         for weight in (self.query.weight, keys, values, self.output.weight):
             nn.init.xavier_uniform_(weight)
         for layer in (self.query, self.key_value, self.output):
@@ -109,6 +120,14 @@ class MultiHeadAttention(nn.Module):
         keys, values = self.key_value(memory).split(widths, dim=-1)
         return self.split(keys), self.split(values)
 
+
+class MultiHeadAttention(Projections):
+    """MultiHead(Q, K, V) = Concat(head_1, ..., head_h) W^O (3.2.2).
+
+    Queries come from x, keys and values from memory; memory = x makes it
+    self-attention.
+    """
+
     def attend(
         self,
         x: Float[Tensor, "rows queries d_model"],
@@ -118,12 +137,9 @@ class MultiHeadAttention(nn.Module):
     ) -> Float[Tensor, "rows queries d_model"]:
         """Attend from x; rows that share keys become further queries."""
         query = self.split(self.query(x.reshape(len(keys), -1, x.size(-1))))
+        dropout = self.dropout if self.training else 0.0
         heads = F.scaled_dot_product_attention(
-            query,
-            keys,
-            values,
-            attn_mask=mask,
-            dropout_p=self.dropout if self.training else 0.0,
+            query, keys, values, attn_mask=mask, dropout_p=dropout
         )
         return self.output(heads.transpose(1, 2).flatten(2)).view_as(x)
 
