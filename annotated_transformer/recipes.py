@@ -81,13 +81,13 @@ RECIPES = {
         replace(PRESETS["tiny"], layers=2, dropout=0.1),
         replace(
             SMALL_TEXT,
-            steps=600,
-            warmup=100,
+            steps=900,
+            warmup=150,
             batch_tokens=2048,
             checkpoint_every=50,
             average=4,
         ),
-        vocab_size=800,
+        vocab_size=1500,
     ),
     "multi30k": Recipe(PRESETS["tiny"], SMALL_TEXT, vocab_size=6000),
 }

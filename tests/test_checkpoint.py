@@ -1,0 +1,151 @@
+"""Checkpoints and model folders: exact, whole or refused."""
+
+import json
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from annotated_transformer.checkpoint import (
+    checkpoint_weights,
+    load_checkpoint,
+    load_model,
+    read_tensors,
+    save_checkpoint,
+    save_model,
+    weights,
+)
+from annotated_transformer.data import copy_task, train_tokenizer
+from annotated_transformer.errors import UserError
+from annotated_transformer.files import replacing, write_text
+from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.optimizer import adam
+
+ABOUT = {
+    "command": "annotated-transformer train",
+    "recipe": {"train": {"seed": 1}},
+    "data": {"name": "text", "source": "en", "target": "de", "pairs": 3},
+    "machine": {"processor": "abacus"},
+    "result": {"updates": 2},
+}
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    lines = [source for source, _ in copy_task(50)]
+    return train_tokenizer(lines, 32, "char")
+
+
+def small(tokenizer, **sizes):
+    numbers = {"layers": 1, "d_model": 8, "d_ff": 8, "heads": 2, **sizes}
+    return Transformer(ModelConfig(vocab_size=len(tokenizer), **numbers))
+
+
+def steps(model, optimizer, count):
+    """Some updates of a made-up loss; Adam's moments grow."""
+    for step in range(count):
+        for group in optimizer.param_groups:
+            group["lr"] = 0.01
+        loss = sum((p - step).square().sum() for p in model.parameters())
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_training_goes_on_exactly(tmp_path, tokenizer, tied):
+    model = small(tokenizer, tied=tied)
+    optimizer = adam(model.parameters())
+    steps(model, optimizer, 3)
+    save_checkpoint(tmp_path / "c", model, optimizer, 3)
+    other = small(tokenizer, tied=tied)
+    other_optimizer = adam(other.parameters())
+    assert load_checkpoint(tmp_path / "c", other, other_optimizer) == 3
+    steps(model, optimizer, 2)
+    steps(other, other_optimizer, 2)
+    for one, two in zip(model.parameters(), other.parameters(), strict=True):
+        assert torch.equal(one, two)
+
+
+def test_a_checkpoint_is_three_times_its_weights(tmp_path, tokenizer):
+    model = small(tokenizer)
+    optimizer = adam(model.parameters())
+    steps(model, optimizer, 1)
+    save_checkpoint(tmp_path / "c", model, optimizer, 1)
+    tensors, notes = read_tensors(tmp_path / "c")
+    assert len(tensors) == 3 * len(list(model.parameters()))
+    assert notes == {"step": "1"}
+    found = checkpoint_weights(tmp_path / "c")
+    assert found.keys() == weights(model).keys()
+
+
+def test_files_that_are_no_checkpoints(tmp_path, tokenizer):
+    model = small(tokenizer)
+    path = tmp_path / "c"
+    with pytest.raises(UserError, match="no such file"):
+        checkpoint_weights(path)
+    path.write_bytes(b"not tensors")
+    with pytest.raises(UserError, match="not a whole safetensors file"):
+        checkpoint_weights(path)
+    save_file(weights(model), path)
+    with pytest.raises(UserError, match="not a checkpoint"):
+        checkpoint_weights(path)
+    with pytest.raises(UserError, match="not a checkpoint"):
+        load_checkpoint(path, model, adam(model.parameters()))
+
+
+def test_weights_of_other_sizes(tmp_path, tokenizer):
+    model = small(tokenizer)
+    optimizer = adam(model.parameters())
+    steps(model, optimizer, 1)
+    save_checkpoint(tmp_path / "c", model, optimizer, 1)
+    for sizes in ({"layers": 2}, {"d_ff": 16}):
+        other = small(tokenizer, **sizes)
+        with pytest.raises(UserError, match="configuration"):
+            load_checkpoint(tmp_path / "c", other, adam(other.parameters()))
+
+
+def test_a_model_folder_comes_back(tmp_path, tokenizer):
+    model = small(tokenizer, pre_norm=True).eval()
+    save_model(tmp_path / "m", model, tokenizer, ABOUT)
+    loaded, pieces, about = load_model(tmp_path / "m")
+    assert about == ABOUT and pieces.model == tokenizer.model
+    assert loaded.config == model.config and not loaded.training
+    source = torch.tensor([[5, 6, 2]])
+    assert torch.equal(loaded(source, source), model(source, source))
+    assert "abacus" in (tmp_path / "m" / "README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": 2}, "format is 2"),
+        ({"model": {"wings": 2}}, "wings"),
+        ({"model": {"layers": 0}}, "at least 1"),
+        ({"model": []}, "not the configuration"),
+        ({"sha256": {}}, "SHA-256 differs"),
+    ],
+)
+def test_configurations_that_are_refused(tmp_path, tokenizer, change, message):
+    save_model(tmp_path, small(tokenizer), tokenizer, ABOUT)
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(UserError, match=message):
+        load_model(tmp_path)
+
+
+def test_a_tokenizer_of_another_size(tmp_path, tokenizer):
+    model = Transformer(ModelConfig(99, 1, 8, 8, 2))
+    save_model(tmp_path, model, tokenizer, ABOUT)
+    with pytest.raises(UserError, match="pieces, but config.json says 99"):
+        load_model(tmp_path)
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path):
+    path = tmp_path / "file"
+    write_text(path, "old\n")
+    with pytest.raises(ZeroDivisionError), replacing(path) as part:
+        part.write_text("new")
+        raise ZeroDivisionError
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+    assert path.read_bytes() == b"old\n"

@@ -1,0 +1,80 @@
+"""Records: complete, and added to without loss."""
+
+import json
+import platform
+
+import pytest
+import torch
+
+from annotated_transformer.errors import UserError
+from annotated_transformer.model import ModelConfig, parameter_count
+from annotated_transformer.records import (
+    environment,
+    model_card,
+    read_metrics,
+    record,
+)
+
+
+def test_environment_is_plain_and_true():
+    found = json.loads(json.dumps(environment()))
+    assert found["versions"]["python"] == platform.python_version()
+    assert found["versions"]["torch"] == torch.__version__
+    assert found["machine"]["threads"] == torch.get_num_threads()
+    assert found["machine"]["processor"]
+
+
+def test_a_cut_last_line_of_metrics_is_left_out(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    path.write_text('{"step": 1}\n{"step": 2}\n{"st')
+    assert read_metrics(tmp_path) == [{"step": 1}, {"step": 2}]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    about = {"command": "train it", "seed": 1}
+    (tmp_path / "config.json").write_text(json.dumps({"about": about}))
+    (tmp_path / "metrics.jsonl").write_text('{"step": 1}\n')
+    return tmp_path
+
+
+def test_scores_are_added(folder):
+    path = folder / "deep" / "record.json"
+    record(folder, path, {"one": {"bleu": 1.0}})
+    record(folder, path, {"two": {"bleu": 2.0}})
+    assert json.loads(path.read_text()) == {
+        "command": "train it",
+        "seed": 1,
+        "curve": [{"step": 1}],
+        "scores": {"one": {"bleu": 1.0}, "two": {"bleu": 2.0}},
+    }
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", '{"command": "other"}'])
+def test_other_files_are_not_written_over(folder, text):
+    path = folder / "record.json"
+    path.write_text(text)
+    with pytest.raises(UserError, match="not a record of this run"):
+        record(folder, path, {})
+    assert path.read_text() == text
+
+
+def test_the_card_has_command_licence_and_size():
+    config = ModelConfig(layers=2)
+    about = {
+        "command": "annotated-transformer train x",
+        "recipe": {"train": {"seed": 7}},
+        "data": {
+            "name": "multi30k",
+            "source": "en",
+            "target": "de",
+            "pairs": 29000,
+        },
+        "machine": {"processor": "abacus"},
+        "result": {"averaged": 8},
+    }
+    card = model_card(about, config)
+    assert f"{parameter_count(config) / 1e6:.2f} million" in card
+    assert "| command | `annotated-transformer train x` |" in card
+    assert "29,000 sentence pairs of multi30k" in card
+    assert "Flickr30k" in card and "| averaged | 8 |" in card

@@ -1,0 +1,288 @@
+"""Runs that are stopped, killed, resumed, refused or out of time."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+
+import pytest
+import torch
+
+from annotated_transformer import Translator, corpora
+from annotated_transformer.checkpoint import checkpoint_weights, read_tensors
+from annotated_transformer.corpora import Corpus
+from annotated_transformer.data import copy_task
+from annotated_transformer.device import choose_device
+from annotated_transformer.errors import UserError
+from annotated_transformer.interruption import stop_signals
+from annotated_transformer.model import PRESETS, ModelConfig
+from annotated_transformer.recipes import RECIPES, Recipe, recipe_of
+from annotated_transformer.records import read_metrics
+from annotated_transformer.run import train
+from annotated_transformer.runfolder import RunFolder
+from annotated_transformer.training import TrainConfig
+
+SMALL = Recipe(
+    ModelConfig(layers=1, d_model=8, d_ff=8, heads=2, pre_norm=True),
+    TrainConfig(
+        steps=6,
+        batch_tokens=200,
+        warmup=2,
+        checkpoint_every=2,
+        average=2,
+    ),
+    tokenizer="char",
+)
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    pairs = copy_task(60)
+    sums = {"train": "1", "valid": "2"}
+    return Corpus(pairs[10:], pairs[:10], {}, "copy", "xx", "xx", sums)
+
+
+def same_weights(one, other):
+    tensors, others = (
+        read_tensors(folder / "model.safetensors")[0]
+        for folder in (one, other)
+    )
+    assert tensors.keys() == others.keys()
+    assert all(torch.equal(tensors[name], others[name]) for name in tensors)
+
+
+def interrupted(output, options, number):
+    """Send a running training a signal after its first checkpoint."""
+    words = [sys.executable, "-m", "annotated_transformer", "train"]
+    process = subprocess.Popen(
+        [*words, str(output), *options],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    first = process.stderr.readline()
+    process.send_signal(number)
+    rest = process.stderr.read()
+    process.stderr.close()
+    assert first.startswith("update 8 of 40:"), first + rest
+    return process.wait(), rest
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stopped_run_ends_like_any_other(
+    command, recipe_options, trained, tmp_path, number
+):
+    output = tmp_path / "model"
+    status, told = interrupted(output, recipe_options, number)
+    assert status == 128 + number
+    assert f"--resume continues {output}" in told.splitlines()[-1]
+    assert list((output / "checkpoints").glob("step-*.safetensors"))
+    refused = command("translate", output)
+    assert refused.status == 1 and "no trained model here" in refused.err
+    resumed = command("train", output, *recipe_options, "--resume")
+    assert resumed.status == 0, resumed.err
+    assert "continuing after update" in resumed.err
+    same_weights(output, trained)
+    steps = [line["step"] for line in read_metrics(output)]
+    assert set(range(8, 41, 8)) <= set(steps) and steps == sorted(set(steps))
+
+
+def test_a_killed_run_ends_like_any_other(
+    command, recipe_options, trained, tmp_path
+):
+    output = tmp_path / "model"
+    status, _ = interrupted(output, recipe_options, signal.SIGKILL)
+    assert status == -signal.SIGKILL
+    # what a write that was under way would have left
+    (output / "checkpoints" / ".step-00000099.safetensors.part").touch()
+    with (output / "metrics.jsonl").open("a") as file:
+        file.write('{"step": 9')
+    resumed = command("train", output, *recipe_options, "--resume")
+    assert resumed.status == 0, resumed.err
+    same_weights(output, trained)
+    assert not list((output / "checkpoints").glob(".*"))
+    assert [x["step"] for x in read_metrics(output)] == [8, 16, 24, 32, 40]
+
+
+def test_resume_of_a_finished_run_makes_the_model_again(
+    command, recipe_options, trained, tmp_path
+):
+    output = shutil.copytree(trained, tmp_path / "model")
+    (output / "model.safetensors").unlink()
+    ended = command("train", output, *recipe_options, "--resume")
+    assert ended.status == 0
+    assert "all 40 updates are done already" in ended.err
+    same_weights(output, trained)
+
+
+def test_resume_with_another_recipe_names_the_field(
+    command, recipe_options, trained
+):
+    words = ("train", trained, *recipe_options, "--resume")
+    ended = command(*words, "--max-steps=41")
+    assert ended.status == 1
+    assert "train.steps = 40, now it is 41" in ended.err
+    ended = command(*words, "--preset=small", "--seed=3")
+    assert "model.layers = 4, now it is 6" in ended.err
+
+
+def test_resume_with_other_text_is_refused(tmp_path, corpus):
+    train(tmp_path / "model", corpus, SMALL, device="cpu")
+    other = replace(corpus, checksums={"train": "3", "valid": "2"})
+    with pytest.raises(UserError, match=r"other text \(train differs\)"):
+        train(tmp_path / "model", other, SMALL, resume=True)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"recipe": {}}'])
+def test_resume_of_a_damaged_run_is_refused(tmp_path, corpus, text):
+    (tmp_path / "run.json").write_text(text)
+    with pytest.raises(UserError, match="not the beginning of a run"):
+        train(tmp_path, corpus, SMALL, resume=True)
+
+
+def test_out_of_time_makes_a_model_and_can_go_on(
+    command, recipe_options, trained, tmp_path
+):
+    output = tmp_path / "model"
+    words = ("train", output, *recipe_options)
+    ended = command(*words, "--max-minutes=0")
+    assert ended.status == 0
+    assert "ready after update 1 of 40" in ended.err
+    assert isinstance(Translator.load(output)("abc"), str)
+    ended = command(*words, "--max-minutes=5", "--resume")
+    assert ended.status == 0, ended.err
+    same_weights(output, trained)
+
+
+def test_the_model_is_the_mean_of_the_last_checkpoints(tmp_path, corpus):
+    output = train(tmp_path / "model", corpus, SMALL, device="cpu")
+    paths = sorted((output / "checkpoints").iterdir())
+    assert [path.stem for path in paths][-2:] == [
+        "step-00000004",
+        "step-00000006",
+    ]
+    states = [checkpoint_weights(path) for path in paths[-2:]]
+    config = json.loads((output / "config.json").read_text())
+    count = config["about"]["result"]["averaged"]
+    model, _ = read_tensors(output / "model.safetensors")
+    for name, tensor in model.items():
+        mean = sum(state[name] for state in states[-count:]) / count
+        torch.testing.assert_close(tensor, mean)
+
+
+def test_an_average_that_is_worse_is_not_taken(tmp_path, corpus):
+    # from almost random weights, each update helps: the last is the best
+    fast = replace(SMALL.train, peak_rate=0.02, steps=60, average=30)
+    output = train(tmp_path / "model", corpus, replace(SMALL, train=fast))
+    config = json.loads((output / "config.json").read_text())
+    result = config["about"]["result"]
+    lines = read_metrics(output)
+    assert result["averaged"] == 1
+    assert result["valid_perplexity"] == lines[-1]["valid_perplexity"]
+    assert lines[-1]["valid_loss"] < lines[0]["valid_loss"]
+
+
+def test_checkpoints_that_an_interruption_left_are_not_averaged(tmp_path):
+    folder = RunFolder(tmp_path, every=4, average=2)
+    for step in (4, 8, 10, 12, 13):
+        folder.checkpoint(step).touch()
+
+    def steps(paths):
+        return [int(path.stem[5:]) for path in paths]
+
+    assert steps(folder.kept()) == [8, 12, 13]
+    assert steps(folder.averaged()) == [12, 13]
+    folder.prune()
+    assert steps(folder.checkpoints()) == [8, 12, 13]
+    folder.checkpoint(16).touch()
+    assert steps(folder.averaged()) == [12, 16]
+
+
+def test_a_run_that_fails_at_once_leaves_nothing(tmp_path, corpus):
+    wild = replace(SMALL.train, peak_rate=1e38, warmup=1)
+    with pytest.raises(UserError, match="lower --peak-rate"):
+        train(
+            tmp_path / "model",
+            corpus,
+            replace(SMALL, train=replace(wild, checkpoint_every=9, steps=9)),
+            device="cpu",
+        )
+    assert not (tmp_path / "model").exists()
+
+
+def test_learned_positions_limit_the_length(tmp_path, corpus, capsys):
+    learned = replace(SMALL.model, positions="learned", max_length=6)
+    output = tmp_path / "model"
+    train(output, corpus, replace(SMALL, model=learned), device="cpu")
+    told = capsys.readouterr().err
+    assert "more than 6 tokens on a side" in told
+    assert "as many positions are learned" in told
+
+
+def test_translate_names_the_line_that_is_too_long(command, tmp_path, corpus):
+    learned = replace(SMALL.model, positions="learned", max_length=80)
+    output = tmp_path / "model"
+    train(output, corpus, replace(SMALL, model=learned), device="cpu")
+    ended = command("translate", output, stdin=b"abc\n" + b"a" * 90 + b"\n")
+    assert ended.status == 1 and ended.out == ""
+    assert "standard input, line 2: 92 tokens" in ended.err
+    assert "80 positions; split the line" in ended.err
+
+
+def test_a_run_in_another_thread_has_no_signals(tmp_path, corpus):
+    done = []
+    thread = threading.Thread(
+        target=lambda: done.append(train(tmp_path / "m", corpus, SMALL))
+    )
+    thread.start()
+    thread.join()
+    assert done == [tmp_path / "m"]
+
+
+def test_a_second_ctrl_c_ends_at_once():
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt), stop_signals() as stop:
+        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGINT)
+        assert stop == [signal.SIGTERM, signal.SIGINT]
+        os.kill(os.getpid(), signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.parametrize("preset", [None, *PRESETS])
+@pytest.mark.parametrize("task", [None, *RECIPES])
+def test_recipes_survive_json(task, preset):
+    recipe = recipe_of(task, preset)
+    text = json.dumps(recipe.as_json(), allow_nan=False)
+    assert Recipe.from_json(json.loads(text)) == recipe
+
+
+def test_devices():
+    assert choose_device("cpu") == "cpu"
+    assert choose_device() in ("cuda", "mps", "cpu")
+    with pytest.raises(UserError, match="'tpu' is not at hand"):
+        choose_device("tpu")
+
+
+def test_progress_is_a_bar_on_a_terminal(tmp_path, corpus):
+    pty = pytest.importorskip("pty")
+    from annotated_transformer import progress
+
+    main, side = pty.openpty()
+    with os.fdopen(side, "w") as terminal, pytest.MonkeyPatch.context() as m:
+        m.setattr(progress.console, "_file", terminal)
+        train(tmp_path / "model", corpus, SMALL, device="cpu")
+        terminal.flush()
+        shown = os.read(main, 1 << 16).decode()
+    os.close(main)
+    assert "100%" in shown and "update 6 of 6" in shown
+
+
+def test_the_copy_recipe_reads_its_corpus():
+    recipe, copying = RECIPES["copy"], corpora.copying()
+    letters = set().union(*(source for source, _ in copying.train))
+    assert recipe.vocab_size >= len(letters) + 5
