@@ -17,6 +17,33 @@ from annotated_transformer.embedding import BOS, EOS, PAD
 from annotated_transformer.layers import KeysValues
 from annotated_transformer.model import Transformer, length_limit
 
+__all__ = [
+    "best_continuations",
+    "length_penalty",
+    "Hypothesis",
+    "Beam",
+    "collect",
+    "Step",
+    "beam_search",
+    "pick",
+    "DecoderState",
+    "model_step",
+    "beam_decode",
+]
+
+
+def best_continuations(
+    live: Float[Tensor, "batch width"], log_p: Float[Tensor, "rows vocab"]
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The best `width` of all one-token continuations of a sentence's rows.
+
+    Returns their log-probabilities, the rows they continue and their tokens,
+    each [batch width], best first.
+    """
+    total = live[:, :, None] + log_p.view(*live.shape, -1)
+    scores, index = total.flatten(1).topk(live.size(1))
+    return scores, index // log_p.size(-1), index % log_p.size(-1)
+
 
 def length_penalty(length: int, alpha: float) -> float:
     """lp(n) = ((5 + n) / 6)^alpha, by which log-probabilities are divided."""
@@ -61,19 +88,6 @@ class Beam:
             return live == -inf
         bound = live / length_penalty(self.limit, self.alpha)
         return bound <= self.best(number)[-1].score
-
-
-def best_continuations(
-    live: Float[Tensor, "batch width"], log_p: Float[Tensor, "rows vocab"]
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The best `width` of all one-token continuations of a sentence's rows.
-
-    Returns their log-probabilities, the rows they continue and their tokens,
-    each [batch width], best first.
-    """
-    total = live[:, :, None] + log_p.view(*live.shape, -1)
-    scores, index = total.flatten(1).topk(live.size(1))
-    return scores, index // log_p.size(-1), index % log_p.size(-1)
 
 
 def collect(

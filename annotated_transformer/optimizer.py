@@ -8,6 +8,8 @@ from collections.abc import Iterable
 import torch
 from torch import nn
 
+__all__ = ["adam", "set_rate", "inverse_sqrt_rate", "linear_rate"]
+
 
 def adam(
     parameters: Iterable[nn.Parameter],
@@ -18,6 +20,12 @@ def adam(
     return torch.optim.Adam(
         parameters, lr=0.0, betas=betas, eps=eps, fused=True
     )
+
+
+def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
+    """The learning rate of the next update."""
+    for group in optimizer.param_groups:
+        group["lr"] = rate
 
 
 def inverse_sqrt_rate(
@@ -32,9 +40,3 @@ def linear_rate(step: int, peak: float, warmup: int, steps: int) -> float:
     if step <= warmup:
         return peak * step / warmup
     return peak * max(0.0, (steps - step) / (steps - warmup))
-
-
-def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
-    """The learning rate of the next update."""
-    for group in optimizer.param_groups:
-        group["lr"] = rate

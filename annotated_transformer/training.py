@@ -19,6 +19,16 @@ from annotated_transformer.optimizer import (
     set_rate,
 )
 
+__all__ = [
+    "TrainConfig",
+    "batch_loss",
+    "Update",
+    "updates",
+    "Validation",
+    "validate",
+    "average",
+]
+
 
 @dataclass(frozen=True)
 class TrainConfig:
@@ -57,6 +67,16 @@ class TrainConfig:
         if self.schedule == "linear":
             return linear_rate(step, peak, self.warmup, self.steps)
         return inverse_sqrt_rate(step, d_model, self.warmup, peak / top)
+
+
+def batch_loss(model: nn.Module, batch: Batch, config: TrainConfig) -> Tensor:
+    """The smoothed loss summed over a batch's labels, and over no padding."""
+    where = batch.where
+    kind = batch.source.device.type
+    with torch.autocast(kind, torch.bfloat16, enabled=config.bf16):
+        logits = model(batch.source, batch.inputs, where)
+    labels = batch.labels[where]
+    return label_smoothing_loss(logits.float(), labels, config.label_smoothing)
 
 
 @dataclass(frozen=True)
@@ -102,16 +122,6 @@ def updates(
         optimizer.step()
         optimizer.zero_grad()
         yield Update(step, loss, rate, norm.item(), tokens)
-
-
-def batch_loss(model: nn.Module, batch: Batch, config: TrainConfig) -> Tensor:
-    """The smoothed loss summed over a batch's labels, and over no padding."""
-    where = batch.where
-    kind = batch.source.device.type
-    with torch.autocast(kind, torch.bfloat16, enabled=config.bf16):
-        logits = model(batch.source, batch.inputs, where)
-    labels = batch.labels[where]
-    return label_smoothing_loss(logits.float(), labels, config.label_smoothing)
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,27 @@ from torch import Tensor
 from annotated_transformer.attention import causal_mask, padding_mask
 from annotated_transformer.checkpoint import load_model
 from annotated_transformer.data import Tokenizer, bucket, pad
-from annotated_transformer.decoding import beam_decode
+from annotated_transformer.decoding import Hypothesis, beam_decode
 from annotated_transformer.embedding import BOS, PAD
 from annotated_transformer.model import Transformer
+
+__all__ = [
+    "Translation",
+    "AttentionMaps",
+    "attention_maps",
+    "Translator",
+    "Scores",
+    "score",
+]
+
+
+@dataclass(frozen=True)
+class Translation:
+    """One translation of a text."""
+
+    text: str
+    score: float  # log-probability / length penalty
+    log_probability: float  # in nats
 
 
 @dataclass(frozen=True)
@@ -60,20 +78,12 @@ def attention_maps(
     return maps
 
 
-@dataclass(frozen=True)
-class Translation:
-    """One translation of a text."""
-
-    text: str
-    score: float  # log-probability / length penalty
-    log_probability: float  # in nats
-
-
 class Translator:
     """A trained model that takes text and gives text."""
 
     def __init__(self, model: Transformer, tokenizer: Tokenizer):
         self.model, self.tokenizer = model.eval(), tokenizer
+        self.device = next(model.parameters()).device
 
     @classmethod
     def load(
@@ -115,21 +125,21 @@ class Translator:
         places = list(sources)
         lengths = [(len(ids), len(ids)) for ids in sources.values()]
         budget = max([batch_tokens // beam, *map(max, lengths)])
-        device = next(self.model.parameters()).device
         for batch in bucket(lengths, budget):
             some = [places[i] for i in batch]
-            ids = pad(sources[place] for place in some).to(device)
+            ids = pad(sources[place] for place in some).to(self.device)
             results = beam_decode(self.model, ids, beam, alpha, number)
             for place, hypotheses in zip(some, results, strict=True):
-                found[place] = [
-                    Translation(
-                        self.tokenizer.decode(h.tokens),
-                        h.score,
-                        h.log_probability,
-                    )
-                    for h in hypotheses
-                ]
+                found[place] = [self.translation(h) for h in hypotheses]
         return found
+
+    def translation(self, hypothesis: Hypothesis) -> Translation:
+        """A hypothesis as text."""
+        return Translation(
+            self.tokenizer.decode(hypothesis.tokens),
+            hypothesis.score,
+            hypothesis.log_probability,
+        )
 
     def attention(
         self, source: str, target: str
@@ -141,11 +151,10 @@ class Translator:
         predict target piece i.
         """
         labels = self.tokenizer.encode(target)
-        device = next(self.model.parameters()).device
         maps = attention_maps(
             self.model,
-            torch.tensor([self.tokenizer.encode(source)], device=device),
-            torch.tensor([[BOS, *labels[:-1]]], device=device),
+            torch.tensor([self.tokenizer.encode(source)], device=self.device),
+            torch.tensor([[BOS, *labels[:-1]]], device=self.device),
         )
         split = self.tokenizer.split
         return maps, [*split(source), "</s>"], [*split(target), "</s>"]

@@ -1,0 +1,39 @@
+"""The recorded runs: whole, and shown as they are."""
+
+import json
+
+import pytest
+
+from annotated_transformer.ledger import find_ledger
+from annotated_transformer.runs import read_run, show_run
+
+RUNS = sorted((find_ledger().parent / "runs").glob("*.json"))
+
+
+def test_there_are_records():
+    assert RUNS
+
+
+@pytest.mark.parametrize("path", RUNS, ids=lambda path: path.stem)
+def test_a_record_says_what_a_reader_needs(path, capsys):
+    run = read_run(path.stem)
+    assert run == json.loads(path.read_text("utf-8"))
+    assert {"command", "recipe", "data", "date", "versions", "machine"} <= {
+        *run
+    }
+    steps = [line["step"] for line in run["curve"]]
+    assert steps == sorted(set(steps))
+    assert steps[-1] == run["result"]["updates"]
+    assert run["data"]["sha256"]
+    for scores in run["scores"].values():
+        assert 0 < scores["bleu"] < 100
+        assert "tok:13a" in scores["signatures"]["bleu"]
+    show_run(run)
+    printed = capsys.readouterr().out.splitlines()
+    assert all(line.startswith("run ") for line in printed)
+    assert len(printed) == 3 + len(run["scores"])
+
+
+def test_a_missing_record_names_those_there_are():
+    with pytest.raises(FileNotFoundError, match=r"no such record.*multi30k"):
+        read_run("nothing")

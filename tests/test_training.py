@@ -1,0 +1,246 @@
+"""Training, against plain loops, joint batches and uninterrupted runs."""
+
+import copy
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from annotated_transformer.data import make_batch, training_batches
+from annotated_transformer.embedding import BOS, EOS
+from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.optimizer import adam
+from annotated_transformer.training import (
+    TrainConfig,
+    average,
+    batch_loss,
+    updates,
+    validate,
+)
+
+SIZES = ModelConfig(
+    vocab_size=11, layers=1, d_model=16, d_ff=32, heads=2, dropout=0.0
+)
+CONFIG = TrainConfig(
+    steps=8, batch_tokens=40, schedule="linear", warmup=2, peak_rate=1e-2
+)
+
+
+@pytest.fixture
+def examples():
+    random = torch.Generator().manual_seed(5)
+    rows = []
+    for length in torch.randint(1, 9, (60,), generator=random).tolist():
+        row = torch.randint(4, 11, (length,), generator=random).tolist()
+        rows.append(([*row, EOS], [*row[::-1], EOS]))
+    return rows
+
+
+def fresh(sizes=SIZES):
+    torch.manual_seed(0)
+    return Transformer(sizes)
+
+
+def run(model, examples, config=CONFIG, stop=None, done=0, optimizer=None):
+    optimizer = optimizer or adam(model.parameters())
+    skip = done * config.accumulate
+    batches = training_batches(
+        examples, config.batch_tokens, config.seed, skip
+    )
+    seen = []
+    for update in updates(
+        model, batches, optimizer, config, SIZES.d_model, done
+    ):
+        seen.append(update)
+        if update.step == stop:
+            break
+    return seen, optimizer
+
+
+def same(one, other):
+    return all(
+        torch.equal(a, b)
+        for a, b in zip(one.parameters(), other.parameters(), strict=True)
+    )
+
+
+def test_loss_is_that_of_a_plain_loop(examples):
+    model, total = fresh().eval(), 0.0
+    for source, target in examples[:5]:
+        logits = model(torch.tensor([source]), torch.tensor([[BOS, *target]]))
+        for scores, label in zip(logits[0], target, strict=False):
+            log_p = scores.log_softmax(-1)
+            total -= 0.9 * log_p[label] + 0.1 * log_p.mean()
+    loss = batch_loss(model, make_batch(examples[:5]), CONFIG)
+    assert loss.item() == pytest.approx(total.item(), rel=1e-5)
+
+
+def test_padding_is_worth_nothing(examples):
+    short, long = sorted(examples, key=lambda e: len(e[0]))[
+        :: len(examples) - 1
+    ]
+    model = fresh().double()
+    apart = sum(
+        batch_loss(model, make_batch([e]), CONFIG) for e in (short, long)
+    )
+    together = batch_loss(model, make_batch([short, long]), CONFIG)
+    assert together.item() == pytest.approx(apart.item(), rel=1e-6)
+
+
+def test_accumulation_is_the_joint_batch(examples):
+    """Parts of different sizes weigh by their labels, not alike."""
+
+    def gradients(parts):
+        model = fresh().double()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+        config = replace(CONFIG, steps=1, accumulate=len(parts))
+        before = copy.deepcopy(model)
+        config = replace(config, peak_rate=1.0, warmup=1)
+        list(updates(model, iter(parts), optimizer, config, 16))
+        return [
+            a - b
+            for a, b in zip(
+                before.parameters(), model.parameters(), strict=True
+            )
+        ]
+
+    parts = [make_batch(examples[:2]), make_batch(examples[2:20])]
+    for a, b in zip(
+        gradients(parts),
+        gradients([make_batch(examples[:20])]),
+        strict=True,
+    ):
+        assert torch.allclose(a, b, atol=1e-6)
+
+
+def test_every_update_steps_and_none_is_left_over(examples):
+    """With accumulation: one step an update, after its last batch."""
+    config = replace(CONFIG, accumulate=3)
+    seen, optimizer = run(fresh(), examples, config)
+    assert [update.step for update in seen] == list(range(1, 9))
+    state = next(iter(optimizer.state.values()))
+    assert state["step"].item() == 8
+
+
+@pytest.mark.parametrize("accumulate", [1, 2])
+def test_resuming_is_bit_for_bit(examples, accumulate):
+    sizes = replace(SIZES, dropout=0.2)
+    config = replace(CONFIG, accumulate=accumulate)
+    whole, parted = fresh(sizes), fresh(sizes)
+    run(whole, examples, config)
+    _, optimizer = run(parted, examples, config, stop=3)
+    resumed = fresh(sizes)
+    resumed.load_state_dict(parted.state_dict())
+    moments = adam(resumed.parameters())
+    moments.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+    run(resumed, examples, config, done=3, optimizer=moments)
+    assert same(whole, resumed)
+
+
+def test_seeds_decide_the_run(examples):
+    sizes = replace(SIZES, dropout=0.2)
+    one, again, other = (fresh(sizes) for _ in range(3))
+    run(one, examples)
+    run(again, examples)
+    run(other, examples, replace(CONFIG, seed=1))
+    assert same(one, again)
+    assert not same(one, other)
+
+
+def test_dropout_is_back_on_after_a_validation(examples):
+    model = fresh(replace(SIZES, dropout=0.5))
+    optimizer = adam(model.parameters())
+    batches = training_batches(examples, 40, 0)
+    for update in updates(model, batches, optimizer, CONFIG, 16):
+        assert model.training
+        model.eval()
+        if update.step == 2:
+            break
+
+
+def test_a_loss_that_is_not_finite_stops_before_the_step(examples):
+    model = fresh()
+    with torch.no_grad():
+        model.decoder[0].feed_forward.inner.weight[0, 0] = math.nan
+    before = copy.deepcopy(model.encoder.state_dict())
+    with pytest.raises(FloatingPointError, match="update 1 is nan"):
+        run(model, examples)
+    after = model.encoder.state_dict()
+    assert all(torch.equal(before[name], after[name]) for name in before)
+
+
+def test_the_rate_follows_the_schedule(examples):
+    seen, _ = run(fresh(), examples)
+    assert [u.rate for u in seen] == pytest.approx(
+        [0.005, 0.01, *(0.01 * (8 - s) / 6 for s in range(3, 9))]
+    )
+    paper = TrainConfig()
+    assert paper.rate(4000, 512) == pytest.approx(6.9877e-4, rel=1e-4)
+    doubled = replace(paper, peak_rate=2 * paper.rate(4000, 512))
+    assert doubled.rate(9000, 512) == pytest.approx(2 * paper.rate(9000, 512))
+
+
+def test_clipping_bounds_the_gradient(examples):
+    seen = []
+    model = fresh()
+    clip = nn.utils.clip_grad_norm_
+    with pytest.MonkeyPatch.context() as patch:
+
+        def watch(parameters, limit):
+            parameters = list(parameters)
+            norm = clip(parameters, limit)
+            seen.append(
+                torch.stack([p.grad.norm() for p in parameters]).norm()
+            )
+            return norm
+
+        patch.setattr(nn.utils, "clip_grad_norm_", watch)
+        found, _ = run(model, examples, replace(CONFIG, clip=0.1))
+    assert max(seen) <= 0.1 + 1e-5
+    assert max(u.norm for u in found) > 0.1
+
+
+def test_validation_is_a_plain_mean_over_tokens(examples):
+    model = fresh(replace(SIZES, dropout=0.5)).train()
+    result = validate(
+        model, [make_batch(examples[:3]), make_batch(examples[3:30])]
+    )
+    assert model.training
+    assert all(p.grad is None for p in model.parameters())
+    model.eval()
+    losses, right = [], []
+    for source, target in examples[:30]:
+        inputs = torch.tensor([[BOS, *target[:-1]]])
+        logits = model(torch.tensor([source]), inputs)[0]
+        labels = torch.tensor(target)
+        losses += F.cross_entropy(logits, labels, reduction="none").tolist()
+        right += (logits.argmax(-1) == labels).tolist()
+    mean = sum(losses) / len(losses)
+    assert result.loss == pytest.approx(mean, rel=1e-5)
+    assert result.perplexity == pytest.approx(math.exp(mean), rel=1e-5)
+    assert result.accuracy == pytest.approx(sum(right) / len(right))
+
+
+def test_average_is_the_mean():
+    states = [{"w": torch.full((2, 2), float(i))} for i in (1, 2, 6)]
+    assert torch.equal(average(states)["w"], torch.full((2, 2), 3.0))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"steps": 0},
+        {"batch_tokens": 0},
+        {"accumulate": 0},
+        {"warmup": 0},
+        {"average": 0},
+        {"checkpoint_every": 0},
+        {"schedule": "cosine"},
+    ],
+)
+def test_wrong_configurations_are_refused(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        TrainConfig(**wrong)
