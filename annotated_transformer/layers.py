@@ -10,6 +10,18 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+__all__ = [
+    "Vectors",
+    "KeysValues",
+    "FeedForward",
+    "AddNorm",
+    "EncoderLayer",
+    "extend",
+    "DecoderLayer",
+]
+
+
+Vectors = Float[Tensor, "batch length d_model"]
 KeysValues = tuple[Tensor, Tensor]
 
 
@@ -44,26 +56,18 @@ class AddNorm(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.pre_norm = pre_norm
 
-    def before(
-        self, x: Float[Tensor, "batch length d_model"]
-    ) -> Float[Tensor, "batch length d_model"]:
+    def before(self, x: Vectors) -> Vectors:
         """What the sub-layer reads."""
         return self.norm(x) if self.pre_norm else x
 
-    def after(
-        self,
-        x: Float[Tensor, "batch length d_model"],
-        y: Float[Tensor, "batch length d_model"],
-    ) -> Float[Tensor, "batch length d_model"]:
+    def after(self, x: Vectors, y: Vectors) -> Vectors:
         """Add what the sub-layer wrote, y, to what came in, x."""
         x = x + self.dropout(y)
         return x if self.pre_norm else self.norm(x)
 
     def forward(
-        self,
-        x: Float[Tensor, "batch length d_model"],
-        sublayer: Callable[[Tensor], Tensor],
-    ) -> Float[Tensor, "batch length d_model"]:
+        self, x: Vectors, sublayer: Callable[[Tensor], Tensor]
+    ) -> Vectors:
         """Run the sub-layer inside the box."""
         return self.after(x, sublayer(self.before(x)))
 
@@ -84,10 +88,8 @@ class EncoderLayer(nn.Module):
         self.around_feed_forward = add_norm()
 
     def forward(
-        self,
-        x: Float[Tensor, "batch length d_model"],
-        mask: Bool[Tensor, "..."] | None = None,
-    ) -> Float[Tensor, "batch length d_model"]:
+        self, x: Vectors, mask: Bool[Tensor, "..."] | None = None
+    ) -> Vectors:
         """Every position looks at every visible position, then thinks."""
         x = self.around_attention(x, lambda y: self.self_attention(y, y, mask))
         return self.around_feed_forward(x, self.feed_forward)
@@ -123,12 +125,12 @@ class DecoderLayer(nn.Module):
 
     def forward(
         self,
-        x: Float[Tensor, "rows length d_model"],
+        x: Vectors,
         source: KeysValues,
         source_mask: Bool[Tensor, "..."] | None = None,
         target_mask: Bool[Tensor, "..."] | None = None,
         past: KeysValues | None = None,
-    ) -> tuple[Float[Tensor, "rows length d_model"], KeysValues]:
+    ) -> tuple[Vectors, KeysValues]:
         """The new x, and this layer's keys and values including x's own.
 
         source is cross_attention.keys_values(memory), computed once; past

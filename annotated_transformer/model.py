@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from annotated_transformer.attention import (
     MultiHeadAttention,
     causal_mask,
+    head_width,
     padding_mask,
 )
 from annotated_transformer.embedding import (
@@ -30,7 +31,23 @@ from annotated_transformer.layers import (
     EncoderLayer,
     FeedForward,
     KeysValues,
+    Vectors,
 )
+
+__all__ = [
+    "ModelConfig",
+    "PRESETS",
+    "encoder_layer",
+    "decoder_layer",
+    "positions",
+    "final_norm",
+    "Parts",
+    "Stacks",
+    "Transformer",
+    "parameter_count",
+    "length_limit",
+    "greedy_decode",
+]
 
 
 @dataclass(frozen=True)
@@ -53,9 +70,12 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         sizes = ("vocab_size", "layers", "d_model", "d_ff", "heads")
-        for name in (*sizes, "max_length"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1")
+        for name in (*sizes, "d_k", "d_v", "max_length"):
+            size = getattr(self, name)
+            if size is not None and size < 1:
+                raise ValueError(f"{name} = {size}: must be at least 1")
+        if self.d_k is None or self.d_v is None:
+            head_width(self.d_model, self.heads)
         for name in ("dropout", "attention_dropout"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} must be in [0, 1)")
@@ -103,8 +123,22 @@ def decoder_layer(
     )
 
 
-class Transformer(nn.Module):
-    """Figure 1: an encoder, a decoder, and the embedding they share."""
+def positions(config: ModelConfig) -> nn.Module:
+    """Sinusoidal or learned positions, as the configuration says."""
+    if config.positions == "learned":
+        return LearnedPositions(config.d_model, config.max_length)
+    return SinusoidalPositions(config.d_model)
+
+
+def final_norm(config: ModelConfig) -> nn.Module:
+    """Pre-norm leaves its sums unnormalised, so a last norm follows them."""
+    if config.pre_norm:
+        return nn.LayerNorm(config.d_model)
+    return nn.Identity()
+
+
+class Parts(nn.Module):
+    """The boxes of Figure 1: embedding, positions, both stacks of layers."""
 
     def __init__(
         self, config: ModelConfig, attention: Callable = MultiHeadAttention
@@ -130,9 +164,11 @@ class Transformer(nn.Module):
         self.encoder_norm = final_norm(config)
         self.decoder_norm = final_norm(config)
 
-    def encode(
-        self, source: Int[Tensor, "batch source_length"]
-    ) -> Float[Tensor, "batch source_length d_model"]:
+
+class Stacks(Parts):
+    """The encoder and the decoder, from tokens to vectors."""
+
+    def encode(self, source: Int[Tensor, "batch source_length"]) -> Vectors:
         """The memory: one vector a source token, seen in its context."""
         mask = padding_mask(source, PAD)
         x = self.source_positions(self.source_embedding(source))
@@ -141,9 +177,7 @@ class Transformer(nn.Module):
             x = layer(x, mask)
         return self.encoder_norm(x)
 
-    def keys_values(
-        self, memory: Float[Tensor, "batch source_length d_model"]
-    ) -> list[KeysValues]:
+    def keys_values(self, memory: Vectors) -> list[KeysValues]:
         """The memory as each decoder layer's keys and values."""
         return [
             layer.cross_attention.keys_values(memory) for layer in self.decoder
@@ -151,15 +185,16 @@ class Transformer(nn.Module):
 
     def decode(
         self,
-        target: Int[Tensor, "rows length"],
+        target: Int[Tensor, "batch target_length"],
         sources: list[KeysValues],
-        source_mask: Bool[Tensor, "batch 1 1 source_length"],
+        source_mask: Bool[Tensor, "sentences 1 1 source_length"],
         pasts: list[KeysValues] | None = None,
-    ) -> tuple[Float[Tensor, "rows length d_model"], list[KeysValues]]:
+    ) -> tuple[Vectors, list[KeysValues]]:
         """Decoder outputs for the target tokens, and their keys and values.
 
         Without pasts all positions are computed at once under the causal
-        mask; with them, target is the one token that comes next.
+        mask; with them, target is the one token that comes next. Several
+        rows may share a sentence: batch is then a multiple of sentences.
         """
         start = pasts[0][0].size(2) if pasts else 0
         mask = None if pasts else causal_mask(target.size(1), target.device)
@@ -171,6 +206,10 @@ class Transformer(nn.Module):
             x, present = layer(x, sources[i], source_mask, mask, past)
             presents.append(present)
         return self.decoder_norm(x), presents
+
+
+class Transformer(Stacks):
+    """Figure 1: from source and target tokens to logits of the next token."""
 
     def logits(
         self, x: Float[Tensor, "*batch d_model"]
@@ -192,27 +231,14 @@ class Transformer(nn.Module):
         return self.logits(x if where is None else x[where])
 
 
-def positions(config: ModelConfig) -> nn.Module:
-    """Sinusoidal or learned positions, as the configuration says."""
-    if config.positions == "learned":
-        return LearnedPositions(config.d_model, config.max_length)
-    return SinusoidalPositions(config.d_model)
-
-
-def final_norm(config: ModelConfig) -> nn.Module:
-    """Pre-norm leaves its sums unnormalised, so a last norm follows them."""
-    if config.pre_norm:
-        return nn.LayerNorm(config.d_model)
-    return nn.Identity()
-
-
 def parameter_count(config: ModelConfig) -> int:
     """Trained numbers in the model, counted by formula without building it.
 
     With d_k = d_v = d_model / heads an attention block has 4 d^2 + 4 d.
     """
     d, h = config.d_model, config.heads
-    d_k, d_v = config.d_k or d // h, config.d_v or d // h
+    d_k = config.d_k or head_width(d, h)
+    d_v = config.d_v or head_width(d, h)
     attention = 2 * h * d_k * (d + 1) + h * d_v * (d + 1) + (h * d_v + 1) * d
     feed_forward = 2 * d * config.d_ff + config.d_ff + d
     norm = 2 * d

@@ -1,0 +1,263 @@
+"""Layers against torch's own, against loops, and against their formulas."""
+
+from functools import partial
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+from torch.nn import functional as F
+from torch_twins import torch_decoder_layer, torch_encoder_layer
+
+from annotated_transformer.attention import (
+    MultiHeadAttention,
+    causal_mask,
+    padding_mask,
+)
+from annotated_transformer.layers import (
+    AddNorm,
+    DecoderLayer,
+    EncoderLayer,
+    FeedForward,
+    extend,
+)
+
+both_orders = pytest.mark.parametrize("pre_norm", [False, True])
+quickly = settings(deadline=None, max_examples=20)
+
+
+def shake(module: nn.Module) -> nn.Module:
+    """Move every parameter off its initial value, biases and norms too."""
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.add_(0.1 * torch.randn_like(parameter))
+    return module.double()
+
+
+def encoder(pre_norm=False, d_model=12, heads=3, d_ff=20, dropout=0.0):
+    return shake(
+        EncoderLayer(
+            MultiHeadAttention(d_model, heads),
+            FeedForward(d_model, d_ff),
+            partial(AddNorm, d_model, dropout, pre_norm),
+        )
+    )
+
+
+def decoder(pre_norm=False, d_model=12, heads=3, d_ff=20, dropout=0.0):
+    return shake(
+        DecoderLayer(
+            MultiHeadAttention(d_model, heads),
+            MultiHeadAttention(d_model, heads),
+            FeedForward(d_model, d_ff),
+            partial(AddNorm, d_model, dropout, pre_norm),
+        )
+    )
+
+
+def randn(*sizes):
+    return torch.randn(*sizes, dtype=torch.float64)
+
+
+def close(a, b):
+    torch.testing.assert_close(a, b, rtol=0, atol=1e-10)
+
+
+# Feed-forward (3.3)
+
+
+@quickly
+@given(st.integers(1, 9), st.integers(1, 30), st.integers(1, 7))
+def test_feed_forward_is_two_convolutions_of_width_one(d_model, d_ff, length):
+    ours, x = shake(FeedForward(d_model, d_ff)), randn(2, length, d_model)
+    inner = ours.inner.weight[:, :, None], ours.inner.bias
+    outer = ours.outer.weight[:, :, None], ours.outer.bias
+    y = F.conv1d(F.conv1d(x.transpose(1, 2), *inner).relu(), *outer)
+    close(ours(x), y.transpose(1, 2))
+
+
+def test_feed_forward_sees_one_position_at_a_time():
+    ours, x = shake(FeedForward(8, 16)), randn(1, 5, 8).requires_grad_()
+    ours(x)[0, 2].sum().backward()
+    touched = x.grad[0].abs().sum(-1) > 0
+    assert touched.tolist() == [False, False, True, False, False]
+
+
+def test_feed_forward_starts_by_glorot_with_zero_biases():
+    torch.manual_seed(0)
+    ours = FeedForward(256, 1024)
+    for layer in (ours.inner, ours.outer):
+        bound = (6 / (256 + 1024)) ** 0.5
+        assert 0.99 * bound < layer.weight.abs().max() <= bound
+        assert not layer.bias.any()
+
+
+# Add & Norm (3.1)
+
+
+def norm_by_hand(x, norm):
+    """Biased variance, and eps under the root."""
+    mean = x.mean(-1, keepdim=True)
+    variance = (x - mean).square().mean(-1, keepdim=True)
+    return (x - mean) / (variance + 1e-5).sqrt() * norm.weight + norm.bias
+
+
+def test_post_norm_normalises_the_sum():
+    box, x, W = shake(AddNorm(7, 0.0)), randn(2, 3, 7), randn(7, 7)
+    close(box(x, lambda y: y @ W), norm_by_hand(x + x @ W, box.norm))
+
+
+def test_pre_norm_leaves_the_sum_alone():
+    box, x, W = shake(AddNorm(7, 0.0, True)), randn(2, 3, 7), randn(7, 7)
+    close(box(x, lambda y: y @ W), x + norm_by_hand(x, box.norm) @ W)
+
+
+@both_orders
+def test_dropout_touches_what_the_sublayer_wrote_and_nothing_else(pre_norm):
+    box, x = AddNorm(64, 0.5, pre_norm), torch.randn(2, 3, 64)
+    close(box(x, torch.zeros_like), box.eval()(x, torch.zeros_like))
+    box.train()
+    added = box.after(x, torch.ones_like(x)) - x
+    if pre_norm:
+        assert set(added.detach().round(decimals=4).unique().tolist()) == {
+            0.0,
+            2.0,
+        }
+    assert not torch.equal(box(x, torch.ones_like), box(x, torch.ones_like))
+
+
+@both_orders
+def test_no_dropout_in_evaluation(pre_norm):
+    layer, x = encoder(pre_norm, dropout=0.5).eval(), randn(2, 5, 12)
+    assert torch.equal(layer(x), layer(x))
+    assert not torch.equal(layer.train()(x), layer(x))
+
+
+def test_post_norm_output_has_mean_zero_and_variance_one_per_token():
+    layer = EncoderLayer(
+        MultiHeadAttention(64, 4),
+        FeedForward(64, 128),
+        partial(AddNorm, 64, 0.0),
+    )
+    x = layer(5 * torch.randn(2, 9, 64) + 3)
+    assert x.mean(-1).abs().max() < 1e-5
+    assert (x.var(-1, unbiased=False) - 1).abs().max() < 1e-3
+
+
+# Encoder layer (3.1)
+
+
+@both_orders
+@quickly
+@given(st.integers(1, 4), st.integers(1, 6), st.integers(0, 999))
+def test_encoder_layer_equals_torch(pre_norm, heads, length, seed):
+    torch.manual_seed(seed)
+    ours = encoder(pre_norm, d_model=4 * heads, heads=heads)
+    x, tokens = randn(2, length, 4 * heads), torch.randint(0, 2, (2, length))
+    tokens[:, 0] = 1  # torch gives NaN where a query sees no key
+    theirs = torch_encoder_layer(ours)
+    y = theirs(x, src_key_padding_mask=tokens == 0)
+    close(ours(x, padding_mask(tokens)), y)
+
+
+@both_orders
+def test_encoder_layer_moves_with_its_tokens(pre_norm):
+    layer, x, order = encoder(pre_norm), randn(1, 6, 12), torch.randperm(6)
+    close(layer(x[:, order]), layer(x)[:, order])
+
+
+# Decoder layer (3.1)
+
+
+@both_orders
+@quickly
+@given(st.integers(1, 5), st.integers(1, 5), st.integers(0, 999))
+def test_decoder_layer_equals_torch(pre_norm, length, keys, seed):
+    torch.manual_seed(seed)
+    ours, tokens = decoder(pre_norm), torch.randint(0, 2, (2, keys))
+    tokens[:, 0] = 1
+    x, memory = randn(2, length, 12), randn(2, keys, 12)
+    y, _ = ours(
+        x,
+        ours.cross_attention.keys_values(memory),
+        padding_mask(tokens),
+        causal_mask(length),
+    )
+    theirs = torch_decoder_layer(ours)(
+        x,
+        memory,
+        tgt_mask=~causal_mask(length),
+        memory_key_padding_mask=tokens == 0,
+    )
+    close(y, theirs)
+
+
+@both_orders
+@quickly
+@given(st.lists(st.integers(1, 3), min_size=1, max_size=5))
+def test_the_past_can_be_kept_instead_of_computed(pre_norm, pieces):
+    """However the target is cut, keys and values carry all that is needed.
+
+    A piece of several tokens needs the rows of the causal mask that belong
+    to it; a single token sees everything, and needs no mask.
+    """
+    layer, length = decoder(pre_norm), sum(pieces)
+    x = randn(2, length, 12)
+    source = layer.cross_attention.keys_values(randn(2, 4, 12))
+    whole, all_keys_values = layer(x, source, None, causal_mask(length))
+    past, start, outputs = None, 0, []
+    for piece in pieces:
+        end = start + piece
+        mask = causal_mask(length)[start:end, :end] if piece > 1 else None
+        y, past = layer(x[:, start:end], source, None, mask, past)
+        outputs.append(y)
+        start = end
+    close(torch.cat(outputs, dim=1), whole)
+    for kept, computed in zip(past, all_keys_values, strict=True):
+        close(kept, computed)
+
+
+def test_extend_appends_along_the_length():
+    old = torch.zeros(2, 3, 4, 5), torch.zeros(2, 3, 4, 6)
+    new = torch.ones(2, 3, 1, 5), torch.ones(2, 3, 1, 6)
+    assert extend(None, new) is new
+    keys, values = extend(old, new)
+    assert keys.shape == (2, 3, 5, 5) and values.shape == (2, 3, 5, 6)
+    assert keys[:, :, :4].sum() == 0 and (values[:, :, 4] == 1).all()
+
+
+@both_orders
+def test_rows_of_one_sentence_share_its_source(pre_norm):
+    layer, memory, x = decoder(pre_norm), randn(2, 4, 12), randn(6, 1, 12)
+    mask = padding_mask(torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0]]))
+    source = layer.cross_attention.keys_values(memory)
+    copies = layer.cross_attention.keys_values(memory.repeat_interleave(3, 0))
+    shared, _ = layer(x, source, mask)
+    close(shared, layer(x, copies, mask.repeat_interleave(3, 0))[0])
+
+
+@both_orders
+def test_a_position_depends_on_no_later_one(pre_norm):
+    layer, x = decoder(pre_norm), randn(1, 6, 12).requires_grad_()
+    source = layer.cross_attention.keys_values(randn(1, 4, 12))
+
+    def seen_from_position_2(mask):
+        y, _ = layer(x, source, None, mask)
+        (gradient,) = torch.autograd.grad(y[0, 2, 0], x, retain_graph=True)
+        return (gradient[0] != 0).any(-1).tolist()
+
+    assert seen_from_position_2(causal_mask(6)) == [True] * 3 + [False] * 3
+    assert seen_from_position_2(None) == [True] * 6  # the control
+
+
+@both_orders
+def test_every_target_position_sees_the_whole_source(pre_norm):
+    layer, memory = decoder(pre_norm), randn(1, 4, 12).requires_grad_()
+    source = layer.cross_attention.keys_values(memory)
+    y, _ = layer(randn(1, 3, 12), source, None, causal_mask(3))
+    for i in range(3):
+        (gradient,) = torch.autograd.grad(
+            y[0, i, 0], memory, retain_graph=True
+        )
+        assert (gradient[0] != 0).any(-1).all()

@@ -1,0 +1,360 @@
+"""The model against torch's layers, its formulas, and what must not leak."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+from torch_twins import torch_logits
+
+from annotated_transformer.attention import MultiHeadAttention, padding_mask
+from annotated_transformer.embedding import BOS, EOS, PAD
+from annotated_transformer.model import (
+    PRESETS,
+    ModelConfig,
+    Transformer,
+    greedy_decode,
+    length_limit,
+    parameter_count,
+)
+
+SMALL = ModelConfig(
+    vocab_size=11, layers=2, d_model=8, d_ff=12, heads=2, dropout=0.0
+)
+both_orders = pytest.mark.parametrize("pre_norm", [False, True])
+quickly = settings(deadline=None, max_examples=20)
+
+
+def shaken(config: ModelConfig) -> Transformer:
+    """A model in float64 whose biases and norms are not at their start."""
+    model = Transformer(config)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.1 * torch.randn_like(parameter))
+    return model.double().eval()
+
+
+def tokens(*size):
+    return torch.randint(4, 11, size)
+
+
+def close(a, b):
+    torch.testing.assert_close(a, b, rtol=0, atol=1e-10)
+
+
+@both_orders
+@pytest.mark.parametrize("tied", [True, False])
+def test_equals_torch_layer_by_layer(pre_norm, tied):
+    torch.manual_seed(0)
+    model = shaken(replace(SMALL, pre_norm=pre_norm, tied=tied))
+    source, target = tokens(3, 6), tokens(3, 5)
+    source[1, 4:], target[2, 2:] = PAD, PAD
+    close(model(source, target), torch_logits(model, source, target))
+
+
+@pytest.mark.parametrize("field", ["layers", "d_model", "d_ff", "heads"])
+def test_bad_sizes_are_named(field):
+    with pytest.raises(ValueError, match=f"{field} .* at least 1"):
+        ModelConfig(**{field: 0})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"vocab_size": 0}, "vocab_size .* at least 1"),
+        ({"max_length": 0}, "max_length .* at least 1"),
+        ({"d_k": 0}, "d_k .* at least 1"),
+        ({"d_v": -1}, "d_v .* at least 1"),
+        ({"dropout": 1.0}, r"dropout .* \[0, 1\)"),
+        ({"attention_dropout": -0.1}, r"attention_dropout .* \[0, 1\)"),
+        ({"positions": "rotary"}, "'sinusoidal' or 'learned'"),
+        ({"heads": 7}, "512 is not a multiple of 7 heads"),
+        ({"heads": 7, "d_k": 64}, "512 is not a multiple of 7 heads"),
+    ],
+)
+def test_bad_configurations_say_what_to_do(change, message):
+    with pytest.raises(ValueError, match=message):
+        ModelConfig(**change)
+
+
+def test_any_number_of_heads_with_widths_of_their_own():
+    model = Transformer(replace(SMALL, heads=3, d_k=5, d_v=4))
+    assert model(tokens(2, 4), tokens(2, 3)).shape == (2, 3, 11)
+
+
+def test_learned_positions_end_with_a_message():
+    model = Transformer(replace(SMALL, positions="learned", max_length=5))
+    assert model(tokens(1, 5), tokens(1, 5)).shape == (1, 5, 11)
+    with pytest.raises(ValueError, match="only 5 positions"):
+        model(tokens(1, 6), tokens(1, 2))
+
+
+# One matrix in three places (3.4)
+
+
+def test_tied_embeddings_are_one_parameter_with_three_gradients():
+    model = Transformer(SMALL)
+    matrices = (
+        model.source_embedding.weight,
+        model.target_embedding.weight,
+        model.output_embedding.weight,
+    )
+    assert matrices[0] is matrices[1] is matrices[2]
+    names = [name for name, _ in model.named_parameters()]
+    assert sum("embedding" in name for name in names) == 1
+    source, target = torch.tensor([[4]]), torch.tensor([[5]])
+    model(source, target)[0, 0, 6].backward()
+    used = matrices[0].grad.abs().sum(-1) > 0
+    assert used.nonzero().flatten().tolist() == [4, 5, 6]
+
+
+def test_untied_embeddings_are_three():
+    config = replace(SMALL, tied=False)
+    model, tied = Transformer(config), Transformer(SMALL)
+    assert model.source_embedding.weight is not model.target_embedding.weight
+    assert model.output_embedding.weight is not model.target_embedding.weight
+    extra = sum(p.numel() for p in model.parameters()) - sum(
+        p.numel() for p in tied.parameters()
+    )
+    assert extra == 2 * 11 * 8
+
+
+# Counts
+
+widths = st.integers(1, 6)
+configs = st.builds(
+    ModelConfig,
+    vocab_size=st.integers(5, 20),
+    layers=st.integers(1, 3),
+    d_model=st.sampled_from([4, 8, 12]),
+    d_ff=widths,
+    heads=st.sampled_from([1, 2, 4]),
+    d_k=st.none() | widths,
+    d_v=st.none() | widths,
+    pre_norm=st.booleans(),
+    positions=st.sampled_from(["sinusoidal", "learned"]),
+    max_length=widths,
+    tied=st.booleans(),
+)
+
+
+@quickly
+@given(configs)
+def test_the_formula_counts_what_is_there(config):
+    with torch.device("meta"):
+        model = Transformer(config)
+    counted = sum(p.numel() for p in model.parameters())
+    assert counted == parameter_count(config)
+
+
+# Initialisation
+
+
+@pytest.fixture(scope="module")
+def fresh():
+    torch.manual_seed(0)
+    return Transformer(replace(PRESETS["small"], vocab_size=500, layers=3))
+
+
+def test_layers_do_not_start_as_copies(fresh):
+    """The weights differ everywhere: in depth, and between the stacks."""
+    matrices = [p for p in fresh.parameters() if p.dim() == 2]
+    same_shape: dict = {}
+    for matrix in matrices:
+        same_shape.setdefault(matrix.shape, []).append(matrix)
+    assert len(matrices) == 1 + 3 * 5 + 3 * 8
+    for group in same_shape.values():
+        for i, a in enumerate(group):
+            assert not any((a == b).any() for b in group[:i])
+
+
+def test_weights_start_by_glorot_block_by_block(fresh):
+    blocks = []
+    for module in fresh.modules():
+        if isinstance(module, MultiHeadAttention):
+            blocks += [module.query.weight, module.output.weight]
+            blocks += module.key_value.weight.split(256)
+    assert len(blocks) == 4 * 9
+    for layer in [*fresh.encoder, *fresh.decoder]:
+        feed_forward = layer.feed_forward
+        blocks += [feed_forward.inner.weight, feed_forward.outer.weight]
+    for block in blocks:
+        std = (2 / sum(block.shape)) ** 0.5
+        assert block.std().item() == pytest.approx(std, rel=0.02)
+        assert abs(block.mean()) < 0.02 * std
+
+
+def test_biases_start_at_zero_and_norms_as_identity(fresh):
+    for name, parameter in fresh.named_parameters():
+        if parameter.dim() == 1:
+            is_gain = "norm" in name and name.endswith("weight")
+            assert (parameter == (1.0 if is_gain else 0.0)).all()
+
+
+def test_embeddings_start_at_one_over_root_d_whatever_the_vocabulary():
+    for vocab_size in (50, 5_000):
+        config = replace(PRESETS["small"], vocab_size=vocab_size, layers=1)
+        model = Transformer(config)
+        weight = model.source_embedding.weight
+        assert weight.std().item() == pytest.approx(256**-0.5, rel=0.05)
+        everything = torch.arange(vocab_size)[None]
+        scaled = model.source_embedding(everything).std().item()
+        assert scaled == pytest.approx(1, rel=0.05)
+
+
+# What must not leak, and what must not matter
+
+
+@both_orders
+@quickly
+@given(st.integers(1, 6), st.integers(0, 999))
+def test_a_token_changes_no_logit_before_it(pre_norm, j, seed):
+    torch.manual_seed(seed)
+    model = shaken(replace(SMALL, pre_norm=pre_norm))
+    source, target = tokens(2, 5), tokens(2, 7)
+    changed = target.clone()
+    changed[:, j] = torch.where(target[:, j] == 4, 5, 4)
+    before, after = model(source, target), model(source, changed)
+    assert torch.equal(before[:, :j], after[:, :j])
+    assert (before[:, j:] != after[:, j:]).any(-1).all()
+
+
+@both_orders
+def test_padding_changes_nothing(pre_norm):
+    model = shaken(replace(SMALL, pre_norm=pre_norm))
+    source, target = tokens(2, 5), tokens(2, 4)
+    pad = torch.full((2, 3), PAD)
+    padded = model(torch.cat([source, pad], 1), torch.cat([target, pad], 1))
+    close(padded[:, :4], model(source, target))
+
+
+def test_a_sentence_does_not_depend_on_its_batch():
+    model = shaken(SMALL)
+    source, target = tokens(4, 5), tokens(4, 6)
+    together = model(source, target)
+    for i in range(4):
+        close(together[i : i + 1], model(source[[i]], target[[i]]))
+
+
+def test_an_empty_source_gives_numbers():
+    model = Transformer(SMALL)
+    logits = model(torch.full((1, 3), PAD), tokens(1, 4))
+    logits.sum().backward()
+    assert logits.isfinite().all()
+    for parameter in model.parameters():
+        assert parameter.grad is None or parameter.grad.isfinite().all()
+
+
+@both_orders
+def test_token_by_token_equals_all_at_once(pre_norm):
+    model = shaken(replace(SMALL, pre_norm=pre_norm))
+    source, target = tokens(2, 5), tokens(2, 6)
+    mask = padding_mask(source)
+    sources, pasts = model.keys_values(model.encode(source)), None
+    for i in range(6):
+        x, pasts = model.decode(target[:, [i]], sources, mask, pasts)
+        close(model.logits(x[:, 0]), model(source, target)[:, i])
+
+
+def test_candidates_share_the_source_of_their_sentence():
+    model = shaken(SMALL)
+    source, target = tokens(2, 5), tokens(6, 4)
+    sources = model.keys_values(model.encode(source))
+    x, _ = model.decode(target, sources, padding_mask(source))
+    close(model.logits(x), model(source.repeat_interleave(3, 0), target))
+
+
+def test_logits_only_where_asked():
+    model = shaken(SMALL)
+    source, target = tokens(2, 5), tokens(2, 6)
+    where = torch.rand(2, 6) < 0.5
+    close(model(source, target, where), model(source, target)[where])
+
+
+def test_dropout_is_off_in_evaluation_and_everywhere_in_training():
+    model = Transformer(replace(SMALL, dropout=0.5))
+    places = [m for m in model.modules() if isinstance(m, nn.Dropout)]
+    # two sub-layers in each encoder layer, three in each decoder layer, and
+    # one module that serves both embedding sums
+    assert len(places) == 2 * 2 + 3 * 2 + 1
+    calls = []
+    for place in places:
+        place.register_forward_hook(lambda *_: calls.append(1))
+    source, target = tokens(2, 5), tokens(2, 6)
+    assert not torch.equal(model(source, target), model(source, target))
+    assert len(calls) == 2 * (2 * 2 + 3 * 2 + 2)
+    model.eval()
+    assert torch.equal(model(source, target), model(source, target))
+
+
+def test_another_attention_is_passed_to_the_builder():
+    class Recorder(MultiHeadAttention):
+        pass
+
+    model = Transformer(SMALL, Recorder)
+    found = [m for m in model.modules() if isinstance(m, Recorder)]
+    assert len(found) == 3 * SMALL.layers
+
+
+# Greedy decoding (6.1)
+
+
+def test_greedy_follows_the_likeliest_token():
+    torch.manual_seed(3)
+    model = shaken(SMALL)
+    source = tokens(1, 3)
+    output = greedy_decode(model, source)[0].tolist()
+    target = [BOS]
+    while len(target) <= 3 + 50 and target[-1] != EOS:
+        logits = model(source, torch.tensor([target]))[0, -1].tolist()
+        target.append(logits.index(max(logits)))
+    assert output == target[1:]
+
+
+def biased(token: int) -> Transformer:
+    """A model that always says the same token.
+
+    Post-norm outputs have length sqrt(d), so a long row along the last
+    norm's shift wins against all others.
+    """
+    model = Transformer(replace(SMALL, tied=False)).eval()
+    with torch.no_grad():
+        norm = model.decoder[-1].around_feed_forward.norm
+        norm.weight.zero_()
+        norm.bias.fill_(1.0)
+        model.output_embedding.weight.zero_()
+        model.output_embedding.weight[token] = 1.0
+    return model
+
+
+def test_greedy_stops_at_the_input_length_plus_fifty():
+    source = torch.tensor([[5, 6, 7], [5, PAD, PAD]])
+    assert length_limit(source).tolist() == [53, 51]
+    output = greedy_decode(biased(9), source)
+    assert output.shape == (2, 53)
+    assert (output[0] == 9).all() and (output[1, :51] == 9).all()
+    assert (output[1, 51:] == PAD).all()
+
+
+def test_greedy_stops_at_the_end_symbol():
+    output = greedy_decode(biased(EOS), torch.tensor([[5, 6], [7, PAD]]))
+    assert output.tolist() == [[EOS], [EOS]]
+
+
+def test_greedy_in_a_batch_equals_greedy_alone():
+    torch.manual_seed(1)
+    model = shaken(SMALL)
+    source = tokens(4, 6)
+    source[1, 2:], source[2, 4:] = PAD, PAD
+    together = greedy_decode(model, source)
+    for i in range(4):
+        alone = greedy_decode(model, source[[i], : int((source[i] > 0).sum())])
+        width = alone.size(1)
+        assert together[i, :width].tolist() == alone[0].tolist()
+        assert (together[i, width:] == PAD).all()
+
+
+def test_greedy_keeps_no_graph():
+    assert not greedy_decode(Transformer(SMALL), tokens(1, 2)).requires_grad

@@ -1,0 +1,147 @@
+"""The paper's numbers: its configurations and Table 3's parameter column."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from annotated_transformer.embedding import PAD
+from annotated_transformer.model import (
+    PRESETS,
+    Transformer,
+    decoder_layer,
+    encoder_layer,
+    length_limit,
+    parameter_count,
+)
+
+BASE, BIG = PRESETS["base"], PRESETS["big"]
+
+# Table 3: what a row changes in the base model, and its printed millions
+# (rows A, D and E print none: they have the base model's 65, row E aside).
+TABLE_3 = {
+    "base": ({}, 65),
+    "A h=1": ({"heads": 1}, 65),
+    "A h=4": ({"heads": 4}, 65),
+    "A h=16": ({"heads": 16}, 65),
+    "A h=32": ({"heads": 32}, 65),
+    "B d_k=16": ({"d_k": 16}, 58),
+    "B d_k=32": ({"d_k": 32}, 60),
+    "C N=2": ({"layers": 2}, 36),
+    "C N=4": ({"layers": 4}, 50),
+    "C N=8": ({"layers": 8}, 80),
+    "C d_model=256": ({"d_model": 256, "d_k": 32, "d_v": 32}, 28),
+    "C d_model=1024": ({"d_model": 1024, "d_k": 128, "d_v": 128}, 168),
+    "C d_ff=1024": ({"d_ff": 1024}, 53),
+    "C d_ff=4096": ({"d_ff": 4096}, 90),
+    "D P_drop=0.0": ({"dropout": 0.0}, 65),
+    "D P_drop=0.2": ({"dropout": 0.2}, 65),
+}
+
+
+def count_on_meta(config):
+    """Build without memory, and count."""
+    with torch.device("meta"):
+        model = Transformer(config)
+    return sum(p.numel() for p in model.parameters())
+
+
+def test_presets_are_the_papers():
+    assert (BASE.layers, BASE.d_model, BASE.d_ff, BASE.heads) == (
+        6,
+        512,
+        2048,
+        8,
+    )
+    assert (BIG.layers, BIG.d_model, BIG.d_ff, BIG.heads) == (
+        6,
+        1024,
+        4096,
+        16,
+    )
+    assert (BASE.dropout, BIG.dropout) == (0.1, 0.3)
+    for config in (BASE, BIG):
+        assert config.vocab_size == 37_000
+        assert config.attention_dropout == 0
+        assert config.tied and not config.pre_norm
+        assert config.positions == "sinusoidal"
+        with torch.device("meta"):
+            attention = encoder_layer(config).self_attention
+        assert (attention.d_k, attention.d_v) == (64, 64)
+
+
+@pytest.mark.parametrize("row", TABLE_3)
+def test_table_3_counts(row):
+    """The printed millions are met, to their rounding, with 41,000 tokens.
+
+    With the 37,000 of section 5.1 every row is smaller.
+    """
+    change, printed = TABLE_3[row]
+    config = replace(BASE, vocab_size=41_000, **change)
+    assert count_on_meta(config) == parameter_count(config)
+    assert abs(parameter_count(config) / 1e6 - printed) <= 0.5
+    config = replace(config, vocab_size=37_000)
+    assert 0.93 * printed < parameter_count(config) / 1e6 < 0.99 * printed
+
+
+def test_big_implies_another_vocabulary():
+    counts = {}
+    for vocab_size in (35_800, 37_000, 41_000):
+        config = replace(BIG, vocab_size=vocab_size)
+        counts[vocab_size] = count_on_meta(config) / 1e6
+        assert counts[vocab_size] == parameter_count(config) / 1e6
+    assert counts[35_800] == pytest.approx(213, abs=0.05)
+    assert counts[37_000] == pytest.approx(214.2, abs=0.05)
+    assert counts[41_000] == pytest.approx(218.3, abs=0.1)
+
+
+def test_rows_b_save_queries_and_keys_alone():
+    """18 attentions, two matrices of 512 + 1 rows, 512 - 8 d_k columns."""
+    for d_k in (16, 32):
+        saved = parameter_count(BASE) - parameter_count(replace(BASE, d_k=d_k))
+        assert saved == 18 * 2 * (512 + 1) * (512 - 8 * d_k)
+
+
+def test_row_e_adds_two_tables():
+    learned = replace(BASE, positions="learned", max_length=512)
+    extra = parameter_count(learned) - parameter_count(BASE)
+    assert extra == 2 * 512 * 512
+    assert count_on_meta(learned) == parameter_count(learned)
+
+
+def test_layer_counts():
+    with torch.device("meta"):
+        layers = [encoder_layer(BASE), decoder_layer(BASE)]
+    counts = [sum(p.numel() for p in layer.parameters()) for layer in layers]
+    assert counts == [3_152_384, 4_204_032]
+    feed_forward = sum(p.numel() for p in layers[0].feed_forward.parameters())
+    assert feed_forward == 2_099_712
+    rest = parameter_count(BASE) - 37_000 * 512
+    assert rest == 6 * sum(counts) == 44_138_496
+    assert parameter_count(BASE) == 63_082_496
+
+
+def test_tying_saves_two_matrices():
+    untied = parameter_count(replace(BASE, tied=False))
+    assert untied - parameter_count(BASE) == 2 * 37_000 * 512 == 37_888_000
+    assert untied == pytest.approx(101.0e6, abs=0.05e6)
+
+
+def test_rows_a_cost_the_same():
+    """Neither parameters nor multiplications depend on the heads (3.2.2)."""
+    costs = set()
+    for heads in (1, 4, 8, 16, 32):
+        config = replace(BASE, heads=heads, layers=1, vocab_size=100)
+        with torch.device("meta"):
+            model = Transformer(config)
+            source = torch.ones(2, 10, dtype=torch.long)
+            with FlopCounterMode(display=False) as counter:
+                model(source, source)
+        costs.add((parameter_count(config), counter.get_total_flops()))
+    assert len(costs) == 1
+
+
+def test_output_may_be_fifty_tokens_longer_than_input():
+    source = torch.tensor([[5, 6, 7, PAD], [5, 6, 7, 8]])
+    assert length_limit(source).tolist() == [53, 54]
