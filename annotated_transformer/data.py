@@ -5,6 +5,7 @@ Written in book/06_data.ipynb: edit the chapter, then `make package`.
 
 import io
 import random
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, islice
@@ -18,8 +19,21 @@ from torch.nn.utils.rnn import pad_sequence
 from annotated_transformer.embedding import BOS, EOS, PAD, UNK
 from annotated_transformer.errors import UserError
 
-Pair = tuple[str, str]
-Example = tuple[list[int], list[int]]
+__all__ = [
+    "Tokenizer",
+    "OPTIONS",
+    "smallest_vocabulary",
+    "train_tokenizer",
+    "Pair",
+    "copy_task",
+    "Example",
+    "encode_pairs",
+    "Batch",
+    "pad",
+    "make_batch",
+    "bucket",
+    "training_batches",
+]
 
 
 class Tokenizer:
@@ -47,38 +61,61 @@ class Tokenizer:
         return self.pieces.encode(text, out_type=str)
 
 
+OPTIONS = {
+    "normalization_rule_name": "identity",  # text comes back as it went in,
+    "remove_extra_whitespaces": False,  # its spaces too
+    "character_coverage": 1.0,  # every character of the text is a piece
+    "max_sentence_length": 1_000_000,  # bytes; longer lines would be skipped
+    "num_threads": 1,
+    "minloglevel": 2,  # errors are raised, the rest is not for us
+    "pad_id": PAD,
+    "bos_id": BOS,
+    "eos_id": EOS,
+    "unk_id": UNK,
+}
+
+
+def smallest_vocabulary(lines: Iterable[str]) -> int:
+    """Pieces that a text needs at least: reserved ids and characters."""
+    characters = set().union(*lines) - {" "}
+    if not characters:
+        raise UserError("there is no text to learn a vocabulary from")
+    return UNK + 1 + len(characters | {"▁"})  # the sign for a space
+
+
 def train_tokenizer(
     lines: Iterable[str], vocab_size: int, kind: str = "bpe"
 ) -> Tokenizer:
     """Learn subwords from training text; kind is bpe, unigram or char.
 
-    Text comes back as it went in: no normalisation, every character kept.
+    UserError if the characters need more pieces, or the text has fewer.
     """
-    model = io.BytesIO()
+    lines, model = list(lines), io.BytesIO()
+    if vocab_size < (smallest := smallest_vocabulary(lines)):
+        raise UserError(
+            f"a vocabulary of {vocab_size} pieces is too small: the reserved "
+            f"ids and the characters of the text need at least {smallest}"
+        )
     try:
         sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=iter(lines),
             model_writer=model,
             vocab_size=vocab_size,
             model_type=kind,
-            character_coverage=1.0,
-            normalization_rule_name="identity",
-            remove_extra_whitespaces=False,
             hard_vocab_limit=kind != "char",
-            max_sentence_length=1_000_000,
-            num_threads=1,
-            pad_id=PAD,
-            bos_id=BOS,
-            eos_id=EOS,
-            unk_id=UNK,
-            minloglevel=2,
+            **OPTIONS,
         )
     except RuntimeError as error:
+        if not (largest := re.search(r"<= (\d+)", str(error))):
+            raise
         raise UserError(
-            f"no {kind} vocabulary of {vocab_size} pieces can be made from "
-            f"this text: {str(error).rpartition('] ')[2]}"
+            f"a vocabulary of {vocab_size} pieces is too large for this "
+            f"text: the largest possible is {largest[1]}"
         ) from error
     return Tokenizer(model.getvalue())
+
+
+Pair = tuple[str, str]
 
 
 def copy_task(
@@ -88,12 +125,24 @@ def copy_task(
     lengths: tuple[int, int] = (3, 10),
 ) -> list[Pair]:
     """Distinct random strings, each to be translated into itself."""
+    shortest, longest = lengths
+    possible = sum(
+        len(set(letters)) ** n for n in range(shortest, longest + 1)
+    )
+    if size > possible:
+        raise UserError(
+            f"there are only {possible} different strings of {shortest} to "
+            f"{longest} letters out of {letters!r}, not {size}"
+        )
     rng = random.Random(seed)
     strings: dict[str, None] = {}
     while len(strings) < size:
-        length = rng.randint(*lengths)
+        length = rng.randint(shortest, longest)
         strings["".join(rng.choices(letters, k=length))] = None
     return [(string, string) for string in strings]
+
+
+Example = tuple[list[int], list[int]]
 
 
 def encode_pairs(
@@ -189,6 +238,8 @@ def training_batches(
 
     skip passes over the first batches without building them.
     """
+    if not examples:
+        raise UserError("there is no sentence pair to make batches of")
     lengths = [(len(source), len(target)) for source, target in examples]
     places = (
         batch

@@ -1,0 +1,350 @@
+"""Data: text comes back, nothing is lost, batches keep their budget."""
+
+import random
+from collections import Counter
+from itertools import islice
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from annotated_transformer.data import (
+    bucket,
+    copy_task,
+    encode_pairs,
+    make_batch,
+    pad,
+    train_tokenizer,
+    training_batches,
+)
+from annotated_transformer.embedding import BOS, EOS, PAD, UNK
+from annotated_transformer.errors import UserError
+from annotated_transformer.grammar import sentence_pairs
+
+PAIRS = [(x.source, x.target) for x in sentence_pairs(300, seed=5)]
+LINES = [side for pair in PAIRS for side in pair]
+BPE = train_tokenizer(LINES, 300)
+UNIGRAM = train_tokenizer(LINES, 300, "unigram")
+CHAR = train_tokenizer(LINES, 300, "char")
+# Sentencepiece's own: NUL, a separator, its signs for space and unknown.
+RESERVED = "\0\x1f\u2581\u2585"
+
+each_kind = pytest.mark.parametrize(
+    "tokenizer", [BPE, UNIGRAM, CHAR], ids=["bpe", "unigram", "char"]
+)
+lengths_lists = st.lists(
+    st.tuples(st.integers(1, 20), st.integers(1, 20)), max_size=60
+)
+
+
+# Tokenizers
+
+
+@each_kind
+@given(text=st.text(sorted(set().union(*LINES) | {" "}), max_size=40))
+def test_text_of_known_characters_comes_back(tokenizer, text):
+    """Spaces too: leading, trailing, several in a row."""
+    ids = tokenizer.encode(text)
+    assert ids[-1] == EOS and UNK not in ids
+    assert tokenizer.decode(ids) == text
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(
+        st.text(
+            st.characters(codec="utf-8", exclude_characters=RESERVED + "<"),
+            min_size=1,
+            max_size=20,
+        ).filter(lambda text: text.strip(" ")),
+        min_size=1,
+        max_size=5,
+    )
+)
+def test_any_training_text_comes_back(lines):
+    """Tabs, line separators, emoji, accents in either form: all of it."""
+    tokenizer = train_tokenizer(lines, 1000, "char")
+    assert [tokenizer.decode(tokenizer.encode(x)) for x in lines] == lines
+
+
+def test_odd_separators_stay_inside_their_line():
+    lines = ["one\u2028two", "three\x85four", "five\x0bsix\x0c", "a\u00a0b\tc"]
+    tokenizer = train_tokenizer(lines * 3, 100, "char")
+    for line in lines:
+        ids = tokenizer.encode(line)
+        assert UNK not in ids and ids.count(EOS) == 1
+        assert tokenizer.decode(ids) == line
+
+
+def test_nothing_is_normalised():
+    lines = ["ﬁne ½ café", "fine 1/2 cafe\u0301"]
+    tokenizer = train_tokenizer(lines, 100, "char")
+    first, second = map(tokenizer.encode, lines)
+    assert first != second
+    assert [tokenizer.decode(first), tokenizer.decode(second)] == lines
+
+
+def test_reserved_ids_are_those_of_the_embedding():
+    names = [BPE.pieces.id_to_piece(i) for i in range(4)]
+    assert names == ["<pad>", "<s>", "</s>", "<unk>"]
+    assert (PAD, BOS, EOS, UNK) == (0, 1, 2, 3)
+
+
+@each_kind
+def test_text_cannot_write_a_reserved_token(tokenizer):
+    for name in ("<pad>", "<s>", "</s>"):
+        ids = tokenizer.encode(f"a {name} b")[:-1]
+        assert not {PAD, BOS, EOS} & set(ids)
+
+
+@each_kind
+def test_unknown_characters_become_unk(tokenizer):
+    ids = tokenizer.encode("The 猫 sleeps.")
+    assert ids.count(UNK) == 1
+    known = tokenizer.decode([i for i in ids if i != UNK])
+    assert known == "The  sleeps."
+    assert "⁇" in tokenizer.decode(ids)
+
+
+def test_decoding_stops_at_the_first_eos_and_skips_pad_and_bos():
+    ids = BPE.encode("The cat sleeps.")
+    assert BPE.decode([BOS, *ids, *BPE.encode("More."), PAD]) == (
+        "The cat sleeps."
+    )
+    assert BPE.decode(ids[:-1]) == "The cat sleeps."
+    assert BPE.decode([]) == BPE.decode([EOS]) == ""
+    assert BPE.encode("") == [EOS]
+
+
+def test_pieces_spell_the_text():
+    text = "The mother saw a key."
+    assert "".join(BPE.split(text)) == "▁" + text.replace(" ", "▁")
+    assert len(BPE.split(text)) == len(BPE.encode(text)) - 1
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram", "char"])
+def test_tokenizer_is_the_same_bytes_twice(kind):
+    again = [train_tokenizer(iter(LINES), 200, kind).model for _ in range(2)]
+    assert again[0] == again[1]
+
+
+def test_vocabulary_has_the_size_asked_for():
+    assert len(BPE) == len(UNIGRAM) == 300
+    assert len(CHAR) == 5 + len(set().union(*LINES) - {" "})
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_vocabulary_too_large_says_the_largest(kind, capfd):
+    with pytest.raises(UserError) as caught:
+        train_tokenizer(LINES, 1_000_000, kind)
+    message = str(caught.value)
+    assert "1000000 pieces" in message and "sentencepiece" not in message
+    largest = int(message.rpartition(" ")[2])
+    assert len(train_tokenizer(LINES, largest, kind)) == largest
+    with pytest.raises(UserError, match=f"possible is {largest}$"):
+        train_tokenizer(LINES, largest + 1, kind)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram", "char"])
+def test_vocabulary_too_small_says_the_smallest(kind, capfd):
+    smallest = 5 + len(set().union(*LINES) - {" "})
+    with pytest.raises(UserError, match=f"at least {smallest}$"):
+        train_tokenizer(LINES, smallest - 1, kind)
+    tokenizer = train_tokenizer(LINES, smallest, kind)
+    assert not any(UNK in tokenizer.encode(line) for line in LINES)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("lines", [[], [""], ["", "   "]])
+def test_no_text_is_refused(lines, capfd):
+    with pytest.raises(UserError, match="no text"):
+        train_tokenizer(lines, 100)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_long_lines_are_learned_from(capfd):
+    tokenizer = train_tokenizer(["x" * 20_000 + "é"], 10, "char")
+    assert UNK not in tokenizer.encode("é")
+    assert capfd.readouterr() == ("", "")
+
+
+# Pairs
+
+
+@given(
+    seed=st.integers(0, 99),
+    size=st.integers(0, 200),
+    longest=st.integers(3, 9),
+)
+def test_copy_task_is_distinct_and_deterministic(seed, size, longest):
+    pairs = copy_task(size, seed, "abcdef", (3, longest))
+    assert pairs == copy_task(size, seed, "abcdef", (3, longest))
+    assert len(set(pairs)) == len(pairs) == size
+    for source, target in pairs:
+        assert source == target
+        assert 3 <= len(source) <= longest and set(source) <= set("abcdef")
+
+
+def test_copy_task_depends_on_its_seed():
+    assert copy_task(20, seed=0) != copy_task(20, seed=1)
+
+
+def test_copy_task_says_when_there_are_not_so_many_strings():
+    everything = copy_task(2 + 4 + 8, letters="ab", lengths=(1, 3))
+    assert len(set(everything)) == 14
+    with pytest.raises(UserError, match="14"):
+        copy_task(15, letters="ab", lengths=(1, 3))
+
+
+def test_over_long_pairs_are_left_out_and_reported_by_place():
+    pairs = [("a", "b"), ("a" * 9, "b"), ("a", "b" * 9), ("c", "d")]
+    characters = train_tokenizer(["abcd"], 9, "char")
+    # nine letters are eleven tokens: the space before them and EOS count
+    examples, too_long = encode_pairs(pairs, characters, max_length=10)
+    assert too_long == [1, 2]
+    assert [tuple(map(characters.decode, e)) for e in examples] == [
+        ("a", "b"),
+        ("c", "d"),
+    ]
+    examples, too_long = encode_pairs(pairs, characters, max_length=11)
+    assert len(examples) == 4 and too_long == []
+
+
+# Batches
+
+
+examples_lists = st.lists(
+    st.tuples(
+        *[
+            st.lists(st.integers(UNK, 50), max_size=8).map(lambda x: [*x, EOS])
+            for _ in range(2)
+        ]
+    ),
+    min_size=1,
+    max_size=9,
+)
+
+
+@given(examples_lists)
+def test_inputs_are_labels_shifted_by_one(examples):
+    batch = make_batch(examples)
+    assert batch.tokens == sum(len(target) for _, target in examples)
+    for row, (source, target) in enumerate(examples):
+        n = len(target)
+        assert batch.source[row, : len(source)].tolist() == source
+        assert batch.labels[row, :n].tolist() == target
+        assert batch.inputs[row, :n].tolist() == [BOS, *target[:-1]]
+        assert (batch.source[row, len(source) :] == PAD).all()
+        assert (batch.inputs[row, n:] == PAD).all()
+        assert (batch.labels[row, n:] == PAD).all()
+        assert batch.where[row].tolist() == [
+            column < n for column in range(batch.labels.size(1))
+        ]
+
+
+def test_padding_is_on_the_right_and_as_short_as_can_be():
+    assert pad([[5, 6, 7], [8]]).tolist() == [[5, 6, 7], [8, PAD, PAD]]
+    assert pad([[5]]).dtype == torch.long
+
+
+def test_to_moves_all_three_tensors():
+    batch = make_batch([([5, EOS], [6, EOS])]).to("meta")
+    places = {
+        x.device.type for x in (batch.source, batch.inputs, batch.labels)
+    }
+    assert places == {"meta"}
+
+
+@given(lengths_lists, st.integers(20, 200), st.integers(0, 9))
+def test_bucket_has_every_place_once_and_keeps_its_budget(
+    lengths, max_tokens, seed
+):
+    batches = bucket(lengths, max_tokens, str(seed))
+    places = [place for batch in batches for place in batch]
+    assert Counter(places) == Counter(range(len(lengths)))
+    for batch in batches:
+        assert batch
+        for side in range(2):
+            longest = max(lengths[place][side] for place in batch)
+            assert longest * len(batch) <= max_tokens
+
+
+@given(lengths_lists, st.integers(20, 200), st.integers(0, 9))
+def test_bucket_depends_on_its_seed_alone(lengths, max_tokens, seed):
+    random.seed(seed)  # the global generator must not matter
+    assert bucket(lengths, max_tokens, str(seed)) == bucket(
+        lengths, max_tokens, str(seed)
+    )
+
+
+def test_bucket_shuffles_ties_and_batches():
+    lengths = [(5, 5)] * 40 + [(9, 9)] * 40
+    first, second = (bucket(lengths, 50, seed) for seed in "01")
+    assert first != second
+    assert {frozenset(b) for b in first} != {frozenset(b) for b in second}
+    longest = [max(lengths[place] for place in batch) for batch in first]
+    assert longest != sorted(longest)
+
+
+def test_bucket_refuses_a_sentence_over_the_budget():
+    for lengths in ([(5, 2), (2, 9)], [(9, 2), (5, 2)]):
+        with pytest.raises(UserError, match="9 tokens .* batch of 8"):
+            bucket(lengths, 8)
+
+
+def test_buckets_have_far_less_padding_than_random_batches():
+    rng = random.Random(0)
+    lengths = [(n := rng.randint(3, 30), n) for _ in range(2000)]
+
+    def padded(batches):
+        cells = sum(
+            len(b) * max(lengths[place][1] for place in b) for b in batches
+        )
+        return 1 - sum(n for _, n in lengths) / cells
+
+    random_batches = [list(range(i, i + 32)) for i in range(0, 1984, 32)]
+    assert padded(bucket(lengths, 1024)) < padded(random_batches) / 3
+
+
+EXAMPLES, _ = encode_pairs(PAIRS[:60], BPE, max_length=100)
+
+
+def same(a, b) -> bool:
+    return (
+        torch.equal(a.source, b.source)
+        and torch.equal(a.inputs, b.inputs)
+        and torch.equal(a.labels, b.labels)
+    )
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 30), st.integers(0, 5))
+def test_skip_equals_dropping_the_first(skip, seed):
+    """Across epochs too: 60 examples make about ten batches here."""
+    whole = list(islice(training_batches(EXAMPLES, 256, seed), skip + 3))
+    resumed = islice(training_batches(EXAMPLES, 256, seed, skip), 3)
+    assert all(map(same, whole[skip:], resumed))
+
+
+def test_every_epoch_has_every_pair_once_in_an_order_of_its_own():
+    lengths = [(len(source), len(target)) for source, target in EXAMPLES]
+    batches = training_batches(EXAMPLES, 256, seed=3)
+    wanted = Counter(tuple(target) for _, target in EXAMPLES)
+    orders = []
+    for epoch in range(3):
+        number = len(bucket(lengths, 256, f"3 {epoch}"))
+        rows = [
+            tuple(row[row != PAD].tolist())
+            for batch in islice(batches, number)
+            for row in batch.labels
+        ]
+        assert Counter(rows) == wanted
+        orders.append(rows)
+    assert orders[0] != orders[1] != orders[2]
+
+
+def test_no_examples_are_refused_instead_of_waited_for():
+    with pytest.raises(UserError, match="no sentence pair"):
+        next(training_batches([], 256, seed=0))
