@@ -1,0 +1,63 @@
+# One word per habit; CI uses the same words. CONTRIBUTING.md explains them.
+BIN = .venv/bin
+READY = .venv/.stamp
+BOOK = _build/html/.stamp
+SOURCES = _config.yml _toc.yml pyproject.toml $(shell find book \
+	annotated_transformer tools -type f -not -path '*/.*' \
+	-not -path '*/__pycache__/*')
+NBVAL = --nbval --nbval-current-env --nbval-cell-timeout=300 \
+	--nbval-sanitize-with=tests/sanitize.cfg
+PYTHONS = python3 python3.13 python3.12 python3.11 python
+RECENT = import sys; sys.exit(sys.version_info < (3, 11))
+
+export OMP_NUM_THREADS ?= 1
+.PHONY: setup book serve run package pull test lint clean
+
+setup: $(READY)  ## a fresh .venv with everything that the book needs
+
+book: $(BOOK)  ## build the book as HTML, every warning an error
+	@echo "The book: $(CURDIR)/_build/html/index.html"
+
+serve: book  ## show the book at http://localhost:8000
+	$(BIN)/python -m http.server 8000 --directory _build/html
+
+package: $(READY)  ## write the modules from their chapters
+	$(BIN)/python tools/export.py
+
+run: package  ## run every chapter and store its outputs
+	$(BIN)/python tools/run_chapters.py
+
+pull: $(READY)  ## bring edits back: make pull MODULE=attention
+	$(BIN)/python tools/export.py --pull $(MODULE)
+
+lint: $(READY)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+test: lint book  ## package, code, every chapter, the built pages
+	$(BIN)/python tools/export.py --check
+	$(BIN)/python tools/check_html.py _build/html
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile $(NBVAL) tests book
+
+clean:  ## remove the built book
+	rm -rf _build
+
+$(READY): requirements.txt pyproject.toml
+	@if [ ! -x $(BIN)/python ]; then \
+	  for python in $(PYTHON) $(PYTHONS); do \
+	    if $$python -c '$(RECENT)' 2>/dev/null; then break; fi; python=; \
+	  done; \
+	  if [ -z "$$python" ]; then \
+	    echo "Python 3.11 or newer is needed and none was found. Install" \
+	      "it, or name it: make setup PYTHON=/path/to/python3" >&2; \
+	    exit 1; \
+	  fi; \
+	  $$python -m venv .venv; \
+	fi
+	$(BIN)/python -m pip install -q --disable-pip-version-check \
+	  -r requirements.txt
+	@touch $@
+
+$(BOOK): $(READY) $(SOURCES)
+	$(BIN)/python tools/build_book.py
+	@touch $@

@@ -1,0 +1,287 @@
+"""Pictures in one style: the palette of the book and its few kinds of figure.
+
+Colours are those of Okabe and Ito, which readers with any colour vision tell
+apart. A figure is a white card, so that it reads on a light and a dark page.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, ListedColormap
+from matplotlib.figure import Figure
+
+__all__ = [
+    "COLOURS",
+    "DIVERGING",
+    "SEQUENTIAL",
+    "SERIES",
+    "attention_map",
+    "curves",
+    "figure",
+    "head_grid",
+    "heatmap",
+    "mask_map",
+    "style",
+]
+
+COLOURS: dict[str, str] = {
+    "query": "#0072B2",
+    "key": "#E69F00",
+    "value": "#009E73",
+    "memory": "#CC79A7",
+    "mask": "#D9DCE1",
+    "encoder": "#56B4E9",
+    "decoder": "#D55E00",
+    "loss": "#D55E00",
+    "validation": "#0072B2",
+    "text": "#1F2933",
+    "muted": "#5B6672",
+    "grid": "#E3E6EA",
+}
+"""The colour of each thing, the same in every chapter."""
+
+SERIES = [
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+    "#1F2933",
+]
+"""Colours for lines that have no fixed meaning, in order of use."""
+
+SEQUENTIAL = LinearSegmentedColormap.from_list(
+    "attention", ["#FFFFFF", "#9CCBE8", "#0072B2", "#00314D"]
+)
+"""Weights, from 0 (white) up."""
+
+DIVERGING = LinearSegmentedColormap.from_list(
+    "signed", ["#0072B2", "#FFFFFF", "#D55E00"]
+)
+"""Signed numbers, white at 0."""
+
+
+def style() -> None:
+    """Set matplotlib's defaults to the style of the book.
+
+    `figure` calls it, so a chapter needs it only for a figure of its own.
+    """
+    mpl.rcParams.update(
+        {
+            "savefig.dpi": 160,
+            "figure.facecolor": "white",
+            "figure.constrained_layout.use": True,
+            "font.family": "DejaVu Sans",
+            "font.size": 11,
+            "axes.titlesize": 12,
+            "axes.titlelocation": "left",
+            "axes.labelcolor": COLOURS["text"],
+            "axes.edgecolor": COLOURS["muted"],
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.prop_cycle": mpl.cycler(color=SERIES),
+            "axes.grid": True,
+            "grid.color": COLOURS["grid"],
+            "text.color": COLOURS["text"],
+            "xtick.color": COLOURS["text"],
+            "ytick.color": COLOURS["text"],
+            "legend.frameon": False,
+            "lines.linewidth": 2.0,
+        }
+    )
+
+
+def figure(
+    width: float = 7.0,
+    height: float = 3.2,
+    rows: int = 1,
+    columns: int = 1,
+    **kwargs,
+) -> tuple[Figure, Axes | np.ndarray]:
+    """A figure (inches; 7 fills the text column) with its axes.
+
+    One axes, or an array of them where there are rows or columns; further
+    arguments go to `matplotlib.pyplot.subplots`.
+    """
+    style()
+    return plt.subplots(rows, columns, figsize=(width, height), **kwargs)
+
+
+def as_array(values) -> np.ndarray:
+    """A tensor of any dtype and device, or a sequence, as a float array."""
+    if hasattr(values, "detach"):
+        values = values.detach().cpu().float().numpy()
+    return np.asarray(values, dtype=float)
+
+
+def heatmap(
+    ax: Axes,
+    matrix,
+    rows: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+    *,
+    signed: bool = False,
+    limit: float | None = None,
+    digits: int | None = None,
+    title: str = "",
+) -> None:
+    """A matrix [rows, columns] as coloured cells with named rows and columns.
+
+    Colours run from 0 to `limit`, or from -limit to limit where `signed`;
+    `digits` also writes each number into its cell.
+    """
+    matrix = as_array(matrix)
+    if matrix.ndim != 2:
+        raise ValueError(
+            f"a heatmap shows a matrix, not an array of {matrix.ndim} "
+            "dimensions: choose a batch and a head first"
+        )
+    if limit is None:
+        limit = float(np.abs(matrix).max(initial=0)) or 1.0
+    low = -limit if signed else 0.0
+    colours = DIVERGING if signed else SEQUENTIAL
+    ax.imshow(matrix, cmap=colours, vmin=low, vmax=limit, aspect="equal")
+    name_cells(ax, matrix.shape, rows, columns)
+    ax.set_title(title)
+    if digits is None:
+        return
+    for (row, column), value in np.ndenumerate(matrix):
+        dark = abs(value) / limit > 0.55
+        ax.text(
+            column,
+            row,
+            f"{value:.{digits}f}",
+            ha="center",
+            va="center",
+            fontsize=10,
+            color="white" if dark else COLOURS["text"],
+        )
+
+
+def name_cells(
+    ax: Axes,
+    shape: tuple[int, ...],
+    rows: Sequence[str] | None,
+    columns: Sequence[str] | None,
+) -> None:
+    """Write the names of rows and columns, and white lines between cells."""
+    axes, both = (ax.yaxis, ax.xaxis), (rows, columns)
+    for axis, count, names in zip(axes, shape, both, strict=True):
+        if names is not None and len(names) != count:
+            raise ValueError(
+                f"{len(names)} names for {count} rows or columns of a matrix "
+                f"of shape {tuple(shape)}"
+            )
+        axis.set_ticks([] if names is None else range(count), names)
+        axis.set_ticks(np.arange(0.5, count - 1), minor=True)
+    if columns is not None and max(map(len, columns), default=0) > 2:
+        ax.tick_params("x", rotation=90 if shape[1] > 12 else 45)
+    ax.grid(False)
+    ax.grid(which="minor", color="white", linewidth=1.0)
+    ax.tick_params(which="both", length=0)
+    ax.spines[:].set_visible(False)
+
+
+def attention_map(
+    weights,
+    queries: Sequence[str] | None = None,
+    keys: Sequence[str] | None = None,
+    ax: Axes | None = None,
+    *,
+    title: str = "",
+    digits: int | None = None,
+) -> Axes:
+    """Weights [queries, keys]: each row is a query and sums to one."""
+    if ax is None:
+        count, length = as_array(weights).shape
+        side = min(7.0, max(2.6, 0.42 * max(count, length) + 1.4))
+        _, ax = figure(side, side * max(0.6, min(1.2, count / length)))
+    heatmap(ax, weights, queries, keys, limit=1.0, digits=digits, title=title)
+    ax.set_xlabel("keys: what is looked at", color="#8A5F00")
+    ax.set_ylabel("queries: who looks", color=COLOURS["query"])
+    return ax
+
+
+def head_grid(
+    weights,
+    queries: Sequence[str] | None = None,
+    keys: Sequence[str] | None = None,
+    *,
+    titles: Sequence[str] | None = None,
+    columns: int = 4,
+) -> Figure:
+    """Weights [heads, queries, keys] as one small map a head."""
+    weights = as_array(weights)
+    count = len(weights)
+    columns = min(columns, count)
+    lines = -(-count // columns)
+    size = 7.0 / columns
+    fig, axes = figure(7.0, size * lines + 0.6, lines, columns, squeeze=False)
+    for head, ax in enumerate(axes.flat):
+        if head >= count:
+            ax.set_axis_off()
+            continue
+        title = titles[head] if titles else f"head {head + 1}"
+        heatmap(
+            ax,
+            weights[head],
+            queries if head % columns == 0 else None,
+            keys if head + columns >= count else None,
+            limit=1.0,
+            title=title,
+        )
+        ax.tick_params(labelsize=9)
+    fig.supxlabel("keys", fontsize=11, color="#8A5F00")
+    fig.supylabel("queries", fontsize=11, color=COLOURS["query"])
+    return fig
+
+
+def mask_map(
+    mask,
+    queries: Sequence[str] | None = None,
+    keys: Sequence[str] | None = None,
+    ax: Axes | None = None,
+    *,
+    title: str = "",
+) -> Axes:
+    """A boolean mask [queries, keys]: coloured where a query may look."""
+    mask = as_array(mask)
+    if ax is None:
+        _, ax = figure(3.2, 3.2)
+    colours = ListedColormap([COLOURS["mask"], COLOURS["query"]])
+    ax.imshow(mask, cmap=colours, vmin=0, vmax=1, aspect="equal")
+    name_cells(ax, mask.shape, queries, keys)
+    ax.set(title=title, xlabel="keys", ylabel="queries")
+    return ax
+
+
+def curves(
+    ax: Axes,
+    series: Mapping[str, tuple[Sequence, Sequence]],
+    *,
+    title: str = "",
+    x_label: str = "",
+    y_label: str = "",
+    log: bool = False,
+) -> None:
+    """Named lines {name: (x, y)}, told apart by colour and by dashes.
+
+    A name of `COLOURS` ("loss", "validation") has its own colour.
+    """
+    for number, (name, (x, y)) in enumerate(series.items()):
+        ax.plot(
+            as_array(x),
+            as_array(y),
+            ("-", "--", "-.", ":")[number % 4],
+            color=COLOURS.get(name, SERIES[number % len(SERIES)]),
+            label=name,
+        )
+    ax.set(title=title, xlabel=x_label, ylabel=y_label)
+    if log:
+        ax.set_yscale("log")
+    if len(series) > 1:
+        ax.legend()

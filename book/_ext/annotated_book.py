@@ -1,0 +1,102 @@
+"""What this book adds to Jupyter Book: two blocks, offline formulas, links."""
+
+import shutil
+import tomllib
+from importlib.metadata import distribution
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.util.docutils import SphinxDirective
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Block(SphinxDirective):
+    """An admonition whose title is made from the directive's argument."""
+
+    has_content = True
+    optional_arguments = 1
+    final_argument_whitespace = True
+    style: str
+
+    def title(self, argument: str) -> str:
+        raise NotImplementedError
+
+    def run(self) -> list[nodes.Node]:
+        block = nodes.admonition(classes=["admonition", self.style])
+        self.set_source_info(block)
+        title = self.title(self.arguments[0] if self.arguments else "")
+        parsed, _ = self.state.inline_text(title, self.lineno)
+        block += nodes.title(title, "", *parsed)
+        self.state.nested_parse(self.content, self.content_offset, block)
+        return [block]
+
+
+class Paper(Block):
+    """What the paper says, in our words: ```{paper} 3.2.1```."""
+
+    style = "paper"
+
+    def title(self, argument: str) -> str:
+        if not argument:
+            return "The paper"
+        if not argument[0].isdigit():
+            return f"The paper, {argument}"
+        word = "sections" if " " in argument else "section"
+        return f"The paper, {word} {argument}"
+
+
+class Departure(Block):
+    """Where the book's code does otherwise than the paper."""
+
+    style = "departure"
+
+    def title(self, argument: str) -> str:
+        return (
+            f"Where we differ: {argument}" if argument else ("Where we differ")
+        )
+
+
+def link_repository(app: Sphinx, config: Config) -> None:
+    """Give the page's buttons the address that pyproject.toml names."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    url = project["project"].get("urls", {}).get("Repository")
+    if url:
+        config.html_theme_options.update(
+            repository_url=url,
+            repository_branch="main",
+            use_repository_button=True,
+            use_edit_page_button=True,
+        )
+
+
+def copy_mathjax(app: Sphinx, error: Exception | None) -> None:
+    """Put MathJax beside the pages: the parts they use, 2 of its 31 MB."""
+    if error or app.builder.format != "html":
+        return
+    package = distribution("sphinx-mathjax-offline")
+    source = Path(package.locate_file("sphinx-mathjax-offline/static/mathjax"))
+    target = Path(app.outdir) / "_static" / "mathjax"
+    extensions = (f"input/tex/extensions/{name}.js" for name in TEX)
+    fonts = source.glob("output/chtml/fonts/woff-v2/*.woff")
+    for file in [
+        source / "tex-chtml.js",
+        *(source / name for name in extensions),
+        *fonts,
+    ]:
+        copy = target / file.relative_to(source)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, copy)
+
+
+TEX = ("boldsymbol", "color", "cancel")  # what MathJax loads when it is used
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_directive("paper", Paper)
+    app.add_directive("departure", Departure)
+    app.connect("config-inited", link_repository, priority=1)
+    app.connect("build-finished", copy_mathjax)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

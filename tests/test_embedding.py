@@ -1,0 +1,240 @@
+"""Tokens and positions as vectors, against torch's layers and plain loops."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from annotated_transformer.attention import MultiHeadAttention, causal_mask
+from annotated_transformer.embedding import (
+    BOS,
+    EOS,
+    PAD,
+    UNK,
+    LearnedPositions,
+    SinusoidalPositions,
+    TokenEmbedding,
+    sinusoids,
+)
+
+quickly = settings(deadline=None, max_examples=30)
+
+
+def sinusoids_by_loop(length, d_model):
+    """The two formulas of section 3.5, one number at a time."""
+    table = torch.empty(length, d_model, dtype=torch.float64)
+    for pos in range(length):
+        for column in range(d_model):
+            i = column // 2
+            angle = pos / 10_000 ** (2 * i / d_model)
+            wave = math.cos if column % 2 else math.sin
+            table[pos, column] = wave(angle)
+    return table
+
+
+def shift(k, d_model):
+    """M_k: a rotation of each pair of columns, with PE[pos + k] = M_k PE."""
+    M = torch.zeros(d_model, d_model, dtype=torch.float64)
+    for i in range(0, d_model, 2):
+        turn = k / 10_000 ** (i / d_model)
+        M[i, i] = M[i + 1, i + 1] = math.cos(turn)
+        M[i, i + 1], M[i + 1, i] = math.sin(turn), -math.sin(turn)
+    return M
+
+
+# Tokens (3.4)
+
+
+def test_reserved_ids():
+    assert (PAD, BOS, EOS, UNK) == (0, 1, 2, 3)
+
+
+@quickly
+@given(st.integers(1, 30), st.integers(1, 20), st.integers(0, 999))
+def test_rows_are_looked_up_and_scaled_as_torch_does(vocab, d_model, seed):
+    torch.manual_seed(seed)
+    ours, theirs = TokenEmbedding(vocab, d_model), nn.Embedding(vocab, d_model)
+    theirs.weight = ours.weight
+    tokens = torch.randint(vocab, (2, 5))
+    torch.testing.assert_close(ours(tokens), theirs(tokens) * d_model**0.5)
+
+
+def test_logits_are_dot_products_with_unscaled_rows():
+    ours, x = TokenEmbedding(7, 4).double(), torch.randn(2, 3, 4).double()
+    logits = ours.logits(x)
+    for b, t, v in torch.cartesian_prod(*map(torch.arange, (2, 3, 7))):
+        dot = sum(x[b, t, c] * ours.weight[v, c] for c in range(4))
+        torch.testing.assert_close(logits[b, t, v], dot)
+
+
+def test_one_matrix_learns_from_both_of_its_uses():
+    ours = TokenEmbedding(6, 4)
+    tokens = torch.tensor([[2, 3]])
+    ours(tokens).sum().backward()
+    rows_read = ours.weight.grad.abs().sum(1) > 0
+    assert rows_read.tolist() == [False, False, True, True, False, False]
+    ours.logits(torch.randn(4)).logsumexp(-1).backward()
+    assert (ours.weight.grad.abs().sum(1) > 0).all()
+    assert [p.shape for p in ours.parameters()] == [(6, 4)]
+
+
+@pytest.mark.parametrize("vocab_size", [1_000, 37_000])
+def test_length_of_a_vector_does_not_depend_on_the_vocabulary(vocab_size):
+    ours = TokenEmbedding(vocab_size, 512)
+    assert ours.weight.std().item() == pytest.approx(512**-0.5, rel=0.01)
+    vectors = ours(torch.arange(1000)[None])
+    length = vectors.norm(dim=-1).mean().item()
+    assert length == pytest.approx(512**0.5, rel=0.02)
+
+
+def test_logits_of_normed_vectors_have_unit_variance_at_first():
+    ours = TokenEmbedding(5_000, 256)
+    x = nn.functional.layer_norm(torch.randn(20, 256), [256])
+    assert ours.logits(x).var().item() == pytest.approx(1, rel=0.05)
+
+
+# Sinusoids (3.5)
+
+
+@quickly
+@given(st.integers(1, 40), st.integers(1, 33))
+def test_sinusoids_are_the_formula_for_odd_widths_too(length, d_model):
+    table = sinusoids(length, d_model)
+    assert table.dtype == torch.float32
+    expected = sinusoids_by_loop(length, d_model).float()
+    torch.testing.assert_close(table, expected, rtol=0, atol=1e-7)
+
+
+def test_far_positions_are_exact_to_float32():
+    """With angles in float32 the error at 5,000 is 4e-4."""
+    far = sinusoids(5001, 512)[-1]
+    expected = sinusoids_by_loop_at(5000, 512)
+    torch.testing.assert_close(far, expected.float(), rtol=0, atol=1e-7)
+    position = torch.tensor(5000.0)
+    even = torch.arange(0, 512, 2)
+    single = (position * torch.exp(even * (-math.log(10_000) / 512))).sin()
+    assert (single - expected[::2]).abs().max() > 1e-5  # the control
+
+
+def sinusoids_by_loop_at(pos, d_model):
+    angles = [pos / 10_000 ** (c // 2 * 2 / d_model) for c in range(d_model)]
+    waves = [
+        math.cos(angle) if c % 2 else math.sin(angle)
+        for c, angle in enumerate(angles)
+    ]
+    return torch.tensor(waves, dtype=torch.float64)
+
+
+def test_every_position_has_the_same_length():
+    lengths = sinusoids(5000, 512).double().square().sum(1)
+    torch.testing.assert_close(
+        lengths, torch.full_like(lengths, 256.0), rtol=0, atol=1e-4
+    )
+
+
+@quickly
+@given(st.integers(-20, 200), st.sampled_from([2, 16, 64]))
+def test_a_shift_is_one_rotation_for_all_positions(k, d_model):
+    table, M = sinusoids(300, d_model).double(), shift(k, d_model)
+    start, end = max(0, -k), min(300, 300 - k)
+    moved = table[start:end] @ M.T
+    torch.testing.assert_close(
+        moved, table[start + k : end + k], rtol=0, atol=1e-6
+    )
+    eye = torch.eye(d_model, dtype=torch.float64)
+    torch.testing.assert_close(M @ M.T, eye, rtol=0, atol=1e-12)
+
+
+def test_inner_products_depend_on_the_distance_only():
+    table = sinusoids(120, 512).double()
+    products = table @ table.T
+    for k in (0, 1, 2, 5, 10, 50, 100):
+        diagonal = products.diagonal(k)
+        assert diagonal.max() - diagonal.min() < 1e-4
+        torch.testing.assert_close(diagonal, products.diagonal(-k))
+    seen = [round(products[0, k].item()) for k in (0, 1, 2, 5, 10, 50, 100)]
+    assert seen == [256, 249, 232, 190, 174, 131, 112]
+
+
+# The layers
+
+
+@quickly
+@given(
+    st.integers(1, 9),
+    st.integers(1, 12),
+    st.integers(0, 40),
+    st.integers(1, 8),
+)
+def test_positions_are_added_from_any_start(d_model, length, start, table):
+    ours, x = (
+        SinusoidalPositions(d_model, table),
+        torch.randn(2, length, d_model),
+    )
+    added = ours(x, start) - x
+    expected = sinusoids_by_loop(start + length, d_model)[start:].float()
+    torch.testing.assert_close(
+        added, expected.expand(2, -1, -1), rtol=0, atol=1e-6
+    )
+
+
+def test_table_grows_on_demand_and_keeps_type_and_place():
+    ours = SinusoidalPositions(8, length=4).double()
+    assert ours(torch.zeros(1, 9, 8).double()).dtype == torch.float64
+    assert len(ours.table) == 9  # twice the old table would not have done
+    ours(torch.zeros(1, 1, 8).double(), start=9)
+    assert len(ours.table) == 18  # one by one, it grows by doubling
+    torch.testing.assert_close(
+        ours.table.float(), sinusoids(18, 8), rtol=0, atol=1e-7
+    )
+
+
+def test_sinusoids_are_neither_trained_nor_saved():
+    ours = SinusoidalPositions(8)
+    assert list(ours.parameters()) == []
+    assert ours.state_dict() == {}
+
+
+def test_learned_positions_are_torchs_embedding_without_a_scale():
+    ours, theirs = LearnedPositions(8, 20), nn.Embedding(20, 8)
+    theirs.weight = ours.weight
+    x = torch.randn(3, 5, 8)
+    torch.testing.assert_close(ours(x), x + theirs(torch.arange(5)))
+    torch.testing.assert_close(ours(x, 15), x + theirs(torch.arange(15, 20)))
+
+
+def test_learned_positions_end_with_a_clear_error():
+    ours = LearnedPositions(8, 20)
+    ours(torch.zeros(1, 20, 8))
+    with pytest.raises(ValueError, match="position 21, but only 20 positions"):
+        ours(torch.zeros(1, 21, 8))
+    with pytest.raises(ValueError, match="position 21.*max_length"):
+        ours(torch.zeros(1, 1, 8), start=20)
+
+
+# Order
+
+
+@pytest.mark.parametrize("layer", [SinusoidalPositions(16), None])
+def test_attention_is_blind_to_order_until_positions_are_added(layer):
+    attention, x = MultiHeadAttention(16, 4), torch.randn(1, 6, 16)
+    order = torch.tensor([3, 0, 5, 1, 4, 2])
+
+    def encode(x):
+        x = layer(x) if layer else x
+        return attention(x, x)
+
+    difference = (encode(x[:, order]) - encode(x)[:, order]).abs().max()
+    assert difference > 0.05 if layer else difference < 1e-5
+
+
+def test_a_causal_mask_tells_something_of_the_order():
+    attention, x = MultiHeadAttention(16, 4), torch.randn(1, 6, 16)
+    order = torch.tensor([3, 0, 5, 1, 4, 2])
+    mask = causal_mask(6)
+    moved = x[:, order]
+    before, after = attention(x, x, mask), attention(moved, moved, mask)
+    assert (after - before[:, order]).abs().max() > 0.05

@@ -1,0 +1,139 @@
+"""The smoothed loss, against plain loops, torch's divergence and the paper."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.nn import functional as F
+
+from annotated_transformer.loss import label_smoothing_loss
+
+quickly = settings(deadline=None, max_examples=40)
+smoothings = st.floats(0, 0.9)
+
+
+def smoothed(labels, vocab_size, smoothing):
+    """The target distribution: a share for every word, the label included."""
+    q = torch.full((len(labels), vocab_size), smoothing / vocab_size).double()
+    for row, label in enumerate(labels):
+        q[row, label] += 1 - smoothing
+    return q
+
+
+def draw(tokens, vocab_size, seed):
+    generator = torch.Generator().manual_seed(seed)
+    logits = 3 * torch.randn(tokens, vocab_size, generator=generator).double()
+    return logits, torch.randint(vocab_size, (tokens,), generator=generator)
+
+
+@quickly
+@given(st.integers(1, 6), st.integers(1, 9), smoothings, st.integers(0, 99))
+def test_equals_a_plain_loop(tokens, vocab_size, smoothing, seed):
+    logits, labels = draw(tokens, vocab_size, seed)
+    total = 0.0
+    for scores, label in zip(logits.tolist(), labels.tolist(), strict=True):
+        log_z = math.log(sum(math.exp(score) for score in scores))
+        for word, score in enumerate(scores):
+            share = smoothing / vocab_size
+            if word == label:
+                share += 1 - smoothing
+            total -= share * (score - log_z)
+    loss = label_smoothing_loss(logits, labels, smoothing)
+    assert loss.item() == pytest.approx(total, rel=1e-6, abs=1e-9)
+
+
+@quickly
+@given(st.integers(1, 6), st.integers(2, 9), smoothings, st.integers(0, 99))
+def test_is_divergence_plus_the_entropy_of_the_target(
+    tokens, vocab_size, smoothing, seed
+):
+    logits, labels = draw(tokens, vocab_size, seed)
+    q = smoothed(labels, vocab_size, smoothing)
+    divergence = F.kl_div(logits.log_softmax(-1), q, reduction="sum")
+    entropy = torch.special.entr(q).sum()
+    loss = label_smoothing_loss(logits, labels, smoothing)
+    torch.testing.assert_close(
+        loss, divergence + entropy, rtol=1e-6, atol=1e-6
+    )
+    assert loss >= entropy - 1e-6
+
+
+@quickly
+@given(st.integers(1, 6), st.integers(2, 9), smoothings, st.integers(0, 99))
+def test_gradient_is_prediction_minus_target(
+    tokens, vocab_size, smoothing, seed
+):
+    logits, labels = draw(tokens, vocab_size, seed)
+    logits.requires_grad_()
+    label_smoothing_loss(logits, labels, smoothing).backward()
+    expected = logits.softmax(-1) - smoothed(labels, vocab_size, smoothing)
+    torch.testing.assert_close(
+        logits.grad, expected.detach(), rtol=0, atol=1e-6
+    )
+
+
+def test_without_smoothing_it_is_the_likelihood():
+    logits, labels = draw(5, 8, 0)
+    p = logits.softmax(-1)
+    likelihood = math.prod(
+        p[i, label].item() for i, label in enumerate(labels)
+    )
+    loss = label_smoothing_loss(logits, labels, 0.0)
+    assert loss.item() == pytest.approx(-math.log(likelihood))
+
+
+def test_the_default_is_the_papers():
+    logits, labels = draw(5, 8, 0)
+    paper = label_smoothing_loss(logits, labels, 0.1)
+    assert torch.equal(label_smoothing_loss(logits, labels), paper)
+    assert paper != label_smoothing_loss(logits, labels, 0.0)
+
+
+@quickly
+@given(st.lists(st.integers(0, 5), min_size=2, max_size=5), smoothings)
+def test_batches_add_up_however_they_are_cut(sizes, smoothing):
+    """Empty parts included: their sum is zero, where a mean would be NaN."""
+    logits, labels = draw(sum(sizes), 7, 3)
+    parts = zip(logits.split(sizes), labels.split(sizes), strict=True)
+    total = sum(label_smoothing_loss(*part, smoothing) for part in parts)
+    whole = label_smoothing_loss(logits, labels, smoothing)
+    torch.testing.assert_close(total, whole, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("vocab_size", "smoothing", "floor"),
+    [
+        (37_000, 0.1, 1.3769),
+        (37_000, 0.2, 2.6041),
+        (100, 0.1, 0.778),
+        (100, 0.2, 1.407),
+    ],
+)
+def test_the_floor_is_the_entropy_of_the_target(vocab_size, smoothing, floor):
+    labels = torch.tensor([4])
+    best = smoothed(labels, vocab_size, smoothing).log()
+    loss = label_smoothing_loss(best, labels, smoothing)
+    assert loss.item() == pytest.approx(floor, abs=5e-4)
+    perplexity = label_smoothing_loss(best, labels, 0.0).exp().item()
+    kept = 1 - smoothing + smoothing / vocab_size
+    assert perplexity == pytest.approx(1 / kept, rel=1e-6)
+
+
+def test_certain_predictions_stay_finite():
+    """Logits, not probabilities: no logarithm of zero however large."""
+    logits = torch.tensor([[1e4, 0.0, -1e4]], requires_grad=True)
+    loss = label_smoothing_loss(logits, torch.tensor([0]), 0.1)
+    assert loss.item() == pytest.approx(0.1 / 3 * (1e4 + 2e4), rel=1e-5)
+    loss.backward()
+    assert logits.grad.isfinite().all()
+
+
+@quickly
+@given(st.floats(-1000, 1000), smoothings)
+def test_a_constant_added_to_all_logits_changes_nothing(constant, smoothing):
+    logits, labels = draw(4, 6, 1)
+    moved = label_smoothing_loss(logits + constant, labels, smoothing)
+    fixed = label_smoothing_loss(logits, labels, smoothing)
+    torch.testing.assert_close(moved, fixed, rtol=1e-6, atol=1e-6)

@@ -1,0 +1,231 @@
+"""Translation, against sacrebleu, a plain BLEU and the layers themselves."""
+
+import math
+from collections import Counter
+
+import pytest
+import sacrebleu
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from annotated_transformer.checkpoint import save_model
+from annotated_transformer.data import make_batch, pad, train_tokenizer
+from annotated_transformer.embedding import BOS, EOS, PAD
+from annotated_transformer.errors import UserError
+from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.translation import (
+    Translator,
+    attention_maps,
+    score,
+)
+
+LINES = [
+    "a dog runs on the beach",
+    "two dogs run",
+    "ein Hund rennt am Strand",
+    "zwei Hunde rennen",
+]
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return train_tokenizer(LINES * 4, 40, "bpe")
+
+
+def make_translator(tokenizer, pre_norm=True, **options):
+    torch.manual_seed(1)
+    sizes = ModelConfig(
+        vocab_size=len(tokenizer),
+        layers=2,
+        d_model=16,
+        d_ff=32,
+        heads=2,
+        dropout=0.4,
+        pre_norm=pre_norm,
+        **options,
+    )
+    model = Transformer(sizes).double()
+    with torch.no_grad():  # sharper than at the start, so that words differ
+        model.output_embedding.weight.mul_(2)
+    return Translator(model, tokenizer)
+
+
+@pytest.fixture(scope="module")
+def translator(tokenizer):
+    return make_translator(tokenizer)
+
+
+def test_a_list_keeps_its_order(translator):
+    texts = [LINES[0], "", LINES[1], "   ", LINES[0] + " " + LINES[0], "a"]
+    together = translator(texts, batch_tokens=60)
+    assert together == [translator(text) for text in texts]
+    assert together[1] == together[3] == ""
+    assert translator([]) == []
+
+
+def test_text_in_text_out(translator):
+    assert isinstance(translator(LINES[0]), str)
+    assert translator([LINES[0]]) == [translator(LINES[0])]
+
+
+def test_n_best_is_sorted_and_begins_with_the_best(translator):
+    found = translator.n_best([LINES[0]], 4, beam=5)[0]
+    assert len(found) == 4
+    scores = [translation.score for translation in found]
+    assert scores == sorted(scores, reverse=True)
+    assert found[0].text == translator(LINES[0], beam=5)
+
+
+def test_dropout_is_off_whatever_mode_the_model_was_in(tokenizer):
+    translator = make_translator(tokenizer)
+    first = translator.n_best(LINES, 1)
+    assert first == translator.n_best(LINES, 1)
+    model = translator.model.train()
+    ids = pad([tokenizer.encode(LINES[0])])
+    one = attention_maps(model, ids, ids)
+    two = attention_maps(model.train(), ids, ids)
+    assert torch.equal(one.cross[-1], two.cross[-1])
+
+
+def test_unknown_characters_do_not_stop_it(translator):
+    for text in ("日本語 🙂", "\u2028\x85\x0c\x00", "\u0301", "ﷺ" * 50):
+        assert isinstance(translator(text), str)
+
+
+@pytest.mark.parametrize("pre_norm", [True, False])
+def test_maps_are_what_the_layers_use(tokenizer, pre_norm):
+    """Weights times values, projected, is what each attention returned."""
+    translator = make_translator(tokenizer, pre_norm)
+    model = translator.model
+    batch = make_batch(
+        [
+            (tokenizer.encode(a), tokenizer.encode(b))
+            for a, b in ((LINES[0], LINES[2]), (LINES[1], LINES[3]))
+        ]
+    )
+    seen = {}
+
+    def watch(attention, name):
+        plain = attention.attend
+
+        def attend(x, keys, values, mask=None):
+            seen[name] = values, plain(x, keys, values, mask)
+            return seen[name][1]
+
+        attention.attend = attend
+
+    for i, layer in enumerate(model.encoder):
+        watch(layer.self_attention, ("encoder", i))
+    for i, layer in enumerate(model.decoder):
+        watch(layer.self_attention, ("decoder", i))
+        watch(layer.cross_attention, ("cross", i))
+    maps = attention_maps(model, batch.source, batch.inputs)
+    with torch.no_grad():
+        model(batch.source, batch.inputs)
+    modules = {"encoder": model.encoder, "decoder": model.decoder}
+    for (kind, i), (values, output) in seen.items():
+        layer = modules.get(kind, model.decoder)[i]
+        attention = (
+            layer.cross_attention if kind == "cross" else layer.self_attention
+        )
+        weights = getattr(maps, kind)[i]
+        heads = (weights @ values).transpose(1, 2).flatten(2)
+        assert torch.allclose(attention.output(heads), output, atol=1e-8)
+
+
+def test_maps_have_the_right_axes_and_sums(translator, tokenizer):
+    maps, source, target = translator.attention(LINES[0], LINES[2])
+    assert source[-1] == target[-1] == "</s>"
+    assert source[:-1] == tokenizer.split(LINES[0])
+    n, m = len(target), len(source)
+    assert maps.cross[0].shape == (1, 2, n, m)
+    assert maps.encoder[0].shape == (1, 2, m, m)
+    assert maps.decoder[0].shape == (1, 2, n, n)
+    for kind in (maps.encoder, maps.decoder, maps.cross):
+        for weights in kind:
+            sums = weights.sum(-1)
+            assert torch.allclose(sums, torch.ones_like(sums))
+    for weights in maps.decoder:
+        assert torch.equal(weights, weights.tril())
+
+
+def test_padding_is_not_looked_at(translator):
+    source = torch.tensor([[5, 6, 7, EOS], [8, EOS, PAD, PAD]])
+    target = torch.tensor([[BOS, 9, 10], [BOS, 11, PAD]])
+    maps = attention_maps(translator.model, source, target)
+    for weights in (*maps.encoder, *maps.cross):
+        assert not weights[1, :, :, 2:].any()
+
+
+def test_a_saved_model_translates_the_same(translator, tokenizer, tmp_path):
+    about = {
+        "command": "",
+        "data": {"name": "test", "source": "en", "target": "de", "pairs": 4},
+        "recipe": {"train": {"seed": 0, "steps": 1}},
+        "machine": {"processor": "none"},
+        "result": {},
+    }
+    model = make_translator(tokenizer).model.float()
+    save_model(tmp_path / "model", model, tokenizer, about)
+    loaded = Translator.load(tmp_path / "model")
+    assert loaded(LINES) == Translator(model, tokenizer)(LINES)
+
+
+def test_a_line_over_learned_positions_is_refused(tokenizer):
+    translator = make_translator(tokenizer, positions="learned", max_length=12)
+    with pytest.raises(ValueError, match=r"12 positions were learned"):
+        translator(" ".join(LINES))
+
+
+def plain_bleu(outputs, references):
+    """BLEU of Papineni et al. on split words, without smoothing."""
+    right, total = [0] * 4, [0] * 4
+    for output, reference in zip(outputs, references, strict=True):
+        ours, theirs = output.split(), reference.split()
+        for n in range(1, 5):
+            mine = Counter(
+                tuple(ours[i : i + n]) for i in range(len(ours) - n + 1)
+            )
+            gold = Counter(
+                tuple(theirs[i : i + n]) for i in range(len(theirs) - n + 1)
+            )
+            right[n - 1] += sum((mine & gold).values())
+            total[n - 1] += sum(mine.values())
+    c = sum(len(text.split()) for text in outputs)
+    r = sum(len(text.split()) for text in references)
+    precision = math.prod(a / b for a, b in zip(right, total, strict=True))
+    return 100 * min(1.0, math.exp(1 - r / c)) * precision**0.25
+
+
+WORDS = st.lists(
+    st.sampled_from(["ein", "Hund", "rennt", "am", "Strand"]), min_size=4, max_size=9
+).map(" ".join)
+
+
+@given(st.lists(WORDS, min_size=1, max_size=5))
+@settings(max_examples=25, deadline=None)
+def test_bleu_is_the_formula(references):
+    outputs = [f"{reference} Strand" for reference in references]
+    scores = score(outputs, references)
+    assert scores.bleu == pytest.approx(plain_bleu(outputs, references))
+
+
+def test_scores_are_sacrebleus_with_signatures():
+    outputs = ["Ein Hund rennt schnell am Strand.", "zwei Hunde rennen heute"]
+    references = ["Ein Hund rennt am Strand.", "Zwei Hunde rennen heute ."]
+    scores = score(outputs, references)
+    assert scores.bleu == sacrebleu.corpus_bleu(outputs, [references]).score
+    assert scores.bleu_lowercase == (
+        sacrebleu.corpus_bleu(outputs, [references], lowercase=True).score
+    )
+    assert scores.bleu_lowercase > scores.bleu
+    assert scores.chrf == sacrebleu.corpus_chrf(outputs, [references]).score
+    assert "case:mixed" in scores.signatures["bleu"]
+    assert "case:lc" in scores.signatures["bleu_lowercase"]
+    assert "tok:13a" in scores.signatures["bleu"]
+
+
+def test_a_folder_without_a_model_is_a_clear_error(tmp_path):
+    with pytest.raises(UserError, match="no trained model here"):
+        Translator.load(tmp_path)

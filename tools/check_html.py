@@ -1,0 +1,136 @@
+"""Check built HTML: links resolve, nothing comes from the network, alt text.
+
+A link may lead out of the book; a page may not load anything from outside.
+"""
+
+import argparse
+import re
+import sys
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+# Relations of <link> that make a browser fetch what they name.
+FETCHED = {"stylesheet", "preload", "prefetch", "modulepreload", "manifest"}
+FETCHED |= {"icon", "apple-touch-icon", "preconnect", "dns-prefetch"}
+LOADING = {"script", "img", "iframe", "source", "video", "audio", "embed"}
+CSS_URL = re.compile(r"""url\(\s*['"]?([^'")]+)|@import\s+['"]([^'"]+)""")
+CODE_URL = re.compile(r"""['"]((?:https?:)?//[^'"\s]+\.(?:m?js|css))['"]""")
+
+
+@dataclass
+class Page(HTMLParser):
+    """What a page defines, links to and loads; filled by `feed`."""
+
+    ids: set[str] = field(default_factory=set)
+    links: list[str] = field(default_factory=list)
+    loads: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    inside: str = ""
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def handle_starttag(
+        self, tag: str, attributes: list[tuple[str, str | None]]
+    ) -> None:
+        """Note what one element defines, links to or loads."""
+        given = {name: value or "" for name, value in attributes}
+        self.inside = tag
+        self.ids |= {given[key] for key in ("id", "name") if key in given}
+        self.loads += css_urls(given.get("style", ""))
+        if tag in ("a", "area") and "href" in given:
+            self.links.append(given["href"])
+        if tag == "link" and "href" in given:
+            fetched = FETCHED & set(given.get("rel", "").lower().split())
+            (self.loads if fetched else self.links).append(given["href"])
+        if tag in LOADING:
+            self.loads += [given[k] for k in ("src", "poster") if k in given]
+            sources = given.get("srcset", "").split(",")
+            self.loads += [item.split()[0] for item in sources if item.strip()]
+        if tag == "object" and "data" in given:
+            self.loads.append(given["data"])
+        if tag == "img" and not given.get("alt", "").strip():
+            self.faults.append(f"no alt text: {given.get('src', '')[:80]}")
+
+    def handle_endtag(self, tag: str) -> None:
+        """Forget which element the text stands in."""
+        self.inside = ""
+
+    def handle_data(self, data: str) -> None:
+        """Note what an inline style or script loads."""
+        if self.inside == "style":
+            self.loads += css_urls(data)
+        if self.inside == "script":
+            self.loads += CODE_URL.findall(data)
+
+
+def css_urls(css: str) -> list[str]:
+    """Everything that a style sheet loads."""
+    return [url or imported for url, imported in CSS_URL.findall(css)]
+
+
+def is_remote(url: str) -> bool:
+    """Whether a browser would need the network to follow an address."""
+    parts = urlsplit(url.strip())
+    return bool(parts.netloc) or parts.scheme in ("http", "https", "ftp")
+
+
+def resolve(file: Path, url: str) -> tuple[Path, str] | None:
+    """The file and the fragment a local address leads to, if it is one."""
+    parts = urlsplit(url.strip())
+    if parts.scheme or parts.netloc:
+        return None
+    target = file.parent / unquote(parts.path) if parts.path else file
+    if target.is_dir():
+        target /= "index.html"
+    return target.resolve(), unquote(parts.fragment)
+
+
+def check(folder: Path) -> list[str]:
+    """Every fault in the HTML and CSS files under a folder, one a line."""
+    folder = folder.resolve()
+    pages: dict[Path, Page] = {}
+    for file in sorted(folder.rglob("*.html")):
+        if "_static" in file.relative_to(folder).parts:
+            continue  # templates of the theme, never shown
+        pages[file] = Page()
+        pages[file].feed(file.read_text(encoding="utf-8"))
+        pages[file].close()
+    if not pages:
+        return [f"{folder}: no page; build the book first: make book"]
+    loads = {file: page.loads for file, page in pages.items()}
+    for file in sorted(folder.rglob("*.css")):
+        loads[file] = css_urls(file.read_text(encoding="utf-8"))
+    faults = {file: list(page.faults) for file, page in pages.items()}
+    for file, urls in loads.items():
+        found = faults.setdefault(file, [])
+        found += [f"loads from the network: {u}" for u in urls if is_remote(u)]
+        if file in pages:
+            urls = urls + pages[file].links
+        for url in urls:
+            target, fragment = resolve(file, url) or (file, "")
+            if not target.exists():
+                found.append(f"broken link: {url}")
+            page = pages.get(target)
+            if fragment and page and fragment not in page.ids:
+                found.append(f"broken anchor: {url}")
+    return [
+        f"{file.relative_to(folder)}: {fault}"
+        for file, found in faults.items()
+        for fault in dict.fromkeys(found)
+    ]
+
+
+def main() -> int:
+    """Check the folder that the command line names."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, help="for example _build/html")
+    faults = check(parser.parse_args().folder)
+    print("\n".join(faults) or "links, loads and alt texts are sound")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
