@@ -10,6 +10,18 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+__all__ = [
+    "PAD",
+    "BOS",
+    "EOS",
+    "UNK",
+    "TokenEmbedding",
+    "sinusoids",
+    "SinusoidalPositions",
+    "LearnedPositions",
+]
+
+
 PAD, BOS, EOS, UNK = range(4)
 
 

@@ -7,6 +7,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
+__all__ = ["label_smoothing_loss"]
+
 
 def label_smoothing_loss(
     logits: Float[Tensor, "tokens vocab_size"],
