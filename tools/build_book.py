@@ -3,35 +3,11 @@
 import argparse
 import shutil
 import sys
-import tomllib
-from importlib import metadata
 from pathlib import Path
 
 import yaml
 from chapters import ROOT
 from jupyter_book.sphinx import REDIRECT_TEXT, build_sphinx
-
-MATHJAX = "sphinx-mathjax-offline"
-
-
-def repository() -> str:
-    """The repository's address, from the one place where it stands."""
-    with open(ROOT / "pyproject.toml", "rb") as file:
-        return tomllib.load(file)["project"]["urls"]["Repository"]
-
-
-def copy_mathjax(static: Path) -> str:
-    """Copy one MathJax bundle and its fonts; its path in `_static`.
-
-    The rest of the package, two thirds of it, serves other inputs.
-    """
-    root = Path(f"{MATHJAX}/static")
-    for file in metadata.files(MATHJAX) or []:
-        if file.name == "tex-chtml.js" or file.suffix == ".woff":
-            target = static / Path(file).relative_to(root)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(file.locate(), target)
-    return "mathjax/tex-chtml.js"
 
 
 def build(output: Path, parallel: int) -> int:
@@ -47,11 +23,6 @@ def build(output: Path, parallel: int) -> int:
         "external_toc_path": str(ROOT / "_toc.yml"),
         "latex_individualpages": False,
         "nitpicky": True,
-        "mathjax_path": copy_mathjax(output / "_static"),
-        "html_theme_options": {
-            "repository_url": repository(),
-            "use_repository_button": True,
-        },
     }
     status = build_sphinx(
         ROOT,

@@ -238,6 +238,7 @@ def pull_all(book: Path, package: Path, only: list[str]) -> None:
         notebook = chapters.read(found[0])
         pull(module, found[0], notebook)
         chapters.write(notebook, found[0])
+        print(f"pulled {module.name} into {found[0].name}")
     export(book, package, check=False, only=only)
 
 
@@ -257,6 +258,8 @@ def main() -> int:
         help="bring edits of the named modules back into their chapters",
     )
     arguments = parser.parse_args()
+    if arguments.pull and not arguments.module:
+        parser.error("--pull needs the name of a module, such as attention")
     try:
         if arguments.pull:
             pull_all(chapters.BOOK, chapters.PACKAGE, arguments.module)

@@ -21,9 +21,6 @@ class Block(SphinxDirective):
     final_argument_whitespace = True
     style: str
 
-    def title(self, argument: str) -> str:
-        raise NotImplementedError
-
     def run(self) -> list[nodes.Node]:
         block = nodes.admonition(classes=["admonition", self.style])
         self.set_source_info(block)
@@ -55,7 +52,7 @@ class Departure(Block):
 
     def title(self, argument: str) -> str:
         return (
-            f"Where we differ: {argument}" if argument else ("Where we differ")
+            f"Where we differ: {argument}" if argument else "Where we differ"
         )
 
 
