@@ -52,7 +52,7 @@ $(READY): requirements.txt pyproject.toml
 	      "it, or name it: make setup PYTHON=/path/to/python3" >&2; \
 	    exit 1; \
 	  fi; \
-	  $$python -m venv .venv; \
+	  $$python -m venv .venv || { rm -rf .venv; exit 1; }; \
 	fi
 	$(BIN)/python -m pip install -q --disable-pip-version-check \
 	  -r requirements.txt
