@@ -1,0 +1,200 @@
+"""Draw the book's figures: `python book/figures/draw.py` writes the SVG files.
+
+map.png is a screenshot of map.svg at twice its size, for pages without SVG.
+"""
+
+import re
+from html import escape
+from pathlib import Path
+
+PALETTE = Path(__file__).parents[2] / "annotated_transformer/plotting.py"
+# Read, not imported, so that drawing needs nothing but Python.
+COLOURS = dict(re.findall(r'"(\w+)": "(#\w{6})"', PALETTE.read_text("utf-8")))
+FONT = "'Segoe UI','Helvetica Neue',Arial,'Liberation Sans',sans-serif"
+
+
+class Picture:
+    """A white card 700 units wide, filled part by part; `lit` greys others."""
+
+    def __init__(self, title, desc, height, lit=None):
+        self.part, self.lit = None, lit
+        self.lines = [
+            '<svg xmlns="http://www.w3.org/2000/svg" width="700" '
+            f'height="{height}" viewBox="0 0 700 {height}" role="img" '
+            f'aria-labelledby="t d" font-family="{FONT}" stroke-width="2">',
+            f'<title id="t">{title}</title><desc id="d">{escape(desc)}</desc>',
+            f'<rect width="700" height="{height}" rx="16" fill="#fff"/>',
+        ]
+
+    def ink(self, colour):
+        """The colour itself, or grey where the present part is not lit."""
+        return COLOURS[colour] if self.lit in (None, self.part) else "#A9B1BB"
+
+    def label(self, x, y, text, at="middle", size=18, colour="text"):
+        """Text whose middle line is y; ^ raises a letter, ** makes it bold."""
+        bold = ' font-weight="600"' if text.startswith("**") else ""
+        raised = r'<tspan dy="-.4em" font-size=".7em">\1</tspan>'
+        text = re.sub(r"\^(\w)", raised, escape(text.lstrip("*")))
+        self.lines.append(
+            f'<text x="{x}" y="{y + size // 3}" font-size="{size}"{bold} '
+            f'text-anchor="{at}" fill="{self.ink(colour)}">{text}</text>'
+        )
+
+    def box(self, x, y, w, h, text="", colour="muted", tint=0.16, copies=1):
+        """A rounded box; the first line names it, a second explains."""
+        for shift in range(6 * copies - 6, -1, -6):
+            size = f'x="{x + shift}" y="{y - shift}" width="{w}" height="{h}"'
+            ink = self.ink(colour)
+            self.lines.append(
+                f'<rect {size} rx="9" fill="#fff"/><rect {size} rx="9" '
+                f'fill="{ink}" fill-opacity="{tint}" stroke="{ink}"/>'
+            )
+        name, *more = text.split("\n")
+        middle = y + h // 2 - (12 if more else 0)
+        self.label(x + w // 2, middle, name, size=21)
+        for line in more:
+            self.label(x + w // 2, middle + 25, line, colour="muted")
+
+    def arrow(self, *points, colour="muted"):
+        """An arrow along points that lie level or upright to each other."""
+        ink, path = self.ink(colour), " ".join(f"{x},{y}" for x, y in points)
+        (a, b), (x, y) = points[-2:]
+        dx, dy = (x > a) - (x < a), (y > b) - (y < b)
+        p, q = x - 9 * dx, y - 9 * dy
+        tip = f"{x},{y} {p + 5 * dy},{q + 5 * dx} {p - 5 * dy},{q - 5 * dx}"
+        self.lines.append(
+            f'<polyline points="{path}" fill="none" stroke="{ink}"/>'
+            f'<polygon points="{tip}" fill="{ink}"/>'
+        )
+
+    def save(self, name):
+        """Write the picture beside this script."""
+        text = "\n".join([*self.lines, "</svg>\n"])
+        Path(__file__).with_name(name).write_text(text, encoding="utf-8")
+
+
+def stack(p, x, side, tokens, layer, colour, blocks):
+    """Embedding and layers from the bottom up; returns where they end."""
+    low, top = 620, 576 - 128 * len(blocks)
+    p.part = "embedding"
+    p.label(x, low + 150, tokens, size=20)
+    p.arrow((x, low + 136), (x, low + 118))
+    shape = "[batch, length, d_model]"
+    p.box(x - 113, low + 60, 226, 58, f"TokenEmbedding\n{shape}", "query")
+    p.box(x - 54 - 90 * side, low + 18, 108, 32, "positions", "key")
+    p.arrow((x - 36 * side, low + 34), (x - 14 * side, low + 34))
+    p.arrow((x, low + 60), (x, low + 48))
+    p.box(x - 14, low + 20, 28, 28, "+", "key")
+    p.part = "layers"
+    p.box(x - 140 + 9 * side, top, 280, low - top, "", colour, tint=0.07)
+    for text, way in ("**" + layer, side), ("**× N", -side):
+        p.label(x + 11 * way, top + 20, text, "start" if way > 0 else "end")
+    p.arrow((x, low + 20), (x, low - 30))
+    for i, text in enumerate(blocks):
+        y, last = low - 30 - 128 * i, i == len(blocks) - 1
+        p.part = "attention" if "attention" in text else "layers"
+        p.box(x - 113, y - 58, 226, 58, text, colour)
+        p.part = "layers"
+        p.arrow((x, y - 58), (x, y - 70))
+        p.box(x - 113, y - 102, 226, 32, "Add & Norm", tint=0.08)
+        p.arrow((x, y - 102), (x, top - 22 if last else y - 128))
+        way, edge = x + 131 * side, x + 113 * side
+        p.arrow((x, y + 18), (way, y + 18), (way, y - 86), (edge, y - 86))
+    return top - 22
+
+
+def model(name, seen, lit=None):
+    """The whole model, or where in it a chapter is."""
+    desc = "Encoder and decoder; memory gives keys and values; then a softmax."
+    p = Picture(f"The Transformer, {seen}", desc, 794, lit)
+    kinds = "self-attention", "masked self-attention", "cross-attention"
+    own, masked, cross = (f"MultiHeadAttention\n{kind}" for kind in kinds)
+    feed = "FeedForward\ninner width d_ff"
+    left = 165, -1, "source tokens", "EncoderLayer", "encoder"
+    right = 535, 1, "target tokens so far", "DecoderLayer", "decoder"
+    y = stack(p, *left, [own, feed])
+    top = stack(p, *right, [masked, cross, feed])
+    p.part = "attention"
+    for i, text in enumerate(("key", "value")):
+        x, start, end = 378 - 28 * i, y - 42 + 26 * i, y + 125 + 21 * i
+        p.label(286, start - 14 + 29 * i, text + "s", "start")
+        p.arrow((278, start), (x, start), (x, end), (422, end), colour=text)
+    p.arrow((535, y + 190), (535, y + 164), colour="query")
+    p.label(526, y + 177, "queries", "end")
+    p.part = "embedding"
+    shape = "[batch, length, vocab_size]"
+    p.box(415, top - 58, 240, 58, f"logits\n{shape}", "query")
+    p.part = None
+    p.box(52, y - 58, 226, 58, "memory\n[batch, length, d_model]", "memory")
+    p.arrow((535, top - 58), (535, top - 80))
+    p.box(475, top - 114, 120, 34, "softmax")
+    p.arrow((535, top - 114), (535, top - 132))
+    p.label(535, top - 146, "probabilities of the next token", size=20)
+    p.save(name)
+
+
+def attention():
+    """One head, step by step, and many heads around it."""
+    desc = "Query meets key, softmax, times value; the same in many heads."
+    p = Picture("One head of attention, and many", desc, 576)
+    p.label(170, 28, "**scaled_dot_product_attention")
+    for x, text in (68, "query"), (170, "key"), (272, "value"):
+        p.box(x - 45, 510, 90, 42, text, text)
+        p.arrow((x, 510), (x, 146 if text == "value" else 482), colour=text)
+    notes = "scores", "[queries, keys]", "", "weights"
+    for i, step in enumerate(("Q K^T", "÷ √d_k", "mask", "softmax")):
+        y = 440 - 84 * i
+        p.box(23, y, 192, 42, step)
+        p.arrow((119, y), (119, y - 42))
+        p.label(130, y - 20, notes[i], "start")
+    p.box(23, 104, 294, 42, "weights × V", "value")
+    p.label(528, 28, "**MultiHeadAttention")
+    p.box(380, 510, 90, 42, "x")
+    p.box(513, 510, 133, 42, "memory", "memory")
+    for x, text in (425, "query"), (528, "key"), (631, "value"):
+        p.arrow((x, 510), (x, 450), colour=text)
+        p.box(x - 45, 408, 86, 42, f"W^{text[0].upper()}", text, copies=3)
+        p.arrow((x, 396), (x, 340), colour=text)
+    p.box(380, 272, 292, 68, "attention\nin each head", "query", copies=3)
+    p.arrow((528, 260), (528, 226))
+    p.box(428, 184, 200, 42, "concatenate")
+    p.arrow((528, 184), (528, 146))
+    p.box(428, 104, 200, 42, "W^O", "decoder")
+    for x, shape in (170, "[queries, d_v]"), (528, "[queries, d_model]"):
+        p.arrow((x, 104), (x, 76))
+        p.label(x, 62, shape)
+    p.save("attention.svg")
+
+
+def overview():
+    """What the book builds, and what checks it."""
+    desc = "Chapters build the package, it trains a translator; tests check."
+    p = Picture("The book builds the package", desc, 500)
+    for x, y, colour, text in (
+        (24, 24, "encoder", "the book's pages\nmake book"),
+        (24, 202, "query", "chapters\nbook/NN_name.ipynb"),
+        (24, 380, "value", "tests\nmake test"),
+        (426, 24, "key", "command line\ntrain, translate, evaluate"),
+        (426, 202, "decoder", "package\nannotated_transformer"),
+        (426, 380, "memory", "translator\ntext in, text out"),
+    ):
+        p.box(x, y, 250, 96, text, colour)
+    for x, y, text, *way in (
+        (160, 161, "become", (149, 202), (149, 120)),
+        (160, 339, "re-run", (149, 380), (149, 298)),
+        (284, 214, "exported cells", (274, 236), (426, 236)),
+        (361, 339, "check", (274, 428), (350, 428), (350, 270), (426, 270)),
+        (562, 161, "is run from", (551, 202), (551, 120)),
+        (562, 339, "trains", (551, 298), (551, 380)),
+    ):
+        p.arrow(*way)
+        p.label(x, y, text, "start", 20)
+    p.save("map.svg")
+
+
+if __name__ == "__main__":
+    model("model.svg", "as in the paper")
+    for part in "attention", "embedding", "layers":
+        model(f"where-{part}.svg", f"{part} in colour", part)
+    attention()
+    overview()
