@@ -5,8 +5,6 @@ BOOK = _build/html/.stamp
 SOURCES = _config.yml _toc.yml pyproject.toml $(shell find book \
 	annotated_transformer tools -type f -not -path '*/.*' \
 	-not -path '*/__pycache__/*')
-NBVAL = --nbval --nbval-current-env --nbval-cell-timeout=300 \
-	--nbval-sanitize-with=tests/sanitize.cfg
 PYTHONS = python3 python3.13 python3.12 python3.11 python
 RECENT = import sys; sys.exit(sys.version_info < (3, 11))
 
@@ -37,7 +35,7 @@ lint: $(READY)
 test: lint book  ## package, code, every chapter, the built pages
 	$(BIN)/python tools/export.py --check
 	$(BIN)/python tools/check_html.py _build/html
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile $(NBVAL) tests book
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 clean:  ## remove the built book
 	rm -rf _build

@@ -1,7 +1,4 @@
-"""Draw the book's figures: `python book/figures/draw.py` writes the SVG files.
-
-map.png is a screenshot of map.svg at twice its size, for pages without SVG.
-"""
+"""Draw the book's figures: `python book/figures/draw.py` writes the SVGs."""
 
 import re
 from html import escape
