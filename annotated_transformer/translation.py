@@ -24,6 +24,7 @@ __all__ = [
     "Translation",
     "AttentionMaps",
     "attention_maps",
+    "TextModel",
     "Translator",
     "Scores",
     "score",
@@ -78,12 +79,42 @@ def attention_maps(
     return maps
 
 
-class Translator:
-    """A trained model that takes text and gives text."""
+class TextModel:
+    """A trained model with its tokenizer."""
 
     def __init__(self, model: Transformer, tokenizer: Tokenizer):
         self.model, self.tokenizer = model.eval(), tokenizer
         self.device = next(model.parameters()).device
+
+    def translation(self, hypothesis: Hypothesis) -> Translation:
+        """A hypothesis as text."""
+        return Translation(
+            self.tokenizer.decode(hypothesis.tokens),
+            hypothesis.score,
+            hypothesis.log_probability,
+        )
+
+    def attention(
+        self, source: str, target: str
+    ) -> tuple[AttentionMaps, list[str], list[str]]:
+        """Every layer's weights while the model reads a given target.
+
+        The pieces of source and target come along as labels, with </s> for
+        EOS: row i of a cross map is where the layer looked when it had to
+        predict target piece i.
+        """
+        labels = self.tokenizer.encode(target)
+        maps = attention_maps(
+            self.model,
+            torch.tensor([self.tokenizer.encode(source)], device=self.device),
+            torch.tensor([[BOS, *labels[:-1]]], device=self.device),
+        )
+        split = self.tokenizer.split
+        return maps, [*split(source), "</s>"], [*split(target), "</s>"]
+
+
+class Translator(TextModel):
+    """A trained model that takes text and gives text."""
 
     @classmethod
     def load(
@@ -132,32 +163,6 @@ class Translator:
             for place, hypotheses in zip(some, results, strict=True):
                 found[place] = [self.translation(h) for h in hypotheses]
         return found
-
-    def translation(self, hypothesis: Hypothesis) -> Translation:
-        """A hypothesis as text."""
-        return Translation(
-            self.tokenizer.decode(hypothesis.tokens),
-            hypothesis.score,
-            hypothesis.log_probability,
-        )
-
-    def attention(
-        self, source: str, target: str
-    ) -> tuple[AttentionMaps, list[str], list[str]]:
-        """Every layer's weights while the model reads a given target.
-
-        The pieces of source and target come along as labels, with </s> for
-        EOS: row i of a cross map is where the layer looked when it had to
-        predict target piece i.
-        """
-        labels = self.tokenizer.encode(target)
-        maps = attention_maps(
-            self.model,
-            torch.tensor([self.tokenizer.encode(source)], device=self.device),
-            torch.tensor([[BOS, *labels[:-1]]], device=self.device),
-        )
-        split = self.tokenizer.split
-        return maps, [*split(source), "</s>"], [*split(target), "</s>"]
 
 
 @dataclass(frozen=True)

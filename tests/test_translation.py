@@ -199,7 +199,9 @@ def plain_bleu(outputs, references):
 
 
 WORDS = st.lists(
-    st.sampled_from(["ein", "Hund", "rennt", "am", "Strand"]), min_size=4, max_size=9
+    st.sampled_from(["ein", "Hund", "rennt", "am", "Strand"]),
+    min_size=4,
+    max_size=9,
 ).map(" ".join)
 
 
