@@ -148,20 +148,15 @@ class Translator(TextModel):
         batches of like length, and come back in the order given.
         """
         found = [[Translation("", 0.0, 0.0)] for _ in texts]
-        sources = {
-            place: self.tokenizer.encode(text)
-            for place, text in enumerate(texts)
-            if text.strip()
-        }
-        places = list(sources)
-        lengths = [(len(ids), len(ids)) for ids in sources.values()]
-        budget = max([batch_tokens // beam, *map(max, lengths)])
+        places = [i for i, text in enumerate(texts) if text.strip()]
+        sources = [self.tokenizer.encode(texts[i]) for i in places]
+        lengths = [(len(ids), len(ids)) for ids in sources]
+        budget = max([batch_tokens // beam, *map(len, sources)])
         for batch in bucket(lengths, budget):
-            some = [places[i] for i in batch]
-            ids = pad(sources[place] for place in some).to(self.device)
+            ids = pad(sources[i] for i in batch).to(self.device)
             results = beam_decode(self.model, ids, beam, alpha, number)
-            for place, hypotheses in zip(some, results, strict=True):
-                found[place] = [self.translation(h) for h in hypotheses]
+            for i, hypotheses in zip(batch, results, strict=True):
+                found[places[i]] = [self.translation(h) for h in hypotheses]
         return found
 
 
