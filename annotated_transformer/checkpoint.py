@@ -11,9 +11,8 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from annotated_transformer.data import Tokenizer
-from annotated_transformer.download import sha256
 from annotated_transformer.errors import UserError
-from annotated_transformer.files import replacing, write_text
+from annotated_transformer.files import replacing, sha256, write_text
 from annotated_transformer.model import ModelConfig, Transformer
 from annotated_transformer.records import model_card
 from annotated_transformer.training import average

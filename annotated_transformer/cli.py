@@ -11,14 +11,14 @@ import typer
 
 from annotated_transformer import corpora, options
 from annotated_transformer.checkpoint import average_checkpoints
-from annotated_transformer.device import choose_device
 from annotated_transformer.errors import UserError
-from annotated_transformer.interruption import Interrupted
-from annotated_transformer.lines import decode_lines, read_bytes
+from annotated_transformer.files import decode_lines, read_bytes
+from annotated_transformer.preparation import choose_device
 from annotated_transformer.recipes import Recipe, recipe_of
 from annotated_transformer.records import record
 from annotated_transformer.run import train as run_training
 from annotated_transformer.runfolder import check_output
+from annotated_transformer.terminal import Interrupted
 from annotated_transformer.translation import Translator, score
 
 app = typer.Typer(

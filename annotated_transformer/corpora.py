@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib import request
 
-from annotated_transformer.download import download, https_opener, sha256
+from annotated_transformer.download import download, https_opener
 from annotated_transformer.errors import UserError
-from annotated_transformer.lines import read_lines
+from annotated_transformer.files import read_lines
 
 __all__ = [
     "Corpus",
@@ -27,11 +27,9 @@ __all__ = [
     "download_multi30k",
     "multi30k",
     "pairs_sha256",
-    "read_lines",
     "read_pairs",
     "read_parallel",
     "read_tsv",
-    "sha256",
     "text_corpus",
 ]
 

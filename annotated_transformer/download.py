@@ -1,25 +1,14 @@
 """Files fetched over HTTPS: continued, checked, and only then put in place."""
 
-import hashlib
 import shutil
 from http.client import HTTPException
 from pathlib import Path
 from urllib import request
 
 from annotated_transformer.errors import UserError
+from annotated_transformer.files import sha256
 
-__all__ = ["download", "https_opener", "sha256"]
-
-
-def sha256(path: Path | str) -> str:
-    """Give the SHA-256 of a file's bytes in hexadecimal."""
-    try:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise UserError(
-            f"{path} cannot be read ({error.strerror}); check the path"
-        ) from error
+__all__ = ["download", "https_opener"]
 
 
 def https_opener() -> request.OpenerDirector:

@@ -1,6 +1,6 @@
-"""Preparation: from the text of a corpus to the batches of a run."""
+"""Preparation: what a run needs first: a device, subwords, batches."""
 
-import re
+import torch
 
 from annotated_transformer.corpora import Corpus, Pair
 from annotated_transformer.data import (
@@ -13,43 +13,36 @@ from annotated_transformer.data import (
     train_tokenizer,
 )
 from annotated_transformer.errors import UserError
-from annotated_transformer.progress import console
 from annotated_transformer.recipes import Recipe
+from annotated_transformer.terminal import console
 
-__all__ = ["encode", "fixed_batches", "learn_tokenizer"]
+__all__ = ["choose_device", "encode", "fixed_batches", "learn_tokenizer"]
+
+
+def choose_device(name: str | None = None) -> str:
+    """The device of that name, or the fastest at hand; UserError if absent."""
+    here = {
+        "cuda": torch.cuda.is_available(),
+        "mps": torch.backends.mps.is_available(),
+        "cpu": True,
+    }
+    if name is None:
+        return next(kind for kind in here if here[kind])
+    if not here.get(name.partition(":")[0]):
+        raise UserError(
+            f"device {name!r} is not at hand; choose from "
+            f"{', '.join(kind for kind in here if here[kind])}"
+        )
+    return name
 
 
 def learn_tokenizer(corpus: Corpus, recipe: Recipe) -> Tokenizer:
-    """Learn subwords from the training text, both languages together.
-
-    UserError says the largest or the smallest vocabulary that is possible.
-    """
-    size, kind = recipe.vocab_size, recipe.tokenizer
+    """Learn subwords from the training text, both languages together."""
     texts = [side for pair in corpus.train for side in pair]
-    if kind == "char":
-        needed = 5 + len(set().union(*texts) - {" "})
-        if size < needed:
-            raise too_small(size, needed)
     try:
-        return train_tokenizer(texts, size, kind)
+        return train_tokenizer(texts, recipe.vocab_size, recipe.tokenizer)
     except UserError as error:
-        reason = f"{error} {error.__cause__}"
-        if found := re.search(r"too high .*<= (\d+)", reason):
-            raise UserError(
-                f"--vocab-size {size} is more than the training text allows: "
-                f"the largest possible is {found[1]}"
-            ) from error
-        if found := re.search(r"required_chars\. \d+ vs (\d+)", reason):
-            raise too_small(size, int(found[1])) from error
-        raise
-
-
-def too_small(size: int, needed: int) -> UserError:
-    """The error for a vocabulary that lacks room for every character."""
-    return UserError(
-        f"--vocab-size {size} is too small: the characters of the training "
-        f"text and four special tokens are {needed}; choose at least that"
-    )
+        raise UserError(f"--vocab-size: {error}") from error
 
 
 def encode(

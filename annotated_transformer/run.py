@@ -16,37 +16,31 @@ from annotated_transformer.checkpoint import (
 )
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.data import Batch, Tokenizer, training_batches
-from annotated_transformer.device import choose_device
 from annotated_transformer.errors import UserError
-from annotated_transformer.interruption import Interrupted, stop_signals
 from annotated_transformer.model import Transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.preparation import (
+    choose_device,
     encode,
     fixed_batches,
     learn_tokenizer,
 )
-from annotated_transformer.progress import console, progress
-from annotated_transformer.recipes import RECIPES, Recipe
+from annotated_transformer.recipes import Recipe
 from annotated_transformer.records import environment
 from annotated_transformer.runfolder import (
     RunFolder,
     check_output,
     check_same_run,
 )
-from annotated_transformer.training import (
-    average,
-    updates,
-    validate,
+from annotated_transformer.terminal import (
+    Interrupted,
+    console,
+    progress,
+    stop_signals,
 )
+from annotated_transformer.training import average, updates, validate
 
-__all__ = [
-    "Interrupted",
-    "RECIPES",
-    "Recipe",
-    "Run",
-    "train",
-]
+__all__ = ["Run", "train"]
 
 
 def train(

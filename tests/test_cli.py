@@ -247,7 +247,7 @@ def test_vocabulary_too_large(train, text, kind):
     (good,) = text(good="hello world\nhello there\n")
     files = [good, good]
     ended = train(files, files, f"--tokenizer={kind}")
-    refused(ended, "--vocab-size 8000", "the largest possible is ")
+    refused(ended, "--vocab-size: ", "8000", "the largest possible is ")
     largest = int(ended.err.split()[-1])
     over = train(files, files, f"--tokenizer={kind}", "--vocab-size=60")
     assert (over.status == 1) == (largest < 60)

@@ -19,17 +19,15 @@ from annotated_transformer.corpora import (
     download_multi30k,
     multi30k,
     pairs_sha256,
-    read_lines,
     read_pairs,
     read_parallel,
     read_tsv,
-    sha256,
     text_corpus,
 )
 from annotated_transformer.download import https_opener
 from annotated_transformer.errors import UserError
+from annotated_transformer.files import decode_lines, read_lines, sha256
 from annotated_transformer.grammar import builtin_corpus
-from annotated_transformer.lines import decode_lines
 
 
 def write(path, data):

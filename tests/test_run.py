@@ -16,14 +16,14 @@ from annotated_transformer import Translator, corpora
 from annotated_transformer.checkpoint import checkpoint_weights, read_tensors
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.data import copy_task
-from annotated_transformer.device import choose_device
 from annotated_transformer.errors import UserError
-from annotated_transformer.interruption import stop_signals
 from annotated_transformer.model import PRESETS, ModelConfig
+from annotated_transformer.preparation import choose_device
 from annotated_transformer.recipes import RECIPES, Recipe, recipe_of
 from annotated_transformer.records import read_metrics
 from annotated_transformer.run import train
 from annotated_transformer.runfolder import RunFolder
+from annotated_transformer.terminal import stop_signals
 from annotated_transformer.training import TrainConfig
 
 SMALL = Recipe(
@@ -270,11 +270,11 @@ def test_devices():
 
 def test_progress_is_a_bar_on_a_terminal(tmp_path, corpus):
     pty = pytest.importorskip("pty")
-    from annotated_transformer import progress
+    from annotated_transformer import terminal as own
 
     main, side = pty.openpty()
     with os.fdopen(side, "w") as terminal, pytest.MonkeyPatch.context() as m:
-        m.setattr(progress.console, "_file", terminal)
+        m.setattr(own.console, "_file", terminal)
         train(tmp_path / "model", corpus, SMALL, device="cpu")
         terminal.flush()
         shown = os.read(main, 1 << 16).decode()
