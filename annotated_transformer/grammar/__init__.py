@@ -1,9 +1,10 @@
 """The built-in English-German corpus: a synchronous grammar.
 
 Each rule builds a sentence in both languages at once, so gold alignments
-come for free (see phrases.py; the words are data: lexicon.toml). What decides
-a German word often stands far away on the English side. An example is tagged
-with what it shows:
+come for free (see draw.py; the words are data: lexicon.toml). The parts, each
+on top of those before: lexicon, draw, clauses, phrases, predicates, sentences,
+context. What decides a German word often stands far away on the English side.
+An example is tagged with what it shows:
 
 pronoun       "it" is er, sie or es by the gender of the noun that it means
 role          a "she" somewhere makes the doctor an Ärztin
@@ -29,8 +30,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from . import sentences
-from .phrases import Draw, Word
+from . import context, sentences
+from .draw import Draw, Word
 
 # Rules and how often each is drawn, in percent.
 RULES = (
@@ -39,10 +40,10 @@ RULES = (
     (sentences.trying, 5),
     (sentences.subordinate, 14),
     (sentences.saying, 8),
-    (sentences.it_was, 16),
-    (sentences.he_did_it, 10),
-    (sentences.role, 9),
-    (sentences.sense, 16),
+    (context.it_was, 16),
+    (context.he_did_it, 10),
+    (context.role, 9),
+    (context.sense, 16),
 )
 DRAWN = tuple(rule for rule, percent in RULES for _ in range(percent))
 SHORTEST, LONGEST = 4, 25  # words of the source

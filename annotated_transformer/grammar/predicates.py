@@ -1,5 +1,7 @@
 """What somebody does, in which tense: subjects and predicates."""
 
+from .clauses import bare_verb
+from .draw import Draw, Nominal, Predicate, arrange
 from .lexicon import (
     ATTACHING,
     ATTRIBUTES,
@@ -16,7 +18,7 @@ from .lexicon import (
     VERBS,
     WALK,
 )
-from .phrases import Draw, Nominal, Predicate, arrange
+from .phrases import noun_phrase, place_phrase, verb_phrase
 
 
 def tense_of(draw: Draw):
@@ -26,20 +28,28 @@ def tense_of(draw: Draw):
     return draw.pick(MODALS) if tense == "modal" else tense
 
 
+def time_of(tense) -> str:
+    """Present or past: the time that a tense or a modal verb speaks of."""
+    time = getattr(tense, "time", tense)
+    return "present" if time == "present" else "past"
+
+
 def subject_of(draw: Draw, tense, kind: str = "", relative=True) -> Nominal:
     """Who acts; perhaps two of a kind, perhaps with a relative clause."""
     kind = kind or draw.pick(
         ("person", "person", "expert", "child", "animal", "animal", "vehicle")
     )
     shown = tense in ("present", "perfect")
-    time = "present" if getattr(tense, "time", tense) == "present" else "past"
     if kind in ("person", "expert", "animal") and draw.chance(0.12):
         draw.phenomena.add("coordination")
-        pair = [draw.noun_phrase(KINDS[kind], plural=False) for _ in "ab"]
+        pair = [noun_phrase(draw, KINDS[kind], plural=False) for _ in "ab"]
         both = arrange((pair[0], draw.unit("and", "und"), pair[1]))
         return pair[0]._replace(**both._asdict(), column=3)
-    subject = draw.noun_phrase(
-        KINDS[kind], shown=shown, relative=time if relative else ""
+    subject = noun_phrase(
+        draw,
+        KINDS[kind],
+        shown=shown,
+        relative=time_of(tense) if relative else "",
     )
     if any(word == "that" for word, _ in subject.source):
         draw.phenomena.add("agreement")
@@ -52,24 +62,23 @@ def predicate_of(draw: Draw, subject: Nominal, tense) -> Predicate:
         rule = draw.pick((attaching, attaching, giving, placing, travelling))
         return rule(draw)
     negative = not hasattr(tense, "time") and draw.chance(0.12)
-    time = "present" if getattr(tense, "time", tense) == "present" else "past"
     verbs = VERBS[subject.kind]
-    return draw.predicate(verbs, negative=negative, relative=time)
+    return verb_phrase(draw, verbs, negative=negative, relative=time_of(tense))
 
 
 def attaching(draw: Draw) -> Predicate:
     """With an instrument or with a description: the verb tells."""
     draw.phenomena.add("attachment")
     verb = draw.pick(ATTACHING)
-    bare = draw.verb(verb)
+    bare = bare_verb(draw, verb)
     nouns = tuple(n for n in verb.objects if n.kind in ATTRIBUTES)
-    thing = draw.noun_phrase(nouns, bare.german.case)
+    thing = noun_phrase(draw, nouns, bare.german.case)
     tools = INSTRUMENTS[verb.english[0]]
     tool = bool(tools) and draw.chance(0.55)
     names = tools if tool else ATTRIBUTES[thing.kind]
     fitting = tuple(n for n in names if tool or n not in tools)
     many = thing.kind in ("food", "container", "dish") and not tool
-    noun = draw.noun_phrase(tuple(NOUNS[n] for n in fitting), "dative", many)
+    noun = noun_phrase(draw, tuple(NOUNS[n] for n in fitting), "dative", many)
     link = draw.link()
     phrase = arrange((draw.unit("with", "mit", link), noun))
     draw.cues.append((link, bare.link if tool else thing.link))
@@ -81,10 +90,10 @@ def attaching(draw: Draw) -> Predicate:
 def giving(draw: Draw) -> Predicate:
     """Two objects: English has two orders, German the dative first."""
     draw.phenomena.add("giving")
-    bare = draw.verb(draw.pick(GIVING))
+    bare = bare_verb(draw, draw.pick(GIVING))
     people = GROUPS["anyone"]
-    person = draw.noun_phrase(people, "dative", determiner="the")
-    thing = draw.noun_phrase(GROUPS["item"], "accusative")
+    person = noun_phrase(draw, people, "dative", determiner="the")
+    thing = noun_phrase(draw, GROUPS["item"], "accusative")
     source = person.source + thing.source
     if draw.chance(0.5):
         to = (("to", draw.link()),)
@@ -96,9 +105,9 @@ def placing(draw: Draw) -> Predicate:
     """Upright things are gestellt, flat ones gelegt, on an accusative."""
     draw.phenomena.add("placing")
     verb = draw.pick(PLACING)
-    bare = draw.verb(verb)
-    thing = draw.noun_phrase(verb.objects, "accusative")
-    surface = draw.noun_phrase(KINDS["surface"], "accusative", False)
+    bare = bare_verb(draw, verb)
+    thing = noun_phrase(draw, verb.objects, "accusative")
+    surface = noun_phrase(draw, KINDS["surface"], "accusative", False)
     both = arrange((thing, draw.unit("on", "auf"), surface))
     draw.cues.append((bare.link, thing.link))
     return bare._replace(after=both.source, middle=both.target)
@@ -108,8 +117,8 @@ def travelling(draw: Draw) -> Predicate:
     """By what one goes decides the verb: gehen or fahren."""
     draw.phenomena.add("travel")
     means = draw.pick(tuple(TRAVEL))
-    bare = draw.verb(WALK if means == "on foot" else RIDE)
-    goal = draw.place(draw.pick(GOALS), "accusative", "to")
+    bare = bare_verb(draw, WALK if means == "on foot" else RIDE)
+    goal = place_phrase(draw, draw.pick(GOALS), "accusative", "to")
     link = draw.link()
     way = draw.unit(means, draw.vary(TRAVEL[means]), link)
     draw.cues.append((bare.link, link))
