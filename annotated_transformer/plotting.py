@@ -21,7 +21,6 @@ __all__ = [
     "attention_map",
     "curves",
     "figure",
-    "head_grid",
     "heatmap",
     "mask_map",
     "style",
@@ -124,15 +123,12 @@ def heatmap(
     rows: Sequence[str] | None = None,
     columns: Sequence[str] | None = None,
     *,
-    signed: bool = False,
     limit: float | None = None,
-    digits: int | None = None,
     title: str = "",
 ) -> None:
     """A matrix [rows, columns] as coloured cells with named rows and columns.
 
-    Colours run from 0 to `limit`, or from -limit to limit where `signed`;
-    `digits` also writes each number into its cell.
+    Colours run from 0 to `limit`, the largest number if not given.
     """
     matrix = as_array(matrix)
     if matrix.ndim != 2:
@@ -141,25 +137,10 @@ def heatmap(
             "dimensions: choose a batch and a head first"
         )
     if limit is None:
-        limit = float(np.abs(matrix).max(initial=0)) or 1.0
-    low = -limit if signed else 0.0
-    colours = DIVERGING if signed else SEQUENTIAL
-    ax.imshow(matrix, cmap=colours, vmin=low, vmax=limit, aspect="equal")
+        limit = float(matrix.max(initial=0)) or 1.0
+    ax.imshow(matrix, cmap=SEQUENTIAL, vmin=0, vmax=limit, aspect="equal")
     name_cells(ax, matrix.shape, rows, columns)
     ax.set_title(title)
-    if digits is None:
-        return
-    for (row, column), value in np.ndenumerate(matrix):
-        dark = abs(value) / limit > 0.55
-        ax.text(
-            column,
-            row,
-            f"{value:.{digits}f}",
-            ha="center",
-            va="center",
-            fontsize=10,
-            color="white" if dark else COLOURS["text"],
-        )
 
 
 def name_cells(
@@ -193,51 +174,16 @@ def attention_map(
     ax: Axes | None = None,
     *,
     title: str = "",
-    digits: int | None = None,
 ) -> Axes:
     """Weights [queries, keys]: each row is a query and sums to one."""
     if ax is None:
         count, length = as_array(weights).shape
         side = min(7.0, max(2.6, 0.42 * max(count, length) + 1.4))
         _, ax = figure(side, side * max(0.6, min(1.2, count / length)))
-    heatmap(ax, weights, queries, keys, limit=1.0, digits=digits, title=title)
+    heatmap(ax, weights, queries, keys, limit=1.0, title=title)
     ax.set_xlabel("keys: what is looked at", color="#8A5F00")
     ax.set_ylabel("queries: who looks", color=COLOURS["query"])
     return ax
-
-
-def head_grid(
-    weights,
-    queries: Sequence[str] | None = None,
-    keys: Sequence[str] | None = None,
-    *,
-    titles: Sequence[str] | None = None,
-    columns: int = 4,
-) -> Figure:
-    """Weights [heads, queries, keys] as one small map a head."""
-    weights = as_array(weights)
-    count = len(weights)
-    columns = min(columns, count)
-    lines = -(-count // columns)
-    size = 7.0 / columns
-    fig, axes = figure(7.0, size * lines + 0.6, lines, columns, squeeze=False)
-    for head, ax in enumerate(axes.flat):
-        if head >= count:
-            ax.set_axis_off()
-            continue
-        title = titles[head] if titles else f"head {head + 1}"
-        heatmap(
-            ax,
-            weights[head],
-            queries if head % columns == 0 else None,
-            keys if head + columns >= count else None,
-            limit=1.0,
-            title=title,
-        )
-        ax.tick_params(labelsize=9)
-    fig.supxlabel("keys", fontsize=11, color="#8A5F00")
-    fig.supylabel("queries", fontsize=11, color=COLOURS["query"])
-    return fig
 
 
 def mask_map(
