@@ -202,5 +202,5 @@ def beam_decode(
     """Translate a batch of ids; width 1 is greedy decoding (6.1)."""
     sources = model.keys_values(model.encode(source))
     state = DecoderState(sources, padding_mask(source, PAD))
-    limits = length_limit(source)
+    limits = length_limit(source, model.config.most_positions)
     return beam_search(model_step(model), state, limits, width, alpha, number)

@@ -68,6 +68,11 @@ class ModelConfig:
     max_length: int = 512  # how many positions are learned
     tied: bool = True  # one matrix: source, target and logits (3.4)
 
+    @property
+    def most_positions(self) -> int | None:
+        """Learned positions end somewhere; sinusoidal ones do not."""
+        return self.max_length if self.positions == "learned" else None
+
     def __post_init__(self) -> None:
         sizes = ("vocab_size", "layers", "d_model", "d_ff", "heads")
         for name in (*sizes, "d_k", "d_v", "max_length"):
@@ -255,10 +260,13 @@ def parameter_count(config: ModelConfig) -> int:
 
 
 def length_limit(
-    source: Int[Tensor, "batch length"], extra: int = 50
+    source: Int[Tensor, "batch length"], most: int | None = None
 ) -> Int[Tensor, "batch"]:
-    """The longest output allowed: the input's length plus 50 (6.1)."""
-    return (source != PAD).sum(1) + extra
+    """The longest output allowed: the input's length plus 50 (6.1).
+
+    Nor more than `most`, where a model has no more positions than that.
+    """
+    return ((source != PAD).sum(1) + 50).clamp(0, most)
 
 
 @torch.no_grad()
@@ -266,7 +274,7 @@ def greedy_decode(
     model: Transformer, source: Int[Tensor, "batch source_length"]
 ) -> Int[Tensor, "batch target_length"]:
     """Take the likeliest token again and again, until EOS or the limit."""
-    limit = length_limit(source)
+    limit = length_limit(source, model.config.most_positions)
     target = source.new_full((len(source), 1), BOS)
     finished = limit < 1
     while not finished.all():

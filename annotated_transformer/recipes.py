@@ -53,14 +53,14 @@ class Recipe:
 
 
 SMALL_TEXT = TrainConfig(
-    steps=3000,
-    batch_tokens=4096,
+    steps=5000,
+    batch_tokens=2048,
     schedule="linear",
-    warmup=600,
-    peak_rate=4e-3,
+    warmup=500,
+    peak_rate=3e-3,
     clip=1.0,
-    checkpoint_every=128,
-    average=8,
+    checkpoint_every=250,
+    average=3,
 )
 RECIPES = {
     "copy": Recipe(
@@ -69,6 +69,7 @@ RECIPES = {
             SMALL_TEXT,
             steps=500,
             warmup=100,
+            peak_rate=4e-3,
             batch_tokens=768,
             label_smoothing=0.0,
             checkpoint_every=50,
@@ -83,13 +84,13 @@ RECIPES = {
             SMALL_TEXT,
             steps=900,
             warmup=150,
-            batch_tokens=2048,
+            peak_rate=4e-3,
             checkpoint_every=50,
             average=4,
         ),
         vocab_size=1500,
     ),
-    "multi30k": Recipe(PRESETS["tiny"], SMALL_TEXT, vocab_size=6000),
+    "multi30k": Recipe(PRESETS["tiny"], SMALL_TEXT, vocab_size=4000),
 }
 PAPER_STEPS = {"base": 100_000, "big": 300_000}  # 5.2
 

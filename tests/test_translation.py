@@ -178,6 +178,12 @@ def test_a_line_over_learned_positions_is_refused(tokenizer):
         translator(" ".join(LINES))
 
 
+def test_an_output_ends_where_learned_positions_end(tokenizer):
+    translator = make_translator(tokenizer, positions="learned", max_length=20)
+    for found in translator.n_best(["a", LINES[1]], 3):
+        assert found
+
+
 def plain_bleu(outputs, references):
     """BLEU of Papineni et al. on split words, without smoothing."""
     right, total = [0] * 4, [0] * 4

@@ -35,6 +35,7 @@ def run(chapter: Path, timeout: int) -> None:
         timeout=timeout,
         kernel_name="python3",
         record_timing=False,
+        coalesce_streams=True,  # however the kernel cut them up
         extra_arguments=["--log-level=ERROR"],
         resources={"metadata": {"path": str(chapter.parent)}},
     )
