@@ -1,6 +1,7 @@
 """One thread, one seed, and shapes checked in every signature."""
 
 import io
+import os
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
@@ -26,6 +27,18 @@ def pytest_configure() -> None:
 def seed() -> None:
     """Make what a test draws independent of the tests before it."""
     torch.manual_seed(0)
+
+
+@pytest.fixture
+def real_folder() -> Path:
+    """The folder with Multi30k's files, where a machine has them."""
+    folder = Path(
+        os.environ.get("ANNOTATED_TRANSFORMER_DATA")
+        or Path(__file__).parents[1] / "../shared/multi30k"
+    )
+    if not folder.is_dir():
+        pytest.skip("Multi30k is not here")
+    return folder
 
 
 class Ended(NamedTuple):

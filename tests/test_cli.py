@@ -1,7 +1,6 @@
 """The command line: what it does, and one clear line for each bad input."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -172,12 +171,10 @@ def test_average_of_one_is_that_checkpoint(command, trained, tmp_path):
     }
 
 
-def test_data_from_a_folder_with_all_files(command):
-    if "ANNOTATED_TRANSFORMER_DATA" not in os.environ:
-        pytest.skip("ANNOTATED_TRANSFORMER_DATA names no copy of Multi30k")
-    ended = command("data", "multi30k")
+def test_data_from_a_folder_with_all_files(command, real_folder):
+    ended = command("data", "multi30k", "--dir", real_folder)
     assert ended.status == 0
-    assert os.environ["ANNOTATED_TRANSFORMER_DATA"] in ended.out
+    assert str(real_folder) in ended.out
 
 
 # Bad input

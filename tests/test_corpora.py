@@ -353,19 +353,9 @@ def test_languages_that_multi30k_lacks(pair, tmp_path):
 # The real files, where they are at hand
 
 
-def real_folder():
-    folder = Path(
-        os.environ.get("ANNOTATED_TRANSFORMER_DATA")
-        or Path(__file__).parents[1] / "../shared/multi30k"
-    )
-    if not folder.is_dir():
-        pytest.skip("Multi30k is not here")
-    return folder
-
-
 @pytest.mark.parametrize("target", ["de", "fr"])
-def test_multi30k_has_the_counts_of_its_authors(target):
-    corpus = multi30k("en", target, real_folder())
+def test_multi30k_has_the_counts_of_its_authors(target, real_folder):
+    corpus = multi30k("en", target, real_folder)
     assert (len(corpus.train), len(corpus.valid)) == (29000, 1014)
     assert {name: len(pairs) for name, pairs in corpus.tests.items()} == {
         "test_2016_flickr": 1000,
