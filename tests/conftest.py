@@ -16,6 +16,13 @@ jaxtyping.install_import_hook("annotated_transformer", "beartype.beartype")
 
 import pytest  # noqa: E402
 import torch  # noqa: E402
+from hypothesis import settings  # noqa: E402
+
+# Shared machines are slow at times; and what CI tries must not vary.
+settings.register_profile(
+    "book", deadline=None, derandomize=bool(os.environ.get("CI"))
+)
+settings.load_profile("book")
 
 
 def pytest_configure() -> None:
