@@ -77,7 +77,8 @@ OPTIONS = {
 
 def smallest_vocabulary(lines: Iterable[str]) -> int:
     """Pieces that a text needs at least: reserved ids and characters."""
-    characters = set().union(*lines) - {" "}
+    characters = set().union(*(line.rstrip("\r\n") for line in lines))
+    characters -= {" ", "\0"}  # a space has a sign of its own, NUL has none
     if not characters:
         raise UserError("there is no text to learn a vocabulary from")
     return UNK + 1 + len(characters | {"▁"})  # the sign for a space

@@ -158,7 +158,9 @@ def test_vocabulary_too_small_says_the_smallest(kind, capfd):
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("lines", [[], [""], ["", "   "]])
+@pytest.mark.parametrize(
+    "lines", [[], [""], ["", "   "], ["\r"], ["\r\n", " \0"]]
+)
 def test_no_text_is_refused(lines, capfd):
     with pytest.raises(UserError, match="no text"):
         train_tokenizer(lines, 100)
