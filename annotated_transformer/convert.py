@@ -1,0 +1,250 @@
+"""The same model in layers that others wrote: here, in torch's own.
+
+One table says what corresponds to what, and serves both directions; the
+module marian adds Hugging Face's Marian.
+"""
+
+import math
+from collections.abc import Iterator
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from annotated_transformer.attention import MultiHeadAttention, causal_mask
+from annotated_transformer.embedding import (
+    PAD,
+    LearnedPositions,
+    SinusoidalPositions,
+    TokenEmbedding,
+)
+from annotated_transformer.errors import UserError
+from annotated_transformer.layers import (
+    AddNorm,
+    DecoderLayer,
+    EncoderLayer,
+    FeedForward,
+)
+from annotated_transformer.model import (
+    ModelConfig,
+    Transformer,
+    final_norm,
+    positions,
+)
+
+__all__ = [
+    "TorchTransformer",
+    "check_convertible",
+    "from_torch",
+    "pairs",
+    "to_torch",
+]
+
+# By the class of theirs: the name of a part of ours, and its name there.
+NAMES = {
+    "TransformerEncoderLayer": {
+        "self_attention": "self_attn",
+        "around_attention.norm": "norm1",
+        "feed_forward.inner": "linear1",
+        "feed_forward.outer": "linear2",
+        "around_feed_forward.norm": "norm2",
+    },
+    "TransformerDecoderLayer": {
+        "self_attention": "self_attn",
+        "around_self.norm": "norm1",
+        "cross_attention": "multihead_attn",
+        "around_cross.norm": "norm2",
+        "feed_forward.inner": "linear1",
+        "feed_forward.outer": "linear2",
+        "around_feed_forward.norm": "norm3",
+    },
+    "TorchTransformer": {
+        "source_embedding": "source_embedding",
+        "target_embedding": "target_embedding",
+        "output_embedding": "output",
+        "source_positions": "source_positions",
+        "target_positions": "target_positions",
+        "encoder": "encoder.layers",
+        "decoder": "decoder.layers",
+        "encoder_norm": "encoder.norm",
+        "decoder_norm": "decoder.norm",
+    },
+    "MarianEncoderLayer": {
+        "self_attention": "self_attn",
+        "around_attention.norm": "self_attn_layer_norm",
+        "feed_forward.inner": "fc1",
+        "feed_forward.outer": "fc2",
+        "around_feed_forward.norm": "final_layer_norm",
+    },
+    "MarianDecoderLayer": {
+        "self_attention": "self_attn",
+        "around_self.norm": "self_attn_layer_norm",
+        "cross_attention": "encoder_attn",
+        "around_cross.norm": "encoder_attn_layer_norm",
+        "feed_forward.inner": "fc1",
+        "feed_forward.outer": "fc2",
+        "around_feed_forward.norm": "final_layer_norm",
+    },
+    "MarianMTModel": {
+        "source_embedding": "model.shared",
+        "encoder": "model.encoder.layers",
+        "decoder": "model.decoder.layers",
+    },
+}
+
+
+def projections(attention: nn.Module) -> list[Tensor]:
+    """W^Q, W^K, W^V, their biases, W^O and its bias, whoever's they are."""
+    if isinstance(attention, MultiHeadAttention):
+        query, both = attention.query, attention.key_value
+        weights = [query.weight, *both.weight.chunk(2)]
+        biases = [query.bias, *both.bias.chunk(2)]
+        return [*weights, *biases, *attention.output.parameters()]
+    if isinstance(attention, nn.MultiheadAttention):
+        weights = attention.in_proj_weight.chunk(3)
+        biases = attention.in_proj_bias.chunk(3)
+    else:
+        three = attention.q_proj, attention.k_proj, attention.v_proj
+        weights = [projection.weight for projection in three]
+        biases = [projection.bias for projection in three]
+    return [*weights, *biases, *attention.out_proj.parameters()]
+
+
+def pairs(
+    ours: nn.Module, theirs: nn.Module
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """Each tensor of ours with the one of theirs that means the same.
+
+    They are the parameters themselves or views of them: copying one into the
+    other, under torch.no_grad, converts in either direction.
+    """
+    if isinstance(ours, nn.ModuleList):
+        for layers in zip(ours, theirs, strict=True):
+            yield from pairs(*layers)
+    elif isinstance(ours, MultiHeadAttention):
+        yield from zip(projections(ours), projections(theirs), strict=True)
+    elif names := NAMES.get(type(theirs).__name__):
+        for name, other in names.items():
+            part = ours.get_submodule(name), theirs.get_submodule(other)
+            yield from pairs(*part)
+    else:
+        yield from zip(ours.parameters(), theirs.parameters(), strict=True)
+
+
+CONVERTIBLE = {
+    *(Transformer, EncoderLayer, DecoderLayer, MultiHeadAttention),
+    *(AddNorm, FeedForward, TokenEmbedding),
+    *(SinusoidalPositions, LearnedPositions),
+    *(nn.ModuleList, nn.Linear, nn.LayerNorm, nn.Dropout, nn.Identity),
+}
+
+
+def check_convertible(model: Transformer) -> None:
+    """UserError if a part of the model exists only in this package."""
+    for module in model.modules():
+        if type(module) not in CONVERTIBLE:
+            raise UserError(
+                f"{type(module).__name__} has no counterpart elsewhere: only "
+                "a model of the standard parts can be converted"
+            )
+    config = model.config
+    for field in ("d_k", "d_v"):
+        width = config.d_model // config.heads
+        if getattr(config, field) not in (None, width):
+            raise UserError(
+                f"{field} = {getattr(config, field)}: elsewhere a head is "
+                f"always d_model / heads wide, here {width}; only a model "
+                "with such heads can be converted"
+            )
+
+
+def torch_layer(kind: type, config: ModelConfig) -> nn.Module:
+    """One of torch's layers, with dropout where ours has it."""
+    layer = kind(
+        config.d_model,
+        config.heads,
+        config.d_ff,
+        config.dropout,
+        batch_first=True,
+        norm_first=config.pre_norm,
+    )
+    layer.dropout.p = 0.0  # inside the feed-forward
+    for module in layer.modules():
+        if isinstance(module, nn.MultiheadAttention):
+            module.dropout = config.attention_dropout
+    return layer
+
+
+class TorchTransformer(nn.Module):
+    """Our Transformer built of torch's layers: tokens in, logits out."""
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.config = config
+        sizes = config.vocab_size, config.d_model
+        self.source_embedding = nn.Embedding(*sizes)
+        self.target_embedding = self.source_embedding
+        self.output = nn.Linear(*reversed(sizes), bias=False)
+        if config.tied:
+            self.output.weight = self.source_embedding.weight
+        else:
+            self.target_embedding = nn.Embedding(*sizes)
+        self.source_positions = positions(config)
+        self.target_positions = positions(config)
+        self.dropout = nn.Dropout(config.dropout)
+        self.encoder = nn.TransformerEncoder(
+            torch_layer(nn.TransformerEncoderLayer, config),
+            config.layers,
+            final_norm(config),
+            enable_nested_tensor=False,
+        )
+        self.decoder = nn.TransformerDecoder(
+            torch_layer(nn.TransformerDecoderLayer, config),
+            config.layers,
+            final_norm(config),
+        )
+
+    def forward(
+        self,
+        source: Int[Tensor, "batch source_length"],
+        target: Int[Tensor, "batch target_length"],
+        where: Bool[Tensor, "batch target_length"] | None = None,
+    ) -> Float[Tensor, "*positions vocab_size"]:
+        """Logits at every target position, or only where asked for.
+
+        Torch's masks are True where attention is forbidden.
+        """
+        scale, hidden = math.sqrt(self.config.d_model), source == PAD
+        x = self.source_positions(self.source_embedding(source) * scale)
+        memory = self.encoder(self.dropout(x), src_key_padding_mask=hidden)
+        x = self.target_positions(self.target_embedding(target) * scale)
+        x = self.decoder(
+            self.dropout(x),
+            memory,
+            tgt_mask=~causal_mask(target.size(1), target.device),
+            memory_key_padding_mask=hidden,
+        )
+        return self.output(x if where is None else x[where])
+
+
+@torch.no_grad()
+def to_torch(model: Transformer) -> TorchTransformer:
+    """The model in torch's layers, with the same logits.
+
+    UserError if one of its parts has no counterpart among them.
+    """
+    check_convertible(model)
+    like = model.source_embedding.weight
+    theirs = TorchTransformer(model.config).to(like)
+    for mine, other in pairs(model, theirs):
+        other.copy_(mine)
+    return theirs.train(model.training)
+
+
+@torch.no_grad()
+def from_torch(theirs: TorchTransformer) -> Transformer:
+    """The model whose layers torch had; the inverse of to_torch."""
+    model = Transformer(theirs.config).to(theirs.output.weight)
+    for mine, other in pairs(model, theirs):
+        mine.copy_(other)
+    return model.train(theirs.training)
