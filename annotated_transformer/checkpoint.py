@@ -4,17 +4,31 @@ import json
 import shutil
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import torch
-from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.errors import UserError
-from annotated_transformer.files import replacing, sha256, write_text
+from annotated_transformer.files import (
+    read_json,
+    read_some,
+    replacing,
+    sha256,
+    write_text,
+)
 from annotated_transformer.model import ModelConfig, Transformer
 from annotated_transformer.records import model_card
+from annotated_transformer.tensors import (
+    check_tensors,
+    filled,
+    part_of,
+    read_tensors,
+    set_weights,
+    weights,
+)
 from annotated_transformer.training import average
 
 __all__ = [
@@ -24,55 +38,12 @@ __all__ = [
     "load_model",
     "save_checkpoint",
     "save_model",
-    "set_weights",
 ]
 
 FORMAT = 1
 MOMENTS = ("exp_avg", "exp_avg_sq")
-
-
-def weights(model: Transformer) -> dict[str, Tensor]:
-    """The trained tensors by name; a tied matrix appears once."""
-    return {
-        name: parameter.detach().cpu().contiguous()
-        for name, parameter in model.named_parameters()
-    }
-
-
-def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """The tensors of a safetensors file and its notes."""
-    try:
-        with safe_open(path, "pt") as file:
-            tensors = {name: file.get_tensor(name) for name in file.keys()}
-            return tensors, file.metadata() or {}
-    except FileNotFoundError:
-        raise UserError(f"{path}: no such file") from None
-    except (SafetensorError, OSError) as error:
-        raise UserError(
-            f"{path}: not a whole safetensors file ({error}); copy it again, "
-            "or delete it if it is a checkpoint"
-        ) from error
-
-
-def set_weights(
-    model: Transformer, tensors: dict[str, Tensor], path: Path
-) -> None:
-    """Copy tensors into the model; names and shapes must be its own."""
-    own = dict(model.named_parameters())
-    if missing := own.keys() ^ tensors.keys():
-        raise UserError(
-            f"{path}: the weights are those of another configuration "
-            f"({sorted(missing)[0]} is on one side only)"
-        )
-    for name, parameter in own.items():
-        if parameter.shape != tensors[name].shape:
-            raise UserError(
-                f"{path}: {name} has shape {tuple(tensors[name].shape)}, "
-                f"the configuration says {tuple(parameter.shape)}"
-            )
-    with torch.no_grad():
-        for name, parameter in own.items():
-            parameter.copy_(tensors[name])
+MOST_TOKENIZER = 1 << 26  # bytes
+WRONG = (OSError, ValueError, TypeError, KeyError, RuntimeError)
 
 
 def save_checkpoint(
@@ -81,11 +52,19 @@ def save_checkpoint(
     optimizer: torch.optim.Optimizer,
     step: int,
 ) -> None:
-    """Weights, Adam's moments and the number of updates, in one file."""
+    """Weights, Adam's moments and the number of updates, in one file.
+
+    FloatingPointError if they are not finite: nothing can go on from them.
+    """
     tensors = {f"model.{n}": t for n, t in weights(model).items()}
     for name, parameter in model.named_parameters():
         for moment in MOMENTS:
             tensors[f"{moment}.{name}"] = optimizer.state[parameter][moment]
+    for name, tensor in tensors.items():
+        if not tensor.isfinite().all():
+            raise FloatingPointError(
+                f"after update {step}, {name} has numbers that are not finite"
+            )
     with replacing(path) as part:
         save_file(tensors, part, {"step": str(step)})
 
@@ -96,29 +75,21 @@ def load_checkpoint(
     """Put a checkpoint back into model and optimizer; return its step."""
     tensors, notes = read_tensors(path)
     parts = {kind: part_of(tensors, kind) for kind in ("model", *MOMENTS)}
+    step = notes.get("step", "")
+    if not all(parts.values()) or not (step.isdecimal() and len(step) < 16):
+        raise UserError(
+            f"{path}: not a checkpoint of a training run; delete it to "
+            "resume from the one before"
+        )
     for kind in MOMENTS:
-        if "step" not in notes or parts[kind].keys() != parts["model"].keys():
-            raise UserError(
-                f"{path}: not a checkpoint of a training run; delete it to "
-                "resume from the one before"
-            )
+        check_tensors(model, parts[kind], path)
     set_weights(model, parts["model"], path)
-    step = int(notes["step"])
     for name, parameter in model.named_parameters():
         optimizer.state[parameter] = {
             "step": torch.tensor(float(step), device=parameter.device),
             **{m: parts[m][name].to(parameter.device) for m in MOMENTS},
         }
-    return step
-
-
-def part_of(tensors: dict[str, Tensor], kind: str) -> dict[str, Tensor]:
-    """The tensors whose name begins with the kind, without that prefix."""
-    return {
-        name.removeprefix(f"{kind}."): tensor
-        for name, tensor in tensors.items()
-        if name.startswith(f"{kind}.")
-    }
+    return int(step)
 
 
 def checkpoint_weights(path: Path) -> dict[str, Tensor]:
@@ -136,13 +107,14 @@ def save_model(
     about: dict,
 ) -> None:
     """Write a model folder; config.json, written last, makes it complete."""
+    card = model_card(about, model.config)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").unlink(missing_ok=True)
     with replacing(folder / "model.safetensors") as part:
         save_file(weights(model), part)
     with replacing(folder / "tokenizer.model") as part:
         part.write_bytes(tokenizer.model)
-    write_text(folder / "README.md", model_card(about, model.config))
+    write_text(folder / "README.md", card)
     files = ("model.safetensors", "tokenizer.model", "README.md")
     config = {
         "format": FORMAT,
@@ -158,8 +130,9 @@ def load_model(
 ) -> tuple[Transformer, Tokenizer, dict]:
     """The model in evaluation mode, its tokenizer, and what it is.
 
-    Nothing is parsed before its SHA-256 is that of config.json; UserError
-    says which file is missing, damaged or of another configuration.
+    Nothing is parsed before its SHA-256 is that of config.json, and nothing
+    is built that the files do not fill; UserError says which file is
+    missing, damaged or of another configuration.
     """
     sizes, sums, about = read_config(folder)
     for name in ("model.safetensors", "tokenizer.model"):
@@ -173,25 +146,50 @@ def load_model(
                 "(its SHA-256 differs); copy the whole folder again"
             )
     tensors, _ = read_tensors(folder / "model.safetensors")
-    tokenizer = Tokenizer((folder / "tokenizer.model").read_bytes())
+    try:
+        tokenizer = read_tokenizer(folder)
+    except WRONG as error:
+        raise UserError(
+            f"{folder}: tokenizer.model is none ({error}); copy the folder "
+            "again"
+        ) from error
     if len(tokenizer) != sizes.vocab_size:
         raise UserError(
             f"{folder}: tokenizer.model has {len(tokenizer)} pieces, but "
             f"config.json says {sizes.vocab_size}; copy the folder again"
         )
-    model = Transformer(sizes)
-    set_weights(model, tensors, folder / "model.safetensors")
+    model = filled(sizes, tensors, folder / "model.safetensors")
     return model.to(device).eval(), tokenizer, about
+
+
+def read_tokenizer(folder: Path) -> Tokenizer:
+    """The tokenizer of a folder; one of WRONG if there is none."""
+    tokenizer = Tokenizer(
+        read_some(folder / "tokenizer.model", MOST_TOKENIZER)
+    )
+    if not len(tokenizer):
+        raise ValueError("it has no pieces")
+    return tokenizer
+
+
+def read_sizes(plain: dict) -> ModelConfig:
+    """The sizes that JSON gives, each of its own type."""
+    for name, value in plain.items():
+        kind = get_type_hints(ModelConfig)[name]
+        kinds = get_args(kind) or ((int, float) if kind is float else (kind,))
+        if type(value) not in kinds:
+            raise TypeError(f"{name} is {value!r:.40}")
+    return ModelConfig(**plain)
 
 
 def read_config(folder: Path) -> tuple[ModelConfig, dict, dict]:
     """The sizes, checksums and history that a model's config.json has."""
     path = folder / "config.json"
     try:
-        config = json.loads(path.read_text(encoding="utf-8"))
+        config = read_json(path)
         if config["format"] != FORMAT:
-            raise ValueError(f"its format is {config['format']}")
-        sizes = ModelConfig(**config["model"])
+            raise ValueError(f"its format is {config['format']!r:.40}")
+        sizes = read_sizes(config["model"])
         return sizes, dict(config["sha256"]), dict(config["about"])
     except OSError as error:
         raise UserError(
@@ -199,10 +197,10 @@ def read_config(folder: Path) -> tuple[ModelConfig, dict, dict]:
             f"{error.strerror}); name another folder, or train to the end "
             "with --resume"
         ) from error
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise UserError(
-            f"{path}: not the configuration of a model ({error!r}); copy "
-            "the folder again"
+            f"{path}: not the configuration of a model ({error!r:.200}); "
+            "copy the folder again"
         ) from error
 
 
@@ -213,22 +211,23 @@ def average_checkpoints(output: Path, checkpoints: list[Path]) -> None:
     states = [checkpoint_weights(path) for path in checkpoints]
     run = checkpoints[0].resolve().parent.parent
     try:
-        about = json.loads((run / "run.json").read_text("utf-8"))
-        tokenizer = Tokenizer((run / "tokenizer.model").read_bytes())
-        sizes = ModelConfig(**about["recipe"]["model"])
-    except (OSError, ValueError, TypeError, KeyError) as error:
+        about = read_json(run / "run.json")
+        tokenizer = read_tokenizer(run)
+        sizes = read_sizes(about["recipe"]["model"])
+        sizes = replace(sizes, vocab_size=len(tokenizer))
+        about["result"] = {"averaged": len(states)}
+        model_card(about, sizes)  # the history that the folder will tell
+    except (*WRONG, AttributeError) as error:
         raise UserError(
-            f"{checkpoints[0]}: not inside the folder of a run ({error}); "
-            "name files in its folder checkpoints"
+            f"{checkpoints[0]}: not inside the folder of a run "
+            f"({error!r:.200}); name files in its folder checkpoints"
         ) from error
-    model = Transformer(replace(sizes, vocab_size=len(tokenizer)))
     for state, path in zip(states, checkpoints, strict=True):
-        set_weights(model, state, path)
+        model = filled(sizes, state, path)
     set_weights(model, average(states), output)
-    about["result"] = {"averaged": len(states)}
     try:
         save_model(output, model, tokenizer, about)
-        if (run / "metrics.jsonl").exists():
+        if (run / "metrics.jsonl").is_file():
             shutil.copy(run / "metrics.jsonl", output)
     except BaseException:
         shutil.rmtree(output, ignore_errors=True)

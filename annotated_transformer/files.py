@@ -2,20 +2,27 @@
 
 import gzip
 import hashlib
+import json
 import os
+import shutil
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from safetensors import SafetensorError
 
 from annotated_transformer.errors import UserError
 
 __all__ = [
     "decode_lines",
     "read_bytes",
+    "read_json",
     "read_lines",
+    "read_some",
     "replacing",
     "sha256",
+    "sync",
     "write_text",
 ]
 
@@ -88,17 +95,79 @@ def sha256(path: Path | str) -> str:
         raise unreadable(path, error) from error
 
 
+def read_some(path: Path, most: int) -> bytes:
+    """The bytes of a regular file; OSError, or ValueError if over most."""
+    if path.exists() and not path.is_file():
+        raise OSError(0, "not a file")  # a pipe or device might never end
+    with path.open("rb") as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise ValueError(f"it has more than {most:,} bytes")
+    return data
+
+
+def read_json(path: Path, most: int = 1 << 20) -> dict:
+    """The object in a JSON file from a stranger; OSError or ValueError."""
+
+    def unique(pairs: list[tuple[str, object]]) -> dict:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            raise ValueError("a name stands twice in one object")
+        return found
+
+    text = read_some(path, most).decode("utf-8")
+    try:
+        found = json.loads(text, object_pairs_hook=unique)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    if not isinstance(found, dict):
+        raise ValueError("it is not a JSON object")
+    return found
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary name to write to; it becomes path on success."""
-    part = path.with_name(f".{path.name}.part")
+    """Give a temporary name to write to; it becomes path on success.
+
+    What was at path stays there, whole, until the new file is on the disk.
+    UserError if it cannot be written.
+    """
+    # In a folder, because safetensors, too, leaves a file of its own behind
+    # when it is killed; the next attempt removes it.
+    folder = path.with_name(f".{path.name}.part")
     try:
-        yield part
-        with part.open("rb+") as file:
-            os.fsync(file.fileno())
-        part.replace(path)
+        try:
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            part = folder / path.name
+            yield part
+            sync(part)
+            part.replace(path)
+            sync(path.parent)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    except (OSError, SafetensorError) as error:
+        raise unwritable(path, error) from error
+
+
+def unwritable(path: Path, error: Exception) -> UserError:
+    """The error for a file that cannot be written."""
+    reason = getattr(error, "strerror", None) or error
+    return UserError(
+        f"{path} cannot be written ({reason}); make room on the disk, or "
+        "choose a folder that you may write to"
+    )
+
+
+def sync(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
+    if os.name == "nt" and path.is_dir():
+        return  # Windows does not open folders
+    handle = os.open(path, os.O_RDWR if path.is_file() else os.O_RDONLY)
+    try:
+        os.fsync(handle)
     finally:
-        part.unlink(missing_ok=True)
+        os.close(handle)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -10,12 +10,14 @@ import torch
 
 from annotated_transformer.corpora import MULTI30K_LICENCE
 from annotated_transformer.errors import UserError
-from annotated_transformer.files import write_text
+from annotated_transformer.files import read_json, write_text
 from annotated_transformer.model import ModelConfig, parameter_count
 
 __all__ = ["environment", "model_card", "read_metrics", "record"]
 
+NUMBERS = ("step", "seconds", "valid_loss")  # of each line of metrics
 PACKAGES = ("torch", "sentencepiece", "sacrebleu", "safetensors", "numpy")
+MOST_RECORD = 1 << 26  # bytes
 MADE_HERE = "The text was made by this package and has its licence."
 TEXT_LICENCES = {
     "multi30k": MULTI30K_LICENCE,
@@ -53,12 +55,27 @@ def processor(device: str) -> str:
 
 
 def read_metrics(folder: Path) -> list[dict]:
-    """The lines of a run's metrics.jsonl, one a checkpoint.
+    """The lines of a run's metrics.jsonl, one a checkpoint; [] if none.
 
     A last line without its line feed, cut by a crash, is left out.
     """
-    text = (folder / "metrics.jsonl").read_text("utf-8")
-    return [json.loads(line) for line in text.split("\n")[:-1]]
+    path = folder / "metrics.jsonl"
+    if not path.is_file():
+        return []
+    found = []
+    lines = path.read_bytes().split(b"\n")[:-1]
+    for place, line in enumerate(lines, 1):
+        try:
+            found.append(json.loads(line))
+            numbers = [found[-1][name] for name in NUMBERS]
+            if not all(isinstance(x, int | float) for x in numbers):
+                raise TypeError(f"{numbers!r:.80}")
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise UserError(
+                f"{path}, line {place}: not a line of metrics "
+                f"({error!r:.200}); delete the line"
+            ) from error
+    return found
 
 
 def record(folder: Path, path: Path, scores: dict[str, dict]) -> None:
@@ -66,11 +83,11 @@ def record(folder: Path, path: Path, scores: dict[str, dict]) -> None:
 
     scores are by the name of a test set; folder is the model's.
     """
-    about = json.loads((folder / "config.json").read_text("utf-8"))["about"]
+    about = read_json(folder / "config.json")["about"]
     known = {}
     if path.exists():
         try:
-            known = json.loads(path.read_text("utf-8"))
+            known = read_json(path, MOST_RECORD)
             same = known["command"] == about["command"]
         except (ValueError, TypeError, KeyError):
             same = False

@@ -1,17 +1,28 @@
 """The folder of a run: what it is, how far it is, and its checkpoints."""
 
 import json
+import shutil
 from contextlib import suppress
 from pathlib import Path
 
+from annotated_transformer.checkpoint import WRONG, read_tokenizer
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.errors import UserError
-from annotated_transformer.files import replacing, write_text
+from annotated_transformer.files import (
+    read_json,
+    replacing,
+    sync,
+    unwritable,
+    write_text,
+)
 from annotated_transformer.recipes import Recipe
 from annotated_transformer.records import read_metrics
 
 __all__ = ["RunFolder", "check_output", "check_same_run"]
+
+# what a run that was killed while it began has left
+BEGINNING = {"tokenizer.model", ".tokenizer.model.part", ".run.json.part"}
 
 
 def check_output(output: Path, resume: bool) -> None:
@@ -29,7 +40,7 @@ def check_output(output: Path, resume: bool) -> None:
         )
     elif output.exists() and not output.is_dir():
         raise UserError(f"{output}: a file, not a folder; choose another")
-    elif output.exists() and any(output.iterdir()):
+    elif output.exists() and {x.name for x in output.iterdir()} - BEGINNING:
         raise UserError(f"{output}: the folder is not empty; choose another")
 
 
@@ -37,14 +48,14 @@ def check_same_run(output: Path, corpus: Corpus, recipe: Recipe) -> Tokenizer:
     """The tokenizer of a run to resume, if recipe and data are its own."""
     path = output / "run.json"
     try:
-        about = json.loads(path.read_text("utf-8"))
+        about = read_json(path)
         began = Recipe.from_json(about["recipe"]).flat()
         sums = dict(about["data"]["sha256"])
-        tokenizer = Tokenizer((output / "tokenizer.model").read_bytes())
-    except (OSError, ValueError, TypeError, KeyError, RuntimeError) as error:
+        tokenizer = read_tokenizer(output)
+    except (*WRONG, AttributeError) as error:
         raise UserError(
-            f"{path}: not the beginning of a run ({error!r}); start it anew "
-            "in another folder"
+            f"{path}: not the beginning of a run ({error!r:.200}); start it "
+            "anew in another folder"
         ) from error
     for name, value in recipe.flat().items():
         if began[name] != value:
@@ -70,7 +81,7 @@ class RunFolder:
 
     def begin(self, about: dict, tokenizer: Tokenizer) -> None:
         """Write what the run is; run.json, written last, makes it one."""
-        self.path.mkdir(parents=True, exist_ok=True)
+        make_folder(self.path)
         with replacing(self.path / "tokenizer.model") as part:
             part.write_bytes(tokenizer.model)
         text = json.dumps(about, indent=1, allow_nan=False) + "\n"
@@ -78,27 +89,29 @@ class RunFolder:
 
     def about(self) -> dict:
         """What the run is: command, recipe, data, versions, machine."""
-        return json.loads((self.path / "run.json").read_text("utf-8"))
+        return read_json(self.path / "run.json")
 
     def abandon(self) -> None:
         """Remove a run that has no checkpoint, so that it can start anew."""
         if self.checkpoints():
             return
-        for name in ("run.json", "tokenizer.model"):
-            (self.path / name).unlink(missing_ok=True)
-        for folder in (self.path / "checkpoints", self.path):
-            with suppress(OSError):
-                folder.rmdir()
+        with suppress(OSError):  # where nothing can be written, nothing is
+            for name in ("run.json", "tokenizer.model"):
+                (self.path / name).unlink(missing_ok=True)
+            for folder in (self.path / "checkpoints", self.path):
+                if folder.exists():
+                    folder.rmdir()
 
     def checkpoint(self, step: int) -> Path:
         """Where the checkpoint of a step goes; its folder is made."""
         folder = self.path / "checkpoints"
-        folder.mkdir(exist_ok=True)
+        make_folder(folder)
         return folder / f"step-{step:08d}.safetensors"
 
     def checkpoints(self) -> list[Path]:
         """The checkpoints, oldest first."""
-        return sorted(self.path.glob("checkpoints/step-*.safetensors"))
+        found = sorted(self.path.glob("checkpoints/step-*.safetensors"))
+        return [path for path in found if path.stem[5:].isdecimal()]
 
     def kept(self) -> list[Path]:
         """The regular checkpoints that an average may need, and the last.
@@ -114,24 +127,47 @@ class RunFolder:
         """The checkpoints that make the final model."""
         return self.kept()[-self.average :]
 
+    def best(self) -> Path | None:
+        """The checkpoint with the lowest validation loss, if one is known."""
+        paths = {int(path.stem[5:]): path for path in self.checkpoints()}
+        known = [
+            (line["valid_loss"], line["step"])
+            for line in read_metrics(self.path)
+            if line["step"] in paths and line["valid_loss"] >= 0
+        ]
+        return paths[min(known)[1]] if known else None
+
     def prune(self) -> None:
-        """Delete the checkpoints that nothing needs any more."""
-        for old in set(self.checkpoints()) - set(self.kept()):
+        """Delete all but the best checkpoint and those that are kept."""
+        for old in {*self.checkpoints()} - {*self.kept(), self.best()}:
             old.unlink()
 
     def add_metrics(self, line: dict) -> None:
         """Add a line to metrics.jsonl."""
         path = self.path / "metrics.jsonl"
-        with path.open("a", encoding="utf-8", newline="\n") as file:
-            file.write(json.dumps(line) + "\n")
+        try:
+            with path.open("a", encoding="utf-8", newline="\n") as file:
+                file.write(json.dumps(line) + "\n")
+            sync(path)
+        except OSError as error:
+            raise unwritable(path, error) from error
 
     def rewind(self, step: int) -> float:
         """Drop what is later than a step; return its seconds."""
         for part in self.path.glob("checkpoints/.*.part"):
-            part.unlink()
+            shutil.rmtree(part, ignore_errors=True)
         path = self.path / "metrics.jsonl"
         if not path.exists():
             return 0.0
         kept = [x for x in read_metrics(self.path) if x["step"] <= step]
         write_text(path, "".join(json.dumps(line) + "\n" for line in kept))
         return kept[-1]["seconds"] if kept else 0.0
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder, if it is not there; UserError if it cannot be."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        sync(path.parent)
+    except OSError as error:
+        raise unwritable(path, error) from error

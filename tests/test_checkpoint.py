@@ -10,16 +10,15 @@ from annotated_transformer.checkpoint import (
     checkpoint_weights,
     load_checkpoint,
     load_model,
-    read_tensors,
     save_checkpoint,
     save_model,
-    weights,
 )
 from annotated_transformer.data import copy_task, train_tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.files import replacing, write_text
 from annotated_transformer.model import ModelConfig, Transformer
 from annotated_transformer.optimizer import adam
+from annotated_transformer.tensors import read_tensors, weights
 
 ABOUT = {
     "command": "annotated-transformer train",

@@ -15,6 +15,8 @@ from annotated_transformer.records import (
     record,
 )
 
+LINE = {"step": 1, "seconds": 0.5, "valid_loss": 2.0}
+
 
 def test_environment_is_plain_and_true():
     found = json.loads(json.dumps(environment()))
@@ -26,15 +28,26 @@ def test_environment_is_plain_and_true():
 
 def test_a_cut_last_line_of_metrics_is_left_out(tmp_path):
     path = tmp_path / "metrics.jsonl"
-    path.write_text('{"step": 1}\n{"step": 2}\n{"st')
-    assert read_metrics(tmp_path) == [{"step": 1}, {"step": 2}]
+    assert read_metrics(tmp_path) == []
+    path.write_text(f'{json.dumps(LINE)}\n{{"st')
+    assert read_metrics(tmp_path) == [LINE]
+
+
+@pytest.mark.parametrize(
+    "line", ["", "{", "7", "{}", "[" * 9999, '{"step": "1"}', "\0\0"]
+)
+def test_other_lines_of_metrics_are_named(tmp_path, line):
+    path = tmp_path / "metrics.jsonl"
+    path.write_text(f"{json.dumps(LINE)}\n{line}\n")
+    with pytest.raises(UserError, match=r"jsonl, line 2: not a line of"):
+        read_metrics(tmp_path)
 
 
 @pytest.fixture
 def folder(tmp_path):
     about = {"command": "train it", "seed": 1}
     (tmp_path / "config.json").write_text(json.dumps({"about": about}))
-    (tmp_path / "metrics.jsonl").write_text('{"step": 1}\n')
+    (tmp_path / "metrics.jsonl").write_text(json.dumps(LINE) + "\n")
     return tmp_path
 
 
@@ -45,7 +58,7 @@ def test_scores_are_added(folder):
     assert json.loads(path.read_text()) == {
         "command": "train it",
         "seed": 1,
-        "curve": [{"step": 1}],
+        "curve": [LINE],
         "scores": {"one": {"bleu": 1.0}, "two": {"bleu": 2.0}},
     }
 

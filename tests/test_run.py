@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from annotated_transformer import Translator, corpora
-from annotated_transformer.checkpoint import checkpoint_weights, read_tensors
+from annotated_transformer.checkpoint import checkpoint_weights
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.data import copy_task
 from annotated_transformer.errors import UserError
@@ -23,6 +23,7 @@ from annotated_transformer.recipes import RECIPES, Recipe, recipe_of
 from annotated_transformer.records import read_metrics
 from annotated_transformer.run import train
 from annotated_transformer.runfolder import RunFolder
+from annotated_transformer.tensors import read_tensors
 from annotated_transformer.terminal import stop_signals
 from annotated_transformer.training import TrainConfig
 
@@ -98,7 +99,9 @@ def test_a_killed_run_ends_like_any_other(
     status, _ = interrupted(output, recipe_options, signal.SIGKILL)
     assert status == -signal.SIGKILL
     # what a write that was under way would have left
-    (output / "checkpoints" / ".step-00000099.safetensors.part").touch()
+    part = output / "checkpoints" / ".step-00000099.safetensors.part"
+    part.mkdir()
+    (part / "step-00000099.safetensors").write_bytes(b"half")
     with (output / "metrics.jsonl").open("a") as file:
         file.write('{"step": 9')
     resumed = command("train", output, *recipe_options, "--resume")

@@ -1,0 +1,108 @@
+"""Tensors as files: what a stranger wrote is measured before it is built."""
+
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from annotated_transformer.errors import UserError
+from annotated_transformer.model import (
+    ModelConfig,
+    Transformer,
+    parameter_count,
+)
+
+__all__ = [
+    "check_tensors",
+    "filled",
+    "part_of",
+    "read_tensors",
+    "set_weights",
+    "weights",
+]
+
+MOST_HEADER = 1 << 22  # bytes that say what is in a safetensors file
+
+
+def weights(model: Transformer) -> dict[str, Tensor]:
+    """The trained tensors by name; a tied matrix appears once."""
+    return {
+        name: parameter.detach().cpu().contiguous()
+        for name, parameter in model.named_parameters()
+    }
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """The float32 tensors of a safetensors file, and its notes."""
+    try:
+        with path.open("rb") as file:
+            if int.from_bytes(file.read(8), "little") > MOST_HEADER:
+                raise OSError(0, "its header is too long")
+        with safe_open(path, "pt") as file:
+            kinds = {file.get_slice(x).get_dtype() for x in file.keys()}
+            if kinds - {"F32"}:
+                raise OSError(0, f"it holds {max(kinds)}, not F32")
+            tensors = {name: file.get_tensor(name) for name in file.keys()}
+            return tensors, file.metadata() or {}
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file") from None
+    except (SafetensorError, OSError) as error:
+        raise UserError(
+            f"{path}: not a whole safetensors file ({error}); copy it again, "
+            "or delete it if it is a checkpoint"
+        ) from error
+
+
+def check_tensors(
+    model: Transformer, tensors: dict[str, Tensor], path: Path
+) -> None:
+    """UserError unless each parameter has its own, of its shape, finite."""
+    own = dict(model.named_parameters())
+    if missing := own.keys() ^ tensors.keys():
+        raise UserError(
+            f"{path}: the weights are those of another configuration "
+            f"({min(missing)!r} is on one side only)"
+        )
+    for name, parameter in own.items():
+        if parameter.shape != tensors[name].shape:
+            raise UserError(
+                f"{path}: {name} has shape {tuple(tensors[name].shape)}, "
+                f"the configuration says {tuple(parameter.shape)}"
+            )
+        if not tensors[name].isfinite().all():
+            raise UserError(f"{path}: {name} has numbers that are not finite")
+
+
+def set_weights(
+    model: Transformer, tensors: dict[str, Tensor], path: Path
+) -> None:
+    """Copy tensors into the model; names and shapes must be its own."""
+    check_tensors(model, tensors, path)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(tensors[name])
+
+
+def part_of(tensors: dict[str, Tensor], kind: str) -> dict[str, Tensor]:
+    """The tensors whose name begins with the kind, without that prefix."""
+    return {
+        name.removeprefix(f"{kind}."): tensor
+        for name, tensor in tensors.items()
+        if name.startswith(f"{kind}.")
+    }
+
+
+def filled(
+    sizes: ModelConfig, tensors: dict[str, Tensor], path: Path
+) -> Transformer:
+    """A model with these weights, built only if they are as many as it has."""
+    numbers = sum(tensor.numel() for tensor in tensors.values())
+    if numbers != parameter_count(sizes) or len(tensors) < sizes.layers:
+        raise UserError(
+            f"{path}: the weights are those of another configuration "
+            f"({numbers:,} numbers in {len(tensors):,} tensors)"
+        )
+    model = Transformer(sizes)
+    set_weights(model, tensors, path)
+    return model
