@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 from torch.nn import functional as F
+from torch_twins import given_weights
 
 from annotated_transformer.attention import (
     MultiHeadAttention,
@@ -39,20 +40,6 @@ def by_loop(query, key, value, mask):
             row += weight / sum(e) * value[j]
         rows.append(row)
     return torch.stack(rows)
-
-
-def copy_into_torch(ours: MultiHeadAttention, d_model: int):
-    """torch's own layer with the same parameters."""
-    theirs = nn.MultiheadAttention(d_model, ours.heads, batch_first=True)
-    with torch.no_grad():
-        theirs.in_proj_weight.copy_(
-            torch.cat([ours.query.weight, ours.key_value.weight])
-        )
-        theirs.in_proj_bias.copy_(
-            torch.cat([ours.query.bias, ours.key_value.bias])
-        )
-        theirs.out_proj.load_state_dict(ours.output.state_dict())
-    return theirs
 
 
 def with_biases(layer: MultiHeadAttention) -> MultiHeadAttention:
@@ -196,7 +183,9 @@ def test_the_fast_kernel_is_the_textbook_formula(masked, d_v):
 @pytest.mark.parametrize("hidden", [False, True])
 def test_torch_own_layer_agrees_gradients_included(hidden):
     ours = with_biases(MultiHeadAttention(16, 4))
-    theirs = copy_into_torch(ours, 16)
+    theirs = given_weights(
+        nn.MultiheadAttention(16, 4, batch_first=True), ours
+    )
     inputs = draw(2, 5, 16), draw(2, 7, 16, seed=1)
     tokens = torch.ones(2, 7, dtype=torch.long)
     if hidden:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 from torch.nn import functional as F
-from torch_twins import torch_decoder_layer, torch_encoder_layer
+from torch_twins import torch_layer
 
 from annotated_transformer.attention import (
     MultiHeadAttention,
@@ -156,9 +156,23 @@ def test_encoder_layer_equals_torch(pre_norm, heads, length, seed):
     ours = encoder(pre_norm, d_model=4 * heads, heads=heads)
     x, tokens = randn(2, length, 4 * heads), torch.randint(0, 2, (2, length))
     tokens[:, 0] = 1  # torch gives NaN where a query sees no key
-    theirs = torch_encoder_layer(ours)
-    y = theirs(x, src_key_padding_mask=tokens == 0)
+    y = torch_layer(ours)(x, src_key_padding_mask=tokens == 0)
     close(ours(x, padding_mask(tokens)), y)
+
+
+@both_orders
+@quickly
+@given(st.lists(st.booleans(), min_size=2, max_size=6), st.integers(0, 999))
+def test_hidden_positions_change_no_visible_one(pre_norm, seen, seed):
+    """To the last bit: a weight of zero times anything adds nothing."""
+    torch.manual_seed(seed)
+    layer, x = encoder(pre_norm), randn(1, len(seen), 12)
+    visible = torch.tensor(seen)
+    noisy = torch.where(visible[:, None], x, 1e3 * randn(*x.shape))
+    before, after = layer(x, visible[None]), layer(noisy, visible[None])
+    assert torch.equal(before[:, visible], after[:, visible])
+    if not all(seen):  # the control: without the mask they are looked at
+        assert not torch.equal(layer(x), layer(noisy))
 
 
 @both_orders
@@ -184,13 +198,28 @@ def test_decoder_layer_equals_torch(pre_norm, length, keys, seed):
         padding_mask(tokens),
         causal_mask(length),
     )
-    theirs = torch_decoder_layer(ours)(
+    theirs = torch_layer(ours)(
         x,
         memory,
         tgt_mask=~causal_mask(length),
         memory_key_padding_mask=tokens == 0,
     )
     close(y, theirs)
+
+
+@both_orders
+@quickly
+@given(st.lists(st.booleans(), min_size=1, max_size=6), st.integers(0, 999))
+def test_hidden_memory_changes_nothing(pre_norm, seen, seed):
+    torch.manual_seed(seed)
+    layer, visible = decoder(pre_norm), torch.tensor(seen)
+    x, memory = randn(1, 3, 12), randn(1, len(seen), 12)
+    noisy = torch.where(visible[:, None], memory, 1e3 * randn(*memory.shape))
+    before, after = (
+        layer(x, source, visible[None], causal_mask(3))[0]
+        for source in map(layer.cross_attention.keys_values, (memory, noisy))
+    )
+    assert torch.equal(before, after)
 
 
 @both_orders

@@ -7,9 +7,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
-from torch_twins import torch_logits
 
 from annotated_transformer.attention import MultiHeadAttention, padding_mask
+from annotated_transformer.convert import to_torch
 from annotated_transformer.embedding import BOS, EOS, PAD
 from annotated_transformer.model import (
     PRESETS,
@@ -44,14 +44,32 @@ def close(a, b):
     torch.testing.assert_close(a, b, rtol=0, atol=1e-10)
 
 
+# The lengths of a batch's sentences, and a seed for all the rest
+batches = given(
+    st.lists(st.integers(1, 6), min_size=1, max_size=4), st.integers(0, 999)
+)
+
+
+def sentences(lengths: list[int]) -> torch.Tensor:
+    """Random sentences of these lengths, padded to the longest."""
+    rows = [tokens(length) for length in lengths]
+    return nn.utils.rnn.pad_sequence(rows, True, PAD)
+
+
 @both_orders
 @pytest.mark.parametrize("tied", [True, False])
-def test_equals_torch_layer_by_layer(pre_norm, tied):
-    torch.manual_seed(0)
-    model = shaken(replace(SMALL, pre_norm=pre_norm, tied=tied))
-    source, target = tokens(3, 6), tokens(3, 5)
-    source[1, 4:], target[2, 2:] = PAD, PAD
-    close(model(source, target), torch_logits(model, source, target))
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
+@quickly
+@batches
+def test_equals_stacks_of_torchs_own_layers(
+    pre_norm, tied, positions, lengths, seed
+):
+    """All norms and biases are random; paddings are masked on both sides."""
+    torch.manual_seed(seed)
+    config = replace(SMALL, pre_norm=pre_norm, tied=tied, positions=positions)
+    model = shaken(config)
+    source, target = sentences(lengths), sentences(lengths[::-1])
+    close(model(source, target), to_torch(model)(source, target))
 
 
 @pytest.mark.parametrize("field", ["layers", "d_model", "d_ff", "heads"])
@@ -222,20 +240,33 @@ def test_a_token_changes_no_logit_before_it(pre_norm, j, seed):
 
 
 @both_orders
-def test_padding_changes_nothing(pre_norm):
+@quickly
+@batches
+def test_padding_and_company_change_nothing(pre_norm, lengths, seed):
+    """A sentence in a padded batch has the logits that it has alone."""
+    torch.manual_seed(seed)
     model = shaken(replace(SMALL, pre_norm=pre_norm))
-    source, target = tokens(2, 5), tokens(2, 4)
-    pad = torch.full((2, 3), PAD)
-    padded = model(torch.cat([source, pad], 1), torch.cat([target, pad], 1))
-    close(padded[:, :4], model(source, target))
-
-
-def test_a_sentence_does_not_depend_on_its_batch():
-    model = shaken(SMALL)
-    source, target = tokens(4, 5), tokens(4, 6)
+    source, target = sentences(lengths), sentences(lengths[::-1])
     together = model(source, target)
-    for i in range(4):
-        close(together[i : i + 1], model(source[[i]], target[[i]]))
+    for i, n in enumerate(lengths):
+        m = lengths[-1 - i]
+        close(together[[i], :m], model(source[[i], :n], target[[i], :m]))
+
+
+@both_orders
+@quickly
+@batches
+def test_nobody_sees_what_stands_in_the_padding(pre_norm, lengths, seed):
+    torch.manual_seed(seed)
+    model = shaken(replace(SMALL, pre_norm=pre_norm, tied=False))
+    source, target = sentences([*lengths, 7]), tokens(len(lengths) + 1, 4)
+    before = model(source, target)
+    with torch.no_grad():
+        model.source_embedding.weight[PAD].mul_(-1e3)
+    assert torch.equal(before, model(source, target))
+    with torch.no_grad():
+        model.source_embedding.weight[source[0, 0]].mul_(-1e3)  # the control
+    assert not torch.equal(before, model(source, target))
 
 
 def test_an_empty_source_gives_numbers():
@@ -248,22 +279,21 @@ def test_an_empty_source_gives_numbers():
 
 
 @both_orders
-def test_token_by_token_equals_all_at_once(pre_norm):
+@quickly
+@batches
+def test_cached_equals_uncached(pre_norm, lengths, seed):
+    """Token by token, with two rows that share each sentence's source."""
+    torch.manual_seed(seed)
     model = shaken(replace(SMALL, pre_norm=pre_norm))
-    source, target = tokens(2, 5), tokens(2, 6)
+    source, target = sentences(lengths), tokens(2 * len(lengths), 4)
     mask = padding_mask(source)
     sources, pasts = model.keys_values(model.encode(source)), None
-    for i in range(6):
+    whole = model(source.repeat_interleave(2, 0), target)
+    for i in range(4):
         x, pasts = model.decode(target[:, [i]], sources, mask, pasts)
-        close(model.logits(x[:, 0]), model(source, target)[:, i])
-
-
-def test_candidates_share_the_source_of_their_sentence():
-    model = shaken(SMALL)
-    source, target = tokens(2, 5), tokens(6, 4)
-    sources = model.keys_values(model.encode(source))
-    x, _ = model.decode(target, sources, padding_mask(source))
-    close(model.logits(x), model(source.repeat_interleave(3, 0), target))
+        close(model.logits(x[:, 0]), whole[:, i])
+    x, _ = model.decode(target, sources, mask)
+    close(model.logits(x), whole)
 
 
 def test_logits_only_where_asked():
