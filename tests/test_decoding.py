@@ -15,7 +15,12 @@ from annotated_transformer.decoding import (
     length_penalty,
 )
 from annotated_transformer.embedding import BOS, EOS, PAD
-from annotated_transformer.model import PRESETS, Transformer, greedy_decode
+from annotated_transformer.model import (
+    PRESETS,
+    ModelConfig,
+    Transformer,
+    greedy_decode,
+)
 
 VOCAB = 5
 
@@ -91,6 +96,16 @@ def test_a_beam_as_wide_as_the_tree_is_exhaustive_search(seed, alpha):
         assert hypothesis.score == pytest.approx(outputs[ended], abs=1e-4)
 
 
+@given(st.integers(0, 10_000), st.integers(1, 8), st.sampled_from([0.0, 2.0]))
+@settings(max_examples=30, deadline=None)
+def test_one_place_follows_the_likeliest_token(seed, limit, alpha):
+    table, output = random_table(seed), [BOS]
+    while len(output) <= limit and output[-1] != EOS:
+        output.append(table[0, output[-1]].argmax().item())
+    found = table_search(table, limit, 1, alpha)[0][0]
+    assert found.tokens == [token for token in output[1:] if token != EOS]
+
+
 @given(st.integers(0, 10_000), st.integers(1, 6), st.sampled_from([0.0, 0.6]))
 @settings(max_examples=20, deadline=None)
 def test_sentences_of_a_batch_do_not_meet(seed, width, alpha):
@@ -131,6 +146,117 @@ def test_length_penalty_of_the_paper():
     assert length_penalty(17, 0.0) == 1.0
 
 
+# The same search over the model, with its cached keys and values
+
+
+def random_model(seed, vocab_size, limit, pre_norm):
+    """Lively enough to end at any length, and by `limit` in any case.
+
+    Outputs end where learned positions end, which keeps a search short.
+    """
+    torch.manual_seed(seed)
+    config = ModelConfig(
+        vocab_size,
+        layers=2,
+        d_model=8,
+        d_ff=12,
+        heads=2,
+        pre_norm=pre_norm,
+        positions="learned",
+        max_length=limit,
+    )
+    model = Transformer(config).double().eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.3 * torch.randn_like(parameter))
+    return model
+
+
+def rescored(model, source, outputs):
+    """Log-probabilities of whole outputs by one call without a cache."""
+    rows = [torch.tensor([BOS, *output]) for output in outputs]
+    ids = torch.nn.utils.rnn.pad_sequence(rows, True, -1)
+    inputs, labels = ids[:, :-1].clamp(min=PAD), ids[:, 1:, None]
+    with torch.inference_mode():
+        logits = model(source.expand(len(rows), -1), inputs)
+    log_p = logits.log_softmax(-1).gather(2, labels.clamp(min=0))
+    return log_p.masked_fill(labels < 0, 0).sum((1, 2)).tolist()
+
+
+orders = pytest.mark.parametrize("pre_norm", [False, True])
+seeds = st.integers(0, 10_000)
+
+
+@orders
+@given(seeds, st.integers(1, 3), st.sampled_from([0.0, 0.6, 2.0]))
+@settings(max_examples=10)
+def test_the_model_searched_to_the_end(pre_norm, seed, length, alpha):
+    """A beam as wide as the tree against every output, scored uncached."""
+    limit = 3
+    model = random_model(seed, VOCAB, limit, pre_norm)
+    source = torch.randint(3, VOCAB, (1, length))
+    outputs = list(every_output(limit))
+    scores = [
+        log_p / length_penalty(len(output), alpha)
+        for log_p, output in zip(
+            rescored(model, source, outputs), outputs, strict=True
+        )
+    ]
+    found = beam_decode(model, source, VOCAB**limit, alpha, 3)[0]
+    best = sorted(scores, reverse=True)[:3]
+    assert [h.score for h in found] == pytest.approx(best, abs=1e-4)
+
+
+def batch(lengths):
+    """Random sentences of these lengths, alone and padded together."""
+    rows = [torch.randint(4, 9, (length,)) for length in lengths]
+    return rows, torch.nn.utils.rnn.pad_sequence(rows, True, PAD)
+
+
+lengths_of_a_batch = st.lists(st.integers(1, 6), min_size=1, max_size=4)
+
+
+@orders
+@given(seeds, lengths_of_a_batch)
+@settings(max_examples=15)
+def test_beam_one_is_greedy_for_any_model(pre_norm, seed, lengths):
+    model = random_model(seed, 9, 6, pre_norm)
+    _, source = batch(lengths)
+    outputs = greedy_decode(model, source).tolist()
+    for output, found in zip(
+        outputs, beam_decode(model, source, 1), strict=True
+    ):
+        end = output.index(EOS) if EOS in output else len(output)
+        assert found[0].tokens == output[:end]
+
+
+@orders
+@given(seeds, lengths_of_a_batch, st.integers(1, 4))
+@settings(max_examples=15)
+def test_company_changes_nothing_and_scores_can_be_checked(
+    pre_norm, seed, lengths, width
+):
+    """In a padded batch each sentence gets what it gets alone.
+
+    And the score that the cached search states is the model's own.
+    """
+    model = random_model(seed, 9, limit := 6, pre_norm)
+    rows, source = batch(lengths)
+    together = beam_decode(model, source, width, 0.6, width)
+    for row, found in zip(rows, together, strict=True):
+        alone = beam_decode(model, row[None], width, 0.6, width)[0]
+        assert [h.tokens for h in found] == [h.tokens for h in alone]
+        outputs = [
+            h.tokens if len(h.tokens) == limit else [*h.tokens, EOS]
+            for h in found
+        ]
+        checked = rescored(model, row[None], outputs)
+        for h, output, log_p in zip(found, outputs, checked, strict=True):
+            assert h.log_probability == pytest.approx(log_p, abs=1e-4)
+            penalty = length_penalty(len(output), 0.6)
+            assert h.score == pytest.approx(log_p / penalty, abs=1e-4)
+
+
 @pytest.fixture(scope="module")
 def model():
     torch.manual_seed(3)
@@ -152,28 +278,16 @@ def unpadded(ids):
     return ids[ids != PAD][None]
 
 
-@pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0])
-def test_beam_one_is_greedy(model, source, alpha):
+def test_beam_one_is_greedy(model, source):
     outputs = greedy_decode(model, source).tolist()
     for output, found in zip(
-        outputs, beam_decode(model, source, 1, alpha), strict=True
+        outputs, beam_decode(model, source, 1), strict=True
     ):
         end = output.index(EOS) if EOS in output else None
         expected = output[:end]
         while end is None and expected[-1] == PAD:
             expected.pop()
         assert found[0].tokens == expected
-
-
-@pytest.mark.parametrize("width", [1, 4])
-def test_batch_equals_single(model, source, width):
-    together = beam_decode(model, source, width, 0.6, width)
-    for ids, found in zip(source, together, strict=True):
-        alone = beam_decode(model, unpadded(ids), width, 0.6, width)[0]
-        assert [h.tokens for h in found] == [h.tokens for h in alone]
-        assert [h.score for h in found] == pytest.approx(
-            [h.score for h in alone], abs=1e-5
-        )
 
 
 def test_scores_equal_rescoring_the_output(model, source):
