@@ -11,14 +11,16 @@ import typer
 
 from annotated_transformer import corpora, options
 from annotated_transformer.checkpoint import average_checkpoints
+from annotated_transformer.distributed import joined, launched
 from annotated_transformer.errors import UserError
 from annotated_transformer.files import decode_lines, read_bytes
-from annotated_transformer.preparation import choose_device
+from annotated_transformer.plan import plan
+from annotated_transformer.preparation import choose_device, read_corpus
 from annotated_transformer.recipes import Recipe, recipe_of
 from annotated_transformer.records import record
 from annotated_transformer.run import train as run_training
 from annotated_transformer.runfolder import check_output
-from annotated_transformer.terminal import Interrupted
+from annotated_transformer.terminal import Interrupted, console
 from annotated_transformer.translation import Translator, score
 
 app = typer.Typer(
@@ -59,17 +61,21 @@ def train(
     average: options.AverageLast = None,
     max_minutes: options.MaxMinutes = None,
     device: options.Device = None,
+    compiled: options.Compiled = False,
     resume: options.Resume = False,
+    dry_run: options.DryRun = False,
 ) -> None:
     """Train a model into the folder OUTPUT.
 
     Name the text by --task, or by --train and --valid. Ctrl-C writes a
-    checkpoint; the same command with --resume continues.
+    checkpoint; the same command with --resume continues. On N devices:
+    torchrun --nproc-per-node=N -m annotated_transformer train ...
     """
-    check_output(output, resume)
+    if dry_run and launched().rank > 0:
+        return  # one plan is enough
     chosen = choose_device(device)
     if bf16 is None:
-        bf16 = chosen == "cuda" and torch.cuda.is_bf16_supported()
+        bf16 = "cuda" in chosen and torch.cuda.is_bf16_supported()
     named = recipe_of(task, preset)
     recipe = Recipe(
         changed(named.model, dropout=dropout, pre_norm=pre_norm),
@@ -92,49 +98,30 @@ def train(
         tokenizer.value if tokenizer else named.tokenizer,
     )
     own = (train_files, valid_files, train_tsv, valid_tsv)
-    corpus = read_corpus(task, source, target, own)
-    command = shlex.join(["annotated-transformer", *sys.argv[1:]])
-    run_training(
-        output,
-        corpus,
-        recipe,
-        device=chosen,
-        resume=resume,
-        max_minutes=max_minutes,
-        command=command,
-    )
+    text = (task, source, target, own)
+    if dry_run:
+        recipe = replace(recipe, processes=launched().size)
+        put(plan(recipe, read_corpus(*text)))
+        return
+    with joined(chosen) as processes:
+        resume = resume or processes.rank > 0  # what the first has begun
+        check_output(output, resume)
+        run_training(
+            output,
+            read_corpus(*text),
+            recipe,
+            device=chosen,
+            resume=resume,
+            max_minutes=max_minutes,
+            command=shlex.join(["annotated-transformer", *sys.argv[1:]]),
+            compiled=compiled,
+            processes=processes,
+        )
 
 
 def changed(config, **given):
     """The configuration with those options that were given."""
     return replace(config, **{k: v for k, v in given.items() if v is not None})
-
-
-def read_corpus(
-    task: options.Task | None, source: str, target: str, own: tuple
-) -> corpora.Corpus:
-    """The corpus that the options name: by task, or by files."""
-    if (task is not None) == any(own):
-        raise UserError(
-            "say what to train on: either --task, or --train and --valid "
-            "(--train-tsv and --valid-tsv for files of two columns)"
-        )
-    if task is options.Task.multi30k:
-        return corpora.multi30k(source, target)
-    if task is not None:
-        named = {"copy": corpora.copying, "builtin": corpora.builtin}
-        return named[task]()
-    train_files, valid_files, train_tsv, valid_tsv = own
-    if (train_files and train_tsv) or (valid_files and valid_tsv):
-        raise UserError("give two text files or one of two columns, not both")
-    training = train_files or (train_tsv and [train_tsv])
-    valid = valid_files or (valid_tsv and [valid_tsv])
-    if not training or not valid:
-        raise UserError(
-            "--train and --valid go together: one text to learn from, and "
-            "another to see how well it goes"
-        )
-    return corpora.text_corpus(training, valid, source, target)
 
 
 @app.command()
@@ -229,7 +216,8 @@ def main() -> None:
     try:
         app()
     except Interrupted as stop:
-        fail(str(stop), 128 + stop.signal_number)
+        console.out(str(stop))
+        sys.exit(128 + stop.signal_number)
     except UserError as error:
         fail(f"error: {error}")
     except torch.OutOfMemoryError:
@@ -240,5 +228,7 @@ def main() -> None:
 
 def fail(message: str, status: int = 1) -> None:
     """Print one line on standard error, and exit."""
-    print(" ".join(message.split()), file=sys.stderr)
+    rank = launched().rank
+    name = f"process {rank}: " if rank else ""
+    print(name + " ".join(message.split()), file=sys.stderr)
     sys.exit(status)

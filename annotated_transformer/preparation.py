@@ -1,7 +1,14 @@
-"""Preparation: what a run needs first: a device, subwords, batches."""
+"""Preparation: what a run needs: a device, text, subwords, batches."""
+
+import os
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import torch
 
+from annotated_transformer import corpora
 from annotated_transformer.corpora import Corpus, Pair
 from annotated_transformer.data import (
     Batch,
@@ -12,15 +19,30 @@ from annotated_transformer.data import (
     make_batch,
     train_tokenizer,
 )
+from annotated_transformer.distributed import launched
 from annotated_transformer.errors import UserError
+from annotated_transformer.model import Transformer
 from annotated_transformer.recipes import Recipe
+from annotated_transformer.records import environment
 from annotated_transformer.terminal import console
 
-__all__ = ["choose_device", "encode", "fixed_batches", "learn_tokenizer"]
+__all__ = [
+    "ahead",
+    "build_model",
+    "choose_device",
+    "describe",
+    "encode",
+    "fixed_batches",
+    "learn_tokenizer",
+    "read_corpus",
+]
 
 
 def choose_device(name: str | None = None) -> str:
-    """The device of that name, or the fastest at hand; UserError if absent."""
+    """The device of that name, or the fastest at hand; UserError if absent.
+
+    Each of several processes has a GPU of its own.
+    """
     here = {
         "cuda": torch.cuda.is_available(),
         "mps": torch.backends.mps.is_available(),
@@ -33,7 +55,85 @@ def choose_device(name: str | None = None) -> str:
             f"device {name!r} is not at hand; choose from "
             f"{', '.join(kind for kind in here if here[kind])}"
         )
-    return name
+    if launched().size == 1 or name == "cpu" or ":" in name:
+        return name
+    own = int(os.environ.get("LOCAL_RANK", 0))
+    count = torch.cuda.device_count()
+    if own >= count:
+        raise UserError(
+            f"device {name!r}: {own + 1} processes or more on a machine of "
+            f"{count} GPUs; start one process a GPU, or add --device cpu"
+        )
+    return f"cuda:{own}"
+
+
+def build_model(
+    recipe: Recipe, vocab_size: int, device: str, compiled: bool = False
+) -> Transformer:
+    """A model to be trained, its weights drawn from the recipe's seed.
+
+    Compiled or not, its parameters have the same names. UserError if
+    torch.compile cannot compile for the device here.
+    """
+    if compiled:
+        try:
+            torch.compile(torch.cos)(torch.zeros(2, device=device))
+        except RuntimeError as error:
+            raise UserError(
+                f"--compile: torch.compile does not work here ({error}); "
+                "install a C++ compiler such as g++, or leave the option out"
+            ) from error
+    torch.manual_seed(recipe.train.seed)
+    sizes = replace(recipe.model, vocab_size=vocab_size)
+    model = Transformer(sizes).to(device)
+    if compiled:
+        model.compile(dynamic=True)  # batches have many shapes
+    return model
+
+
+def describe(
+    command: str, recipe: Recipe, corpus: Corpus, device: str
+) -> dict:
+    """What a run is, before its first update; device is cuda, mps or cpu."""
+    return {
+        "command": command,
+        "recipe": recipe.as_json(),
+        "data": {
+            "name": corpus.name,
+            "source": corpus.source,
+            "target": corpus.target,
+            "pairs": len(corpus.train),
+            "sha256": corpus.checksums,
+        },
+        **environment(device),
+    }
+
+
+def read_corpus(
+    task: str | None, source: str, target: str, own: tuple
+) -> Corpus:
+    """The corpus that the options name: by task, or by files."""
+    if (task is not None) == any(own):
+        raise UserError(
+            "say what to train on: either --task, or --train and --valid "
+            "(--train-tsv and --valid-tsv for files of two columns)"
+        )
+    if task == "multi30k":
+        return corpora.multi30k(source, target)
+    if task is not None:
+        named = {"copy": corpora.copying, "builtin": corpora.builtin}
+        return named[task]()
+    train_files, valid_files, train_tsv, valid_tsv = own
+    if (train_files and train_tsv) or (valid_files and valid_tsv):
+        raise UserError("give two text files or one of two columns, not both")
+    training = train_files or (train_tsv and [train_tsv])
+    valid = valid_files or (valid_tsv and [valid_tsv])
+    if not training or not valid:
+        raise UserError(
+            "--train and --valid go together: one text to learn from, and "
+            "another to see how well it goes"
+        )
+    return corpora.text_corpus(training, valid, source, target)
 
 
 def learn_tokenizer(corpus: Corpus, recipe: Recipe) -> Tokenizer:
@@ -77,3 +177,23 @@ def fixed_batches(examples: list[Example], max_tokens: int) -> list[Batch]:
     lengths = [(len(source), len(target)) for source, target in examples]
     places = bucket(lengths, max_tokens)
     return [make_batch([examples[i] for i in some]) for some in places]
+
+
+def ahead(
+    batches: Iterator[Batch], device: torch.device | str, number: int = 2
+) -> Iterator[Batch]:
+    """The same batches on the device, prepared while others are computed on.
+
+    A thread builds and moves them, as many ahead as the number says; what
+    it raises, the reader gets in the place of the batch.
+    """
+
+    def prepare() -> Batch | None:
+        batch = next(batches, None)
+        return batch and batch.to(device)
+
+    with ThreadPoolExecutor(1) as thread:
+        coming = deque(thread.submit(prepare) for _ in range(number))
+        while (batch := coming.popleft().result()) is not None:
+            coming.append(thread.submit(prepare))
+            yield batch

@@ -2,10 +2,10 @@
 
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
-
-import torch
 
 from annotated_transformer.checkpoint import (
     checkpoint_weights,
@@ -16,17 +16,20 @@ from annotated_transformer.checkpoint import (
 )
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.data import Batch, Tokenizer, training_batches
+from annotated_transformer.distributed import ALONE, Processes
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import Transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.preparation import (
+    ahead,
+    build_model,
     choose_device,
+    describe,
     encode,
     fixed_batches,
     learn_tokenizer,
 )
 from annotated_transformer.recipes import Recipe
-from annotated_transformer.records import environment
 from annotated_transformer.runfolder import (
     RunFolder,
     check_output,
@@ -52,6 +55,8 @@ def train(
     resume: bool = False,
     max_minutes: float | None = None,
     command: str = "",
+    compiled: bool = False,
+    processes: Processes = ALONE,
 ) -> Path:
     """Train a model into the folder output, and return the folder.
 
@@ -59,23 +64,34 @@ def train(
     and data. After max_minutes the model is made of what has been learned so
     far. SIGINT and SIGTERM write a checkpoint and raise Interrupted. A run
     that fails before its first checkpoint leaves no folder.
+
+    Of several processes the first begins the run and writes all its files;
+    then the others join it, each with resume.
     """
     deadline = None
     if max_minutes is not None:
         deadline = time.monotonic() + 60 * max_minutes
     output = Path(output)
+    recipe = replace(recipe, processes=processes.size)
     check_output(output, resume)
     if resume:
         tokenizer = check_same_run(output, corpus, recipe)
     else:
         tokenizer = learn_tokenizer(corpus, recipe)
-    run = Run(output, corpus, recipe, tokenizer, choose_device(device))
+    model = build_model(
+        recipe, len(tokenizer), choose_device(device), compiled
+    )
+    run = Run(output, corpus, recipe, tokenizer, model, processes)
     try:
         if not resume:
-            run.begin(command)
+            about = describe(command, recipe, corpus, run.device.type)
+            run.folder.begin(about, tokenizer)
+        if run.writes:
+            processes.wait()
         run.go(deadline)
     except BaseException as error:
-        run.folder.abandon()
+        if run.writes:
+            run.folder.abandon()
         if isinstance(error, FloatingPointError):
             raise UserError(
                 f"{output}: {error}; train with a lower --peak-rate, a "
@@ -94,45 +110,31 @@ class Run:
         corpus: Corpus,
         recipe: Recipe,
         tokenizer: Tokenizer,
-        device: str,
+        model: Transformer,
+        processes: Processes = ALONE,
     ):
         self.corpus, self.tokenizer = corpus, tokenizer
         self.recipe, self.config = recipe, recipe.train
         every, last = self.config.checkpoint_every, self.config.average
         self.folder = RunFolder(output, every, last)
+        self.processes, self.writes = processes, processes.rank == 0
         self.step, self.seconds = 0, 0.0
         self.examples = encode("training", corpus.train, tokenizer, recipe)
         valid = encode("validation", corpus.valid, tokenizer, recipe)
         self.valid = fixed_batches(valid, self.config.batch_tokens)
         next(self.training_batches())  # better an error now than later
-        torch.manual_seed(self.config.seed)
-        sizes = replace(recipe.model, vocab_size=len(tokenizer))
-        self.model = Transformer(sizes).to(device)
-        self.optimizer = adam(self.model.parameters())
+        self.model, self.device = model, next(model.parameters()).device
+        self.optimizer = adam(model.parameters())
 
     def training_batches(self) -> Iterator[Batch]:
-        """The batches that are still to come, without end."""
-        config = self.config
-        skip = self.step * config.accumulate
-        return training_batches(
+        """The batches that are still to come to this process, for ever."""
+        config, size = self.config, self.processes.size
+        # dealt out like cards, so that nothing is read twice or left over
+        skip = self.step * config.accumulate * size + self.processes.rank
+        batches = training_batches(
             self.examples, config.batch_tokens, config.seed, skip
         )
-
-    def begin(self, command: str) -> None:
-        """Write what the run is, before its first update."""
-        about = {
-            "command": command,
-            "recipe": self.recipe.as_json(),
-            "data": {
-                "name": self.corpus.name,
-                "source": self.corpus.source,
-                "target": self.corpus.target,
-                "pairs": len(self.corpus.train),
-                "sha256": self.corpus.checksums,
-            },
-            **environment(next(self.model.parameters()).device.type),
-        }
-        self.folder.begin(about, self.tokenizer)
+        return islice(batches, 0, None, size)
 
     def go(self, deadline: float | None = None) -> None:
         """Train from the last checkpoint to the end, or to the deadline."""
@@ -140,14 +142,19 @@ class Run:
         began = time.monotonic() - self.seconds
         every, steps = self.config.checkpoint_every, self.config.steps
         losses, tokens = 0.0, 0
-        with stop_signals() as stop, progress(steps, self.step) as show:
+        with (
+            stop_signals() as stop,
+            progress(steps, self.step) as show,
+            closing(ahead(self.training_batches(), self.device)) as batches,
+        ):
             for update in updates(
                 self.model,
-                self.training_batches(),
+                batches,
                 self.optimizer,
                 self.config,
                 self.recipe.model.d_model,
                 self.step,
+                self.processes,
             ):
                 self.step = update.step
                 self.seconds = time.monotonic() - began
@@ -155,15 +162,17 @@ class Run:
                 tokens += update.tokens
                 show(update)
                 late = deadline is not None and time.monotonic() > deadline
-                due = self.step % every == 0 or self.step == steps
-                if due or late or stop:
+                # 1 if out of time, more if a signal came to any process
+                end = self.processes.largest(stop[0] if stop else int(late))
+                if end or self.step % every == 0 or self.step == steps:
                     self.save(losses / tokens, tokens, update.rate)
                     losses, tokens = 0.0, 0
-                if stop:
-                    raise Interrupted(stop[0], self.folder.path, self.step)
-                if late:
+                if end > 1:
+                    raise Interrupted(end, self.folder.path, self.step)
+                if end:
                     break
-        self.finish()
+        if self.writes:
+            self.finish()
 
     def rewind(self) -> None:
         """Go back to the last checkpoint, if there is one."""
@@ -177,10 +186,13 @@ class Run:
                 if self.step == steps
                 else f"continuing after update {self.step} of {steps}"
             )
-        self.seconds = self.folder.rewind(self.step)
+        if self.writes:
+            self.seconds = self.folder.rewind(self.step)
 
     def save(self, loss: float, tokens: int, rate: float) -> None:
         """Write a checkpoint, validate, and write a line of metrics."""
+        if not self.writes:
+            return
         path = self.folder.checkpoint(self.step)
         save_checkpoint(path, self.model, self.optimizer, self.step)
         result = validate(self.model, self.valid)

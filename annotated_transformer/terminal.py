@@ -9,11 +9,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import Progress
 
+from annotated_transformer.distributed import launched
 from annotated_transformer.training import Update
 
 __all__ = ["Interrupted", "console", "progress", "stop_signals"]
 
-console = Console(stderr=True)
+# Of several processes the first one speaks for all.
+console = Console(stderr=True, quiet=launched().rank > 0)
 
 
 @contextmanager
@@ -22,7 +24,7 @@ def progress(steps: int, done: int) -> Iterator[Callable[[Update], None]]:
 
     Lines printed to the console meanwhile appear above the bar.
     """
-    if not console.is_terminal:
+    if console.quiet or not console.is_terminal:
         yield lambda update: None
         return
     with Progress(console=console) as bar:

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from annotated_transformer.data import Batch
+from annotated_transformer.distributed import ALONE, Processes
 from annotated_transformer.loss import label_smoothing_loss
 from annotated_transformer.optimizer import (
     inverse_sqrt_rate,
@@ -97,25 +98,29 @@ def updates(
     config: TrainConfig,
     d_model: int,
     done: int = 0,
+    processes: Processes = ALONE,
 ) -> Iterator[Update]:
     """Train: one update a turn, so that stopping between turns is safe.
 
     Nothing hidden is carried from update to update: its batches and its
-    random numbers depend on the seed and the step alone.
+    random numbers depend on the seed, the step and the process alone.
+    Processes, each with its own batches, sum what one would have summed.
     """
     device = next(model.parameters()).device
     for step in range(done + 1, config.steps + 1):
         model.train()
-        torch.manual_seed(config.seed * 10_000_019 + step)
+        torch.manual_seed(processes.seed(config.seed * 10_000_019 + step))
         group = list(islice(batches, config.accumulate))
-        tokens = sum(batch.tokens for batch in group)
+        tokens = processes.sum(sum(batch.tokens for batch in group))
         loss = 0.0
         for batch in group:
             total = batch_loss(model, batch.to(device), config)
             (total / tokens).backward()
             loss += total.item() / tokens
+        loss = processes.sum(loss)
         if not math.isfinite(loss):
             raise FloatingPointError(f"the loss of update {step} is {loss}")
+        processes.sum_gradients(model)
         norm = nn.utils.clip_grad_norm_(model.parameters(), config.clip)
         rate = config.rate(step, d_model)
         set_rate(optimizer, rate)
