@@ -20,7 +20,7 @@ from annotated_transformer.files import (
     write_text,
 )
 from annotated_transformer.model import ModelConfig, Transformer
-from annotated_transformer.records import model_card
+from annotated_transformer.records import model_card, read_about
 from annotated_transformer.tensors import (
     check_tensors,
     filled,
@@ -43,7 +43,14 @@ __all__ = [
 FORMAT = 1
 MOMENTS = ("exp_avg", "exp_avg_sq")
 MOST_TOKENIZER = 1 << 26  # bytes
-WRONG = (OSError, ValueError, TypeError, KeyError, RuntimeError)
+WRONG = (  # what a file that is not what it should be raises
+    OSError,
+    ValueError,
+    TypeError,
+    KeyError,
+    AttributeError,
+    RuntimeError,
+)
 
 
 def save_checkpoint(
@@ -164,12 +171,10 @@ def load_model(
 
 def read_tokenizer(folder: Path) -> Tokenizer:
     """The tokenizer of a folder; one of WRONG if there is none."""
-    tokenizer = Tokenizer(
-        read_some(folder / "tokenizer.model", MOST_TOKENIZER)
-    )
-    if not len(tokenizer):
-        raise ValueError("it has no pieces")
-    return tokenizer
+    data = read_some(folder / "tokenizer.model", MOST_TOKENIZER)
+    if not data:
+        raise ValueError("tokenizer.model is empty")
+    return Tokenizer(data)
 
 
 def read_sizes(plain: dict) -> ModelConfig:
@@ -197,7 +202,7 @@ def read_config(folder: Path) -> tuple[ModelConfig, dict, dict]:
             f"{error.strerror}); name another folder, or train to the end "
             "with --resume"
         ) from error
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except WRONG as error:
         raise UserError(
             f"{path}: not the configuration of a model ({error!r:.200}); "
             "copy the folder again"
@@ -211,13 +216,11 @@ def average_checkpoints(output: Path, checkpoints: list[Path]) -> None:
     states = [checkpoint_weights(path) for path in checkpoints]
     run = checkpoints[0].resolve().parent.parent
     try:
-        about = read_json(run / "run.json")
+        about = read_about(run)
         tokenizer = read_tokenizer(run)
         sizes = read_sizes(about["recipe"]["model"])
         sizes = replace(sizes, vocab_size=len(tokenizer))
-        about["result"] = {"averaged": len(states)}
-        model_card(about, sizes)  # the history that the folder will tell
-    except (*WRONG, AttributeError) as error:
+    except WRONG as error:
         raise UserError(
             f"{checkpoints[0]}: not inside the folder of a run "
             f"({error!r:.200}); name files in its folder checkpoints"
@@ -225,6 +228,7 @@ def average_checkpoints(output: Path, checkpoints: list[Path]) -> None:
     for state, path in zip(states, checkpoints, strict=True):
         model = filled(sizes, state, path)
     set_weights(model, average(states), output)
+    about["result"] = {"averaged": len(states)}
     try:
         save_model(output, model, tokenizer, about)
         if (run / "metrics.jsonl").is_file():

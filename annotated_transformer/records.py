@@ -13,7 +13,13 @@ from annotated_transformer.errors import UserError
 from annotated_transformer.files import read_json, write_text
 from annotated_transformer.model import ModelConfig, parameter_count
 
-__all__ = ["environment", "model_card", "read_metrics", "record"]
+__all__ = [
+    "environment",
+    "model_card",
+    "read_about",
+    "read_metrics",
+    "record",
+]
 
 NUMBERS = ("step", "seconds", "valid_loss")  # of each line of metrics
 PACKAGES = ("torch", "sentencepiece", "sacrebleu", "safetensors", "numpy")
@@ -76,6 +82,16 @@ def read_metrics(folder: Path) -> list[dict]:
                 f"({error!r:.200}); delete the line"
             ) from error
     return found
+
+
+def read_about(folder: Path) -> dict:
+    """A run's run.json, if a model card can be made of it.
+
+    OSError, ValueError, TypeError, KeyError or AttributeError if not.
+    """
+    about = read_json(folder / "run.json")
+    model_card({**about, "result": {}}, ModelConfig()).encode()
+    return about
 
 
 def record(folder: Path, path: Path, scores: dict[str, dict]) -> None:

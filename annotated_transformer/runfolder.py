@@ -10,14 +10,13 @@ from annotated_transformer.corpora import Corpus
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.files import (
-    read_json,
     replacing,
     sync,
     unwritable,
     write_text,
 )
 from annotated_transformer.recipes import Recipe
-from annotated_transformer.records import read_metrics
+from annotated_transformer.records import read_about, read_metrics
 
 __all__ = ["RunFolder", "check_output", "check_same_run"]
 
@@ -48,11 +47,11 @@ def check_same_run(output: Path, corpus: Corpus, recipe: Recipe) -> Tokenizer:
     """The tokenizer of a run to resume, if recipe and data are its own."""
     path = output / "run.json"
     try:
-        about = read_json(path)
+        about = read_about(output)
         began = Recipe.from_json(about["recipe"]).flat()
         sums = dict(about["data"]["sha256"])
         tokenizer = read_tokenizer(output)
-    except (*WRONG, AttributeError) as error:
+    except WRONG as error:
         raise UserError(
             f"{path}: not the beginning of a run ({error!r:.200}); start it "
             "anew in another folder"
@@ -89,7 +88,7 @@ class RunFolder:
 
     def about(self) -> dict:
         """What the run is: command, recipe, data, versions, machine."""
-        return read_json(self.path / "run.json")
+        return read_about(self.path)
 
     def abandon(self) -> None:
         """Remove a run that has no checkpoint, so that it can start anew."""
