@@ -7,6 +7,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch_twins import lively
 
 from annotated_transformer.decoding import (
     Beam,
@@ -150,10 +151,7 @@ def test_length_penalty_of_the_paper():
 
 
 def random_model(seed, vocab_size, limit, pre_norm):
-    """Lively enough to end at any length, and by `limit` in any case.
-
-    Outputs end where learned positions end, which keeps a search short.
-    """
+    """Outputs end where learned positions end, so that a search is short."""
     torch.manual_seed(seed)
     config = ModelConfig(
         vocab_size,
@@ -165,11 +163,7 @@ def random_model(seed, vocab_size, limit, pre_norm):
         positions="learned",
         max_length=limit,
     )
-    model = Transformer(config).double().eval()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(0.3 * torch.randn_like(parameter))
-    return model
+    return lively(Transformer(config))
 
 
 def rescored(model, source, outputs):

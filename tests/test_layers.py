@@ -6,9 +6,8 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import nn
 from torch.nn import functional as F
-from torch_twins import torch_layer
+from torch_twins import shake, torch_layer
 
 from annotated_transformer.attention import (
     MultiHeadAttention,
@@ -25,14 +24,6 @@ from annotated_transformer.layers import (
 
 both_orders = pytest.mark.parametrize("pre_norm", [False, True])
 quickly = settings(deadline=None, max_examples=20)
-
-
-def shake(module: nn.Module) -> nn.Module:
-    """Move every parameter off its initial value, biases and norms too."""
-    with torch.no_grad():
-        for parameter in module.parameters():
-            parameter.add_(0.1 * torch.randn_like(parameter))
-    return module.double()
 
 
 def encoder(pre_norm=False, d_model=12, heads=3, d_ff=20, dropout=0.0):

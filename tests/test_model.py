@@ -7,6 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
+from torch_twins import shake
 
 from annotated_transformer.attention import MultiHeadAttention, padding_mask
 from annotated_transformer.convert import to_torch
@@ -28,12 +29,7 @@ quickly = settings(deadline=None, max_examples=20)
 
 
 def shaken(config: ModelConfig) -> Transformer:
-    """A model in float64 whose biases and norms are not at their start."""
-    model = Transformer(config)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(0.1 * torch.randn_like(parameter))
-    return model.double().eval()
+    return shake(Transformer(config)).eval()
 
 
 def tokens(*size):

@@ -1,10 +1,27 @@
-"""PyTorch's own layers, given the weights of ours: the tests' references."""
+"""Models off their start, and torch's own layers with the same weights."""
 
 import torch
 from torch import nn
 
 from annotated_transformer.convert import pairs
 from annotated_transformer.layers import DecoderLayer, EncoderLayer
+
+
+@torch.no_grad()
+def shake(module: nn.Module) -> nn.Module:
+    """In float64, every parameter off its start, biases and norms too."""
+    for parameter in module.double().parameters():
+        parameter.add_(0.1 * torch.randn_like(parameter))
+    return module
+
+
+@torch.no_grad()
+def lively(model: nn.Module) -> nn.Module:
+    """Shaken, with gains of either sign, or each token would repeat itself."""
+    for name, parameter in shake(model).named_parameters():
+        if name.endswith("norm.weight"):
+            parameter.normal_()
+    return model.eval()
 
 
 @torch.no_grad()
