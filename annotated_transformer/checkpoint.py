@@ -22,6 +22,7 @@ from annotated_transformer.files import (
 from annotated_transformer.model import ModelConfig, Transformer
 from annotated_transformer.records import model_card, read_about
 from annotated_transformer.tensors import (
+    check_size,
     check_tensors,
     filled,
     part_of,
@@ -42,6 +43,7 @@ __all__ = [
 
 FORMAT = 1
 MOMENTS = ("exp_avg", "exp_avg_sq")
+MOST_SIZE = 1 << 40  # of whatever a configuration counts
 MOST_TOKENIZER = 1 << 26  # bytes
 WRONG = (  # what a file that is not what it should be raises
     OSError,
@@ -147,6 +149,8 @@ def load_model(
             raise UserError(
                 f"{folder}: {name} is missing; copy the whole folder again"
             )
+    check_size(folder / "model.safetensors", sizes)
+    for name in ("model.safetensors", "tokenizer.model"):
         if sha256(folder / name) != sums.get(name):
             raise UserError(
                 f"{folder / name}: not the file that config.json names "
@@ -182,7 +186,9 @@ def read_sizes(plain: dict) -> ModelConfig:
     for name, value in plain.items():
         kind = get_type_hints(ModelConfig)[name]
         kinds = get_args(kind) or ((int, float) if kind is float else (kind,))
-        if type(value) not in kinds:
+        if type(value) not in kinds or (
+            type(value) is int and value > MOST_SIZE
+        ):
             raise TypeError(f"{name} is {value!r:.40}")
     return ModelConfig(**plain)
 

@@ -14,6 +14,7 @@ from annotated_transformer.model import (
 )
 
 __all__ = [
+    "check_size",
     "check_tensors",
     "filled",
     "part_of",
@@ -38,20 +39,31 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     try:
         with path.open("rb") as file:
             if int.from_bytes(file.read(8), "little") > MOST_HEADER:
-                raise OSError(0, "its header is too long")
+                raise ValueError("its header is too long")
         with safe_open(path, "pt") as file:
             kinds = {file.get_slice(x).get_dtype() for x in file.keys()}
             if kinds - {"F32"}:
-                raise OSError(0, f"it holds {max(kinds)}, not F32")
+                raise ValueError(f"it holds {max(kinds)}, not F32")
             tensors = {name: file.get_tensor(name) for name in file.keys()}
             return tensors, file.metadata() or {}
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
-    except (SafetensorError, OSError) as error:
+    except (SafetensorError, OSError, ValueError) as error:
         raise UserError(
             f"{path}: not a whole safetensors file ({error}); copy it again, "
             "or delete it if it is a checkpoint"
         ) from error
+
+
+def check_size(path: Path, sizes: ModelConfig) -> None:
+    """UserError if a file is too small or too large for such a model."""
+    size, least = path.stat().st_size, 4 * parameter_count(sizes)
+    if not least < size <= least + 8 + MOST_HEADER:
+        raise UserError(
+            f"{path}: the weights are those of another configuration "
+            f"({size:,} bytes for {least // 4:,} numbers); copy the whole "
+            "folder again"
+        )
 
 
 def check_tensors(
