@@ -3,11 +3,37 @@
 Written in book/07_loss.ipynb: edit the chapter, then `make package`.
 """
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.nn import functional as F
+from torch.autograd.function import once_differentiable
 
-__all__ = ["label_smoothing_loss"]
+__all__ = ["SmoothedCrossEntropy", "label_smoothing_loss"]
+
+
+class SmoothedCrossEntropy(torch.autograd.Function):
+    """The smoothed loss, and its gradient p - q in the same pass (5.4)."""
+
+    @staticmethod
+    def forward(ctx, logits: Tensor, labels: Tensor, smoothing: float):
+        """The sum over tokens of -(1 - eps) log p(y) - eps / V sum log p."""
+        log_p = logits.log_softmax(-1)
+        kept, share = 1 - smoothing, smoothing / logits.size(-1)
+        label = labels[:, None]
+        right = log_p.gather(-1, label)
+        loss = -kept * right.sum() - share * log_p.sum()
+        if ctx.needs_input_grad[0]:
+            gradient = log_p.exp_().sub_(share)  # p - eps / V, in place
+            part = torch.full_like(right, -kept)
+            ctx.save_for_backward(gradient.scatter_add_(-1, label, part))
+        return loss
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, scale: Tensor):
+        """What forward has kept, times the gradient of the loss itself."""
+        (gradient,) = ctx.saved_tensors
+        return gradient * scale, None, None
 
 
 def label_smoothing_loss(
@@ -21,6 +47,4 @@ def label_smoothing_loss(
     vocabulary, the label included. Sums, not means, so that batches of
     different sizes add up; whoever steps divides by the tokens (5.4).
     """
-    return F.cross_entropy(
-        logits, labels, reduction="sum", label_smoothing=smoothing
-    )
+    return SmoothedCrossEntropy.apply(logits, labels, smoothing)

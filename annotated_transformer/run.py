@@ -18,6 +18,7 @@ from annotated_transformer.corpora import Corpus
 from annotated_transformer.data import Batch, Tokenizer, training_batches
 from annotated_transformer.distributed import ALONE, Processes
 from annotated_transformer.errors import UserError
+from annotated_transformer.memory import keep_freed_memory
 from annotated_transformer.model import Transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.preparation import (
@@ -74,6 +75,7 @@ def train(
     output = Path(output)
     recipe = replace(recipe, processes=processes.size)
     check_output(output, resume)
+    keep_freed_memory()
     if resume:
         tokenizer = check_same_run(output, corpus, recipe)
     else:
