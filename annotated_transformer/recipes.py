@@ -92,7 +92,17 @@ RECIPES = {
         ),
         vocab_size=1500,
     ),
-    "multi30k": Recipe(PRESETS["tiny"], SMALL_TEXT, vocab_size=4000),
+    "multi30k": Recipe(
+        PRESETS["tiny"],
+        replace(
+            SMALL_TEXT,
+            batch_tokens=4096,
+            warmup=600,
+            peak_rate=4e-3,
+            average=5,
+        ),
+        vocab_size=8000,
+    ),
 }
 # 5.2: updates; 6.1: what is averaged. Checkpoints come every ten minutes, at
 # 0.4 s an update of base and 1.0 s of big.
