@@ -15,10 +15,10 @@ from annotated_transformer.checkpoint import (
     set_weights,
 )
 from annotated_transformer.corpora import Corpus
+from annotated_transformer.cpu import use_cpu_well
 from annotated_transformer.data import Batch, Tokenizer, training_batches
 from annotated_transformer.distributed import ALONE, Processes
 from annotated_transformer.errors import UserError
-from annotated_transformer.memory import keep_freed_memory
 from annotated_transformer.model import Transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.preparation import (
@@ -75,14 +75,14 @@ def train(
     output = Path(output)
     recipe = replace(recipe, processes=processes.size)
     check_output(output, resume)
-    keep_freed_memory()
+    device = choose_device(device)
+    if device == "cpu":
+        use_cpu_well()
     if resume:
         tokenizer = check_same_run(output, corpus, recipe)
     else:
         tokenizer = learn_tokenizer(corpus, recipe)
-    model = build_model(
-        recipe, len(tokenizer), choose_device(device), compiled
-    )
+    model = build_model(recipe, len(tokenizer), device, compiled)
     run = Run(output, corpus, recipe, tokenizer, model, processes)
     try:
         if not resume:
