@@ -38,7 +38,7 @@ def test_a_large_block_is_used_again():
         )
         for first in ("", "assert keep_freed_memory()")
     ]
-    assert faults[1] < faults[0] / 10
+    assert faults[1] < 0.8 * faults[0]  # 0, unless memory is short
 
 
 @pytest.fixture
