@@ -1,0 +1,1 @@
+"""Side by side with other toolkits: speed and memory, as ratios."""

@@ -1,0 +1,124 @@
+"""Measuring side by side: a process for each system, turn by turn."""
+
+import resource
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from statistics import median
+from typing import Any
+
+import torch
+
+Job = Callable[[int], float]  # does part i, returns how much work that was
+Maker = tuple[Callable[..., Job], tuple[Any, ...]]  # makes the job, in there
+
+
+@dataclass
+class Sample:
+    """One round of one system: all parts of the work, once."""
+
+    work: float = 0.0  # target tokens, sentences, floating-point operations
+    process: float = 0.0  # seconds of processor time, all threads
+    wall: float = 0.0  # seconds
+
+
+Samples = dict[str, list[Sample]]
+
+
+def resident() -> int:
+    """The most memory that this process has had at once, in bytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def measure(job: Job, part: int) -> tuple[float, float, float]:
+    """The work of a part, its processor time and its wall time."""
+    process, wall = time.process_time(), time.perf_counter()
+    work = job(part)
+    if torch.cuda.is_initialized():
+        torch.cuda.synchronize()
+    return work, time.process_time() - process, time.perf_counter() - wall
+
+
+def serve(pipe: Connection, maker: Maker) -> None:
+    """Make a job in this process, then measure the parts asked for."""
+    torch.set_num_threads(1)
+    make, arguments = maker
+    job = make(*arguments)
+    before = resident()
+    measure(job, 0)  # unmeasured: the first time is not like the others
+    pipe.send(None)
+    while (part := pipe.recv()) is not None:
+        pipe.send(measure(job, part))
+    pipe.send((resident() - before, getattr(job, "outputs", None)))
+
+
+def interleave(
+    makers: Mapping[str, Maker], parts: int, rounds: int
+) -> tuple[Samples, dict[str, int], dict[str, Any]]:
+    """Every system does every part, in turns: A B C A B C ...
+
+    What disturbs the machine then disturbs all alike. Returns the samples;
+    the bytes by which the work raised each process's largest size; and what
+    each job has left as its outputs.
+    """
+    context = get_context("spawn")
+    pipes: dict[str, Connection] = {}
+    workers = []
+    for name, maker in makers.items():
+        pipes[name], end = context.Pipe()
+        worker = context.Process(target=serve, args=(end, maker), daemon=True)
+        worker.start()
+        end.close()
+        pipes[name].recv()
+        workers.append(worker)
+    samples: Samples = {name: [] for name in makers}
+    for _ in range(rounds):
+        for rows in samples.values():
+            rows.append(Sample())
+        for part in range(parts):
+            for name, pipe in pipes.items():
+                pipe.send(part)
+                work, process, wall = pipe.recv()
+                sample = samples[name][-1]
+                sample.work += work
+                sample.process += process
+                sample.wall += wall
+    memory, outputs = {}, {}
+    for name, pipe in pipes.items():
+        pipe.send(None)
+        memory[name], outputs[name] = pipe.recv()
+    for worker in workers:
+        worker.join()
+    return samples, memory, outputs
+
+
+def rate(samples: list[Sample], clock: str = "process") -> float:
+    """Work per second, the median over rounds."""
+    return median(s.work / getattr(s, clock) for s in samples)
+
+
+def ratio(
+    ours: list[Sample], theirs: list[Sample], clock: str = "process"
+) -> float:
+    """How many times as fast we are: the median of each round's ratio."""
+    pairs = zip(ours, theirs, strict=True)
+    return median(rate([a], clock) / rate([b], clock) for a, b in pairs)
+
+
+def summary(
+    samples: Samples, memory: dict[str, int], clock: str = "process"
+) -> dict[str, dict]:
+    """Each system's rates, how often the first is as fast, all samples."""
+    ours = next(iter(samples.values()))
+    return {
+        name: {
+            "rate": rate(theirs),
+            "wall_rate": rate(theirs, "wall"),
+            "ratio": ratio(ours, theirs, clock),
+            "memory": memory[name],
+            "samples": [asdict(sample) for sample in theirs],
+        }
+        for name, theirs in samples.items()
+    }
