@@ -150,11 +150,20 @@ def from_marian(theirs: nn.Module) -> Transformer:
 def save_marian(
     folder: Path | str, model: Transformer, tokenizer: Tokenizer
 ) -> None:
-    """Write a folder that transformers loads, tokenizer included."""
+    """Write a folder that transformers loads, tokenizer included.
+
+    MarianTokenizer gives our ids, except for text that holds one of the
+    signs <s>, </s>, <unk>, <pad> or begins with one like >>de<<, and unless
+    sacremoses is installed, with which it rewrites punctuation.
+    """
     folder = Path(folder)
     to_marian(model).save_pretrained(folder)
     for name in ("source.spm", "target.spm"):
         (folder / name).write_bytes(tokenizer.model)
-    pieces = tokenizer.pieces
-    ids = {pieces.id_to_piece(i): i for i in range(len(tokenizer))}
-    write_text(folder / "vocab.json", json.dumps(ids, indent=0) + "\n")
+    piece = tokenizer.pieces.id_to_piece
+    ids = {piece(i): i for i in range(len(tokenizer))}
+    for name, content in (
+        ("vocab.json", ids),
+        ("tokenizer_config.json", {"bos_token": piece(BOS)}),
+    ):
+        write_text(folder / name, json.dumps(content, indent=0) + "\n")

@@ -115,6 +115,7 @@ def test_dropout_stands_where_ours_does():
     assert attentions == active(model, MultiHeadAttention) == [0.4] * 6
 
 
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor is True")
 def test_weights_trained_in_torch_come_over():
     """A pre-norm nn.Transformer, its stacks loaded as anybody would."""
     config = replace(SMALL, pre_norm=True)
