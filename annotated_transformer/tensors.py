@@ -42,8 +42,8 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
                 raise ValueError("its header is too long")
         with safe_open(path, "pt") as file:
             kinds = {file.get_slice(x).get_dtype() for x in file.keys()}
-            if kinds - {"F32"}:
-                raise ValueError(f"it holds {max(kinds)}, not F32")
+            if others := kinds - {"F32"}:
+                raise ValueError(f"it holds {min(others)}, not F32")
             tensors = {name: file.get_tensor(name) for name in file.keys()}
             return tensors, file.metadata() or {}
     except FileNotFoundError:

@@ -1,6 +1,7 @@
 """Checkpoints and model folders: exact, whole or refused."""
 
 import json
+import math
 
 import pytest
 import torch
@@ -102,6 +103,58 @@ def test_weights_of_other_sizes(tmp_path, tokenizer):
         other = small(tokenizer, **sizes)
         with pytest.raises(UserError, match="configuration"):
             load_checkpoint(tmp_path / "c", other, adam(other.parameters()))
+
+
+@pytest.mark.parametrize("step", [None, "", "x", "-1", "1.0", "9" * 99])
+def test_checkpoints_without_a_step(tmp_path, tokenizer, step):
+    model, path = small(tokenizer), tmp_path / "c"
+    optimizer = adam(model.parameters())
+    steps(model, optimizer, 1)
+    save_checkpoint(path, model, optimizer, 1)
+    notes = {} if step is None else {"step": step}
+    save_file(read_tensors(path)[0], path, notes)
+    with pytest.raises(UserError, match="not a checkpoint"):
+        load_checkpoint(path, model, optimizer)
+
+
+@pytest.mark.parametrize("kind", ["model", "exp_avg", "exp_avg_sq"])
+def test_checkpoints_with_a_wrong_part(tmp_path, tokenizer, kind):
+    model, path = small(tokenizer), tmp_path / "c"
+    optimizer = adam(model.parameters())
+    steps(model, optimizer, 1)
+    save_checkpoint(path, model, optimizer, 1)
+    tensors, notes = read_tensors(path)
+    name = next(x for x in tensors if x.startswith(f"{kind}."))
+    for wrong, message in (
+        (tensors[name][None].contiguous(), "has shape"),
+        (tensors[name] / 0, "not finite"),
+        (tensors[name].half(), "it holds F16"),
+    ):
+        save_file({**tensors, name: wrong}, path, notes)
+        with pytest.raises(UserError, match=message):
+            load_checkpoint(path, model, optimizer)
+    del tensors[name]
+    save_file(tensors, path, notes)
+    with pytest.raises(UserError, match="on one side only"):
+        load_checkpoint(path, model, optimizer)
+
+
+def test_weights_that_are_not_finite_are_not_saved(tmp_path, tokenizer):
+    model, path = small(tokenizer), tmp_path / "c"
+    optimizer = adam(model.parameters())
+    steps(model, optimizer, 1)
+    save_checkpoint(path, model, optimizer, 1)
+    good = path.read_bytes()
+    for spoilt in (next(model.parameters()), *optimizer.state.values()):
+        tensor = spoilt["exp_avg"] if isinstance(spoilt, dict) else spoilt
+        with torch.no_grad():
+            kept = tensor.clone()
+            tensor.view(-1)[-1] = math.nan
+        with pytest.raises(FloatingPointError, match="after update 2"):
+            save_checkpoint(path, model, optimizer, 2)
+        with torch.no_grad():
+            tensor.copy_(kept)
+    assert path.read_bytes() == good
 
 
 def test_a_model_folder_comes_back(tmp_path, tokenizer):

@@ -205,6 +205,30 @@ def test_checkpoints_that_an_interruption_left_are_not_averaged(tmp_path):
     assert steps(folder.averaged()) == [12, 16]
 
 
+def test_the_best_checkpoint_is_kept(tmp_path):
+    folder = RunFolder(tmp_path, every=2, average=2)
+    losses = {2: 3.0, 4: 1.0, 6: float("nan"), 8: 2.0, 10: 1.5, 12: 1.0}
+    for step, loss in losses.items():
+        folder.checkpoint(step).touch()
+        line = {"step": step, "seconds": step, "valid_loss": loss}
+        folder.add_metrics(line)
+        folder.prune()
+    kept = [int(path.stem[5:]) for path in folder.checkpoints()]
+    assert kept == [4, 8, 10, 12]
+    assert folder.best() == folder.checkpoint(4)
+    assert folder.averaged() == [folder.checkpoint(n) for n in (10, 12)]
+
+
+def test_a_beginning_that_was_killed_is_begun_again(tmp_path, corpus):
+    output = tmp_path / "model"
+    output.mkdir()
+    (output / "tokenizer.model").write_bytes(b"half")
+    (output / ".run.json.part").mkdir()
+    train(output, corpus, SMALL, device="cpu")
+    assert isinstance(Translator.load(output)("abc"), str)
+    assert not list(output.glob(".*"))
+
+
 def test_a_run_that_fails_at_once_leaves_nothing(tmp_path, corpus):
     wild = replace(SMALL.train, peak_rate=1e38, warmup=1)
     with pytest.raises(UserError, match="lower --peak-rate"):
