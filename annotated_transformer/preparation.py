@@ -49,8 +49,8 @@ def choose_device(name: str | None = None) -> str:
         "cpu": True,
     }
     if name is None:
-        return next(kind for kind in here if here[kind])
-    if not here.get(name.partition(":")[0]):
+        name = next(kind for kind in here if here[kind])
+    elif not here.get(name.partition(":")[0]):
         raise UserError(
             f"device {name!r} is not at hand; choose from "
             f"{', '.join(kind for kind in here if here[kind])}"
@@ -80,7 +80,8 @@ def build_model(
             torch.compile(torch.cos)(torch.zeros(2, device=device))
         except RuntimeError as error:
             raise UserError(
-                f"--compile: torch.compile does not work here ({error}); "
+                "--compile: torch.compile does not work here "
+                f"({str(error).partition(chr(10))[0]}); "
                 "install a C++ compiler such as g++, or leave the option out"
             ) from error
     torch.manual_seed(recipe.train.seed)
