@@ -3,6 +3,7 @@
 Written in book/04_model.ipynb: edit the chapter, then `make package`.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -41,6 +42,7 @@ __all__ = [
     "decoder_layer",
     "positions",
     "final_norm",
+    "start_small",
     "Parts",
     "Stacks",
     "Transformer",
@@ -142,6 +144,16 @@ def final_norm(config: ModelConfig) -> nn.Module:
     return nn.Identity()
 
 
+def start_small(stack: nn.ModuleList) -> None:
+    """Divide what each sub-layer writes by the root of how many write."""
+    last = ("output.weight", "outer.weight")
+    writers = [
+        w for name, w in stack.named_parameters() if name.endswith(last)
+    ]
+    for weight in writers:
+        weight.data /= math.sqrt(len(writers))
+
+
 class Parts(nn.Module):
     """The boxes of Figure 1: embedding, positions, both stacks of layers."""
 
@@ -168,6 +180,9 @@ class Parts(nn.Module):
         )
         self.encoder_norm = final_norm(config)
         self.decoder_norm = final_norm(config)
+        if config.pre_norm:
+            start_small(self.encoder)
+            start_small(self.decoder)
 
 
 class Stacks(Parts):

@@ -15,10 +15,10 @@ from annotated_transformer.checkpoint import (
     set_weights,
 )
 from annotated_transformer.corpora import Corpus
-from annotated_transformer.cpu import use_cpu_well
 from annotated_transformer.data import Batch, Tokenizer, training_batches
 from annotated_transformer.distributed import ALONE, Processes
 from annotated_transformer.errors import UserError
+from annotated_transformer.memory import keep_freed_memory
 from annotated_transformer.model import Transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.preparation import (
@@ -76,8 +76,7 @@ def train(
     recipe = replace(recipe, processes=processes.size)
     check_output(output, resume)
     device = choose_device(device)
-    if device == "cpu":
-        use_cpu_well()
+    keep_freed_memory()
     if resume:
         tokenizer = check_same_run(output, corpus, recipe)
     else:

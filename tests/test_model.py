@@ -184,18 +184,25 @@ def test_layers_do_not_start_as_copies(fresh):
             assert not any((a == b).any() for b in group[:i])
 
 
-def test_weights_start_by_glorot_block_by_block(fresh):
-    blocks = []
-    for module in fresh.modules():
-        if isinstance(module, MultiHeadAttention):
-            blocks += [module.query.weight, module.output.weight]
-            blocks += module.key_value.weight.split(256)
-    assert len(blocks) == 4 * 9
-    for layer in [*fresh.encoder, *fresh.decoder]:
-        feed_forward = layer.feed_forward
-        blocks += [feed_forward.inner.weight, feed_forward.outer.weight]
-    for block in blocks:
-        std = (2 / sum(block.shape)) ** 0.5
+@pytest.mark.parametrize("pre_norm", [True, False])
+def test_weights_start_by_glorot_block_by_block(pre_norm):
+    config = replace(PRESETS["small"], vocab_size=50, layers=3)
+    model = Transformer(replace(config, pre_norm=pre_norm))
+    blocks, last = [], []
+    for stack, sublayers in ((model.encoder, 6), (model.decoder, 9)):
+        scale = sublayers**-0.5 if pre_norm else 1.0
+        for module in stack.modules():
+            if isinstance(module, MultiHeadAttention):
+                blocks += [module.query.weight]
+                blocks += module.key_value.weight.split(256)
+                last.append((module.output.weight, scale))
+        for layer in stack:
+            blocks.append(layer.feed_forward.inner.weight)
+            last.append((layer.feed_forward.outer.weight, scale))
+    assert len(blocks) == 3 * 9 + 6
+    assert len(last) == 6 + 9
+    for block, scale in [*((block, 1.0) for block in blocks), *last]:
+        std = scale * (2 / sum(block.shape)) ** 0.5
         assert block.std().item() == pytest.approx(std, rel=0.02)
         assert abs(block.mean()) < 0.02 * std
 
