@@ -78,6 +78,22 @@ class RunFolder:
     def __init__(self, path: Path, every: int, average: int):
         self.path, self.every, self.average = path, every, average
 
+    def check_room(self, parameters: int, steps: int) -> None:
+        """UserError if the disk cannot hold the checkpoints of such a run."""
+        # those to average, the last, the best, and one that is being written
+        number = min(self.average + 3, steps // self.every + 2)
+        needed = 4 * parameters * (3 * number + 1)
+        here = sum(path.stat().st_size for path in self.checkpoints())
+        places = (self.path, *self.path.absolute().parents)
+        place = next(path for path in places if path.exists())
+        free = shutil.disk_usage(place).free
+        if free + here < needed:
+            raise UserError(
+                f"{self.path}: the disk has room for {free / 1e9:.2g} GB, but "
+                f"checkpoints need {(needed - here) / 1e9:.2g} GB; make room, "
+                "or lower --average"
+            )
+
     def begin(self, about: dict, tokenizer: Tokenizer) -> None:
         """Write what the run is; run.json, written last, makes it one."""
         make_folder(self.path)

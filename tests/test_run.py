@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -217,6 +218,23 @@ def test_the_best_checkpoint_is_kept(tmp_path):
     assert kept == [4, 8, 10, 12]
     assert folder.best() == folder.checkpoint(4)
     assert folder.averaged() == [folder.checkpoint(n) for n in (10, 12)]
+
+
+def test_room_for_checkpoints_is_judged_before(tmp_path, monkeypatch):
+    free = 10**9
+    monkeypatch.setattr(
+        "shutil.disk_usage", lambda place: SimpleNamespace(free=free)
+    )
+    folder = RunFolder(tmp_path / "new" / "model", every=10, average=2)
+    # at most 5 checkpoints of 12 bytes a parameter, and a model of 4
+    folder.check_room(10**9 // 64, steps=1000)
+    with pytest.raises(UserError, match=r"1 GB, but checkpoints need 1.1 GB"):
+        folder.check_room(10**9 // 60, steps=1000)
+    folder.check_room(10**9 // 60, steps=10)
+    path = folder.checkpoint(10)
+    path.write_bytes(bytes(10**5))
+    free -= 10**5
+    folder.check_room(10**9 // 64, steps=1000)
 
 
 def test_a_beginning_that_was_killed_is_begun_again(tmp_path, corpus):
