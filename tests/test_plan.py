@@ -1,0 +1,103 @@
+"""A dry run, against the batches and the model of a real one."""
+
+import re
+from dataclasses import replace
+from itertools import islice
+
+import pytest
+
+from annotated_transformer.corpora import Corpus
+from annotated_transformer.data import copy_task, training_batches
+from annotated_transformer.embedding import PAD
+from annotated_transformer.model import parameter_count
+from annotated_transformer.plan import plan
+from annotated_transformer.preparation import encode, learn_tokenizer
+from annotated_transformer.recipes import recipe_of
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    pairs = [(one, two) for one, two in copy_task(700, lengths=(3, 30))]
+    return Corpus(pairs[50:], pairs[:50], {}, "copy", "x", "x", {})
+
+
+@pytest.fixture(scope="module")
+def recipe():
+    base = recipe_of(None, "base")
+    few = replace(base.train, batch_tokens=500, accumulate=3, seed=4)
+    return replace(
+        base, train=few, vocab_size=15, tokenizer="char", processes=2
+    )
+
+
+def table(text):
+    return dict(re.split(r" {2,}", line) for line in text.splitlines())
+
+
+def numbers(text):
+    return [float(x.replace(",", "")) for x in re.findall(r"\d[\d.,]*", text)]
+
+
+def test_the_plan_is_what_the_run_does(corpus, recipe):
+    rows = table(plan(recipe, corpus))
+    examples = encode(
+        "training", corpus.train, learn_tokenizer(corpus, recipe), recipe
+    )
+    stream, epoch = training_batches(examples, 500, 4), []
+    while sum(len(batch.source) for batch in epoch) < len(examples):
+        epoch.append(next(stream))
+    targets = sum(batch.tokens for batch in epoch)
+    sources = sum((batch.source != PAD).sum().item() for batch in epoch)
+    cells = sum(batch.source.numel() for batch in epoch)
+    assert numbers(rows["pairs"]) == [650]
+    assert numbers(rows["batches an epoch"]) == [len(epoch)]
+    assert numbers(rows["tokens an epoch"]) == [sources, targets]
+    share = numbers(rows["padding"])[0]
+    assert share == pytest.approx(100 * (1 - sources / cells), abs=0.05)
+    assert numbers(rows["batches an update"]) == [6, 3, 2]
+    updates = len(epoch) / 6
+    assert numbers(rows["updates an epoch"])[0] == pytest.approx(
+        updates, abs=0.05
+    )
+    assert numbers(rows["epochs"])[0] == pytest.approx(
+        100_000 / updates, abs=0.05
+    )
+    told = numbers(rows["tokens an update"])
+    assert told == pytest.approx([sources / updates, targets / updates], abs=1)
+    # what six batches of the stream really have, on average
+    group = [batch.tokens for batch in islice(stream, len(epoch))]
+    assert told[1] == pytest.approx(6 * sum(group) / len(group), rel=0.05)
+
+
+def test_memory_is_counted_from_the_parameters(corpus, recipe):
+    rows = table(plan(recipe, corpus))
+    count = parameter_count(replace(recipe.model, vocab_size=15))
+    assert numbers(rows["parameters"]) == [count]
+    megabytes = 4 * count / 1e6
+    for name, times in [
+        ("weights", 1),
+        ("gradients", 2),  # their sum over the processes is another vector
+        ("Adam's moments", 2),
+        ("a checkpoint", 3),
+    ]:
+        found = numbers(rows[name])[0]
+        assert found == pytest.approx(times * megabytes, abs=0.05), name
+    alone = table(plan(replace(recipe, processes=1), corpus))
+    assert numbers(alone["gradients"]) == numbers(alone["weights"])
+
+
+def test_a_dry_run_prints_and_writes_nothing(
+    command, recipe_options, tmp_path, monkeypatch
+):
+    words = ("train", tmp_path / "model", *recipe_options, "--dry-run")
+    ended = command(*words, "--preset=big", "--accumulate=2")
+    assert ended.status == 0, ended.err
+    assert table(ended.out)["batches an update"].startswith("2 = 2 ")
+    # torchrun's processes plan once, for all of them
+    monkeypatch.setenv("WORLD_SIZE", "8")
+    ended = command(*words, "--preset=big", "--accumulate=2")
+    assert table(ended.out)["batches an update"].startswith("16 = 2 ")
+    monkeypatch.setenv("RANK", "1")
+    ended = command(*words, "--preset=big")
+    assert (ended.status, ended.out, ended.err) == (0, "", "")
+    assert not any(tmp_path.iterdir())

@@ -1,0 +1,38 @@
+"""Recipes by name, against the numbers of the paper."""
+
+import pytest
+
+from annotated_transformer.model import parameter_count
+from annotated_transformer.recipes import Recipe, recipe_of
+
+
+@pytest.mark.parametrize(
+    ("preset", "steps", "seconds", "hours", "dropout", "averaged", "millions"),
+    [
+        ("base", 100_000, 0.4, 12, 0.1, 5, 65),
+        ("big", 300_000, 1.0, 3.5 * 24, 0.3, 20, 213),
+    ],
+)
+def test_the_runs_of_the_paper(
+    preset, steps, seconds, hours, dropout, averaged, millions
+):
+    """5.1 to 5.4, 6.1 and Table 3; the paper rounds its hours generously."""
+    recipe = recipe_of(None, preset)
+    model, train = recipe.model, recipe.train
+    assert (train.steps, train.batch_tokens) == (steps, 25_000)
+    assert (train.schedule, train.warmup) == ("inverse_sqrt", 4000)
+    assert train.peak_rate is None
+    assert train.label_smoothing == 0.1
+    assert (model.dropout, model.pre_norm) == (dropout, False)
+    assert recipe.vocab_size == model.vocab_size == 37_000
+    assert steps * seconds / 3600 == pytest.approx(hours, rel=0.08)
+    # checkpoints come every ten minutes of the paper's machine
+    assert train.checkpoint_every * seconds == 600
+    assert train.average == averaged
+    assert parameter_count(model) == pytest.approx(millions * 1e6, rel=0.03)
+
+
+def test_a_recipe_from_before_there_were_processes():
+    plain = recipe_of("copy").as_json()
+    del plain["processes"]
+    assert Recipe.from_json(plain) == recipe_of("copy")
