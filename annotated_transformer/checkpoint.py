@@ -63,7 +63,7 @@ def save_checkpoint(
 ) -> None:
     """Weights, Adam's moments and the number of updates, in one file.
 
-    FloatingPointError if they are not finite: nothing can go on from them.
+    UserError if they are not finite: nothing could go on from them.
     """
     tensors = {f"model.{n}": t for n, t in weights(model).items()}
     for name, parameter in model.named_parameters():
@@ -71,8 +71,10 @@ def save_checkpoint(
             tensors[f"{moment}.{name}"] = optimizer.state[parameter][moment]
     for name, tensor in tensors.items():
         if not tensor.isfinite().all():
-            raise FloatingPointError(
-                f"after update {step}, {name} has numbers that are not finite"
+            raise UserError(
+                f"{path}: after update {step}, {name} has numbers that are "
+                "not finite; train with a lower --peak-rate or a longer "
+                "--warmup"
             )
     with replacing(path) as part:
         save_file(tensors, part, {"step": str(step)})
