@@ -1,6 +1,7 @@
 # One word per habit; CI uses the same words. CONTRIBUTING.md explains them.
 BIN = .venv/bin
 READY = .venv/.stamp
+BENCH = benchmarks/.venv
 BOOK = _build/html/.stamp
 SOURCES = _config.yml _toc.yml pyproject.toml $(shell find book \
 	annotated_transformer tools -type f -not -path '*/.*' \
@@ -9,7 +10,7 @@ PYTHONS = python3 python3.13 python3.12 python3.11 python
 RECENT = import sys; sys.exit(sys.version_info < (3, 11))
 
 export OMP_NUM_THREADS ?= 1
-.PHONY: setup book serve run package pull test soak lint clean
+.PHONY: setup book serve run package pull test soak bench lint clean
 
 setup: $(READY)  ## a fresh .venv with everything that the book needs
 
@@ -40,6 +41,9 @@ test: lint book  ## package, code, every chapter, the built pages
 soak: $(READY)  ## the fault tests at length: 50 kills, 1,000 mutants
 	SOAK=1 $(BIN)/python -m pytest -q tests/test_faults.py
 
+bench: $(BENCH)/.stamp  ## side by side with others: make bench RECORD=x.json
+	$(BENCH)/bin/python -m benchmarks $(RECORD)
+
 clean:  ## remove the built book
 	rm -rf _build
 
@@ -57,6 +61,14 @@ $(READY): requirements.txt pyproject.toml
 	fi
 	$(BIN)/python -m pip install -q --disable-pip-version-check \
 	  -r requirements.txt
+	@touch $@
+
+$(BENCH)/.stamp: $(wildcard benchmarks/requirements*.txt) | $(READY)
+	$(BIN)/python -m venv $(BENCH)
+	$(BENCH)/bin/python -m pip install -q --disable-pip-version-check \
+	  -r benchmarks/requirements.txt
+	$(BENCH)/bin/python -m pip install -q --disable-pip-version-check \
+	  --no-deps -r benchmarks/requirements-joeynmt.txt
 	@touch $@
 
 $(BOOK): $(READY) $(SOURCES)

@@ -1,11 +1,13 @@
 """Measuring side by side: a process for each system, turn by turn."""
 
 import resource
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -27,9 +29,17 @@ class Sample:
 Samples = dict[str, list[Sample]]
 
 
-def resident() -> int:
-    """The most memory that this process has had at once, in bytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+def largest() -> int:
+    """The most bytes that this process, or its GPU, has held at once."""
+    if torch.cuda.is_initialized():
+        return torch.cuda.max_memory_allocated()
+    status = Path("/proc/self/status")
+    if status.exists():  # what getrusage says began as the parent's size
+        lines = status.read_text().splitlines()
+        peak = next(line for line in lines if line.startswith("VmHWM"))
+        return int(peak.split()[1]) * 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
 
 
 def measure(job: Job, part: int) -> tuple[float, float, float]:
@@ -46,12 +56,12 @@ def serve(pipe: Connection, maker: Maker) -> None:
     torch.set_num_threads(1)
     make, arguments = maker
     job = make(*arguments)
-    before = resident()
+    before = largest()
     measure(job, 0)  # unmeasured: the first time is not like the others
     pipe.send(None)
     while (part := pipe.recv()) is not None:
         pipe.send(measure(job, part))
-    pipe.send((resident() - before, getattr(job, "outputs", None)))
+    pipe.send((largest() - before, getattr(job, "outputs", None)))
 
 
 def interleave(

@@ -9,6 +9,7 @@ import torch
 from ctranslate2.converters.transformers import BartLoader
 from joeynmt.search import search
 from torch import Tensor, nn
+from torch.ao.quantization import quantize_dynamic
 
 from annotated_transformer.attention import padding_mask
 from annotated_transformer.data import pad
@@ -45,8 +46,24 @@ def model_of(config: ModelConfig) -> Transformer:
     return model
 
 
-def ours(model: Transformer) -> Translate:
-    """This package's own search."""
+class Integers(nn.Module):
+    """The logits of an embedding matrix by products of 8-bit integers."""
+
+    def __init__(self, weight: Tensor):
+        super().__init__()
+        linear = nn.Linear(*reversed(weight.shape), bias=False)
+        linear.weight = nn.Parameter(weight)
+        self.logits = quantize_dynamic(nn.Sequential(linear), {nn.Linear})
+
+
+def ours(model: Transformer, kind: str = "float32") -> Translate:
+    """The search of this package; kind is float32, bfloat16 or int8."""
+    if kind == "bfloat16":
+        model = model.bfloat16()
+    if kind == "int8":
+        logits = Integers(model.output_embedding.weight.detach())
+        model = quantize_dynamic(model, {nn.Linear})
+        model.output_embedding = logits
 
     @torch.inference_mode()
     def translate(source: Tensor) -> list[list[int]]:

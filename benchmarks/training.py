@@ -9,6 +9,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from annotated_transformer.data import Batch, Example, make_batch
+from annotated_transformer.memory import keep_freed_memory
 from annotated_transformer.model import ModelConfig, Transformer
 from annotated_transformer.optimizer import adam, set_rate
 from annotated_transformer.training import TrainConfig, batch_loss, updates
@@ -30,7 +31,8 @@ def ours(
     bf16: bool = False,
     compiled: bool = False,
 ) -> Job:
-    """This package's own loop, one update a part."""
+    """The loop of this package, one update a part."""
+    keep_freed_memory()  # as the command train does
     torch.manual_seed(0)
     model = Transformer(config).to(device)
     batches = on_device(parts, device)
@@ -56,8 +58,14 @@ def theirs(
     parts: Sequence[list[Example]],
     device: str = "cpu",
     bf16: bool = False,
+    settings: bool = False,
 ) -> Job:
-    """The same update of a model that returns the summed loss."""
+    """The same update of a model that returns the summed loss.
+
+    settings gives it what our command train does to the process.
+    """
+    if settings:
+        keep_freed_memory()
     torch.manual_seed(0)
     model = build(config).to(device).train()
     batches = on_device(parts, device)
@@ -78,8 +86,12 @@ def theirs(
     return job
 
 
-def product(size: int, device: str = "cpu", bf16: bool = False) -> Job:
+def product(
+    size: int, device: str = "cpu", bf16: bool = False, settings: bool = False
+) -> Job:
     """A large matrix product: the most that the machine can do."""
+    if settings:
+        keep_freed_memory()
     kind = torch.bfloat16 if bf16 else torch.float32
     a, b = torch.randn(2, size, size, device=device, dtype=kind)
 
@@ -90,12 +102,14 @@ def product(size: int, device: str = "cpu", bf16: bool = False) -> Job:
     return job
 
 
-def operations(config: ModelConfig, parts: Sequence[list[Example]]) -> int:
-    """Floating-point operations of our updates, those of products."""
-    model = Transformer(config)
+def operations(
+    config: ModelConfig, parts: Sequence[list[Example]], device: str = "cpu"
+) -> int:
+    """Floating-point operations of all parts, those of matrix products."""
+    model = Transformer(config).to(device)
     with FlopCounterMode(display=False) as counter:
-        for part in parts:
-            # the fused attention is not counted; its formula is
+        for batch in on_device(parts, device):
+            # fused attention is not counted on every device; its formula is
             with sdpa_kernel(SDPBackend.MATH):
-                batch_loss(model, make_batch(part), TrainConfig()).backward()
+                batch_loss(model, batch, TrainConfig()).backward()
     return counter.get_total_flops()

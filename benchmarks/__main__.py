@@ -1,0 +1,181 @@
+"""Measure everything, print the ratios, write the record: `make bench`."""
+
+import argparse
+import json
+import sys
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+
+import torch
+
+from annotated_transformer.data import Example
+from annotated_transformer.model import PRESETS
+from annotated_transformer.records import environment
+
+from . import decoding, systems, training
+from .clock import interleave, summary
+from .text import VOCABULARY, Text, text
+
+PEERS = ("transformers", "joeynmt", "ctranslate2")
+OURS, TORCH = "this package", "torch.nn.Transformer"
+MARIAN, JOEY, CT2 = "Hugging Face Marian", "JoeyNMT", "CTranslate2"
+PRODUCT = "matrix product"
+
+
+def show(title: str, unit: str, rows: dict[str, dict]) -> dict[str, dict]:
+    """Print a summary as a table, and return it."""
+    print(f"\n{title}\n{'':34}{unit:>18}{'by the clock':>14}{'ours is':>12}")
+    for name, row in rows.items():
+        print(
+            f"{name:34}{row['rate']:18,.0f}{row['wall_rate']:14,.0f}"
+            f"{row['ratio']:10.2f} x",
+            flush=True,
+        )
+    return rows
+
+
+def train(preset: str, parts: list[list[Example]], rounds: int) -> dict:
+    """Training on one thread: tokens a second, memory, share of the peak."""
+    config = replace(PRESETS[preset], vocab_size=VOCABULARY)
+    work = config, parts
+    as_ours = "cpu", False, True
+    makers = {
+        OURS: (training.ours, work),
+        TORCH: (training.theirs, (systems.TorchLoss, *work)),
+        f"{TORCH}, our settings": (
+            training.theirs,
+            (systems.TorchLoss, *work, *as_ours),
+        ),
+        MARIAN: (
+            training.theirs,
+            (systems.MarianLoss, replace(config, pre_norm=False), parts),
+        ),
+        JOEY: (training.theirs, (systems.JoeyLoss, *work)),
+        f"{OURS}, bf16": (training.ours, (*work, "cpu", True)),
+        PRODUCT: (training.product, (2048,)),
+        f"{PRODUCT}, our settings": (training.product, (2048, *as_ours)),
+    }
+    samples, memory, _ = interleave(makers, len(parts), rounds)
+    rows = summary(samples, memory)
+    products = {name: rows.pop(name) for name in makers if PRODUCT in name}
+    show(f"Training, {preset} preset", "target tokens/s", rows)
+    each = training.operations(config, parts) / samples[OURS][0].work
+    for name, product in products.items():
+        product["share"] = each * rows[OURS]["rate"] / product["rate"]
+        print(f"{product['share']:.0%} of the {name}: ", end="")
+        print(f"{product['rate'] / 1e9:.0f} GFLOP/s")
+    for name, row in rows.items():
+        print(f"{row['memory'] / 2**20:6.0f} MiB more while training: {name}")
+    return {"systems": rows, "products": products, "operations": each}
+
+
+def translate(parts: list[list[list[int]]], rounds: int) -> dict:
+    """Beam 5 on one thread: sentences a second, and who agrees with us."""
+    work = replace(PRESETS["tiny"], vocab_size=VOCABULARY), parts
+    makers = {
+        name: (decoding.decode, (make, *work, *options))
+        for name, make, *options in (
+            (OURS, decoding.ours),
+            (MARIAN, decoding.marian),
+            (JOEY, decoding.joeynmt),
+            (f"{CT2}, float32", decoding.ct2, "float32"),
+            (f"{CT2}, int8", decoding.ct2, "int8"),
+            (f"{OURS}, bfloat16", decoding.ours, "bfloat16"),
+            (f"{OURS}, int8", decoding.ours, "int8"),
+        )
+    }
+    samples, memory, outputs = interleave(makers, len(parts), rounds)
+    rows = summary(samples, memory)
+    show("Beam search", "sentences/s", rows)
+    number = sum(map(len, parts))
+    for name, row in rows.items():
+        row["identical"] = sum(
+            mine == theirs
+            for part in range(len(parts))
+            for mine, theirs in zip(
+                outputs[OURS][part], outputs[name][part], strict=True
+            )
+        )
+        print(f"{row['identical']:4} of {number} as ours: {name}")
+    return {"systems": rows, "sentences": number}
+
+
+def lengths(tokens: int = 4096) -> dict[int, float]:
+    """Bytes a target token of training, by the length of the sentences."""
+    config = replace(PRESETS["tiny"], vocab_size=VOCABULARY)
+    memory = {}
+    print("\nMemory of training, the same tokens a batch")
+    for length in (32, 128, 512, 1024):
+        row = list(range(4, 4 + length))
+        part = [(row, row)] * (tokens // length)
+        makers = {OURS: (training.ours, (config, [part]))}
+        memory[length] = interleave(makers, 1, 1)[1][OURS] / tokens
+        print(f"sentences of {length:4}: {memory[length]:,.0f} bytes a token")
+    return memory
+
+
+def on_gpu(preset: str, parts: list[list[Example]], rounds: int) -> dict:
+    """Training on a GPU in bf16, eager and compiled, by wall time."""
+    config = replace(PRESETS[preset], vocab_size=VOCABULARY)
+    work = config, parts, "cuda", True
+    makers = {
+        OURS: (training.ours, work),
+        f"{OURS}, compiled": (training.ours, (*work, True)),
+        TORCH: (training.theirs, (systems.TorchLoss, *work)),
+        PRODUCT: (training.product, (8192, "cuda", True)),
+    }
+    samples, memory, _ = interleave(makers, len(parts), rounds)
+    rows = summary(samples, memory, "wall")
+    product = rows.pop(PRODUCT)
+    show(f"Training on the GPU, {preset} preset", "tokens/s", rows)
+    each = training.operations(config, parts, "cuda") / samples[OURS][0].work
+    product["share"] = each * rows[OURS]["wall_rate"] / product["wall_rate"]
+    print(f"{product['share']:.0%} of the {PRODUCT}")
+    return {"systems": rows, "products": {PRODUCT: product}}
+
+
+def measure(found: Text, rounds: int) -> dict:
+    """Everything that this machine can measure."""
+    sources = sorted(found.sources[:512], key=len)
+    batches = [sources[i : i + 64] for i in range(0, len(sources), 64)]
+    result = {
+        "training": {
+            "tiny": train("tiny", found.batches(4096, 3), rounds),
+            "base": train("base", found.batches(1024, 2), rounds),
+        },
+        "decoding": translate(batches, rounds),
+        "bytes_a_token": lengths(),
+    }
+    if torch.cuda.is_available():
+        result["gpu"] = {
+            preset: on_gpu(preset, found.batches(25_000, 8), rounds)
+            for preset in ("tiny", "base", "big")
+        }
+    return result
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Read the command line, measure, and write the record if one is named."""
+    parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
+    parser.add_argument("record", nargs="?", type=Path)
+    parser.add_argument("--rounds", type=int, default=5)
+    given = parser.parse_args(arguments)
+    torch.set_num_threads(1)
+    found = text()
+    about = environment()
+    about["versions"] |= {name: version(name) for name in PEERS}
+    about["command"] = " ".join(["make bench", *arguments])
+    about["text"] = found.name
+    print(f"{about['machine']['processor']}, {found.name}, one thread")
+    record = about | measure(found, given.rounds)
+    if given.record:
+        text_ = json.dumps(record, indent=1) + "\n"
+        given.record.write_text(text_, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    main(sys.argv[1:])
