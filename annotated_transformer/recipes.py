@@ -96,6 +96,7 @@ RECIPES = {
         PRESETS["tiny"],
         replace(
             SMALL_TEXT,
+            steps=8000,
             batch_tokens=4096,
             warmup=600,
             peak_rate=4e-3,

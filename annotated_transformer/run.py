@@ -15,10 +15,10 @@ from annotated_transformer.checkpoint import (
     set_weights,
 )
 from annotated_transformer.corpora import Corpus
+from annotated_transformer.cpu import attention_kernel, keep_freed_memory
 from annotated_transformer.data import Batch, Tokenizer, training_batches
 from annotated_transformer.distributed import ALONE, Processes
 from annotated_transformer.errors import UserError
-from annotated_transformer.memory import keep_freed_memory
 from annotated_transformer.model import Transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.preparation import (
@@ -73,6 +73,7 @@ def train(
     if max_minutes is not None:
         deadline = time.monotonic() + 60 * max_minutes
     output = Path(output)
+    console.quiet = processes.rank > 0  # the first speaks for all
     recipe = replace(recipe, processes=processes.size)
     check_output(output, resume)
     device = choose_device(device)
@@ -144,6 +145,7 @@ class Run:
         every, steps = self.config.checkpoint_every, self.config.steps
         losses, tokens = 0.0, 0
         with (
+            attention_kernel(self.device, self.config.bf16),
             stop_signals() as stop,
             progress(steps, self.step) as show,
             closing(ahead(self.training_batches(), self.device)) as batches,

@@ -9,13 +9,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import Progress
 
-from annotated_transformer.distributed import launched
 from annotated_transformer.training import Update
 
 __all__ = ["Interrupted", "console", "progress", "stop_signals"]
 
-# Of several processes the first one speaks for all.
-console = Console(stderr=True, quiet=launched().rank > 0)
+console = Console(stderr=True)
 
 
 @contextmanager

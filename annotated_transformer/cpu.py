@@ -1,8 +1,12 @@
-"""Memory: what one update frees stays with the process for the next one."""
+"""What training on a CPU needs to be fast, and what no chapter is about."""
 
 import ctypes
+from contextlib import AbstractContextManager, nullcontext
 
-__all__ = ["keep_freed_memory"]
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+__all__ = ["attention_kernel", "keep_freed_memory"]
 
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # of the GNU C library's malloc.h
 LARGEST = 2**31 - 1
@@ -21,3 +25,16 @@ def keep_freed_memory() -> bool:
     except (OSError, AttributeError):
         return False
     return bool(mallopt(M_MMAP_MAX, 0) and mallopt(M_TRIM_THRESHOLD, LARGEST))
+
+
+def attention_kernel(
+    device: torch.device, bf16: bool
+) -> AbstractContextManager:
+    """A context in which attention takes the kernel that trains faster.
+
+    PyTorch's fused kernel for CPUs is slow on the way back in bfloat16; there
+    plain matrix products make a whole update 1.5 to 1.7 times as fast.
+    """
+    if bf16 and device.type == "cpu":
+        return sdpa_kernel(SDPBackend.MATH)
+    return nullcontext()

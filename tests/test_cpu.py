@@ -1,15 +1,19 @@
-"""Freed memory is used again: counted in pages that the system clears."""
+"""Freed memory is used again; another kernel gives the same gradients."""
 
 import platform
 import subprocess
 import sys
 
 import pytest
+import torch
+from torch.nn import functional as F
+
+from annotated_transformer.cpu import attention_kernel
 
 COUNT = """
 import resource
 import torch
-from annotated_transformer.memory import keep_freed_memory
+from annotated_transformer.cpu import keep_freed_memory
 
 {first}
 for i in range(12):
@@ -36,3 +40,14 @@ def test_a_large_block_is_used_again():
         for first in ("", "assert keep_freed_memory()")
     ]
     assert faults[1] < 0.8 * faults[0]  # 0, unless memory is short
+
+
+def test_attention_by_products_has_the_fused_kernels_gradients():
+    cpu, grads = torch.device("cpu"), []
+    q, k, v = torch.randn(3, 2, 4, 7, 8, dtype=torch.bfloat16)
+    for kernel in (attention_kernel(cpu, True), attention_kernel(cpu, False)):
+        inputs = [x.clone().requires_grad_() for x in (q, k, v)]
+        with kernel:
+            F.scaled_dot_product_attention(*inputs).square().sum().backward()
+        grads.append(torch.stack([x.grad for x in inputs]).float())
+    torch.testing.assert_close(*grads, rtol=0.05, atol=0.05)
