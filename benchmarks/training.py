@@ -8,8 +8,8 @@ from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
+from annotated_transformer.cpu import attention_kernel, keep_freed_memory
 from annotated_transformer.data import Batch, Example, make_batch
-from annotated_transformer.memory import keep_freed_memory
 from annotated_transformer.model import ModelConfig, Transformer
 from annotated_transformer.optimizer import adam, set_rate
 from annotated_transformer.training import TrainConfig, batch_loss, updates
@@ -47,7 +47,8 @@ def ours(
 
     def job(part: int) -> int:
         queue.append(batches[part])
-        return next(turns).tokens
+        with attention_kernel(torch.device(device), bf16):
+            return next(turns).tokens
 
     return job
 
@@ -65,7 +66,7 @@ def theirs(
     settings gives it what our command train does to the process.
     """
     if settings:
-        keep_freed_memory()
+        keep_freed_memory()  # as the command train does
     torch.manual_seed(0)
     model = build(config).to(device).train()
     batches = on_device(parts, device)

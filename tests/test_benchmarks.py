@@ -20,8 +20,8 @@ def test_a_ratio_is_the_median_of_each_rounds_ratio():
     theirs = [Sample(100, t, 4 * t) for t in (2.0, 20.0, 2.5)]
     rows = summary({"a": ours, "b": theirs}, {"a": 1, "b": 2})
     assert rows["a"]["rate"] == 100 and rows["a"]["ratio"] == 1
-    assert rows["b"]["rate"] == 50 and rows["b"]["ratio"] == 2
-    assert rows["b"]["wall_rate"] == 12.5 and rows["b"]["memory"] == 2
+    assert rows["b"]["rate"] == 40 and rows["b"]["ratio"] == 2
+    assert rows["b"]["wall_rate"] == 10 and rows["b"]["memory"] == 2
     wall = summary({"a": ours, "b": theirs}, {"a": 1, "b": 2}, "wall")
     assert wall["b"]["ratio"] == 4
 
