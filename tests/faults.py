@@ -29,12 +29,12 @@ context.set_forkserver_preload(["annotated_transformer", "torch._dynamo"])
 
 
 def in_child(
-    function: Callable, *arguments: object, kill_after: float | None = None
+    function: Callable, *arguments: object, kill_after: float = 1000
 ) -> tuple[int, object]:
     """Exit status and result of a function called in a new process.
 
-    The result is None if the process dies; kill_after, in seconds, is when
-    it is killed with signal 9.
+    The result is None if the process dies; after so many seconds it is
+    killed with signal 9.
     """
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(
@@ -42,7 +42,7 @@ def in_child(
     )
     process.start()
     sender.close()
-    if kill_after is not None and not receiver.poll(kill_after):
+    if not receiver.poll(kill_after):
         process.kill()
     try:
         result = receiver.recv()

@@ -99,11 +99,11 @@ def test_kill_9_at_any_moment_loses_nothing(whole, tmp_path):
             break
         output, status = tmp_path / str(number), None
         while status != 0:
-            at = after = None
+            at, after = 0, 1000  # never
             if kills < KILLS and rng.random() < 0.5:
                 after = rng.uniform(0, whole.seconds)
             elif kills < KILLS:
-                at = rng.randrange(whole.operations)
+                at = rng.randint(1, whole.operations)
             status, _ = in_child(killed_at, at, WORK, output, kill_after=after)
             assert status in (0, -9)
             kills += status == -9
