@@ -164,6 +164,10 @@ def put(text: str) -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(141) from None
+    except OSError as error:
+        raise UserError(
+            f"standard output cannot be written ({error.strerror})"
+        ) from error
 
 
 @app.command()
@@ -220,7 +224,7 @@ def main() -> None:
         sys.exit(128 + stop.signal_number)
     except UserError as error:
         fail(f"error: {error}")
-    except torch.OutOfMemoryError:
+    except (MemoryError, torch.OutOfMemoryError):
         fail("error: out of memory; lower --batch-tokens, --beam or --preset")
     except OSError as error:
         fail(f"error: {error.filename or 'a file'}: {error.strerror}")

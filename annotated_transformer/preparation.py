@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import islice
 
 import torch
 
@@ -18,6 +19,7 @@ from annotated_transformer.data import (
     encode_pairs,
     make_batch,
     train_tokenizer,
+    training_batches,
 )
 from annotated_transformer.distributed import launched
 from annotated_transformer.errors import UserError
@@ -30,6 +32,7 @@ __all__ = [
     "ahead",
     "build_model",
     "choose_device",
+    "diverged",
     "describe",
     "encode",
     "fixed_batches",
@@ -146,18 +149,23 @@ def learn_tokenizer(corpus: Corpus, recipe: Recipe) -> Tokenizer:
         raise UserError(f"--vocab-size: {error}") from error
 
 
+def most_tokens(recipe: Recipe) -> tuple[int, str]:
+    """The most tokens of a side, and what the limit is.
+
+    It is max_length of the training, or the number of learned positions
+    where that is less.
+    """
+    sizes, most = recipe.model, recipe.train.max_length
+    if sizes.positions == "learned" and sizes.max_length < most:
+        return sizes.max_length, "as many positions are learned"
+    return most, "--max-length raises the limit"
+
+
 def encode(
     name: str, pairs: list[Pair], tokenizer: Tokenizer, recipe: Recipe
 ) -> list[Example]:
-    """Pairs as ids; says which ones are over the limit and left out.
-
-    The limit is max_length of the training, or the number of learned
-    positions where that is less.
-    """
-    limit, why = recipe.train.max_length, "--max-length raises the limit"
-    sizes = recipe.model
-    if sizes.positions == "learned" and sizes.max_length < limit:
-        limit, why = sizes.max_length, "as many positions are learned"
+    """Pairs as ids; says which ones are over the limit and left out."""
+    limit, why = most_tokens(recipe)
     examples, too_long = encode_pairs(pairs, tokenizer, limit)
     if too_long:
         console.out(
@@ -171,6 +179,37 @@ def encode(
             f"used; it needs one of at most {limit} tokens a side"
         )
     return examples
+
+
+def diverged(
+    message: str,
+    update: int,
+    corpus: Corpus,
+    tokenizer: Tokenizer,
+    recipe: Recipe,
+) -> UserError:
+    """The error for an update whose numbers are not finite; names its text."""
+    limit = most_tokens(recipe)[0]
+    examples, left_out = encode_pairs(corpus.train, tokenizer, limit)
+    places = sorted({*range(len(corpus.train))} - {*left_out})
+    # the same batches, but each token is the number of its line
+    numbered = [
+        ([place + 1] * len(source), [0] * len(target))
+        for place, (source, target) in zip(places, examples, strict=True)
+    ]
+    config = recipe.train
+    each = config.accumulate * recipe.processes
+    batches = training_batches(
+        numbered, config.batch_tokens, config.seed, (update - 1) * each
+    )
+    group = [batch.source[:, 0].tolist() for batch in islice(batches, each)]
+    lines = sorted(line for some in group for line in some)
+    named = ", ".join(map(str, lines[:5]))
+    named += f" and {len(lines) - 5} more" * (len(lines) > 5)
+    return UserError(
+        f"{message} (lines {named} of the training text); train with a lower "
+        "--peak-rate, a longer --warmup or in --float32"
+    )
 
 
 def fixed_batches(examples: list[Example], max_tokens: int) -> list[Batch]:

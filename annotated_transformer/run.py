@@ -18,7 +18,6 @@ from annotated_transformer.corpora import Corpus
 from annotated_transformer.cpu import attention_kernel, keep_freed_memory
 from annotated_transformer.data import Batch, Tokenizer, training_batches
 from annotated_transformer.distributed import ALONE, Processes
-from annotated_transformer.errors import UserError
 from annotated_transformer.model import Transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.preparation import (
@@ -26,6 +25,7 @@ from annotated_transformer.preparation import (
     build_model,
     choose_device,
     describe,
+    diverged,
     encode,
     fixed_batches,
     learn_tokenizer,
@@ -84,6 +84,7 @@ def train(
         tokenizer = learn_tokenizer(corpus, recipe)
     model = build_model(recipe, len(tokenizer), device, compiled)
     run = Run(output, corpus, recipe, tokenizer, model, processes)
+    run.folder.check_room(model.config, recipe.train.steps)
     try:
         if not resume:
             about = describe(command, recipe, corpus, run.device.type)
@@ -95,9 +96,8 @@ def train(
         if run.writes:
             run.folder.abandon()
         if isinstance(error, FloatingPointError):
-            raise UserError(
-                f"{output}: {error}; train with a lower --peak-rate, a "
-                "longer --warmup or in --float32"
+            raise diverged(
+                f"{output}: {error}", run.step + 1, corpus, tokenizer, recipe
             ) from error
         raise
     return output

@@ -15,6 +15,7 @@ from annotated_transformer.files import (
     unwritable,
     write_text,
 )
+from annotated_transformer.model import ModelConfig, parameter_count
 from annotated_transformer.recipes import Recipe
 from annotated_transformer.records import read_about, read_metrics
 
@@ -78,11 +79,11 @@ class RunFolder:
     def __init__(self, path: Path, every: int, average: int):
         self.path, self.every, self.average = path, every, average
 
-    def check_room(self, parameters: int, steps: int) -> None:
+    def check_room(self, sizes: ModelConfig, steps: int) -> None:
         """UserError if the disk cannot hold the checkpoints of such a run."""
         # those to average, the last, the best, and one that is being written
         number = min(self.average + 3, steps // self.every + 2)
-        needed = 4 * parameters * (3 * number + 1)
+        needed = 4 * parameter_count(sizes) * (3 * number + 1)
         here = sum(path.stat().st_size for path in self.checkpoints())
         places = (self.path, *self.path.absolute().parents)
         place = next(path for path in places if path.exists())

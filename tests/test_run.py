@@ -1,6 +1,7 @@
 """Runs that are stopped, killed, resumed, refused or out of time."""
 
 import json
+import math
 import os
 import shutil
 import signal
@@ -13,12 +14,15 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from annotated_transformer import Translator, corpora
-from annotated_transformer.checkpoint import checkpoint_weights
+from annotated_transformer import Translator, corpora, training
+from annotated_transformer.checkpoint import (
+    checkpoint_weights,
+    read_tokenizer,
+)
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.data import copy_task
 from annotated_transformer.errors import UserError
-from annotated_transformer.model import PRESETS, ModelConfig
+from annotated_transformer.model import PRESETS, ModelConfig, parameter_count
 from annotated_transformer.preparation import choose_device
 from annotated_transformer.recipes import RECIPES, Recipe, recipe_of
 from annotated_transformer.records import read_metrics
@@ -221,20 +225,19 @@ def test_the_best_checkpoint_is_kept(tmp_path):
 
 
 def test_room_for_checkpoints_is_judged_before(tmp_path, monkeypatch):
-    free = 10**9
-    monkeypatch.setattr(
-        "shutil.disk_usage", lambda place: SimpleNamespace(free=free)
-    )
-    folder = RunFolder(tmp_path / "new" / "model", every=10, average=2)
+    sizes = PRESETS["base"]
     # at most 5 checkpoints of 12 bytes a parameter, and a model of 4
-    folder.check_room(10**9 // 64, steps=1000)
-    with pytest.raises(UserError, match=r"1 GB, but checkpoints need 1.1 GB"):
-        folder.check_room(10**9 // 60, steps=1000)
-    folder.check_room(10**9 // 60, steps=10)
-    path = folder.checkpoint(10)
-    path.write_bytes(bytes(10**5))
-    free -= 10**5
-    folder.check_room(10**9 // 64, steps=1000)
+    needed = (5 * 12 + 4) * parameter_count(sizes)
+    disk = SimpleNamespace(free=needed)
+    monkeypatch.setattr("shutil.disk_usage", lambda place: disk)
+    folder = RunFolder(tmp_path / "new" / "model", every=10, average=2)
+    folder.check_room(sizes, steps=1000)
+    disk.free -= 1000
+    with pytest.raises(UserError, match=r"room for 4 GB.* lower --average"):
+        folder.check_room(sizes, steps=1000)
+    folder.check_room(sizes, steps=10)
+    folder.checkpoint(10).write_bytes(bytes(1000))
+    folder.check_room(sizes, steps=1000)
 
 
 def test_a_beginning_that_was_killed_is_begun_again(tmp_path, corpus):
@@ -256,6 +259,40 @@ def test_a_run_that_fails_at_once_leaves_nothing(tmp_path, corpus):
             replace(SMALL, train=replace(wild, checkpoint_every=9, steps=9)),
             device="cpu",
         )
+    assert not (tmp_path / "model").exists()
+
+
+def test_the_lines_of_a_bad_batch_are_named(tmp_path, corpus, monkeypatch):
+    pairs = [("a" * 30, "b"), *corpus.train]  # the first is left out
+    corpus = replace(corpus, train=pairs)
+    config = replace(SMALL.train, accumulate=2, max_length=20)
+    plain, seen = training.batch_loss, []
+
+    def loss(model, batch, config):
+        seen.append(batch.source)
+        return plain(model, batch, config) * (
+            math.nan if len(seen) == 9 else 1
+        )
+
+    monkeypatch.setattr(training, "batch_loss", loss)
+    output = tmp_path / "model"
+    with pytest.raises(UserError, match="update 5 is nan") as caught:
+        train(output, corpus, replace(SMALL, train=config), device="cpu")
+    tokenizer = read_tokenizer(output)
+    places = {source: line for line, (source, _) in enumerate(pairs, 1)}
+    rows = [row for source in seen[8:] for row in source.tolist()]
+    lines = sorted(places[tokenizer.decode(row)] for row in rows)
+    first = ", ".join(map(str, lines[:5]))
+    told = f"lines {first} and {len(lines) - 5} more of the training text"
+    assert told in str(caught.value)
+
+
+def test_a_full_disk_is_told_before_a_run(tmp_path, corpus, monkeypatch):
+    monkeypatch.setattr(
+        "shutil.disk_usage", lambda place: SimpleNamespace(free=1000)
+    )
+    with pytest.raises(UserError, match=r"the disk has room for 1e-06 GB"):
+        train(tmp_path / "model", corpus, SMALL, device="cpu")
     assert not (tmp_path / "model").exists()
 
 
