@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from sacrebleu.metrics import BLEU, CHRF
@@ -124,6 +125,34 @@ def test_a_reader_that_leaves_is_no_error(trained):
     assert process.stderr.read() == b""
     assert process.wait() == 141
     process.stderr.close()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_standard_output_on_a_full_disk(trained):
+    words = [sys.executable, "-m", "annotated_transformer", "translate"]
+    with open("/dev/full", "wb") as full:
+        ended = subprocess.run(
+            [*words, str(trained), "--beam=1"],
+            input=b"abc\n",
+            stdout=full,
+            stderr=subprocess.PIPE,
+        )
+    assert ended.returncode == 1
+    told = (
+        b"error: standard output cannot be written (No space left on device)"
+    )
+    assert ended.stderr.splitlines() == [told]
+
+
+def test_a_hostile_model_is_refused_in_one_line(command, trained, tmp_path):
+    folder = shutil.copytree(trained, tmp_path / "model")
+    (folder / "config.json").write_text("[" * 100_000)
+    refused(command("translate", folder), "nested too deeply")
+    checkpoint = sorted((folder / "checkpoints").iterdir())[-1]
+    (folder / "run.json").write_text('{"recipe": {"model": {"heads": "x"}}}')
+    ended = command("average", tmp_path / "mean", checkpoint)
+    refused(ended, checkpoint, "not inside the folder of a run")
+    assert not (tmp_path / "mean").exists()
 
 
 def test_evaluate_agrees_with_sacrebleu(command, trained, text, tmp_path):
