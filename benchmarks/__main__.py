@@ -41,13 +41,12 @@ def train(preset: str, parts: list[list[Example]], rounds: int) -> dict:
     """Training on one thread: tokens a second, memory, share of the peak."""
     config = replace(PRESETS[preset], vocab_size=VOCABULARY)
     work = config, parts
-    as_ours = "cpu", False, True
     makers = {
         OURS: (training.ours, work),
         TORCH: (training.theirs, (systems.TorchLoss, *work)),
         f"{TORCH}, our settings": (
             training.theirs,
-            (systems.TorchLoss, *work, *as_ours),
+            (systems.TorchLoss, *work, "cpu", False, True),
         ),
         MARIAN: (
             training.theirs,
@@ -56,7 +55,10 @@ def train(preset: str, parts: list[list[Example]], rounds: int) -> dict:
         JOEY: (training.theirs, (systems.JoeyLoss, *work)),
         f"{OURS}, bf16": (training.ours, (*work, "cpu", True)),
         PRODUCT: (training.product, (2048,)),
-        f"{PRODUCT}, our settings": (training.product, (2048, *as_ours)),
+        f"{PRODUCT} by oneDNN": (
+            training.product,
+            (2048, "cpu", False, True),
+        ),
     }
     samples, memory, _ = interleave(makers, len(parts), rounds)
     rows = summary(samples, memory)
