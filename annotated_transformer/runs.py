@@ -4,7 +4,7 @@ import json
 
 from annotated_transformer.ledger import find_ledger
 
-__all__ = ["read_run", "show_run"]
+__all__ = ["read_run", "show_benchmark", "show_run"]
 
 
 def read_run(name: str) -> dict:
@@ -36,3 +36,10 @@ def show_run(run: dict) -> None:
             f"run {name}: BLEU {scores['bleu']:.1f}, lower-cased "
             f"{scores['bleu_lowercase']:.1f}, chrF {scores['chrf']:.1f}"
         )
+
+
+def show_benchmark(systems: dict[str, dict], unit: str) -> None:
+    """Print how fast each system was, and how many times as fast ours is."""
+    for name, row in systems.items():
+        ratio = f"ours is {row['ratio']:.2f} times as fast"
+        print(f"run {name:35} {row['rate']:6,.0f} {unit}, {ratio}")

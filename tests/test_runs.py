@@ -5,9 +5,10 @@ import json
 import pytest
 
 from annotated_transformer.ledger import find_ledger
-from annotated_transformer.runs import read_run, show_run
+from annotated_transformer.runs import read_run, show_benchmark, show_run
 
-RUNS = sorted((find_ledger().parent / "runs").glob("*.json"))
+RECORDS = sorted((find_ledger().parent / "runs").glob("*.json"))
+RUNS = [path for path in RECORDS if "benchmark" not in path.stem]
 
 
 def test_there_are_records():
@@ -37,3 +38,14 @@ def test_a_record_says_what_a_reader_needs(path, capsys):
 def test_a_missing_record_names_those_there_are():
     with pytest.raises(FileNotFoundError, match=r"no such record.*multi30k"):
         read_run("nothing")
+
+
+def test_a_benchmark_is_a_line_for_each_system(capsys):
+    rows = {
+        "this package": {"rate": 3600.0, "ratio": 1.0},
+        "another": {"rate": 1200.0, "ratio": 3.0},
+    }
+    show_benchmark(rows, "tokens/s")
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith("run this package ") and "3,600 tokens/s" in first
+    assert second.endswith("ours is 3.00 times as fast")
