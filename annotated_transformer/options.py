@@ -209,7 +209,7 @@ Resume = Annotated[
 ]
 Compiled = Annotated[
     bool,
-    run("--compile", help="compile the model first: minutes, then faster"),
+    run("--compile", help="compile the model first (minutes); for a GPU"),
 ]
 DryRun = Annotated[
     bool,
