@@ -12,6 +12,7 @@ from pathlib import Path
 import torch
 
 from annotated_transformer.data import Example
+from annotated_transformer.files import write_text
 from annotated_transformer.model import PRESETS
 from annotated_transformer.records import environment
 
@@ -163,19 +164,20 @@ def main(arguments: Sequence[str]) -> None:
     """Read the command line, measure, and write the record if one is named."""
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
     parser.add_argument("record", nargs="?", type=Path)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args(arguments)
+    if given.record and not given.record.parent.is_dir():
+        parser.error(f"{given.record}: there is no such folder")
     torch.set_num_threads(1)
     found = text()
     about = environment()
     about["versions"] |= {name: version(name) for name in PEERS}
-    about["command"] = " ".join(["make bench", *arguments])
+    about["command"] = " ".join(["python -m benchmarks", *arguments])
     about["text"] = found.name
     print(f"{about['machine']['processor']}, {found.name}, one thread")
     record = about | measure(found, given.rounds)
     if given.record:
-        text_ = json.dumps(record, indent=1) + "\n"
-        given.record.write_text(text_, encoding="utf-8")
+        write_text(given.record, json.dumps(record, indent=1) + "\n")
 
 
 if __name__ == "__main__":

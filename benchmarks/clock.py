@@ -81,8 +81,9 @@ def interleave(
         worker = context.Process(target=serve, args=(end, maker), daemon=True)
         worker.start()
         end.close()
-        pipes[name].recv()
         workers.append(worker)
+    for pipe in pipes.values():
+        pipe.recv()  # all are ready
     samples: Samples = {name: [] for name in makers}
     for _ in range(rounds):
         for rows in samples.values():

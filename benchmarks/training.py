@@ -35,10 +35,12 @@ def ours(
     keep_freed_memory()  # as the command train does
     torch.manual_seed(0)
     model = Transformer(config).to(device)
+    if compiled:
+        model.compile(dynamic=True)
     batches = on_device(parts, device)
     queue: deque[Batch] = deque()
     turns = updates(
-        torch.compile(model, dynamic=True) if compiled else model,
+        model,
         iter(queue.popleft, None),
         adam(model.parameters()),
         TrainConfig(clip=CLIP, bf16=bf16),
