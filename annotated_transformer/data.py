@@ -20,6 +20,7 @@ from annotated_transformer.embedding import BOS, EOS, PAD, UNK
 from annotated_transformer.errors import UserError
 
 __all__ = [
+    "whole",
     "Tokenizer",
     "OPTIONS",
     "smallest_vocabulary",
@@ -36,6 +37,11 @@ __all__ = [
 ]
 
 
+def whole(text: str) -> str:
+    """The text with a question mark for each half of a character."""
+    return text.encode("utf-8", "replace").decode()
+
+
 class Tokenizer:
     """Text to subword ids and back, by a sentencepiece model."""
 
@@ -48,7 +54,7 @@ class Tokenizer:
 
     def encode(self, text: str) -> list[int]:
         """The ids of the text's pieces, closed by EOS."""
-        return [*self.pieces.encode(text), EOS]
+        return [*self.pieces.encode(whole(text)), EOS]
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of the ids before the first EOS."""
@@ -58,7 +64,7 @@ class Tokenizer:
 
     def split(self, text: str) -> list[str]:
         """The pieces as strings: what attention maps are labelled with."""
-        return self.pieces.encode(text, out_type=str)
+        return self.pieces.encode(whole(text), out_type=str)
 
 
 OPTIONS = {

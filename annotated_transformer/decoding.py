@@ -102,7 +102,7 @@ def collect(
     live = live.masked_fill(closed, -inf)
     limits = tokens.new_tensor([beam.limit for beam in beams])
     last = (tokens.size(2) > limits)[:, None]
-    ended = ((tokens[:, :, -1] == EOS) | last) & (live > -inf)
+    ended = ((tokens[:, :, -1] == EOS) | last) & (live != -inf)  # or nan
     for i, j in ended.nonzero().tolist():
         beams[i].finish(tokens[i, j, 1:].tolist(), live[i, j].item())
     return live.masked_fill(ended, -inf)

@@ -118,15 +118,17 @@ def updates(
             (total / tokens).backward()
             loss += total.item() / tokens
         loss = processes.sum(loss)
-        if not math.isfinite(loss):
-            raise FloatingPointError(f"the loss of update {step} is {loss}")
         processes.sum_gradients(model)
-        norm = nn.utils.clip_grad_norm_(model.parameters(), config.clip)
+        norm = nn.utils.clip_grad_norm_(model.parameters(), config.clip).item()
+        if not (math.isfinite(loss) and math.isfinite(norm)):
+            raise FloatingPointError(
+                f"update {step}: the loss is {loss}, its gradient's norm {norm}"
+            )
         rate = config.rate(step, d_model)
         set_rate(optimizer, rate)
         optimizer.step()
         optimizer.zero_grad()
-        yield Update(step, loss, rate, norm.item(), tokens)
+        yield Update(step, loss, rate, norm, tokens)
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,7 @@ class Validation:
     @property
     def perplexity(self) -> float:
         """exp(loss): as unsure as a choice among so many tokens."""
-        return math.exp(self.loss)
+        return math.exp(min(self.loss, 700))  # no float is larger
 
 
 @torch.no_grad()

@@ -166,7 +166,7 @@ def test_a_loss_that_is_not_finite_stops_before_the_step(examples):
     with torch.no_grad():
         model.decoder[0].feed_forward.inner.weight[0, 0] = math.nan
     before = copy.deepcopy(model.encoder.state_dict())
-    with pytest.raises(FloatingPointError, match="update 1 is nan"):
+    with pytest.raises(FloatingPointError, match="update 1: the loss is nan"):
         run(model, examples)
     after = model.encoder.state_dict()
     assert all(torch.equal(before[name], after[name]) for name in before)
