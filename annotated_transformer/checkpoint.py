@@ -117,7 +117,10 @@ def save_model(
     tokenizer: Tokenizer,
     about: dict,
 ) -> None:
-    """Write a model folder; config.json, written last, makes it complete."""
+    """Write a model folder; config.json, written last, makes it complete.
+
+    The weights are written in the precision that the model has.
+    """
     card = model_card(about, model.config)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").unlink(missing_ok=True)

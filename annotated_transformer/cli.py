@@ -1,4 +1,4 @@
-"""The command line: train, translate, evaluate, average, data."""
+"""The command line: train, translate, evaluate, average, pack, data."""
 
 import json
 import os
@@ -9,13 +9,14 @@ from dataclasses import asdict, replace
 import torch
 import typer
 
-from annotated_transformer import corpora, options
+from annotated_transformer import corpora, options, pretrained
 from annotated_transformer.checkpoint import average_checkpoints
 from annotated_transformer.distributed import joined, launched
 from annotated_transformer.errors import UserError
 from annotated_transformer.files import decode_lines, read_bytes
 from annotated_transformer.plan import plan
 from annotated_transformer.preparation import choose_device, read_corpus
+from annotated_transformer.pretrained import find_model
 from annotated_transformer.recipes import Recipe, recipe_of
 from annotated_transformer.records import record
 from annotated_transformer.run import train as run_training
@@ -185,6 +186,7 @@ def evaluate(
 
     Each score comes with the sacrebleu signature that defines it.
     """
+    model = find_model(model)
     pairs = corpora.read_pairs(source, reference)
     translator = Translator.load(model, choose_device(device))
     sources = [text for text, _ in pairs]
@@ -206,6 +208,16 @@ def evaluate(
 def average(output: options.Output, checkpoints: options.Checkpoints) -> None:
     """Make a model of the mean of some checkpoints of one run."""
     average_checkpoints(output, checkpoints)
+
+
+@app.command()
+def pack(
+    output: options.Output,
+    model: options.Model,
+    record_file: options.Record = None,
+) -> None:
+    """Copy a trained model in half precision, to pass it on."""
+    pretrained.pack(output, find_model(model), record_file)
 
 
 @app.command()

@@ -239,11 +239,16 @@ def bucket(
 
 
 def training_batches(
-    examples: Sequence[Example], max_tokens: int, seed: int, skip: int = 0
+    examples: Sequence[Example],
+    max_tokens: int,
+    seed: int,
+    skip: int = 0,
+    every: int = 1,
 ) -> Iterator[Batch]:
     """Batches for ever: each epoch is a function of the seed and its number.
 
-    skip passes over the first batches without building them.
+    skip passes over the first batches, and every takes each so-many-th,
+    without building the others.
     """
     if not examples:
         raise UserError("there is no sentence pair to make batches of")
@@ -253,5 +258,5 @@ def training_batches(
         for epoch in count()
         for batch in bucket(lengths, max_tokens, f"{seed} {epoch}")
     )
-    for batch in islice(places, skip, None):
+    for batch in islice(places, skip, None, every):
         yield make_batch([examples[place] for place in batch])

@@ -20,7 +20,9 @@ training = partial(Option, rich_help_panel="The training")
 run = partial(Option, rich_help_panel="The run")
 
 Output = Annotated[Path, Argument(help="the folder to make; it must be new")]
-Model = Annotated[Path, Argument(help="a folder that train or average made")]
+Model = Annotated[
+    Path, Argument(help="a folder that train made, or a shipped model's name")
+]
 Text = Annotated[
     Path | None, Argument(help="a sentence a line; else standard input")
 ]
@@ -51,6 +53,9 @@ Alpha = Annotated[
     Option(min=0, help="length penalty: higher favours longer output"),
 ]
 AsJson = Annotated[bool, Option("--json", help="one JSON object instead")]
+Record = Annotated[
+    Path | None, Option(help="a record with the scores for the model card")
+]
 RecordFile = Annotated[
     Path | None,
     Option("--record", help="add the scores to this record of the training"),

@@ -4,7 +4,6 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 
 from annotated_transformer.checkpoint import (
@@ -133,10 +132,9 @@ class Run:
         config, size = self.config, self.processes.size
         # dealt out like cards, so that nothing is read twice or left over
         skip = self.step * config.accumulate * size + self.processes.rank
-        batches = training_batches(
-            self.examples, config.batch_tokens, config.seed, skip
+        return training_batches(
+            self.examples, config.batch_tokens, config.seed, skip, size
         )
-        return islice(batches, 0, None, size)
 
     def go(self, deadline: float | None = None) -> None:
         """Train from the last checkpoint to the end, or to the deadline."""

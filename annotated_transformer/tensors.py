@@ -35,16 +35,16 @@ def weights(model: Transformer) -> dict[str, Tensor]:
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """The float32 tensors of a safetensors file, and its notes."""
+    """The tensors of a safetensors file in float32, and its notes."""
     try:
         with path.open("rb") as file:
             if int.from_bytes(file.read(8), "little") > MOST_HEADER:
                 raise ValueError("its header is too long")
         with safe_open(path, "pt") as file:
             kinds = {file.get_slice(x).get_dtype() for x in file.keys()}
-            if others := kinds - {"F32"}:
-                raise ValueError(f"it holds {min(others)}, not F32")
-            tensors = {name: file.get_tensor(name) for name in file.keys()}
+            if others := kinds - {"F32", "F16"}:
+                raise ValueError(f"it holds {min(others)}, not F32 or F16")
+            tensors = {x: file.get_tensor(x).float() for x in file.keys()}
             return tensors, file.metadata() or {}
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
@@ -57,11 +57,11 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
 
 def check_size(path: Path, sizes: ModelConfig) -> None:
     """UserError if a file is too small or too large for such a model."""
-    size, least = path.stat().st_size, 4 * parameter_count(sizes)
-    if not least < size <= least + 8 + MOST_HEADER:
+    size, numbers = path.stat().st_size, parameter_count(sizes)
+    if not 2 * numbers < size <= 4 * numbers + 8 + MOST_HEADER:
         raise UserError(
             f"{path}: the weights are those of another configuration "
-            f"({size:,} bytes for {least // 4:,} numbers); copy the whole "
+            f"({size:,} bytes for {numbers:,} numbers); copy the whole "
             "folder again"
         )
 

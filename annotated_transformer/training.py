@@ -122,7 +122,7 @@ def updates(
         norm = nn.utils.clip_grad_norm_(model.parameters(), config.clip).item()
         if not (math.isfinite(loss) and math.isfinite(norm)):
             raise FloatingPointError(
-                f"update {step}: the loss is {loss}, its gradient's norm {norm}"
+                f"update {step}: the loss is {loss}, the gradient {norm} long"
             )
         rate = config.rate(step, d_model)
         set_rate(optimizer, rate)

@@ -19,6 +19,7 @@ from annotated_transformer.data import Tokenizer, bucket, pad
 from annotated_transformer.decoding import Hypothesis, beam_decode
 from annotated_transformer.embedding import BOS, PAD
 from annotated_transformer.model import Transformer
+from annotated_transformer.pretrained import find_model
 
 __all__ = [
     "Translation",
@@ -120,8 +121,11 @@ class Translator(TextModel):
     def load(
         cls, folder: Path | str, device: torch.device | str = "cpu"
     ) -> "Translator":
-        """The translator of a model folder; UserError if it is not whole."""
-        model, tokenizer, _ = load_model(Path(folder), device)
+        """The translator of a model folder, or of a model shipped by name.
+
+        UserError if there is none, or if it is not whole.
+        """
+        model, tokenizer, _ = load_model(find_model(folder), device)
         return cls(model, tokenizer)
 
     @overload

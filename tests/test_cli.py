@@ -337,8 +337,17 @@ def test_languages_that_the_corpus_lacks(command, tmp_path):
 
 def test_model_folder_that_is_none(command, tmp_path, text):
     (file,) = text(file="a\n")
-    for folder in (tmp_path / "gone", tmp_path, file):
+    for folder in (tmp_path, file):
         refused(command("translate", folder), folder, "no trained model")
+    gone = tmp_path / "gone"
+    refused(command("translate", gone), gone, "no such folder")
+
+
+def test_a_packed_model_translates(command, trained, tmp_path, text):
+    assert command("pack", tmp_path / "small", trained).status == 0
+    (file,) = text(file="abc\n")
+    ended = command("translate", tmp_path / "small", file)
+    assert ended.status == 0 and ended.out.count("\n") == 1
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.model"])

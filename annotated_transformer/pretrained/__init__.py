@@ -1,0 +1,54 @@
+"""Trained models that come with the package, and how one is packed."""
+
+from pathlib import Path
+
+from annotated_transformer.checkpoint import load_model, save_model
+from annotated_transformer.errors import UserError
+from annotated_transformer.files import read_json
+
+__all__ = ["find_model", "pack", "shipped"]
+
+HERE = Path(__file__).parent
+SCORES = ("bleu", "bleu_lowercase", "chrf")
+
+
+def shipped() -> list[str]:
+    """The names of the models that come with the package."""
+    return sorted(path.parent.name for path in HERE.glob("*/config.json"))
+
+
+def find_model(name: Path | str) -> Path:
+    """The folder of that name, or the shipped model; a folder comes first."""
+    if Path(name).exists():
+        return Path(name)
+    if str(name) in shipped():
+        return HERE / name
+    raise UserError(
+        f"{name}: no such folder, nor a model that comes with the package "
+        f"({', '.join(shipped()) or 'there is none'})"
+    )
+
+
+def pack(output: Path, model: Path, record: Path | None = None) -> None:
+    """Copy a model in half precision, with the scores of its record.
+
+    UserError if output exists, or if the record is that of another run.
+    """
+    if output.exists():
+        raise UserError(f"{output}: exists already; choose another folder")
+    transformer, tokenizer, about = load_model(model)
+    if record is not None:
+        try:
+            known = read_json(record)
+            if known["command"] != about["command"]:
+                raise ValueError(f"its command is {known['command']!r:.80}")
+            about["result"] |= {
+                f"{test}, {name}": f"{scores[name]:.2f}"
+                for test, scores in known["scores"].items()
+                for name in SCORES
+            }
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise UserError(
+                f"{record}: not a record of {model} ({error!r:.200})"
+            ) from error
+    save_model(output, transformer.half(), tokenizer, about)

@@ -1,0 +1,101 @@
+"""Models that come with the package: packed small, found by name, and good."""
+
+import json
+import time
+from dataclasses import asdict
+
+import pytest
+import torch
+
+from annotated_transformer.checkpoint import load_model, save_model
+from annotated_transformer.corpora import read_pairs
+from annotated_transformer.data import train_tokenizer
+from annotated_transformer.errors import UserError
+from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.pretrained import find_model, pack, shipped
+from annotated_transformer.translation import Translator, score
+
+ABOUT = {
+    "command": "annotated-transformer train here",
+    "recipe": {"train": {"seed": 1}},
+    "data": {"name": "x", "source": "en", "target": "de", "pairs": 3},
+    "machine": {"processor": "abacus"},
+    "result": {"updates": 7},
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A model of random weights, in float32."""
+    tokenizer = train_tokenizer(["a small dog", "ein kleiner Hund"], 24)
+    sizes = ModelConfig(len(tokenizer), 1, 8, 16, 2)
+    torch.manual_seed(0)
+    save_model(tmp_path / "model", Transformer(sizes), tokenizer, ABOUT)
+    return tmp_path / "model"
+
+
+def test_packed_weights_are_the_nearest_half_precision_numbers(folder):
+    packed = folder.parent / "packed"
+    pack(packed, folder)
+    before, tokenizer, _ = load_model(folder)
+    after, same, about = load_model(packed)
+    assert about == ABOUT and same.model == tokenizer.model
+    for x, y in zip(before.parameters(), after.parameters(), strict=True):
+        assert y.dtype == torch.float32
+        assert torch.equal(x.detach().half().float(), y.detach())
+    sizes = [
+        (f / "model.safetensors").stat().st_size for f in (folder, packed)
+    ]
+    assert sizes[1] < 0.7 * sizes[0]
+
+
+def test_the_card_shows_the_scores_of_the_record(folder):
+    record = folder.parent / "record.json"
+    scores = {"bleu": 38.126, "bleu_lowercase": 39.0, "chrf": 60.0}
+    record.write_text(json.dumps({**ABOUT, "scores": {"test": scores}}))
+    pack(folder.parent / "packed", folder, record)
+    card = (folder.parent / "packed/README.md").read_text("utf-8")
+    assert "| test, bleu | 38.13 |" in card and "| updates | 7 |" in card
+    record.write_text(json.dumps({**ABOUT, "command": "x", "scores": {}}))
+    with pytest.raises(UserError, match="not a record of"):
+        pack(folder.parent / "other", folder, record)
+    assert not (folder.parent / "other").exists()
+    with pytest.raises(UserError, match="exists already"):
+        pack(folder.parent / "packed", folder)
+
+
+def test_a_folder_comes_before_a_shipped_model(folder, monkeypatch):
+    assert find_model(folder) == folder
+    with pytest.raises(UserError, match="nor a model that comes with"):
+        find_model("multi30k-en-xx")
+    for name in shipped():
+        assert find_model(name).parent.name == "pretrained"
+        monkeypatch.chdir(folder.parent)
+        folder.rename(folder.parent / name)
+        assert str(find_model(name)) == name
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_a_shipped_model_is_small_and_ready(name):
+    files = list(find_model(name).iterdir())
+    assert sum(file.stat().st_size for file in files) < 6_000_000
+    card = (find_model(name) / "README.md").read_text("utf-8")
+    assert "research" in card and "bleu" in card
+    begin = time.process_time()
+    translation = Translator.load(name)("A dog runs on the beach.")
+    assert time.process_time() - begin < 5  # a second, on a quiet machine
+    assert "Hund" in translation
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_a_shipped_model_has_the_scores_on_its_card(name, real_folder):
+    _, _, about = load_model(find_model(name))
+    pairs = read_pairs(
+        real_folder / f"test_2016_flickr.{about['data']['source']}.gz",
+        real_folder / f"test_2016_flickr.{about['data']['target']}.gz",
+    )
+    outputs = Translator.load(name)([source for source, _ in pairs])
+    found = asdict(score(outputs, [target for _, target in pairs]))
+    for metric in ("bleu", "bleu_lowercase", "chrf"):
+        stated = float(about["result"][f"test_2016_flickr, {metric}"])
+        assert found[metric] == pytest.approx(stated, abs=0.05)
