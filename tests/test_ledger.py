@@ -1,6 +1,5 @@
 """The ledger: a claim is printed when it is met and stops us when not."""
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -125,6 +124,6 @@ def test_the_book_s_own_ledger():
     assert claims
     chapters = [entry["chapter"] for entry in claims.values()]
     for entry in claims.values():
-        assert re.fullmatch(r"\d\d_[a-z]+|intro", entry["chapter"])
+        assert (LEDGER.parent / f"{entry['chapter']}.ipynb").exists()
         assert entry["verdict"] in ("holds", VERDICTS[4]) or entry["caveat"]
     assert max(map(chapters.count, chapters)) <= 7

@@ -1,4 +1,7 @@
-"""What this book adds to Jupyter Book: two blocks, offline formulas, links."""
+"""What this book adds to Jupyter Book: two blocks, offline formulas, links.
+
+The ledger's page has a file of its own, ledger_page.py.
+"""
 
 import shutil
 import tomllib
@@ -94,6 +97,7 @@ TEX = ("boldsymbol", "color", "cancel")  # what MathJax loads when it is used
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("paper", Paper)
     app.add_directive("departure", Departure)
+    app.setup_extension("ledger_page")
     app.connect("config-inited", link_repository, priority=1)
     app.connect("build-finished", copy_mathjax)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
