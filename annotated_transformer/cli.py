@@ -11,6 +11,7 @@ import typer
 
 from annotated_transformer import corpora, options, pretrained
 from annotated_transformer.checkpoint import average_checkpoints
+from annotated_transformer.cpu import keep_freed_memory
 from annotated_transformer.distributed import joined, launched
 from annotated_transformer.errors import UserError
 from annotated_transformer.files import decode_lines, read_bytes
@@ -134,6 +135,7 @@ def translate(
     device: options.Device = None,
 ) -> None:
     """Translate line by line, to standard output; blank lines stay blank."""
+    keep_freed_memory()
     translator = Translator.load(model, choose_device(device))
     name = "standard input" if file is None else str(file)
     data = sys.stdin.buffer.read() if file is None else read_bytes(file)
@@ -188,6 +190,7 @@ def evaluate(
     """
     model = find_model(model)
     pairs = corpora.read_pairs(source, reference)
+    keep_freed_memory()
     translator = Translator.load(model, choose_device(device))
     sources = [text for text, _ in pairs]
     check_lengths(translator, sources, str(source))

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.ao.quantization import quantize_dynamic
 
 from annotated_transformer.attention import padding_mask
+from annotated_transformer.cpu import keep_freed_memory
 from annotated_transformer.data import pad
 from annotated_transformer.decoding import (
     DecoderState,
@@ -58,6 +59,7 @@ class Integers(nn.Module):
 
 def ours(model: Transformer, kind: str = "float32") -> Translate:
     """The search of this package; kind is float32, bfloat16 or int8."""
+    keep_freed_memory()  # as translate does
     if kind == "bfloat16":
         model = model.bfloat16()
     if kind == "int8":
