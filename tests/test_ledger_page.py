@@ -122,6 +122,8 @@ def test_a_row_shows_the_figure_that_it_must_meet(pages):
         "P-3.2.1-h": "64 ± 2",
         "P-4-a": "exactly 0",
         "P-0-a": "at least 2",
+        "P-3.2.1-a": "at most 5·10⁻⁶",
+        "P-3-a": "at most 10⁻⁶",
         "P-5.4-e": "1.377 ± 0.0005",
     }.items():
         (text,) = [t for t in texts if t.startswith(f"{name} ")]

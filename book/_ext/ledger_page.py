@@ -1,5 +1,6 @@
 """The ledger as a page: every claim of claims.yml, and how many hold."""
 
+import re
 from collections import Counter
 from math import nan
 from pathlib import Path
@@ -12,6 +13,8 @@ from sphinx.util.docutils import SphinxDirective
 from annotated_transformer.ledger import VERDICTS, compare, read_claims
 
 CLAIMS = Path(__file__).resolve().parents[1] / "claims.yml"
+POWER = r"([\d.]+)e-0*(\d+)"
+RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 GROUNDS = ("arithmetic", "identity", "experiment", "record")
 
 
@@ -51,7 +54,13 @@ def what(entry: dict) -> str:
     if entry["verdict"] == "not yet measured" or entry.get("equals") is True:
         return statement
     _, demand = compare(entry, nan)  # in words; nothing is measured here
-    return f"{statement}: {demand}"
+    return f"{statement}: {re.sub(POWER, as_power, demand)}"
+
+
+def as_power(figure: re.Match) -> str:
+    """5e-06 as 5·10⁻⁶."""
+    factor = "" if figure[1] == "1" else f"{figure[1]}·"
+    return f"{factor}10⁻{figure[2].translate(RAISED)}"
 
 
 class Ledger(SphinxDirective):
