@@ -128,7 +128,7 @@ def test_checkpoints_with_a_wrong_part(tmp_path, tokenizer, kind):
     for wrong, message in (
         (tensors[name][None].contiguous(), "has shape"),
         (tensors[name] / 0, "not finite"),
-        (tensors[name].half(), "it holds F16"),
+        (tensors[name].bfloat16(), "it holds BF16"),
     ):
         save_file({**tensors, name: wrong}, path, notes)
         with pytest.raises(UserError, match=message):
