@@ -276,7 +276,7 @@ def test_the_lines_of_a_bad_batch_are_named(tmp_path, corpus, monkeypatch):
 
     monkeypatch.setattr(training, "batch_loss", loss)
     output = tmp_path / "model"
-    with pytest.raises(UserError, match="update 5 is nan") as caught:
+    with pytest.raises(UserError, match="update 5: the loss is nan") as caught:
         train(output, corpus, replace(SMALL, train=config), device="cpu")
     tokenizer = read_tokenizer(output)
     places = {source: line for line, (source, _) in enumerate(pairs, 1)}
