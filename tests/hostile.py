@@ -108,7 +108,7 @@ HOSTILE = {
     "longest header": padded((2**40).to_bytes(8, "little")),
     "names": tensors(lambda t: {f"../../{name}": t[name] for name in t}),
     "shapes": tensors(lambda t: {name: t[name].flatten() for name in t}),
-    "half": tensors(lambda t: {name: t[name].half() for name in t}),
+    "double": tensors(lambda t: {name: t[name].double() for name in t}),
     "infinite": tensors(lambda t: {name: t[name] / 0 for name in t}),
     "pickle": padded(pickle.dumps({"a": 1})),
     "pieces": text("garbage", "tokenizer.model"),
