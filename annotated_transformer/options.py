@@ -54,7 +54,8 @@ Alpha = Annotated[
 ]
 AsJson = Annotated[bool, Option("--json", help="one JSON object instead")]
 Record = Annotated[
-    Path | None, Option(help="a record with the scores for the model card")
+    Path | None,
+    Option("--record", help="a record with the scores for the model card"),
 ]
 RecordFile = Annotated[
     Path | None,
