@@ -29,7 +29,7 @@ def show_run(run: dict) -> None:
     print(
         f"run time: {result['updates']:,} updates in "
         f"{result['seconds'] / 60:.0f} minutes on {machine['processor']}, "
-        f"{machine['threads']} threads, torch {run['versions']['torch']}"
+        f"threads: {machine['threads']}, torch {run['versions']['torch']}"
     )
     for name, scores in run["scores"].items():
         print(
