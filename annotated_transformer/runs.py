@@ -41,5 +41,5 @@ def show_run(run: dict) -> None:
 def show_benchmark(systems: dict[str, dict], unit: str) -> None:
     """Print how fast each system was, and how many times as fast ours is."""
     for name, row in systems.items():
-        ratio = f"ours is {row['ratio']:.2f} times as fast"
+        ratio = f"ours is {row['ratio']:.2f} x"
         print(f"run {name:35} {row['rate']:6,.0f} {unit}, {ratio}")

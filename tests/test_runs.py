@@ -48,4 +48,4 @@ def test_a_benchmark_is_a_line_for_each_system(capsys):
     show_benchmark(rows, "tokens/s")
     first, second = capsys.readouterr().out.splitlines()
     assert first.startswith("run this package ") and "3,600 tokens/s" in first
-    assert second.endswith("ours is 3.00 times as fast")
+    assert second.endswith("ours is 3.00 x")
