@@ -20,7 +20,7 @@ from annotated_transformer.embedding import BOS, EOS, PAD, UNK
 from annotated_transformer.errors import UserError
 
 __all__ = [
-    "whole",
+    "well_formed",
     "Tokenizer",
     "OPTIONS",
     "smallest_vocabulary",
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 
-def whole(text: str) -> str:
+def well_formed(text: str) -> str:
     """The text with a question mark for each half of a character."""
     return text.encode("utf-8", "replace").decode()
 
@@ -54,7 +54,7 @@ class Tokenizer:
 
     def encode(self, text: str) -> list[int]:
         """The ids of the text's pieces, closed by EOS."""
-        return [*self.pieces.encode(whole(text)), EOS]
+        return [*self.pieces.encode(well_formed(text)), EOS]
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of the ids before the first EOS."""
@@ -64,7 +64,7 @@ class Tokenizer:
 
     def split(self, text: str) -> list[str]:
         """The pieces as strings: what attention maps are labelled with."""
-        return self.pieces.encode(whole(text), out_type=str)
+        return self.pieces.encode(well_formed(text), out_type=str)
 
 
 OPTIONS = {
