@@ -18,6 +18,8 @@ import pytest  # noqa: E402
 import torch  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
+pytest_plugins = ["browser"]
+
 # Shared machines are slow at times; and what CI tries must not vary.
 settings.register_profile(
     "book", deadline=None, derandomize=bool(os.environ.get("CI"))
