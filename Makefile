@@ -10,7 +10,7 @@ PYTHONS = python3 python3.13 python3.12 python3.11 python
 RECENT = import sys; sys.exit(sys.version_info < (3, 11))
 
 export OMP_NUM_THREADS ?= 1
-.PHONY: setup book serve run package pull test soak bench lint clean
+.PHONY: setup book serve run package pull test measure soak bench lint clean
 
 setup: $(READY)  ## a fresh .venv with everything that the book needs
 
@@ -37,6 +37,9 @@ test: lint book  ## package, code, every chapter, the built pages
 	$(BIN)/python tools/export.py --check
 	$(BIN)/python tools/check_html.py _build/html
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile
+
+measure: $(READY)  ## the trained experiments, an hour: their records
+	$(BIN)/python -m experiments
 
 soak: $(READY)  ## the fault tests at length: 50 kills, 1,000 mutants
 	SOAK=1 $(BIN)/python -m pytest -q tests/test_faults.py

@@ -1,0 +1,1 @@
+"""Trained experiments whose records the chapters read; see README.md."""

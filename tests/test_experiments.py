@@ -1,0 +1,183 @@
+"""The experiments: their engine on a toy, their records against the book."""
+
+import json
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from experiments.__main__ import Task, finished, measure
+from experiments.compare import moved
+
+ROOT = Path(__file__).parent.parent
+NAMES = sorted(
+    path.stem
+    for path in (ROOT / "experiments").glob("*.py")
+    if "\nRUNS" in path.read_text("utf-8")
+)
+RECORDS = {
+    path.stem: json.loads(path.read_text("utf-8"))
+    for path in (ROOT / "book" / "runs").glob("*.json")
+}
+TOY = '''
+"""A toy: what is tossed.
+
+More of it.
+"""
+
+from functools import partial
+from pathlib import Path
+
+from annotated_transformer.corpora import Corpus
+
+RECIPE = {"tosses": 2}
+CALLS = Path(__file__).with_name("calls")
+
+
+def corpus():
+    return Corpus([("a", "b")], [], {}, "toy", "x", "y", {"train": "0"})
+
+
+def toss(seed, sides):
+    with CALLS.open("a") as calls:
+        calls.write(f"{sides}/{seed}\\n")
+    if CALLS.with_name("broken").exists():
+        raise ValueError("lost the die")
+    return {"figure": sides + seed % 10 / 100, "curve": [1, 2], "seconds": 9.0}
+
+
+RUNS = {
+    f"sides = {sides} seed={seed}": partial(toss, seed=seed, sides=sides)
+    for sides in (6, 20)
+    for seed in (0, 1)
+}
+'''
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch):
+    """Measures the toy; gives status, record and calls so far."""
+    name = f"toy_{tmp_path.name}"
+    (tmp_path / f"{name}.py").write_text(TOY)
+    monkeypatch.syspath_prepend(tmp_path)
+    path = tmp_path / "runs" / f"{name}.json"
+
+    def run(offset=0, jobs=1):
+        kept = tmp_path / "kept"
+        status = measure([name], jobs, offset, kept, path.parent)
+        found = json.loads(path.read_text()) if path.exists() else None
+        return status, found, (tmp_path / "calls").read_text().split()
+
+    run.folder = tmp_path
+    run.module = import_module(name)
+    return run
+
+
+def test_a_record_has_every_run_and_says_what_it_was(toy, capsys):
+    status, record, calls = toy()
+    assert status == 0 and len(calls) == 4
+    assert {*record["results"]} == {*toy.module.RUNS}
+    assert record["results"]["sides = 20 seed=1"]["figure"] == 20.01
+    assert record["about"] == "A toy: what is tossed."
+    assert record["recipe"] == {"tosses": 2}
+    assert record["data"] == {
+        "name": "toy",
+        "pairs": 1,
+        "sha256": {"train": "0"},
+    }
+    assert {"date", "versions", "machine", "command"} <= {*record}
+    printed = capsys.readouterr().out
+    assert "4/4 sides = 20 seed=1: figure 20.01, seconds 9; 0 min" in printed
+
+
+def test_finished_runs_are_not_repeated(toy, monkeypatch):
+    toy()
+    path = next((toy.folder / "kept").rglob("*seed=1.json"))
+    path.unlink()
+    assert len(toy()[2]) == 5
+    path.write_text("{cut off")
+    assert len(toy()[2]) == 6
+    monkeypatch.setitem(toy.module.RECIPE, "tosses", 3)
+    assert len(toy()[2]) == 10
+
+
+def test_a_failed_run_leaves_the_others_and_no_record(toy, capsys):
+    (toy.folder / "broken").touch()
+    status, record, _ = toy()
+    assert status == 4 and record is None
+    assert "ValueError: lost the die" in capsys.readouterr().out
+    (toy.folder / "broken").unlink()
+    assert toy()[0] == 0
+
+
+def test_other_seeds_are_compared_and_not_written(toy, capsys):
+    _, record, _ = toy()
+    status, same, calls = toy(offset=10)
+    assert status == 0 and same == record
+    assert calls[4:] == ["6/10", "6/11", "20/10", "20/11"]
+    path = next((toy.folder / "runs").glob("*.json"))
+    record["results"]["sides = 20 seed=0"]["figure"] = 25.0
+    path.write_text(json.dumps(record))
+    capsys.readouterr()
+    status, same, _ = toy(offset=10)
+    assert status == 0 and same == record  # 20 and 25 are noise to each other
+    record["results"]["sides = 20 seed=1"]["figure"] = 25.01
+    path.write_text(json.dumps(record))
+    assert toy(offset=10)[0] == 1
+    assert "sides = 20, figure: 25.01 was recorded, now 20.01" in (
+        capsys.readouterr().out
+    )
+
+
+def test_two_processes_do_what_one_does(toy):
+    status, record, calls = toy(jobs=2)
+    assert status == 0 and len(calls) == 4
+    assert {*record["results"]} == {*toy.module.RUNS}
+
+
+def results(*figures):
+    return {f"a seed={i}": {"f": x} for i, x in enumerate(figures)}
+
+
+def test_only_what_the_seeds_cannot_explain_has_moved():
+    # spread 0.02, so the mean of two may move by 3 * 0.02 = 0.06
+    stored = results(1.0, 1.0 + 0.02 * 2**0.5)
+    assert moved(stored, stored) == []
+    assert moved(stored, results(1.05, 1.05)) == []
+    assert len(moved(stored, results(1.10, 1.10))) == 1
+    assert len(moved(stored, results(0.94, 0.94))) == 1
+    exact = {"a": {"parameters": 7}}
+    assert moved(exact, {"a": {"parameters": 8}}) != []
+    assert moved(exact, {"b": {"parameters": 7}}) == [
+        "a: only in the record",
+        "b, parameters: not in the record",
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_experiment_can_be_measured_again(name, tmp_path):
+    module = import_module(f"experiments.{name}")
+    assert module.__doc__.partition("\n")[0]
+    assert json.loads(json.dumps(module.RECIPE)) == module.RECIPE
+    for key, run in module.RUNS.items():
+        assert f"seed={run.keywords['seed']}" in key
+        task = Task(f"experiments.{name}", key, 0, tmp_path / "none")
+        assert finished(task) is None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_record_is_whole_and_of_this_recipe(name):
+    module = import_module(f"experiments.{name}")
+    record = RECORDS[name]
+    assert {*record["results"]} == {*module.RUNS}
+    assert record["recipe"] == module.RECIPE
+    assert record["data"]["sha256"] == module.corpus().checksums
+
+
+def test_every_record_is_shown_by_a_chapter():
+    notebooks = [
+        path.read_text("utf-8") for path in (ROOT / "book").glob("*.ipynb")
+    ]
+    read = set(re.findall(r'read_run\(\\?"([\w-]+)', " ".join(notebooks)))
+    assert {*RECORDS} - read == set()
