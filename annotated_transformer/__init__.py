@@ -3,6 +3,7 @@
 from annotated_transformer.corpora import Corpus, builtin, multi30k
 from annotated_transformer.decoding import beam_decode, beam_search
 from annotated_transformer.errors import UserError
+from annotated_transformer.exercises import check
 from annotated_transformer.model import PRESETS, ModelConfig, Transformer
 from annotated_transformer.recipes import RECIPES, Recipe
 from annotated_transformer.run import train
@@ -22,6 +23,7 @@ __all__ = [
     "beam_decode",
     "beam_search",
     "builtin",
+    "check",
     "multi30k",
     "train",
 ]
