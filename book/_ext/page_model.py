@@ -1,0 +1,168 @@
+"""The translator in the page: a shipped model as a script, in 8-bit numbers.
+
+```{translator} multi30k-en-de``` stands for the widget. Its content is what
+the reader sees before asking for it, in print and without scripts; a table
+under it shows an example, computed when the book is built. The weights are
+written beside the program, as _static/translator/weights.js, and so stand in
+the repository once: a number is a byte, and four characters make three bytes.
+"""
+
+import json
+from base64 import b64encode
+from pathlib import Path
+
+import torch
+from docutils import nodes
+from ledger_page import paragraph, row, table
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+from torch import Tensor
+
+from annotated_transformer.checkpoint import load_model
+from annotated_transformer.data import Tokenizer
+from annotated_transformer.embedding import BOS, EOS
+from annotated_transformer.errors import UserError
+from annotated_transformer.model import Transformer, parameter_count
+from annotated_transformer.pretrained import find_model
+from annotated_transformer.records import TEXT_LICENCES
+from annotated_transformer.tensors import weights
+from annotated_transformer.translation import Translator
+
+LARGEST = 127  # integers from -127 to 127
+EXAMPLE = "Two children in red jackets are playing in the snow."
+
+
+def quantised(matrix: Tensor) -> tuple[Tensor, Tensor]:
+    """A matrix as 8-bit integers and the scale of each of its rows.
+
+    A scale takes the largest number of its row to 127, so that rounding
+    moves no number by more than half a scale.
+    """
+    scales = matrix.abs().amax(1).clamp(min=1e-12) / LARGEST
+    return (matrix / scales[:, None]).round().to(torch.int8), scales
+
+
+@torch.no_grad()
+def rounded(model: Transformer) -> Transformer:
+    """The model with the page's weights; in float64, which the page has."""
+    for parameter in model.double().parameters():
+        if parameter.dim() == 2:
+            integers, scales = quantised(parameter.float())
+            parameter.copy_(integers.double() * scales.double()[:, None])
+    return model
+
+
+def packed(model: Transformer, tokenizer: Tokenizer, about: dict) -> dict:
+    """What the page's program reads: sizes, vocabulary, weights, notes.
+
+    The integers of all matrices follow each other in one text, and the
+    scales of their rows and all vectors in another.
+    """
+    config, data = model.config, about["data"]
+    if config.positions != "sinusoidal" or not config.tied:
+        raise UserError(
+            "the page's program has sinusoidal positions and one embedding "
+            "matrix, this model others; name another model"
+        )
+    integers, reals, tensors = [], [], []
+    for name, weight in weights(model).items():
+        tensors.append([name, *weight.shape])
+        if weight.dim() == 2:
+            matrix, weight = quantised(weight)
+            integers.append(matrix)
+        reals.append(weight)
+    ids, pieces = range(len(tokenizer)), tokenizer.pieces
+    return {
+        "about": {
+            "data": data["name"].capitalize(),
+            "pairs": data["pairs"],
+            "licence": TEXT_LICENCES[data["name"]],
+            "parameters": parameter_count(config),
+        },
+        "config": {
+            "heads": config.heads,
+            "d_k": config.d_k or config.d_model // config.heads,
+            "pre_norm": config.pre_norm,
+        },
+        "vocabulary": {
+            "pieces": [pieces.id_to_piece(i) for i in ids],
+            "scores": [pieces.get_score(i) for i in ids],
+        },
+        "tensors": tensors,
+        "bytes": as_text(integers),
+        "floats": as_text(reals),
+    }
+
+
+def as_text(tensors: list[Tensor]) -> str:
+    """The bytes of some tensors, one after the other, in base64."""
+    data = b"".join(tensor.numpy().tobytes() for tensor in tensors)
+    return b64encode(data).decode()
+
+
+def write_weights(name: str, path: Path) -> None:
+    """A shipped model as a classic script, which pages may load anywhere."""
+    text = json.dumps(packed(*load_model(find_model(name))))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(
+        f"(globalThis.pageModel ??= {{}}).packed = {text};\n", "utf-8"
+    )
+
+
+@torch.inference_mode()
+def example(name: str) -> nodes.table:
+    """Each piece of a translation, and what else might have come there."""
+    model, tokenizer, _ = load_model(find_model(name))
+    translator = Translator(rounded(model), tokenizer)
+    target = tokenizer.encode(translator(EXAMPLE, beam=1))
+    logits = model(
+        torch.tensor([tokenizer.encode(EXAMPLE)]),
+        torch.tensor([[BOS, *target[:-1]]]),
+    )
+    chances, places = logits[0].softmax(-1).topk(4)
+    rows = []
+    for taken, p, ids in zip(target, chances, places, strict=True):
+        words = [
+            f"{piece_of(tokenizer, i)} {chance:.2f}"
+            for chance, i in zip(p.tolist(), ids.tolist(), strict=True)
+        ]
+        chosen = paragraph(piece_of(tokenizer, taken))
+        rows.append(row(chosen, *map(paragraph, words)))
+    head = ["written", "likeliest", "second", "third", "fourth"]
+    return table(head, rows, style="at-example")
+
+
+def piece_of(tokenizer: Tokenizer, token: int) -> str:
+    """A piece as it is shown: the end of a sentence as </s>."""
+    return "</s>" if token == EOS else tokenizer.pieces.id_to_piece(token)
+
+
+class TranslatorHere(SphinxDirective):
+    """The place of the widget, and what stands there before it is wanted."""
+
+    required_arguments = 1
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        place = nodes.container(classes=["at-translator"])
+        place["model"] = self.arguments[0]
+        self.set_source_info(place)
+        self.state.nested_parse(self.content, self.content_offset, place)
+        place += example(self.arguments[0])
+        return [place]
+
+
+def load_where_needed(app: Sphinx, page, template, context, doctree) -> None:
+    """Give such a page its button and its style, and the site the weights."""
+    for place in doctree.findall(nodes.container) if doctree else ():
+        if "model" in place:
+            app.add_css_file("translator/translator.css")
+            app.add_js_file("translator/start.js", loading_method="defer")
+            path = Path(app.outdir, "_static/translator/weights.js")
+            write_weights(place["model"], path)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_directive("translator", TranslatorHere)
+    app.connect("html-page-context", load_where_needed)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,289 @@
+/**
+ * The Transformer of this book, for one sentence at a time.
+ *
+ * What the chapters 1 to 4 compute with tensors is written out here in plain
+ * loops. A sequence is an array of vectors, one for a token. With one sentence
+ * there is no padding and so no mask: a decoder position is given only the
+ * keys that it may see. Nothing is trained, so there is no dropout.
+ *
+ * Weights are 8-bit integers: row r of a matrix is its integers times the
+ * scale of the row. All arithmetic is that of JavaScript's numbers, which are
+ * doubles.
+ */
+(() => {
+  /** The bytes that a base64 text stands for. */
+  function fromBase64(text) {
+    const characters = atob(text);
+    const bytes = new Uint8Array(characters.length);
+    for (let i = 0; i < bytes.length; i++) bytes[i] = characters.charCodeAt(i);
+    return bytes;
+  }
+
+  /**
+   * The tensors as a tree, by their names in the package: the tensor
+   * `encoder.0.feed_forward.inner.weight` is where its name leads.
+   *
+   * A matrix has its integers among the bytes and a scale for each row among
+   * the floats; a vector (a bias, a norm) is all floats.
+   */
+  function unpack({ tensors, bytes, floats }) {
+    const integers = new Int8Array(fromBase64(bytes).buffer);
+    const reals = new Float32Array(fromBase64(floats).buffer);
+    let [i, f] = [0, 0];
+    const tree = {};
+    for (const [name, rows, columns] of tensors) {
+      const path = name.split(".");
+      const last = path.pop();
+      const place = path.reduce((node, key) => (node[key] ??= {}), tree);
+      place[last] = reals.subarray(f, (f += rows));
+      if (columns === undefined) continue;
+      const values = integers.subarray(i, (i += rows * columns));
+      place[last] = { rows, columns, values, scales: place[last] };
+    }
+    return tree;
+  }
+
+  /**
+   * W x + b for every vector x. Four rows of W go along together, so that the
+   * processor need not wait for one sum before it adds to the next.
+   */
+  function linear(vectors, { weight, bias }) {
+    const { rows, columns, values, scales } = weight;
+    return vectors.map((x) => {
+      const y = new Float64Array(rows);
+      for (let block = 0; block < rows; block += 4) {
+        const row = Math.min(block, rows - 4);
+        let [a, b, c, d] = [0, 0, 0, 0];
+        for (let j = 0, k = row * columns; j < columns; j++, k++) {
+          a += x[j] * values[k];
+          b += x[j] * values[k + columns];
+          c += x[j] * values[k + 2 * columns];
+          d += x[j] * values[k + 3 * columns];
+        }
+        y[row] = a * scales[row];
+        y[row + 1] = b * scales[row + 1];
+        y[row + 2] = c * scales[row + 2];
+        y[row + 3] = d * scales[row + 3];
+      }
+      if (bias) for (let r = 0; r < rows; r++) y[r] += bias[r];
+      return y;
+    });
+  }
+
+  /** FFN(x) = max(0, x W_1 + b_1) W_2 + b_2 (chapter 3). */
+  function feedForward(vectors, { inner, outer }) {
+    const hidden = linear(vectors, inner);
+    return linear(
+      hidden.map((x) => x.map((v) => Math.max(0, v))),
+      outer,
+    );
+  }
+
+  /** Each vector with mean 0 and variance 1, then scaled and shifted. */
+  function layerNorm(vectors, { weight, bias }) {
+    return vectors.map((x) => {
+      const mean = x.reduce((sum, v) => sum + v, 0) / x.length;
+      const squares = x.reduce((sum, v) => sum + (v - mean) ** 2, 0);
+      const scale = 1 / Math.sqrt(squares / x.length + 1e-5);
+      return x.map((v, i) => (v - mean) * scale * weight[i] + bias[i]);
+    });
+  }
+
+  /** exp(x) / sum(exp(x)), with the largest x taken off first. */
+  function softmax(x) {
+    const largest = x.reduce((a, b) => Math.max(a, b), -Infinity);
+    const powers = x.map((v) => Math.exp(v - largest));
+    const sum = powers.reduce((a, b) => a + b, 0);
+    return powers.map((v) => v / sum);
+  }
+
+  /** log(softmax(x)), written over x: a whole vocabulary is not copied. */
+  function logSoftmax(x) {
+    const largest = x.reduce((a, b) => Math.max(a, b), -Infinity);
+    const sum = x.reduce((total, v) => total + Math.exp(v - largest), 0);
+    const shift = largest + Math.log(sum);
+    for (let i = 0; i < x.length; i++) x[i] -= shift;
+    return x;
+  }
+
+  /** The product of a slice of x with the same slice of y. */
+  function dot(x, y, begin, end) {
+    let sum = 0;
+    for (let i = begin; i < end; i++) sum += x[i] * y[i];
+    return sum;
+  }
+
+  /**
+   * One query on some keys and values, in every head (chapter 1).
+   * Returns what the heads found, side by side, and their weights, by head.
+   */
+  function attend(query, keys, values, heads) {
+    const width = query.length / heads; // d_k
+    const depth = values[0].length / heads; // d_v
+    const output = new Float64Array(heads * depth);
+    const weights = [];
+    for (let head = 0; head < heads; head++) {
+      const begin = head * width;
+      const scores = Float64Array.from(
+        keys,
+        (key) => dot(query, key, begin, begin + width) / Math.sqrt(width),
+      );
+      weights.push(softmax(scores));
+      values.forEach((value, place) => {
+        const weight = weights[head][place];
+        for (let i = head * depth; i < (head + 1) * depth; i++)
+          output[i] += weight * value[i];
+      });
+    }
+    return { output, weights };
+  }
+
+  /**
+   * A token of an output: a node of a tree whose root is the begin of the
+   * sentence. The way from the root to a node is a hypothesis, so a beam that
+   * branches shares the keys and values of what came before: nothing is copied.
+   */
+  class Node {
+    /**
+     * @param {number} token
+     * @param {Node | null} parent
+     */
+    constructor(token, parent) {
+      this.token = token;
+      this.way = parent ? [...parent.way, this] : [this];
+      this.keys = []; // by layer, like the rest: filled in when it is read
+      this.values = [];
+      this.decoder = []; // the weights of its self-attention, by layer, head
+      this.cross = []; // and of its cross-attention
+    }
+
+    get position() {
+      return this.way.length - 1;
+    }
+  }
+
+  class Model {
+    /** @param {object} packed what book/_ext/page_model.py has written */
+    constructor(packed) {
+      const tree = unpack(packed);
+      this.embedding = tree.source_embedding;
+      this.encoder = Object.values(tree.encoder);
+      this.decoder = Object.values(tree.decoder);
+      this.encoderNorm = tree.encoder_norm; // only pre-norm has them
+      this.decoderNorm = tree.decoder_norm;
+      this.heads = packed.config.heads;
+      this.keyWidth = packed.config.d_k * this.heads;
+      this.preNorm = packed.config.pre_norm;
+    }
+
+    /** A token's vector, scaled, plus the waves of its place (chapter 2). */
+    embed(token, position) {
+      const { columns, values, scales } = this.embedding.weight;
+      const scale = Math.sqrt(columns) * scales[token];
+      const x = new Float64Array(columns);
+      for (let i = 0; i < columns; i++) {
+        const angle = position / 10000 ** ((i - (i % 2)) / columns);
+        const wave = i % 2 ? Math.cos(angle) : Math.sin(angle);
+        x[i] = values[token * columns + i] * scale + wave;
+      }
+      return x;
+    }
+
+    /** The box Add & Norm around a sub-layer (chapter 3). */
+    addNorm({ norm }, vectors, sublayer) {
+      const add = (written) =>
+        written.map((y, i) => y.map((v, j) => v + vectors[i][j]));
+      if (this.preNorm) return add(sublayer(layerNorm(vectors, norm)));
+      return layerNorm(add(sublayer(vectors)), norm);
+    }
+
+    /** Keys and values of some vectors; one matrix makes both. */
+    keysValues(vectors, { key_value }) {
+      const both = linear(vectors, key_value);
+      return {
+        keys: both.map((x) => x.subarray(0, this.keyWidth)),
+        values: both.map((x) => x.subarray(this.keyWidth)),
+      };
+    }
+
+    /**
+     * Read the source. Returns the memory as each decoder layer's keys and
+     * values, and the encoder's weights by layer, query and head.
+     * @param {number[]} ids the source's, closed by the end of the sentence
+     */
+    encode(ids) {
+      const maps = [];
+      let x = ids.map((id, position) => this.embed(id, position));
+      for (const layer of this.encoder) {
+        const attention = layer.self_attention;
+        x = this.addNorm(layer.around_attention, x, (y) => {
+          const { keys, values } = this.keysValues(y, attention);
+          const found = linear(y, attention.query).map((query) =>
+            attend(query, keys, values, this.heads),
+          );
+          maps.push(found.map(({ weights }) => weights));
+          return linear(
+            found.map(({ output }) => output),
+            attention.output,
+          );
+        });
+        x = this.addNorm(layer.around_feed_forward, x, (y) =>
+          feedForward(y, layer.feed_forward),
+        );
+      }
+      const memory = this.encoderNorm ? layerNorm(x, this.encoderNorm) : x;
+      const sources = this.decoder.map((layer) =>
+        this.keysValues(memory, layer.cross_attention),
+      );
+      return { maps, sources };
+    }
+
+    /**
+     * Read one token more of each hypothesis; the nodes keep their keys,
+     * values and attention weights. Returns the log-probabilities of what
+     * comes next, an array over the vocabulary for each node.
+     * @param {Node[]} nodes
+     * @param {object} source what encode has returned
+     */
+    step(nodes, { sources }) {
+      let x = nodes.map(({ token, position }) => this.embed(token, position));
+      this.decoder.forEach((layer, l) => {
+        const [itself, cross] = [layer.self_attention, layer.cross_attention];
+        x = this.addNorm(layer.around_self, x, (y) => {
+          const { keys, values } = this.keysValues(y, itself);
+          nodes.forEach((node, i) => {
+            node.keys[l] = keys[i];
+            node.values[l] = values[i];
+          });
+          const outputs = linear(y, itself.query).map((query, i) => {
+            const pastKeys = nodes[i].way.map((node) => node.keys[l]);
+            const pastValues = nodes[i].way.map((node) => node.values[l]);
+            const found = attend(query, pastKeys, pastValues, this.heads);
+            nodes[i].decoder[l] = found.weights;
+            return found.output;
+          });
+          return linear(outputs, itself.output);
+        });
+        x = this.addNorm(layer.around_cross, x, (y) => {
+          const { keys, values } = sources[l];
+          const outputs = linear(y, cross.query).map((query, i) => {
+            const found = attend(query, keys, values, this.heads);
+            nodes[i].cross[l] = found.weights;
+            return found.output;
+          });
+          return linear(outputs, cross.output);
+        });
+        x = this.addNorm(layer.around_feed_forward, x, (y) =>
+          feedForward(y, layer.feed_forward),
+        );
+      });
+      if (this.decoderNorm) x = layerNorm(x, this.decoderNorm);
+      return linear(x, this.embedding).map(logSoftmax);
+    }
+  }
+
+  globalThis.pageModel = Object.assign(globalThis.pageModel ?? {}, {
+    Model,
+    Node,
+  });
+})();

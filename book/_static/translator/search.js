@@ -1,0 +1,109 @@
+/**
+ * Beam search, as in chapter 10, for one sentence; greedy search is a beam of
+ * one place. It is a generator: it hands out what it has after every step, so
+ * that the page can show the step before the next one is computed.
+ */
+(() => {
+  const { Node } = globalThis.pageModel;
+  const [BEGIN, END] = [1, 2];
+  const SHOWN = 6; // candidates that a node keeps, to be looked at
+
+  /** lp(n) = ((5 + n) / 6)^alpha. */
+  const lengthPenalty = (length, alpha) => ((5 + length) / 6) ** alpha;
+
+  /** The places of the `count` largest numbers, largest first. */
+  function largest(numbers, count) {
+    const places = [];
+    for (let i = 0; i < numbers.length; i++) {
+      const full = places.length === count;
+      if (full && numbers[i] <= numbers[places[count - 1]]) continue;
+      if (full) places.pop();
+      let j = places.length;
+      while (j > 0 && numbers[places[j - 1]] < numbers[i]) j--;
+      places.splice(j, 0, i);
+    }
+    return places;
+  }
+
+  /**
+   * Translate.
+   *
+   * Every step gives `{ places, finished }`: the best continuations, best
+   * first, each `{ node, logP, state }` with the state live, finished or
+   * closed (a finished hypothesis keeps its place, so the last places close),
+   * and the hypotheses that have finished so far. At the end it returns the
+   * best of these: `{ node, tokens, logP, score }`. A node that has been
+   * continued has `candidates`, the tokens most likely to come next.
+   *
+   * @param {Model} model
+   * @param {object} source what model.encode has returned
+   * @param {{width: number, alpha: number, limit: number}} options limit is
+   *   the most tokens of an output, its end included
+   */
+  function* beamSearch(model, source, { width, alpha, limit }) {
+    const finished = [];
+    let live = [{ node: new Node(BEGIN, null), logP: 0 }];
+    for (;;) {
+      const nodes = live.map(({ node }) => node);
+      const following = model.step(nodes, source);
+      const continuations = live.flatMap(({ node, logP }, row) => {
+        const tokens = largest(following[row], Math.max(width, SHOWN));
+        node.candidates = tokens.map((token) => {
+          return { token, p: Math.exp(following[row][token]) };
+        });
+        return tokens.slice(0, width).map((token) => {
+          return { parent: node, token, logP: logP + following[row][token] };
+        });
+      });
+      const best = continuations.sort((a, b) => b.logP - a.logP);
+      const open = width - finished.length;
+      const places = best.slice(0, width).map((chosen, rank) => {
+        const node = new Node(chosen.token, chosen.parent);
+        const ended = chosen.token === END || node.position >= limit;
+        const state = rank >= open ? "closed" : ended ? "finished" : "live";
+        return { node, logP: chosen.logP, state };
+      });
+      for (const { node, logP, state } of places) {
+        if (state !== "finished") continue;
+        const tokens = node.way.slice(1).map(({ token }) => token);
+        const score = logP / lengthPenalty(tokens.length, alpha);
+        if (tokens.at(-1) === END) tokens.pop();
+        finished.push({ node, tokens, logP, score });
+      }
+      yield { places, finished: [...finished] };
+      live = places.filter(({ state }) => state === "live");
+      const [first] = [...finished].sort((a, b) => b.score - a.score);
+      if (live.length === 0) return first;
+      // A live hypothesis can only lose probability; the most it can gain is
+      // the penalty of the longest output allowed.
+      const bound = live[0].logP / lengthPenalty(limit, alpha);
+      if (first && bound <= first.score) return first;
+    }
+  }
+
+  class Translator {
+    /** @param {object} packed what book/_ext/page_model.py has written */
+    constructor(packed) {
+      this.model = new globalThis.pageModel.Model(packed);
+      this.tokenizer = new globalThis.pageModel.Tokenizer(packed.vocabulary);
+    }
+
+    /**
+     * Read a caption. Returns what was read, and the search to be run.
+     * @param {string} text
+     * @param {{width?: number, alpha?: number}} options
+     */
+    translate(text, { width = 5, alpha = 0.6 } = {}) {
+      const ids = [...this.tokenizer.encode(text), END];
+      const source = this.model.encode(ids);
+      const options = { width, alpha, limit: ids.length + 50 };
+      return {
+        pieces: [...this.tokenizer.split(text), "</s>"],
+        maps: source.maps,
+        search: beamSearch(this.model, source, options),
+      };
+    }
+  }
+
+  Object.assign(globalThis.pageModel, { Translator });
+})();
