@@ -146,9 +146,11 @@ class TranslatorHere(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         place = nodes.container(classes=["at-translator"])
         place["model"] = self.arguments[0]
-        self.set_source_info(place)
-        self.state.nested_parse(self.content, self.content_offset, place)
-        place += example(self.arguments[0])
+        still = nodes.container(classes=["at-still"])
+        self.set_source_info(still)
+        self.state.nested_parse(self.content, self.content_offset, still)
+        still += example(self.arguments[0])
+        place += still
         return [place]
 
 
