@@ -1,0 +1,431 @@
+/**
+ * What the reader sees and does. The model is asked for one step at a time;
+ * every step stays at hand, so that one can go back to it and look at what
+ * else might have been written, and at what each head attended to.
+ */
+(() => {
+  const SPACE = "▁";
+  const PAUSE = 70; // ms between steps at least, so that one can follow
+  const EXAMPLES = [
+    "Two children in red jackets are playing in the snow.",
+    "A woman with a big hat reads a book on a bench.",
+    "An old man is repairing his bicycle in front of a house.",
+  ];
+  const calm = matchMedia("(prefers-reduced-motion: reduce)");
+
+  /**
+   * An element: its attributes (functions are listeners) and what is in it.
+   * @param {string} tag a name and, after dots, classes
+   */
+  function make(tag, given = {}, ...inside) {
+    const [name, ...classes] = tag.split(".");
+    const element = document.createElement(name || "div");
+    element.classList.add(...classes);
+    for (const [key, value] of Object.entries(given))
+      if (typeof value === "function") element.addEventListener(key, value);
+      else if (value === true) element.setAttribute(key, "");
+      else if (value !== false) element.setAttribute(key, value);
+    element.append(...inside);
+    return element;
+  }
+
+  /** A pause; none for those who want no motion. */
+  const rest = (ms) =>
+    new Promise((done) => setTimeout(done, calm.matches ? 0 : Math.max(0, ms)));
+
+  /** A share from 0 to 1 as the style of a cell or a bar. */
+  const share = (weight) => ({ style: `--share: ${weight.toFixed(3)}` });
+
+  /** A piece as a chip; one that begins a word keeps its distance. */
+  function chip(tag, piece, given = {}) {
+    const begins = piece.startsWith(SPACE) || piece.startsWith("<");
+    const text = piece.replaceAll(SPACE, "") || "␣";
+    return make(begins ? `${tag}.at-begins` : tag, given, text);
+  }
+
+  class Widget {
+    constructor(place) {
+      this.translator = new globalThis.pageModel.Translator(
+        globalThis.pageModel.packed,
+      );
+      this.pieces = this.translator.tokenizer.pieces;
+      this.layers = this.translator.model.decoder.length;
+      this.heads = this.translator.model.heads;
+      this.run = 0; // a new translation ends the one before
+      place.classList.add("at-live");
+      place.append(this.form(), this.result());
+      this.translate();
+    }
+
+    /** What is asked: a caption and a kind of search. */
+    form() {
+      this.text = make("textarea", {
+        id: "at-text",
+        rows: 2,
+        maxlength: 240,
+        lang: "en",
+        spellcheck: "false",
+        keydown: (event) => {
+          if (event.key !== "Enter" || event.shiftKey) return;
+          event.preventDefault();
+          this.translate();
+        },
+      });
+      this.text.value = EXAMPLES[0];
+      const examples = EXAMPLES.map((text, i) =>
+        make(
+          "button.at-quiet",
+          {
+            type: "button",
+            "aria-label": `Example: ${text}`,
+            click: () => {
+              this.text.value = text;
+              this.translate();
+            },
+          },
+          `example ${i + 1}`,
+        ),
+      );
+      const kind = (name, width, checked) => {
+        const given = { type: "radio", name: "at-search", value: width };
+        const change = () => this.translate();
+        return make(
+          "label",
+          {},
+          make("input", { ...given, checked, change }),
+          name,
+        );
+      };
+      this.search = make(
+        "fieldset.at-search",
+        {},
+        make("legend", {}, "Search"),
+        kind("greedy", 1, true),
+        kind("beam of 5", 5, false),
+      );
+      return make(
+        "form.at-form",
+        {
+          submit: (event) => {
+            event.preventDefault();
+            this.translate();
+          },
+        },
+        make("label.at-title", { for: "at-text" }, "A caption in English"),
+        this.text,
+        make(
+          ".at-row",
+          {},
+          make("button.at-main", { type: "submit" }, "Translate"),
+          this.search,
+          make(".at-examples", {}, ...examples),
+        ),
+      );
+    }
+
+    /** What is answered: the output, its steps, the attention. */
+    result() {
+      this.output = make("p.at-output", { lang: "de", "aria-hidden": "true" });
+      this.said = make("p.at-hidden", { role: "status", lang: "de" });
+      this.note = make("p.at-note", { role: "status" });
+      this.step = make("input", {
+        id: "at-step",
+        type: "range",
+        min: 1,
+        value: 1,
+        input: () => this.look(),
+      });
+      this.stepName = make("label.at-title", { for: "at-step" });
+      this.source = make("p.at-source", { lang: "en" });
+      this.candidates = make("section", {});
+      this.beam = make("section", {});
+      this.map = make(".at-map", { tabindex: 0, role: "region" });
+      this.summary = make("p.at-note", {});
+      const choose = (name, options) => {
+        const names = options.map((text, i) =>
+          make("option", { value: i }, text),
+        );
+        const change = () => this.attention();
+        const select = make("select", { change }, ...names);
+        return [select, make("label", {}, name, select)];
+      };
+      const numbers = (count) => Array.from({ length: count }, (_, i) => i + 1);
+      const [kind, kindLabel] = choose("attention", [
+        "cross",
+        "encoder",
+        "decoder",
+      ]);
+      const [layer, layerLabel] = choose("layer", numbers(this.layers));
+      const [head, headLabel] = choose("head", numbers(this.heads));
+      Object.assign(this, { kind, layer, head });
+      layer.value = this.layers - 1;
+      const { about } = globalThis.pageModel.packed;
+      const millions = (about.parameters / 1e6).toFixed(1);
+      this.panel = make(
+        ".at-panel",
+        {},
+        make(".at-stepper", {}, this.stepName, this.step),
+        make(".at-columns", {}, this.candidates, this.beam),
+        make(".at-row.at-choose", {}, kindLabel, layerLabel, headLabel),
+        this.source,
+        this.summary,
+        this.map,
+      );
+      this.panel.hidden = true;
+      return make(
+        "section",
+        { "aria-label": "The translation" },
+        this.output,
+        this.said,
+        this.note,
+        this.panel,
+        make(
+          "p.at-note",
+          {},
+          `${millions} million parameters, trained on ` +
+            `${about.pairs.toLocaleString("en")} pairs of ${about.data}. ` +
+            `${about.licence} It knows captions of photos and little else.`,
+        ),
+      );
+    }
+
+    /** Translate what is typed, and show every step as it comes. */
+    async translate() {
+      const run = ++this.run;
+      const text = this.text.value.trim();
+      this.steps = [];
+      this.output.replaceChildren();
+      this.said.textContent = "";
+      this.panel.hidden = true;
+      if (!text) {
+        this.note.textContent = "Type a caption first.";
+        return;
+      }
+      this.note.textContent = "Translating.";
+      await rest(0);
+      const width = Number(this.search.querySelector(":checked").value);
+      let begin = performance.now();
+      let spent = 0;
+      const reading = this.translator.translate(text, { width });
+      Object.assign(this, { read: reading.pieces, maps: reading.maps });
+      for (;;) {
+        const { value, done } = reading.search.next();
+        const took = performance.now() - begin;
+        spent += took;
+        if (done) {
+          this.finish(value, spent);
+          return;
+        }
+        this.steps.push(value);
+        this.write(value.places[0].node);
+        await rest(PAUSE - took);
+        if (run !== this.run) return;
+        begin = performance.now();
+      }
+    }
+
+    /** The pieces on the way to a node. */
+    written(node) {
+      return node.way.slice(1).map(({ token }) => this.pieces[token]);
+    }
+
+    /** A hypothesis as chips. */
+    write(node) {
+      const chips = this.written(node).map((piece) => chip("span", piece));
+      this.output.replaceChildren(...chips);
+    }
+
+    /** The search is over: the output can be looked at, step by step. */
+    finish(best, spent) {
+      this.best = best;
+      const text = this.translator.tokenizer.decode(best.tokens);
+      this.said.textContent = text;
+      this.said.dataset.tokens = JSON.stringify(best.tokens);
+      this.note.textContent =
+        `${best.node.position} pieces in ${(spent / 1000).toFixed(2)} ` +
+        `seconds; log-probability ${best.logP.toFixed(2)}, ` +
+        `score ${best.score.toFixed(2)}.`;
+      this.target = this.written(best.node);
+      const step = (i) => () => {
+        this.step.value = i + 1;
+        this.look();
+      };
+      const chips = this.target.map((piece, i) =>
+        chip("button.at-chip", piece, {
+          type: "button",
+          tabindex: -1, // the slider does the same for the keyboard
+          click: step(i),
+        }),
+      );
+      this.output.replaceChildren(...chips);
+      this.step.max = this.target.length;
+      this.step.value = Math.min(2, this.target.length);
+      this.panel.hidden = false;
+      this.look();
+    }
+
+    /** Show the step that the slider names. */
+    look() {
+      const at = Number(this.step.value) - 1;
+      const piece = this.target[at];
+      this.stepName.textContent = `Step ${at + 1} of ${this.target.length}`;
+      this.step.setAttribute(
+        "aria-valuetext",
+        `${at + 1} of ${this.target.length}, ${piece}`,
+      );
+      [...this.output.children].forEach((chip, i) => {
+        chip.classList.toggle("at-now", i === at);
+        chip.classList.toggle("at-later", i > at);
+      });
+      const node = this.best.node.way[at]; // what is read before the piece
+      const bars = node.candidates.map(({ token, p }) =>
+        make(
+          token === this.best.node.way[at + 1].token ? "li.at-now" : "li",
+          share(p),
+          make("span.at-piece", { lang: "de" }, this.pieces[token]),
+          make("span.at-p", {}, p.toFixed(p < 0.001 ? 4 : 3)),
+        ),
+      );
+      this.candidates.replaceChildren(
+        make("h3.at-title", {}, "What may come here, with probability"),
+        make("ol.at-bars", {}, ...bars),
+      );
+      this.showBeam(at);
+      this.attention();
+    }
+
+    /** The places of the beam after a step; greedy search has only one. */
+    showBeam(at) {
+      const step = this.steps[at];
+      this.beam.replaceChildren();
+      if (!step || step.places.length === 1) return;
+      const rows = step.places.map(({ node, logP, state }) => {
+        const ours = this.best.node.way.includes(node);
+        const ids = node.way.slice(1).map(({ token }) => token);
+        const ended = ids.at(-1) === 2 ? " </s>" : "";
+        return make(
+          `li.at-${state}${ours ? ".at-now" : ""}`,
+          {},
+          make(
+            "span",
+            { lang: "de" },
+            this.translator.tokenizer.decode(ids) + ended,
+          ),
+          make(
+            "span.at-p",
+            {},
+            `${state === "live" ? "" : `${state} `}${logP.toFixed(2)}`,
+          ),
+        );
+      });
+      this.beam.append(
+        make("h3.at-title", {}, "The beam now, with log-probabilities"),
+        make("ol.at-beam", {}, ...rows),
+      );
+    }
+
+    /**
+     * The weights of the chosen layer and head: rows of queries, and what
+     * names rows and columns.
+     */
+    chosen() {
+      const [layer, head] = [Number(this.layer.value), Number(this.head.value)];
+      const way = this.best.node.way.slice(0, -1);
+      const said = ["<s>", ...this.target.slice(0, -1)];
+      return [
+        {
+          name: "Cross-attention",
+          rows: this.target,
+          columns: this.read,
+          weights: way.map((node) => node.cross[layer][head]),
+        },
+        {
+          name: "Encoder self-attention",
+          rows: this.read,
+          columns: this.read,
+          weights: this.maps[layer].map((query) => query[head]),
+        },
+        {
+          name: "Decoder self-attention",
+          rows: this.target,
+          columns: said,
+          weights: way.map((node) => node.decoder[layer][head]),
+        },
+      ][Number(this.kind.value)];
+    }
+
+    /** The chosen map as a table, and the current step's row in words. */
+    attention() {
+      const at = Number(this.step.value) - 1;
+      const encoder = this.kind.value === "1";
+      const { name, rows, columns, weights } = this.chosen();
+      const which = `layer ${Number(this.layer.value) + 1}, head ${
+        Number(this.head.value) + 1
+      }`;
+      const title = `${name}, ${which}`;
+      const queries = encoder
+        ? "each row is a piece that the encoder reads"
+        : "each row is the moment before the piece on the left was written";
+      const line = (row, i) =>
+        make(
+          !encoder && i === at ? "tr.at-now" : "tr",
+          {},
+          make("th", { scope: "row" }, row),
+          ...columns.map((column, j) => {
+            const weight = weights[i][j];
+            if (weight === undefined) return make("td.at-unseen");
+            const text = weight.toFixed(2);
+            return make(
+              "td",
+              { ...share(weight), title: `${row} on ${column}: ${text}` },
+              make("span.at-hidden", {}, text),
+            );
+          }),
+        );
+      this.map.setAttribute("aria-label", title);
+      this.map.replaceChildren(
+        make(
+          "table",
+          {},
+          make("caption", {}, `${title}: ${queries}.`),
+          make(
+            "thead",
+            {},
+            make(
+              "tr",
+              {},
+              make("td"),
+              ...columns.map((column) =>
+                make("th", { scope: "col" }, make("span", {}, column)),
+              ),
+            ),
+          ),
+          make("tbody", {}, ...rows.map(line)),
+        ),
+      );
+      this.shade(at, which);
+    }
+
+    /** The source, shaded by what the decoder looked at in this step. */
+    shade(at, which) {
+      const cross = this.best.node.way[at].cross;
+      const weights = cross[Number(this.layer.value)][Number(this.head.value)];
+      this.source.replaceChildren(
+        ...this.read.map((piece, i) =>
+          chip("span.at-chip", piece, share(weights[i])),
+        ),
+      );
+      const order = this.read
+        .map((piece, i) => [piece, weights[i]])
+        .sort((a, b) => b[1] - a[1]);
+      const most = order
+        .slice(0, 2)
+        .map(([piece, weight]) => `${piece} (${weight.toFixed(2)})`);
+      this.summary.textContent =
+        `Before it wrote ${this.target[at]}, cross-attention of ${which} ` +
+        `looked most at ${most.join(" and ")}.`;
+    }
+  }
+
+  globalThis.pageModel.show = (place) => new Widget(place);
+})();

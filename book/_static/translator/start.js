@@ -1,0 +1,60 @@
+/**
+ * The button that brings the translator. The page loads this file alone; the
+ * program and the weights come when the reader asks for them, as classic
+ * scripts from this file's own folder, which a page opened as a file may load
+ * as well as one from a server.
+ */
+(() => {
+  const PARTS = ["weights", "tokenizer", "model", "search", "page"];
+  const here = document.currentScript.src;
+
+  /** Load one script; the promise fails with its name. */
+  const load = (name) =>
+    new Promise((done, fail) => {
+      const script = document.createElement("script");
+      script.src = new URL(`${name}.js`, here).href;
+      script.onload = done;
+      script.onerror = () => fail(new Error(`${name}.js was not found`));
+      document.head.append(script);
+    });
+
+  /** Why this browser cannot run the program, or nothing. */
+  const obstacle = () => {
+    const arrays = ["Int8Array", "Float32Array", "Float64Array"];
+    const missing = arrays.find((name) => !(name in globalThis));
+    return missing && `this browser has no ${missing}`;
+  };
+
+  for (const place of document.querySelectorAll(".at-translator")) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "at-main";
+    button.textContent = "Try it here";
+    const note = document.createElement("p");
+    note.className = "at-note";
+    note.setAttribute("role", "status");
+    note.textContent =
+      "Loads the model, 4 MB, into this page; what you type stays in it.";
+    const bar = document.createElement("div");
+    bar.className = "at-start";
+    bar.append(button, note);
+    place.prepend(bar);
+
+    button.addEventListener("click", async () => {
+      button.disabled = true;
+      note.textContent = "Loading the model.";
+      try {
+        if (obstacle()) throw new Error(obstacle());
+        for (const part of PARTS) await load(part);
+        globalThis.pageModel.show(place);
+        bar.remove();
+        place.querySelector("textarea").focus();
+      } catch (error) {
+        button.disabled = false;
+        note.textContent =
+          `The translator cannot run here: ${error.message}. ` +
+          "The example below was computed when the book was made.";
+      }
+    });
+  }
+})();
