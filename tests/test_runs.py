@@ -8,7 +8,11 @@ from annotated_transformer.ledger import find_ledger
 from annotated_transformer.runs import read_run, show_benchmark, show_run
 
 RECORDS = sorted((find_ledger().parent / "runs").glob("*.json"))
-RUNS = [path for path in RECORDS if "benchmark" not in path.stem]
+RUNS = [
+    path
+    for path in RECORDS
+    if "benchmark" not in path.stem and "experiment" not in read_run(path.stem)
+]
 
 
 def test_there_are_records():
