@@ -91,11 +91,11 @@ EXERCISES = [
         attention,
         {
             "The scores are not scaled.": (
-                lambda q, k, v, m: attend(q, k, v, m, 0)
+                lambda q, k, v, m: attend(q, k, v, m, 0.0)
             ),
             "The scores are divided by the width itself. Their standard "
             "deviation grows more slowly than that.": (
-                lambda q, k, v, m: attend(q, k, v, m, 1)
+                lambda q, k, v, m: attend(q, k, v, m, 1.0)
             ),
             "The scores are multiplied where they should be divided.": (
                 lambda q, k, v, m: attend(q, k, v, m, -0.5)

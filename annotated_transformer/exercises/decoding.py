@@ -160,7 +160,7 @@ EXERCISES = [
         },
         {
             "The output contains EOS. What has ended must not be continued, "
-            "and EOS is not returned.": lambda found, *inputs: EOS in found,
+            "and EOS is no part of it.": lambda found, *inputs: EOS in found,
             "The output begins with BOS, which is not part of it.": (
                 lambda found, *inputs: BOS in found
             ),

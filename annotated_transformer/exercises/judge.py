@@ -64,20 +64,20 @@ def hint(exercise: Exercise, function: object) -> str | None:
         if not reason and not unchanged(given, inputs):
             return "The result is right, but the function changes its input."
         cases.append((inputs, found, reason))
-    wrong = next((case for case in cases if case[-1]), None)
-    if wrong is None:
+    wrong = [case for case in cases if case[-1]]
+    if not wrong:
         return None
-    inputs, found, reason = wrong
     for text, mistake in exercise.mistakes.items():
         if explains(mistake, cases, exercise.slack):
             return text
     for text, sign in exercise.signs.items():
         with suppress(RuntimeError, IndexError, AttributeError, TypeError):
-            if sign(found, *inputs):
+            if any(sign(found, *inputs) for inputs, found, _ in wrong):
                 return text
     for text, mistake in exercise.mistakes.items():
-        if explains(mistake, [wrong], exercise.slack):  # one of several
+        if explains(mistake, wrong[:1], exercise.slack):  # one of several
             return text
+    inputs, _, reason = wrong[0]
     return f"For {shown(exercise, inputs)}: {reason}"
 
 
@@ -94,7 +94,7 @@ def cannot_take(function, inputs: tuple, exercise: Exercise) -> str | None:
     try:
         inspect.signature(function).bind(*inputs)
     except TypeError:
-        return f"It cannot be called with {', '.join(names(exercise))}."
+        return f"It cannot be called as f({', '.join(names(exercise))})."
     except ValueError:  # some built-in functions have no signature
         pass
     return None
@@ -120,12 +120,14 @@ def shown(exercise: Exercise, inputs: tuple) -> str:
 
 def raised(error: Exception) -> str:
     """Which error came, and the reader's own line that led to it."""
-    lines = [
-        frame.line
+    theirs = [
+        frame
         for frame in traceback.extract_tb(error.__traceback__)
-        if frame.line and not frame.filename.startswith(NOT_THEIRS)
+        if not frame.filename.startswith(NOT_THEIRS)
     ]
-    where = f"the line `{lines[-1]}`" if lines else "it"
+    where = "it"
+    if theirs:
+        where = f"line {theirs[-1].lineno}, `{theirs[-1].line}`,"
     message = str(error).partition("\n")[0]
     return f"{where} ends in {type(error).__name__}: {message}"
 
@@ -210,4 +212,4 @@ def kind(value: object) -> str:
         return "None (is there a `return`?)"
     if isinstance(value, Tensor):
         return f"a tensor of shape {list(value.shape)}"
-    return f"a {type(value).__name__}"
+    return type(value).__name__

@@ -5,7 +5,7 @@ from annotated_transformer.exercises.judge import Exercise
 __all__ = ["EXERCISES"]
 
 
-def rate(step: float, d_model: int, warmup: int) -> float:
+def rate(step: int, d_model: int, warmup: int) -> float:
     """A line to the peak, then an inverse root, by cases."""
     peak = 1 / (d_model * warmup) ** 0.5
     if step <= warmup:
