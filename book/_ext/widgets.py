@@ -1,0 +1,222 @@
+"""Live figures: ```{widget} softmax``` with what stands there without them.
+
+The directive's body is what a reader sees on paper, without scripts, or in a
+notebook. With scripts, book/_static/widgets/NAME.js draws the figure from
+what the package computes here while the book is built.
+"""
+
+import json
+from collections.abc import Callable
+from functools import cache
+from math import inf
+
+import torch
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from annotated_transformer.attention import padding_mask
+from annotated_transformer.decoding import (
+    Beam,
+    DecoderState,
+    best_continuations,
+    collect,
+    length_penalty,
+    model_step,
+)
+from annotated_transformer.embedding import BOS, EOS
+from annotated_transformer.model import PRESETS, length_limit
+from annotated_transformer.training import TrainConfig
+from annotated_transformer.translation import Translator
+
+WIDTHS = [2**i for i in range(1, 11)]  # d_k of the softmax figure
+POWERS = [0, 0.5, 1]  # of d_k, by which its scores are divided
+QUERIES = 6  # that it shows one by one
+BEAMS = [1, 2, 4]
+MODEL = "multi30k-en-de"
+CAPTIONS = """
+A group of people is sitting at a table outside.
+A little boy is climbing a tree.
+A woman is taking a picture of a lake.
+Two dogs are fighting over a toy.
+People are walking through a park in the rain.
+A man is sleeping on a bench in the park.
+A cyclist rides down a hill.
+Two children are playing with a ball in the snow.
+A girl with a blue hat jumps into the water.
+An old man is reading a newspaper on a bench.
+A woman is selling fruit at a market.
+A dog is running across a field of grass.
+A crowd of people is watching a parade.
+A boy and a girl are playing chess.
+""".strip().splitlines()
+
+
+def softmax() -> dict:
+    """Dot products of random queries with 16 random keys, by width.
+
+    And the largest weight at each width, the mean of many such draws, if
+    the scores are divided by nothing, by the root of the width, by it.
+    """
+    generator = torch.Generator().manual_seed(1)
+    q = torch.randn(500, 1, WIDTHS[-1], generator=generator)
+    k = torch.randn(500, 16, WIDTHS[-1], generator=generator)
+    scores = [(q[..., :d] * k[..., :d]).sum(-1) for d in WIDTHS]
+    shown = torch.stack(scores, dim=1)[:QUERIES].double().round(decimals=2)
+    largest = [
+        [(s / d**power).softmax(-1).amax(-1).mean().item() for power in POWERS]
+        for s, d in zip(scores, WIDTHS, strict=True)
+    ]
+    return {"widths": WIDTHS, "scores": shown.tolist(), "largest": largest}
+
+
+def positions() -> dict:
+    """Eight pairs of sines and cosines."""
+    return {"d_model": 16}
+
+
+def schedule() -> dict:
+    """The settings of the paper's base model."""
+    return {
+        "d_model": PRESETS["base"].d_model,
+        "warmup": TrainConfig().warmup,
+    }
+
+
+@torch.inference_mode()
+def search_tree(translator: Translator, caption: str, width: int) -> dict:
+    """A whole beam search, every step of it, until all places have ended.
+
+    A node is a token after its parent, with its own probability, the
+    log-probability up to it, and its place in the beam, none if dropped.
+    Each hypothesis shows its likeliest three next tokens and what was kept.
+    """
+    model, tokenizer = translator.model, translator.tokenizer
+    source = torch.tensor([tokenizer.encode(caption)])
+    limit = length_limit(source, model.config.most_positions)
+    state = DecoderState(
+        model.keys_values(model.encode(source)), padding_mask(source)
+    )
+    step, beam = model_step(model), Beam(width, 0.0, limit.item())
+    found = [{"step": 0, "piece": "", "total": 0.0, "place": 0}]
+    tokens = torch.full((1, width, 1), BOS)
+    live = torch.full((1, width), -inf)
+    live[0, 0] = 0.0
+    at = [0] * width  # the node of each place
+    while not beam.done(live.max().item(), width):
+        log_p, state = step(tokens[0, :, -1], state)
+        before, free = live[0].tolist(), width - len(beam.finished)
+        live, parents, token = best_continuations(live, log_p)
+        tokens = tokens.take_along_dim(parents[:, :, None], dim=1)
+        tokens = torch.cat([tokens, token[:, :, None]], dim=2)
+        live = collect([beam], tokens, live)
+        state = state.select(parents[0], torch.tensor([0]))
+        chosen = [*zip(parents[0].tolist(), token[0].tolist(), strict=True)]
+        places = {pair: i for i, pair in enumerate(chosen[:free])}
+        new = [0] * width
+        for row in (i for i, total in enumerate(before) if total > -inf):
+            likely = log_p[row].topk(3).indices.tolist()
+            kept = [t for i, t in places if i == row]
+            for t in sorted({*likely, *kept}, key=lambda t: -log_p[row, t]):
+                place = places.get((row, t))
+                if place is not None:
+                    new[place] = len(found)
+                node = {
+                    "parent": at[row],
+                    "step": tokens.size(2) - 1,
+                    "piece": tokenizer.pieces.id_to_piece(t),
+                    "p": round(log_p[row, t].exp().item(), 4),
+                    "total": round(before[row] + log_p[row, t].item(), 4),
+                    "place": place,
+                }
+                found.append(node | ({"end": True} if t == EOS else {}))
+        at = new
+    return {"width": width, "limit": beam.limit, "nodes": found}
+
+
+def outputs(tree: dict) -> list[dict]:
+    """The nodes at which the hypotheses of a tree have ended."""
+    return [
+        node
+        for node in tree["nodes"]
+        if node["place"] is not None
+        and (node.get("end") or node["step"] == tree["limit"])
+    ]
+
+
+def winner(tree: dict, alpha: float) -> dict:
+    """The node at which the best-scoring output has ended."""
+    return max(
+        outputs(tree),
+        key=lambda n: n["total"] / length_penalty(n["step"], alpha),
+    )
+
+
+def lessons(trees: list[dict]) -> int:
+    """How many it shows: the penalty decides; a wide beam beats greedy."""
+    greedy, best = (winner(tree, 0.0) for tree in (trees[0], trees[-1]))
+    penalty_decides = best != winner(trees[-1], 1.0)
+    return penalty_decides + (best["total"] > greedy["total"])
+
+
+@cache
+def beam() -> dict:
+    """The first of the captions that shows both, or else the most."""
+    translator = Translator.load(MODEL)
+    best = {"lessons": -1}
+    for caption in CAPTIONS:
+        trees = [search_tree(translator, caption, width) for width in BEAMS]
+        if lessons(trees) > best["lessons"]:
+            best = {"caption": caption, "trees": trees}
+            best["lessons"] = lessons(trees)
+        if best["lessons"] == 2:
+            break
+    return best
+
+
+DATA: dict[str, Callable[[], dict]] = {
+    "softmax": softmax,
+    "positions": positions,
+    "schedule": schedule,
+    "beam": beam,
+}
+
+
+class Widget(SphinxDirective):
+    """A live figure; its body is shown where nothing can move."""
+
+    has_content = True
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        self.assert_has_content()
+        name = self.arguments[0]
+        if name not in DATA:
+            known = ", ".join(DATA)
+            raise self.error(f"no widget {name!r}: there are {known}")
+        still = nodes.container(classes=["widget-still"])
+        self.state.nested_parse(self.content, self.content_offset, still)
+        data = json.dumps(DATA[name](), ensure_ascii=False)
+        script = (
+            f'<script type="application/json" data-widget="{name}">'
+            f"{data.replace('<', chr(92) + 'u003c')}</script>"
+        )
+        box = nodes.container(classes=["widget"], widget=name)
+        box += [still, nodes.raw("", script, format="html")]
+        return [box]
+
+
+def load_where_needed(app, page, template, context, doctree) -> None:
+    """Give style and scripts to the pages with live figures."""
+    boxes = doctree.findall(nodes.container) if doctree else ()
+    names = dict.fromkeys(box["widget"] for box in boxes if "widget" in box)
+    if names:
+        app.add_css_file("widgets.css")
+        for script in ("widgets", *(f"widgets/{name}" for name in names)):
+            app.add_js_file(f"{script}.js", loading_method="defer")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_directive("widget", Widget)
+    app.connect("html-page-context", load_where_needed)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

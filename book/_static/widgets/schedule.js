@@ -1,0 +1,85 @@
+// Two schedules of the learning rate with the same peak.
+"use strict";
+
+widgets.formulas.inverseSqrtRate = (step, d_model, warmup) =>
+  d_model ** -0.5 * Math.min(step ** -0.5, step * warmup ** -1.5);
+
+widgets.formulas.linearRate = (step, peak, warmup, steps) =>
+  step <= warmup
+    ? (peak * step) / warmup
+    : peak * Math.max(0, (steps - step) / (steps - warmup));
+
+widgets.register("schedule", "What the schedule depends on", (widget) => {
+  const { shape, text, size, chart, number, percent } = widgets;
+  const { inverseSqrtRate, linearRate } = widgets.formulas;
+  const paper = widget.data;
+  const warmups = [250, 500, 1000, 2000, 4000, 8000, 16000];
+  const warmup = widget.slider("warm-up w", warmups, paper.warmup, number);
+  const sizes = [64, 128, 256, 512, 1024];
+  const width = widget.slider("width d_model", sizes, paper.d_model, number);
+  const lengths = [3000, 10000, 20000, 50000, 100000];
+  const length = widget.slider("updates in all", lengths, 20000, number);
+
+  // Three to six round ticks from 0 to beyond the largest value.
+  function ticks(largest) {
+    const power = 10 ** Math.floor(Math.log10(largest));
+    const step = [0.2, 0.5, 1, 2].find((s) => largest / (s * power) < 5) * power;
+    const count = Math.ceil(largest / step);
+    return [...Array(count + 1).keys()].map((i) => i * step);
+  }
+
+  const thousandths = (rate) => String(Number((1000 * rate).toPrecision(2)));
+
+  return (svg, room) => {
+    const [w, d, steps] = [warmup.value, width.value, length.value];
+    const peak = inverseSqrtRate(w, d, w);
+    const known = inverseSqrtRate(paper.warmup, paper.d_model, paper.warmup);
+    const levels = ticks(Math.max(peak, known));
+    const marks = [0, 0.25, 0.5, 0.75, 1].map((share) => share * steps);
+    size(svg, room, 300);
+    const at = chart(svg, {
+      box: [38, 30, room - 70, 220],
+      x: [0, steps],
+      y: [0, levels.at(-1)],
+      xTicks: Object.fromEntries(marks.map((v) => [v, number(v)])),
+      yTicks: Object.fromEntries(levels.map((v) => [v, thousandths(v)])),
+      title: "learning rate, in thousandths",
+      xLabel: "update",
+    });
+    const same = w === paper.warmup && d === paper.d_model;
+    const along = (rate) => {
+      const grid = [...Array(401).keys()].map((i) => (i * steps) / 400);
+      const kinks = w < steps ? [...grid, w, paper.warmup] : grid;
+      const places = kinks.filter((s) => s > 0 && s <= steps);
+      return places.sort((a, b) => a - b).map((s) => [s, rate(s)]);
+    };
+    const base = (s) => inverseSqrtRate(s, paper.d_model, paper.warmup);
+    if (!same) at.line(along(base), "line reference");
+    const root = (s) => inverseSqrtRate(s, d, w);
+    const linear = (s) => linearRate(s, peak, w, steps);
+    at.line(along(linear), "line series-1 on");
+    at.line(along(root), "line series-0 on");
+    const label = (s, rate, said, kind) =>
+      text(svg, at.x(s) - 6, at.y(rate(s)) + 17, said, `end ${kind}`);
+    label(steps, root, "inverse root", "ink-0");
+    if (w < 0.7 * steps) label(0.8 * steps, linear, "linear", "ink-1");
+    if (!same) label(0.5 * steps, base, "the paper's", "muted");
+    if (w <= steps) {
+      const dot = { cx: at.x(w), cy: at.y(peak), r: 5, class: "dot" };
+      svg.append(shape("circle", dot));
+    }
+    const highest = Number(peak.toPrecision(2));
+    if (w >= steps)
+      return (
+        `A warm-up of ${number(w)} updates takes longer than the whole ` +
+        `training of ${number(steps)}: both rates still rise when it ends, ` +
+        `and the peak of ${highest} is never reached.`
+      );
+    return (
+      `The peak is ${highest}, at update ${number(w)}, after ` +
+      `${percent(w / steps)} of the training. At the last update the ` +
+      `inverse root is still at ${percent(root(steps) / peak)} of its peak; ` +
+      `the linear schedule has come to zero.`
+    );
+  };
+});
