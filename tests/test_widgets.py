@@ -91,7 +91,8 @@ def figure(page, name):
 
 
 def words(page, name):
-    return figure(page, name).get_by_role("status").inner_text()
+    said = figure(page, name).get_by_role("status").inner_text()
+    return said.replace("\u00a0", " ")
 
 
 def call(page, formula, *arguments):
@@ -316,7 +317,7 @@ def test_drawing_is_told_in_words(page, name):
     assert drawing.evaluate(
         "e => document.getElementById(e.getAttribute('aria-describedby'))"
         ".textContent"
-    ) == words(page, name)
+    ) == status.text_content()
     for slider in shown.get_by_role("slider").all():
         output = slider.evaluate("e => e.previousSibling.textContent")
         assert slider.get_attribute("aria-valuetext") == output

@@ -38,7 +38,7 @@ const widgets = (() => {
   }
 
   const percent = (share) =>
-    share > 0 && share < 0.005 ? "<1 %" : `${Math.round(100 * share)} %`;
+    share > 0 && share < 0.005 ? "<1\u00a0%" : `${Math.round(100 * share)}\u00a0%`;
 
   let count = 0;
 

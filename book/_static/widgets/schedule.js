@@ -36,16 +36,16 @@ widgets.register("schedule", "What the schedule depends on", (widget) => {
     const known = inverseSqrtRate(paper.warmup, paper.d_model, paper.warmup);
     const levels = ticks(Math.max(peak, known));
     const marks = [0, 0.25, 0.5, 0.75, 1].map((share) => share * steps);
-    size(svg, room, 300);
+    size(svg, room, 316);
     const at = chart(svg, {
-      box: [38, 30, room - 70, 220],
+      box: [38, 46, room - 70, 220],
       x: [0, steps],
       y: [0, levels.at(-1)],
       xTicks: Object.fromEntries(marks.map((v) => [v, number(v)])),
       yTicks: Object.fromEntries(levels.map((v) => [v, thousandths(v)])),
-      title: "learning rate, in thousandths",
       xLabel: "update",
     });
+    text(svg, 38, 13, "learning rate, in thousandths", "title");
     const same = w === paper.warmup && d === paper.d_model;
     const along = (rate) => {
       const grid = [...Array(401).keys()].map((i) => (i * steps) / 400);
@@ -59,11 +59,11 @@ widgets.register("schedule", "What the schedule depends on", (widget) => {
     const linear = (s) => linearRate(s, peak, w, steps);
     at.line(along(linear), "line series-1 on");
     at.line(along(root), "line series-0 on");
-    const label = (s, rate, said, kind) =>
-      text(svg, at.x(s) - 6, at.y(rate(s)) + 17, said, `end ${kind}`);
-    label(steps, root, "inverse root", "ink-0");
-    if (w < 0.7 * steps) label(0.8 * steps, linear, "linear", "ink-1");
-    if (!same) label(0.5 * steps, base, "the paper's", "muted");
+    const ink = (kind, said) => shape("tspan", { class: kind }, said);
+    const legend = text(svg, 38, 31, "");
+    legend.append(ink("ink-0 on", "inverse root"), ", ");
+    legend.append(ink("ink-1 on", "linear"), " (dashed)");
+    if (!same) legend.append(", the paper's (dotted)");
     if (w <= steps) {
       const dot = { cx: at.x(w), cy: at.y(peak), r: 5, class: "dot" };
       svg.append(shape("circle", dot));
