@@ -86,7 +86,7 @@ EXERCISES = [
         "01_attention",
         "write f(query, key, value, mask), attention as in equation 1, with "
         "a boolean mask that is True where a key may be looked at.",
-        "one sentence, batches, heads and large scores",
+        "batches, heads and large scores",
         attention_inputs,
         attention,
         {

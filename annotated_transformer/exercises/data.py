@@ -67,7 +67,7 @@ EXERCISES = [
         "06_data",
         "write f(targets), the decoder's inputs and its labels, two matrices "
         "of ids [batch, length], from lists of ids without special tokens.",
-        "one, two and three sentences, equally long or not",
+        "one, two and three sentences",
         lambda: [
             ([[7, 8, 9], [5]],),
             ([[4, 5]],),

@@ -59,7 +59,7 @@ EXERCISES = [
         "02_embedding",
         "write f(length, d_model), the sinusoids of the positions 0, 1, ... "
         "as a matrix [length, d_model], for even widths.",
-        "6 positions of width 8, 1 of width 2, 90 of width 64",
+        "widths 8, 2 and 64, up to 90 positions",
         lambda: [(6, 8), (1, 2), (90, 64)],
         positions,
         {

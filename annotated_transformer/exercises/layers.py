@@ -88,7 +88,7 @@ EXERCISES = [
         "03_layers",
         "write f(cached, new), the boolean mask [new, cached + new] of new "
         "positions that arrive together after the cached ones.",
-        "caches of 2, 0 and 5 positions with 3, 4 and 1 new ones",
+        "3 new ones after 2, 4 after 0, 1 after 5",
         lambda: [(2, 3), (0, 4), (5, 1)],
         cached_mask,
         {
@@ -123,7 +123,7 @@ EXERCISES = [
         "03_layers",
         "write f(x, gain, shift, eps), the layer norm of x [batch, length, "
         "d_model].",
-        "wide vectors, nearly constant ones, and widths 4 to 16",
+        "wide and nearly constant vectors",
         norm_inputs,
         layer_norm,
         {

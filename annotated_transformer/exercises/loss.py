@@ -86,7 +86,7 @@ EXERCISES = [
         "write f(logits, labels, smoothing), the smoothed loss in nats for "
         "logits [tokens, vocabulary], summed over the labels that are not "
         "padding, id 0.",
-        "labels with and without padding, and logits far apart",
+        "padding, none, and logits far apart",
         loss_inputs,
         label_smoothing,
         {
@@ -140,7 +140,7 @@ EXERCISES = [
         "07_loss",
         "write f(q, smoothing), the distribution p whose smoothed version "
         "is q, along the last axis.",
-        "one and several distributions over 3, 5 and 40 tokens",
+        "vocabularies of 3, 5 and 40",
         unsmooth_inputs,
         unsmooth,
         {

@@ -120,7 +120,7 @@ EXERCISES = [
         "write f(source, target), the boolean masks of the encoder, the "
         "decoder's self-attention and its cross-attention, each of shape "
         "[batch, 1, queries, keys]. Padding, id 0, is hidden as a key.",
-        "two sentences with padding, sources longer, as long and shorter",
+        "padded sources and targets of 4 and 5",
         mask_inputs,
         three_masks,
         {

@@ -65,7 +65,7 @@ EXERCISES = [
         "write f(batches, accumulate), the list of those batches, counted "
         "from 1, after which the optimizer steps in an epoch. A last, "
         "smaller group makes an update too.",
-        "7 batches by threes, 6 by threes, 2 by fours, 5 one by one",
+        "groups that come out even and not",
         lambda: [(7, 3), (6, 3), (2, 4), (5, 1)],
         when_to_step,
         {

@@ -59,7 +59,7 @@ EXERCISES = [
         "11_translation",
         "write f(output, reference), the brevity penalty of BLEU for outputs "
         "of so many words in all and references of so many.",
-        "outputs that are shorter, longer and as long",
+        "shorter, longer and equal outputs",
         lambda: [(8, 10), (12, 10), (10, 10), (100, 350)],
         brevity_penalty,
         {
@@ -87,7 +87,7 @@ EXERCISES = [
         "write f(first, second), lists of scores that two systems have for "
         "the same sentences: the share of at least 2,000 resamples of the "
         "sentences in which the second system's mean is higher.",
-        "a second system that is better, as good and worse",
+        "three pairs of systems",
         score_inputs,
         paired,
         {
