@@ -968,7 +968,7 @@ def test_changing_the_input_is_told():
         return masked(query * query.size(-1) ** 0.5, key, value, mask)
 
     said = said_of("scaled-attention", in_place)
-    assert said.endswith("the function changes its input.")
+    assert said == "The function changes its input: work on a copy."
 
 
 def test_whole_and_real_numbers_and_tensors_of_one_number_are_numbers():

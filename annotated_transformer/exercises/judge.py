@@ -46,27 +46,42 @@ class Exercise:
 
 def hint(exercise: Exercise, function: object) -> str | None:
     """What is wrong with a function; None if nothing was found."""
-    if not callable(function):
-        return "Give the function itself, without calling it."
     cases = []  # inputs, what came out, what is wrong with it
     for inputs in exercise.inputs():
-        if reason := cannot_take(function, inputs, exercise):
-            return reason
-        given = copy.deepcopy(inputs)
-        try:
-            found = function(*given)
-        except Exception as error:
-            if any(reason for *_, reason in cases):
-                break  # the earlier case is the simpler one
-            return f"For {shown(exercise, inputs)} {raised(error)}"
+        found, failure = call(function, inputs, exercise)
+        if failure and not any(reason for *_, reason in cases):
+            return failure
+        if failure:  # the earlier case is the simpler one
+            break
         wanted = exercise.reference(*inputs)
         reason = difference(found, wanted, exercise.slack)
-        if not reason and not unchanged(given, inputs):
-            return "The result is right, but the function changes its input."
         cases.append((inputs, found, reason))
     wrong = [case for case in cases if case[-1]]
-    if not wrong:
-        return None
+    return diagnosis(exercise, cases, wrong) if wrong else None
+
+
+def call(function, inputs: tuple, exercise: Exercise) -> tuple:
+    """What a function gives, and why it gives nothing, if so."""
+    if not callable(function):
+        return None, "Give the function itself, without calling it."
+    with suppress(ValueError):  # some built-in functions have no signature
+        try:
+            inspect.signature(function).bind(*inputs)
+        except TypeError:
+            expected = ", ".join(names(exercise))
+            return None, f"It cannot be called as f({expected})."
+    given = copy.deepcopy(inputs)
+    try:
+        found = function(*given)
+    except Exception as error:
+        return None, f"For {shown(exercise, inputs)} {raised(error)}"
+    if not unchanged(given, inputs):
+        return None, "The function changes its input: work on a copy."
+    return found, None
+
+
+def diagnosis(exercise: Exercise, cases: list, wrong: list) -> str:
+    """The hint of the mistake that explains the answers best."""
     for text, mistake in exercise.mistakes.items():
         if explains(mistake, cases, exercise.slack):
             return text
@@ -87,17 +102,6 @@ def explains(mistake: Callable, cases: list, slack: float) -> bool:
         difference(found, mistake(*inputs), slack) is None
         for inputs, found, _ in cases
     )
-
-
-def cannot_take(function, inputs: tuple, exercise: Exercise) -> str | None:
-    """Why a function cannot be called with the inputs, if so."""
-    try:
-        inspect.signature(function).bind(*inputs)
-    except TypeError:
-        return f"It cannot be called as f({', '.join(names(exercise))})."
-    except ValueError:  # some built-in functions have no signature
-        pass
-    return None
 
 
 def names(exercise: Exercise) -> list[str]:
