@@ -119,16 +119,14 @@ def example(name: str) -> nodes.table:
         torch.tensor([tokenizer.encode(EXAMPLE)]),
         torch.tensor([[BOS, *target[:-1]]]),
     )
-    chances, places = logits[0].softmax(-1).topk(4)
+    chances = logits[0].softmax(-1)
     rows = []
-    for taken, p, ids in zip(target, chances, places, strict=True):
-        words = [
-            f"{piece_of(tokenizer, i)} {chance:.2f}"
-            for chance, i in zip(p.tolist(), ids.tolist(), strict=True)
-        ]
-        chosen = paragraph(piece_of(tokenizer, taken))
-        rows.append(row(chosen, *map(paragraph, words)))
-    head = ["written", "likeliest", "second", "third", "fourth"]
+    for taken, p in zip(target, chances, strict=True):
+        others = [i for i in p.topk(4).indices.tolist() if i != taken][:3]
+        named = [f"{piece_of(tokenizer, i)} {p[i]:.3f}" for i in others]
+        cells = piece_of(tokenizer, taken), f"{p[taken]:.3f}", "; ".join(named)
+        rows.append(row(*map(paragraph, cells)))
+    head = ["written", "probability", "next in line"]
     return table(head, rows, style="at-example")
 
 

@@ -36,6 +36,15 @@
   /** A share from 0 to 1 as the style of a cell or a bar. */
   const share = (weight) => ({ style: `--share: ${weight.toFixed(3)}` });
 
+  /** A number with its digits and a true minus. */
+  const digits = (x, count) => x.toFixed(count).replace("-", "−");
+
+  /** A piece with its sign for a space, small. */
+  const named = (piece) =>
+    piece.startsWith(SPACE)
+      ? [make("span.at-space", {}, SPACE), piece.slice(1)]
+      : [piece];
+
   /** A piece as a chip; one that begins a word keeps its distance. */
   function chip(tag, piece, given = {}) {
     const begins = piece.startsWith(SPACE) || piece.startsWith("<");
@@ -111,14 +120,18 @@
             this.translate();
           },
         },
-        make("label.at-title", { for: "at-text" }, "A caption in English"),
+        make(
+          ".at-row.at-head",
+          {},
+          make("label.at-title", { for: "at-text" }, "A caption in English"),
+          make(".at-examples", {}, ...examples),
+        ),
         this.text,
         make(
           ".at-row",
           {},
           make("button.at-main", { type: "submit" }, "Translate"),
           this.search,
-          make(".at-examples", {}, ...examples),
         ),
       );
     }
@@ -141,6 +154,7 @@
       this.beam = make("section", {});
       this.map = make(".at-map", { tabindex: 0, role: "region" });
       this.summary = make("p.at-note", {});
+      this.legend = make("p.at-note", {});
       const choose = (name, options) => {
         const names = options.map((text, i) =>
           make("option", { value: i }, text),
@@ -169,6 +183,7 @@
         make(".at-row.at-choose", {}, kindLabel, layerLabel, headLabel),
         this.source,
         this.summary,
+        this.legend,
         this.map,
       );
       this.panel.hidden = true;
@@ -183,8 +198,9 @@
           "p.at-note",
           {},
           `${millions} million parameters, trained on ` +
-            `${about.pairs.toLocaleString("en")} pairs of ${about.data}. ` +
-            `${about.licence} It knows captions of photos and little else.`,
+            `${about.pairs.toLocaleString("en")} captions of ${about.data} ` +
+            `in English and German. ${about.licence} ` +
+            "It knows captions of photos and little else.",
         ),
       );
     }
@@ -243,8 +259,8 @@
       this.said.dataset.tokens = JSON.stringify(best.tokens);
       this.note.textContent =
         `${best.node.position} pieces in ${(spent / 1000).toFixed(2)} ` +
-        `seconds; log-probability ${best.logP.toFixed(2)}, ` +
-        `score ${best.score.toFixed(2)}.`;
+        `seconds; log-probability ${digits(best.logP, 2)}, ` +
+        `score ${digits(best.score, 2)}.`;
       this.target = this.written(best.node);
       const step = (i) => () => {
         this.step.value = i + 1;
@@ -259,9 +275,19 @@
       );
       this.output.replaceChildren(...chips);
       this.step.max = this.target.length;
-      this.step.value = Math.min(2, this.target.length);
+      this.step.value = 1 + this.doubtful();
       this.panel.hidden = false;
       this.look();
+    }
+
+    /** The step whose piece had the least probability. */
+    doubtful() {
+      const { way } = this.best.node;
+      const chances = way.slice(1).map(({ token }, i) => {
+        const found = way[i].candidates.find((c) => c.token === token);
+        return found?.p ?? 0;
+      });
+      return chances.indexOf(Math.min(...chances));
     }
 
     /** Show the step that the slider names. */
@@ -282,7 +308,7 @@
         make(
           token === this.best.node.way[at + 1].token ? "li.at-now" : "li",
           share(p),
-          make("span.at-piece", { lang: "de" }, this.pieces[token]),
+          make("span", { lang: "de" }, ...named(this.pieces[token])),
           make("span.at-p", {}, p.toFixed(p < 0.001 ? 4 : 3)),
         ),
       );
@@ -314,13 +340,22 @@
           make(
             "span.at-p",
             {},
-            `${state === "live" ? "" : `${state} `}${logP.toFixed(2)}`,
+            `${state === "live" ? "" : `${state} `}${digits(logP, 2)}`,
           ),
         );
       });
       this.beam.append(
         make("h3.at-title", {}, "The beam now, with log-probabilities"),
         make("ol.at-beam", {}, ...rows),
+      );
+      if (step.finished.length === 0) return;
+      const ended = step.finished.map(
+        ({ tokens, score }) =>
+          `“${this.translator.tokenizer.decode(tokens) || "</s>"}” ` +
+          `with the score ${digits(score, 2)}`,
+      );
+      this.beam.append(
+        make("p.at-note", {}, `Finished, each with a place: ${ended.join("; ")}.`),
       );
     }
 
@@ -370,7 +405,7 @@
         make(
           !encoder && i === at ? "tr.at-now" : "tr",
           {},
-          make("th", { scope: "row" }, row),
+          make("th", { scope: "row" }, ...named(row)),
           ...columns.map((column, j) => {
             const weight = weights[i][j];
             if (weight === undefined) return make("td.at-unseen");
@@ -383,11 +418,11 @@
           }),
         );
       this.map.setAttribute("aria-label", title);
+      this.legend.textContent = `${title}: ${queries}.`;
       this.map.replaceChildren(
         make(
           "table",
-          {},
-          make("caption", {}, `${title}: ${queries}.`),
+          { "aria-label": title, style: `--columns: ${columns.length}` },
           make(
             "thead",
             {},
@@ -396,7 +431,11 @@
               {},
               make("td"),
               ...columns.map((column) =>
-                make("th", { scope: "col" }, make("span", {}, column)),
+                make(
+                  "th",
+                  { scope: "col" },
+                  make("span", {}, ...named(column)),
+                ),
               ),
             ),
           ),
@@ -418,12 +457,19 @@
       const order = this.read
         .map((piece, i) => [piece, weights[i]])
         .sort((a, b) => b[1] - a[1]);
-      const most = order
-        .slice(0, 2)
-        .map(([piece, weight]) => `${piece} (${weight.toFixed(2)})`);
-      this.summary.textContent =
-        `Before it wrote ${this.target[at]}, cross-attention of ${which} ` +
-        `looked most at ${most.join(" and ")}.`;
+      const [first, second] = order;
+      const looked = ([piece, weight]) => [
+        ...named(piece),
+        ` (${weight.toFixed(2)})`,
+      ];
+      this.summary.replaceChildren(
+        "Before it wrote ",
+        ...named(this.target[at]),
+        `, cross-attention of ${which} looked most at `,
+        ...looked(first),
+        ...(second ? [" and ", ...looked(second)] : []),
+        ".",
+      );
     }
   }
 
