@@ -56,6 +56,8 @@ def train(
     warmup: options.Warmup = None,
     peak_rate: options.PeakRate = None,
     label_smoothing: options.LabelSmoothing = None,
+    r_drop: options.RDrop = None,
+    bpe_dropout: options.BPEDropout = None,
     max_length: options.MaxLength = None,
     bf16: options.Bf16 = None,
     seed: options.Seed = None,
@@ -64,8 +66,10 @@ def train(
     max_minutes: options.MaxMinutes = None,
     device: options.Device = None,
     compiled: options.Compiled = False,
+    start: options.Start = None,
     resume: options.Resume = False,
     dry_run: options.DryRun = False,
+    fields: options.Fields = None,
 ) -> None:
     """Train a model into the folder OUTPUT.
 
@@ -91,6 +95,8 @@ def train(
             warmup=warmup,
             peak_rate=peak_rate,
             label_smoothing=label_smoothing,
+            r_drop=r_drop,
+            bpe_dropout=bpe_dropout,
             average=average,
             max_length=max_length,
             bf16=bf16,
@@ -98,7 +104,7 @@ def train(
         ),
         vocab_size or named.vocab_size,
         tokenizer.value if tokenizer else named.tokenizer,
-    )
+    ).with_fields(fields or [])
     own = (train_files, valid_files, train_tsv, valid_tsv)
     text = (task, source, target, own)
     if dry_run:
@@ -115,6 +121,7 @@ def train(
             device=chosen,
             resume=resume,
             max_minutes=max_minutes,
+            start=start,
             command=shlex.join(["annotated-transformer", *sys.argv[1:]]),
             compiled=compiled,
             processes=processes,

@@ -1,12 +1,12 @@
 """What training on a CPU needs to be fast, and what no chapter is about."""
 
 import ctypes
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-__all__ = ["attention_kernel", "keep_freed_memory"]
+__all__ = ["attention_kernel", "keep_freed_memory", "return_freed_memory"]
 
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # of the GNU C library's malloc.h
 LARGEST = 2**31 - 1
@@ -25,6 +25,16 @@ def keep_freed_memory() -> bool:
     except (OSError, AttributeError):
         return False
     return bool(mallopt(M_MMAP_MAX, 0) and mallopt(M_TRIM_THRESHOLD, LARGEST))
+
+
+def return_freed_memory() -> None:
+    """Hand back to the system what is free, now and then.
+
+    Batches differ in shape, so memory that is kept falls into pieces, and
+    after some thousand updates it is several times what one update needs.
+    """
+    with suppress(OSError, AttributeError):  # another C library kept nothing
+        ctypes.CDLL("libc.so.6").malloc_trim(0)
 
 
 def attention_kernel(

@@ -8,7 +8,7 @@ import random
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count, islice
+from itertools import count, islice, pairwise
 
 import sentencepiece
 import torch
@@ -33,6 +33,7 @@ __all__ = [
     "pad",
     "make_batch",
     "bucket",
+    "Resplit",
     "training_batches",
 ]
 
@@ -184,6 +185,11 @@ class Batch:
         """How many labels there are."""
         return int(self.where.sum())
 
+    def twice(self) -> "Batch":
+        """The same batch with each of its sentences in it twice."""
+        both = [self.source, self.inputs, self.labels]
+        return Batch(*(rows.repeat(2, 1) for rows in both))
+
     def to(self, device: torch.device | str) -> "Batch":
         """The same batch on another device."""
         return Batch(
@@ -238,17 +244,63 @@ def bucket(
     return batches
 
 
+class Resplit:
+    """BPE-dropout: the same text in other pieces, at each reading."""
+
+    ways = 64  # of cutting a word
+
+    def __init__(self, tokenizer: Tokenizer, dropout: float, max_length: int):
+        self.tokenizer, self.dropout = tokenizer, dropout
+        self.max_length = max_length  # tokens; longer text stays as it was
+        piece = tokenizer.pieces.id_to_piece  # first merges, then characters
+        self.ids = {piece(i): i for i in range(UNK + 1, len(tokenizer))}
+        self.known: dict[tuple[str, int], list[int]] = {}
+
+    def __call__(
+        self, examples: Iterable[Example], seed: str
+    ) -> list[Example]:
+        """The examples in pieces that the seed decides."""
+        rng = random.Random(seed)
+        return [(self.split(a, rng), self.split(b, rng)) for a, b in examples]
+
+    def split(self, ids: list[int], rng: random.Random) -> list[int]:
+        """The ids of the same text, cut anew; unknown pieces stay."""
+        if UNK in ids or ids == [EOS]:
+            return ids
+        text = "▁" + self.tokenizer.decode(ids).replace(" ", "▁")
+        again = []
+        for word in re.findall("▁[^▁]*", text):
+            again += self.cut(word, rng.randrange(self.ways))
+        return [*again, EOS] if len(again) < self.max_length else ids
+
+    def cut(self, word: str, way: int) -> list[int]:
+        """The ids of a word's pieces in one of the ways."""
+        if (word, way) not in self.known:
+            parts, rng = list(word), random.Random(f"{word} {way}")
+            while merges := [
+                (self.ids[a + b], place)
+                for place, (a, b) in enumerate(pairwise(parts))
+                if a + b in self.ids and rng.random() >= self.dropout
+            ]:
+                _, place = min(merges)
+                parts[place : place + 2] = ["".join(parts[place : place + 2])]
+            self.known[word, way] = [self.ids[part] for part in parts]
+        return self.known[word, way]
+
+
 def training_batches(
     examples: Sequence[Example],
     max_tokens: int,
     seed: int,
     skip: int = 0,
     every: int = 1,
+    resplit: Resplit | None = None,
 ) -> Iterator[Batch]:
     """Batches for ever: each epoch is a function of the seed and its number.
 
     skip passes over the first batches, and every takes each so-many-th,
-    without building the others.
+    without building the others. With resplit each batch's text is cut into
+    other pieces, after its size has been counted in the usual ones.
     """
     if not examples:
         raise UserError("there is no sentence pair to make batches of")
@@ -258,5 +310,8 @@ def training_batches(
         for epoch in count()
         for batch in bucket(lengths, max_tokens, f"{seed} {epoch}")
     )
-    for batch in islice(places, skip, None, every):
-        yield make_batch([examples[place] for place in batch])
+    for number, batch in islice(enumerate(places), skip, None, every):
+        chosen = [examples[place] for place in batch]
+        if resplit:
+            chosen = resplit(chosen, f"{seed} {number}")
+        yield make_batch(chosen)

@@ -8,7 +8,12 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-__all__ = ["SmoothedCrossEntropy", "label_smoothing_loss"]
+__all__ = [
+    "SmoothedCrossEntropy",
+    "label_smoothing_loss",
+    "SymmetricDivergence",
+    "consistency_loss",
+]
 
 
 class SmoothedCrossEntropy(torch.autograd.Function):
@@ -48,3 +53,39 @@ def label_smoothing_loss(
     different sizes add up; whoever steps divides by the tokens (5.4).
     """
     return SmoothedCrossEntropy.apply(logits, labels, smoothing)
+
+
+class SymmetricDivergence(torch.autograd.Function):
+    """How far two passes diverge, and the gradient in the same pass."""
+
+    @staticmethod
+    def forward(ctx, logits: Tensor):
+        """The sum over tokens of (KL(p, q) + KL(q, p)) / 2."""
+        log_p, log_q = logits.log_softmax(-1).chunk(2)
+        gap = log_p - log_q
+        p, q = log_p.exp(), log_q.exp()
+        from_p = (p * gap).sum(-1, keepdim=True)
+        from_q = -(q * gap).sum(-1, keepdim=True)
+        if ctx.needs_input_grad[0]:
+            first = p * (gap - from_p) + p - q
+            second = -q * (gap + from_q) + q - p
+            ctx.save_for_backward(torch.cat([first, second]))
+        return (from_p + from_q).sum() / 2
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, scale: Tensor):
+        """What forward has kept, times the gradient of the loss itself."""
+        (gradient,) = ctx.saved_tensors
+        return gradient * (scale / 2)
+
+
+def consistency_loss(
+    logits: Float[Tensor, "tokens vocab_size"],
+) -> Float[Tensor, ""]:
+    """How far the first half's predictions are from the second half's.
+
+    The halves are two passes over the same tokens, with different dropout;
+    the symmetric divergence of R-Drop, in nats, summed over tokens.
+    """
+    return SymmetricDivergence.apply(logits)

@@ -125,6 +125,16 @@ PreNorm = Annotated[
     ),
 ]
 
+Fields = Annotated[
+    list[str] | None,
+    run(
+        "--set",
+        metavar="FIELD=VALUE",
+        help="any other field of the recipe in run.json, such as "
+        "model.d_ff=512; may be given more than once",
+    ),
+]
+
 MaxSteps = Annotated[int | None, training(min=1, help="updates in all")]
 BatchTokens = Annotated[
     int | None,
@@ -166,6 +176,25 @@ LabelSmoothing = Annotated[
         min=0,
         max=0.99,
         help="probability that the target shares out over all tokens",
+    ),
+]
+RDrop = Annotated[
+    float | None,
+    training(
+        "--r-drop",
+        min=0,
+        help="weight of how far two passes with different dropout diverge; "
+        "5 for little text, at twice the cost",
+    ),
+]
+BPEDropout = Annotated[
+    float | None,
+    training(
+        "--bpe-dropout",
+        min=0,
+        max=0.9,
+        help="share of subword merges left out at each reading; 0.05 to 0.1 "
+        "for little text",
     ),
 ]
 MaxLength = Annotated[
@@ -216,6 +245,14 @@ Resume = Annotated[
 Compiled = Annotated[
     bool,
     run("--compile", help="compile the model first (minutes); for a GPU"),
+]
+Start = Annotated[
+    Path | None,
+    run(
+        "--from",
+        metavar="MODEL",
+        help="begin with the weights, sizes and subwords of a trained model",
+    ),
 ]
 DryRun = Annotated[
     bool,

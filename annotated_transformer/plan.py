@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import torch
 
+from annotated_transformer.batching import encode
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.data import Example, bucket
 from annotated_transformer.model import Transformer
-from annotated_transformer.preparation import encode, learn_tokenizer
+from annotated_transformer.preparation import learn_tokenizer
 from annotated_transformer.recipes import Recipe
 
 __all__ = ["plan"]

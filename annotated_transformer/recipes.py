@@ -1,8 +1,12 @@
 """Recipes: what a run is asked to do, and the ones known by name."""
 
+import json
 import math
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
+from typing import get_type_hints
 
+from annotated_transformer.errors import UserError
 from annotated_transformer.model import PRESETS, ModelConfig
 from annotated_transformer.training import TrainConfig
 
@@ -42,6 +46,38 @@ class Recipe:
             plain["tokenizer"],
             plain.get("processes", 1),
         )
+
+    def with_fields(self, settings: Iterable[str]) -> "Recipe":
+        """The recipe with other values, such as model.d_ff=512.
+
+        UserError for a field that there is not, or a value that cannot be.
+        """
+        plain, known = self.as_json(), self.flat()
+        for setting in settings:
+            name, _, text = setting.partition("=")
+            if name not in known:
+                raise UserError(
+                    f"--set {setting}: there is no field {name!r}; choose "
+                    f"from {', '.join(known)}"
+                )
+            *part, last = name.split(".")
+            config = getattr(self, part[0]) if part else self
+            try:
+                value = json.loads(text)
+            except ValueError:
+                value = text  # a word, which JSON wants in quotes
+            kind = get_type_hints(type(config))[last]
+            if type(value) is int and not isinstance(value, kind):
+                value = float(value)
+            if isinstance(value, bool) != (kind is bool) or not isinstance(
+                value, kind
+            ):
+                raise UserError(f"--set {setting}: the value must be {kind}")
+            (plain[part[0]] if part else plain)[last] = value
+        try:
+            return Recipe.from_json(plain)
+        except ValueError as error:
+            raise UserError(f"--set: {error}") from error
 
     def flat(self) -> dict[str, object]:
         """Every field by its dotted name: model.layers, train.seed, ..."""

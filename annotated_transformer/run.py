@@ -6,6 +6,13 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+from annotated_transformer.batching import (
+    ahead,
+    diverged,
+    encode,
+    fixed_batches,
+    resplit_of,
+)
 from annotated_transformer.checkpoint import (
     checkpoint_weights,
     load_checkpoint,
@@ -14,20 +21,25 @@ from annotated_transformer.checkpoint import (
     set_weights,
 )
 from annotated_transformer.corpora import Corpus
-from annotated_transformer.cpu import attention_kernel, keep_freed_memory
-from annotated_transformer.data import Batch, Tokenizer, training_batches
+from annotated_transformer.cpu import (
+    attention_kernel,
+    keep_freed_memory,
+    return_freed_memory,
+)
+from annotated_transformer.data import (
+    Batch,
+    Tokenizer,
+    training_batches,
+)
 from annotated_transformer.distributed import ALONE, Processes
 from annotated_transformer.model import Transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.preparation import (
-    ahead,
     build_model,
     choose_device,
     describe,
-    diverged,
-    encode,
-    fixed_batches,
     learn_tokenizer,
+    start_from,
 )
 from annotated_transformer.recipes import Recipe
 from annotated_transformer.runfolder import (
@@ -54,6 +66,7 @@ def train(
     device: str | None = None,
     resume: bool = False,
     max_minutes: float | None = None,
+    start: Path | str | None = None,
     command: str = "",
     compiled: bool = False,
     processes: Processes = ALONE,
@@ -61,9 +74,11 @@ def train(
     """Train a model into the folder output, and return the folder.
 
     The folder must be new, unless resume continues a run of the same recipe
-    and data. After max_minutes the model is made of what has been learned so
-    far. SIGINT and SIGTERM write a checkpoint and raise Interrupted. A run
-    that fails before its first checkpoint leaves no folder.
+    and data. With start it begins with the weights and the subwords of a
+    trained model, in that model's sizes. After max_minutes the model is made
+    of what has been learned so far. SIGINT and SIGTERM write a checkpoint
+    and raise Interrupted. A run that fails before its first checkpoint leaves
+    no folder.
 
     Of several processes the first begins the run and writes all its files;
     then the others join it, each with resume.
@@ -77,16 +92,21 @@ def train(
     check_output(output, resume)
     device = choose_device(device)
     keep_freed_memory()
+    if start is not None:
+        first, tokenizer, recipe = start_from(start, recipe)
     if resume:
         tokenizer = check_same_run(output, corpus, recipe)
-    else:
+    elif start is None:
         tokenizer = learn_tokenizer(corpus, recipe)
     model = build_model(recipe, len(tokenizer), device, compiled)
+    if start is not None:
+        model.load_state_dict(first.state_dict())
     run = Run(output, corpus, recipe, tokenizer, model, processes)
     run.folder.check_room(model.config, recipe.train.steps)
     try:
         if not resume:
-            about = describe(command, recipe, corpus, run.device.type)
+            kind = run.device.type
+            about = describe(command, recipe, corpus, kind, start)
             run.folder.begin(about, tokenizer)
         if run.writes:
             processes.wait()
@@ -121,6 +141,7 @@ class Run:
         self.processes, self.writes = processes, processes.rank == 0
         self.step, self.seconds = 0, 0.0
         self.examples = encode("training", corpus.train, tokenizer, recipe)
+        self.resplit = resplit_of(tokenizer, recipe)
         valid = encode("validation", corpus.valid, tokenizer, recipe)
         self.valid = fixed_batches(valid, self.config.batch_tokens)
         next(self.training_batches())  # better an error now than later
@@ -133,7 +154,12 @@ class Run:
         # dealt out like cards, so that nothing is read twice or left over
         skip = self.step * config.accumulate * size + self.processes.rank
         return training_batches(
-            self.examples, config.batch_tokens, config.seed, skip, size
+            self.examples,
+            config.batch_tokens,
+            config.seed,
+            skip,
+            size,
+            self.resplit,
         )
 
     def go(self, deadline: float | None = None) -> None:
@@ -197,6 +223,7 @@ class Run:
         path = self.folder.checkpoint(self.step)
         save_checkpoint(path, self.model, self.optimizer, self.step)
         result = validate(self.model, self.valid)
+        return_freed_memory()
         self.folder.add_metrics(
             {
                 "step": self.step,

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.data import Batch
 from annotated_transformer.distributed import ALONE, Processes
-from annotated_transformer.loss import label_smoothing_loss
+from annotated_transformer.loss import consistency_loss, label_smoothing_loss
 from annotated_transformer.optimizer import (
     inverse_sqrt_rate,
     linear_rate,
@@ -42,6 +42,8 @@ class TrainConfig:
     warmup: int = 4000  # updates with a rising rate
     peak_rate: float | None = None  # None: the paper's, d_model and warmup
     label_smoothing: float = 0.1  # epsilon_ls
+    r_drop: float = 0.0  # weight of the divergence of two passes
+    bpe_dropout: float = 0.0  # share of merges left out, drawn anew
     clip: float = math.inf  # largest norm of an update's gradient
     bf16: bool = False  # matrix products in bfloat16
     checkpoint_every: int = 1000  # updates
@@ -55,6 +57,8 @@ class TrainConfig:
                 raise ValueError(f"{name} must be at least 1")
         if self.checkpoint_every < 1 or self.average < 1:
             raise ValueError("checkpoint_every and average: at least 1")
+        if not (self.r_drop >= 0 and 0 <= self.bpe_dropout < 1):
+            raise ValueError("r_drop: at least 0; bpe_dropout: in [0, 1)")
         if self.schedule not in ("inverse_sqrt", "linear"):
             raise ValueError(
                 f"schedule = {self.schedule!r}: choose "
@@ -71,13 +75,21 @@ class TrainConfig:
 
 
 def batch_loss(model: nn.Module, batch: Batch, config: TrainConfig) -> Tensor:
-    """The smoothed loss summed over a batch's labels, and over no padding."""
+    """The smoothed loss summed over a batch's labels, and over no padding.
+
+    With R-Drop, the mean of two passes, and how far they diverge.
+    """
+    if config.r_drop:
+        batch = batch.twice()
     where = batch.where
     kind = batch.source.device.type
     with torch.autocast(kind, torch.bfloat16, enabled=config.bf16):
         logits = model(batch.source, batch.inputs, where)
-    labels = batch.labels[where]
-    return label_smoothing_loss(logits.float(), labels, config.label_smoothing)
+    logits, labels = logits.float(), batch.labels[where]
+    loss = label_smoothing_loss(logits, labels, config.label_smoothing)
+    if config.r_drop:
+        loss = (loss + config.r_drop * consistency_loss(logits)) / 2
+    return loss
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotated_transformer.data import (
+    Resplit,
     bucket,
     copy_task,
     encode_pairs,
@@ -351,3 +352,64 @@ def test_every_epoch_has_every_pair_once_in_an_order_of_its_own():
 def test_no_examples_are_refused_instead_of_waited_for():
     with pytest.raises(UserError, match="no sentence pair"):
         next(training_batches([], 256, seed=0))
+
+
+def resplit(dropout, max_length=256):
+    return Resplit(BPE, dropout, max_length)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.text(st.sampled_from("abcdeßé .,"), max_size=40))
+def test_no_merge_left_out_is_the_usual_cut(text):
+    ids = BPE.encode(text)
+    assert resplit(0.0).split(ids, random.Random(0)) == ids
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.text(st.sampled_from("abcdeßé .,"), max_size=40),
+    st.floats(0.01, 0.99),
+    st.integers(0, 9),
+)
+def test_other_pieces_are_the_same_text(text, dropout, seed):
+    rng = random.Random(seed)
+    ids = resplit(dropout).split(BPE.encode(text), rng)
+    if UNK in ids:
+        assert ids == BPE.encode(text)
+    else:
+        assert BPE.decode(ids) == text
+        assert len(ids) >= len(BPE.encode(text))
+
+
+def test_all_merges_left_out_are_characters():
+    text = LINES[0]
+    ids = resplit(1.0).split(BPE.encode(text), random.Random(0))
+    pieces = BPE.pieces.id_to_piece(ids[:-1])
+    assert pieces == list("▁" + text.replace(" ", "▁"))
+
+
+def test_other_pieces_depend_on_the_seed_alone():
+    """A run that is resumed meets them in another order and process."""
+    examples, _ = encode_pairs(PAIRS[:50], BPE, 256)
+    one, other = resplit(0.2), resplit(0.2)
+    other(examples[::-1], "9")
+    assert one(examples, "1") == other(examples, "1") != one(examples, "2")
+    whole = training_batches(examples, 128, 0, resplit=one)
+    rest = training_batches(examples, 128, 0, skip=20, resplit=other)
+    whole = list(islice(whole, 25))
+    assert all(map(same, whole[20:], rest))
+
+
+def test_pieces_over_the_limit_stay_as_they_were():
+    ids = BPE.encode(LINES[0])
+    limited = resplit(1.0, max_length=len(ids))
+    assert limited.split(ids, random.Random(0)) == ids
+
+
+def test_twice_has_each_sentence_two_times():
+    batch = make_batch(EXAMPLES[:4])
+    double = batch.twice()
+    for name in ("source", "inputs", "labels"):
+        rows, both = getattr(batch, name), getattr(double, name)
+        assert torch.equal(both, torch.cat([rows, rows]))
+    assert double.tokens == 2 * batch.tokens

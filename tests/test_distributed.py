@@ -17,6 +17,7 @@ import pytest
 import torch
 
 from annotated_transformer import corpora
+from annotated_transformer.batching import ahead
 from annotated_transformer.checkpoint import read_tensors, weights
 from annotated_transformer.data import copy_task, make_batch
 from annotated_transformer.distributed import Processes, joined, launched
@@ -24,7 +25,6 @@ from annotated_transformer.errors import UserError
 from annotated_transformer.model import ModelConfig, Transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.preparation import (
-    ahead,
     build_model,
     choose_device,
     learn_tokenizer,

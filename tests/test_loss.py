@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
-from annotated_transformer.loss import label_smoothing_loss
+from annotated_transformer.loss import consistency_loss, label_smoothing_loss
 
 quickly = settings(deadline=None, max_examples=40)
 smoothings = st.floats(0, 0.9)
@@ -137,3 +137,21 @@ def test_a_constant_added_to_all_logits_changes_nothing(constant, smoothing):
     moved = label_smoothing_loss(logits + constant, labels, smoothing)
     fixed = label_smoothing_loss(logits, labels, smoothing)
     torch.testing.assert_close(moved, fixed, rtol=1e-6, atol=1e-6)
+
+
+@quickly
+@given(st.integers(1, 6), st.integers(2, 9), st.integers(0, 99))
+def test_consistency_is_the_mean_of_both_divergences(tokens, size, seed):
+    logits, _ = draw(2 * tokens, size, seed)
+    p, q = logits.log_softmax(-1).chunk(2)
+    options = {"log_target": True, "reduction": "sum"}
+    both = F.kl_div(q, p, **options) + F.kl_div(p, q, **options)
+    torch.testing.assert_close(consistency_loss(logits), both / 2)
+    assert consistency_loss(p.repeat(2, 1)).item() == 0
+
+
+@quickly
+@given(st.integers(1, 4), st.integers(2, 6), st.integers(0, 99))
+def test_gradient_of_consistency_is_that_of_its_values(tokens, size, seed):
+    logits, _ = draw(2 * tokens, size, seed)
+    assert torch.autograd.gradcheck(consistency_loss, logits.requires_grad_())

@@ -6,12 +6,13 @@ from itertools import islice
 
 import pytest
 
+from annotated_transformer.batching import encode
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.data import copy_task, training_batches
 from annotated_transformer.embedding import PAD
 from annotated_transformer.model import parameter_count
 from annotated_transformer.plan import plan
-from annotated_transformer.preparation import encode, learn_tokenizer
+from annotated_transformer.preparation import learn_tokenizer
 from annotated_transformer.recipes import recipe_of
 
 

@@ -1,7 +1,10 @@
 """Recipes by name, against the numbers of the paper."""
 
+import re
+
 import pytest
 
+from annotated_transformer.errors import UserError
 from annotated_transformer.model import parameter_count
 from annotated_transformer.recipes import Recipe, recipe_of
 
@@ -36,3 +39,44 @@ def test_a_recipe_from_before_there_were_processes():
     plain = recipe_of("copy").as_json()
     del plain["processes"]
     assert Recipe.from_json(plain) == recipe_of("copy")
+
+
+def test_any_field_can_be_set_by_its_name():
+    recipe = recipe_of("multi30k")
+    changed = recipe.with_fields(
+        [
+            "model.d_ff=512",
+            "model.d_k=null",
+            "model.positions=learned",
+            "train.peak_rate=1e-3",
+            "train.label_smoothing=0",
+            "vocab_size=900",
+        ]
+    )
+    fields = {
+        "model.d_ff": 512,
+        "model.positions": "learned",
+        "train.peak_rate": 1e-3,
+        "train.label_smoothing": 0,
+        "vocab_size": 900,
+    }
+    assert changed.flat() == recipe.flat() | fields
+
+
+@pytest.mark.parametrize(
+    ("setting", "part"),
+    [
+        ("model.width=3", "there is no field 'model.width'"),
+        ("d_ff=3", "there is no field 'd_ff'"),
+        ("model=3", "there is no field 'model'"),
+        ("model.d_ff=wide", "must be <class 'int'>"),
+        ("model.d_ff=1.5", "must be"),
+        ("model.d_ff=true", "must be"),
+        ("model.tied=1", "must be"),
+        ("model.d_ff=0", "d_ff = 0: must be at least 1"),
+        ("model.heads=7", "7"),
+    ],
+)
+def test_a_field_that_cannot_be_set_says_why(setting, part):
+    with pytest.raises(UserError, match=re.escape(part)):
+        recipe_of("multi30k").with_fields([setting])

@@ -368,3 +368,59 @@ def test_the_copy_recipe_reads_its_corpus():
     recipe, copying = RECIPES["copy"], corpora.copying()
     letters = set().union(*(source for source, _ in copying.train))
     assert recipe.vocab_size >= len(letters) + 5
+
+
+@pytest.fixture(scope="module")
+def words():
+    text = corpora.builtin()
+    sums = {"train": "1", "valid": "2"}
+    return replace(
+        text, train=text.train[:300], valid=text.valid[:20], checksums=sums
+    )
+
+
+def bpe(**train):
+    config = replace(SMALL.train, **train)
+    return replace(SMALL, train=config, tokenizer="bpe", vocab_size=300)
+
+
+def test_a_run_with_both_regularisers_can_be_resumed(tmp_path, words):
+    recipe = bpe(r_drop=2.0, bpe_dropout=0.1)
+    whole = train(tmp_path / "whole", words, recipe, device="cpu")
+    part = train(tmp_path / "part", words, recipe, device="cpu")
+    for step in (4, 6):  # as if it had been killed after update 2
+        (part / f"checkpoints/step-{step:08}.safetensors").unlink()
+    train(part, words, recipe, device="cpu", resume=True)
+    same_weights(whole, part)
+    plain = train(tmp_path / "plain", words, bpe(), device="cpu")
+    with pytest.raises(AssertionError):
+        same_weights(whole, plain)
+
+
+def test_bpe_dropout_needs_merges(tmp_path, corpus):
+    config = replace(SMALL.train, bpe_dropout=0.1)
+    with pytest.raises(UserError, match="char subwords have none"):
+        train(tmp_path / "x", corpus, replace(SMALL, train=config))
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_training_may_start_from_a_model(tmp_path, words):
+    """Its weights, sizes and subwords; and it resumes like any other."""
+    first = train(tmp_path / "first", words, bpe(), device="cpu")
+    recipe = replace(bpe(peak_rate=1e-12, steps=2), model=PRESETS["tiny"])
+    options = {"start": first, "device": "cpu"}
+    again = train(tmp_path / "again", words, recipe, **options)
+    before, after = (
+        read_tensors(folder / "model.safetensors")[0]
+        for folder in (first, again)
+    )
+    for name in before:
+        torch.testing.assert_close(before[name], after[name])
+    known = json.loads((again / "run.json").read_text())
+    sums = json.loads((first / "config.json").read_text())["sha256"]
+    assert known["start"].items() >= sums.items()
+    assert known["recipe"]["model"]["d_model"] == 8
+    assert known["recipe"]["model"]["dropout"] == PRESETS["tiny"].dropout
+    train(again, words, recipe, resume=True, **options)
+    with pytest.raises(UserError, match="no such folder"):
+        train(tmp_path / "y", words, recipe, start=tmp_path / "nothing")

@@ -78,6 +78,36 @@ def test_loss_is_that_of_a_plain_loop(examples):
     assert loss.item() == pytest.approx(total.item(), rel=1e-5)
 
 
+@pytest.mark.parametrize("weight", [0.5, 5.0])
+def test_r_drop_is_two_losses_and_two_divergences(examples, weight):
+    model = fresh(replace(SIZES, dropout=0.3))
+    batch = make_batch(examples[:5])
+    config = replace(CONFIG, r_drop=weight)
+    torch.manual_seed(1)
+    loss = batch_loss(model, batch, config)
+    torch.manual_seed(1)
+    double = batch.twice()
+    log_p = model(double.source, double.inputs, double.where).log_softmax(-1)
+    one, other = log_p.chunk(2)
+    labels = batch.labels[batch.where]
+    expected = sum(
+        F.cross_entropy(some, labels, label_smoothing=0.1, reduction="sum")
+        for some in (one, other)
+    )
+    for a, b in ((one, other), (other, one)):
+        divergence = F.kl_div(b, a, log_target=True, reduction="sum")
+        assert divergence > 0.01  # the halves meet different dropout
+        expected = expected + weight / 2 * divergence
+    torch.testing.assert_close(loss, expected / 2)
+
+
+def test_r_drop_without_dropout_is_the_plain_loss(examples):
+    batch = make_batch(examples[:5])
+    config = replace(CONFIG, r_drop=5.0)
+    plain, double = (batch_loss(fresh(), batch, c) for c in (CONFIG, config))
+    torch.testing.assert_close(plain, double)
+
+
 def test_padding_is_worth_nothing(examples):
     short, long = sorted(examples, key=lambda e: len(e[0]))[
         :: len(examples) - 1

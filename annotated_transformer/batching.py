@@ -1,0 +1,128 @@
+"""Batching: text as ids, cut into batches, and ready before it is needed."""
+
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+
+import torch
+
+from annotated_transformer.corpora import Corpus, Pair
+from annotated_transformer.data import (
+    Batch,
+    Example,
+    Resplit,
+    Tokenizer,
+    bucket,
+    encode_pairs,
+    make_batch,
+    training_batches,
+)
+from annotated_transformer.errors import UserError
+from annotated_transformer.recipes import Recipe
+from annotated_transformer.terminal import console
+
+__all__ = ["ahead", "diverged", "encode", "fixed_batches", "resplit_of"]
+
+
+def most_tokens(recipe: Recipe) -> tuple[int, str]:
+    """The most tokens of a side, and what the limit is.
+
+    It is max_length of the training, or the number of learned positions
+    where that is less.
+    """
+    sizes, most = recipe.model, recipe.train.max_length
+    if sizes.positions == "learned" and sizes.max_length < most:
+        return sizes.max_length, "as many positions are learned"
+    return most, "--max-length raises the limit"
+
+
+def encode(
+    name: str, pairs: list[Pair], tokenizer: Tokenizer, recipe: Recipe
+) -> list[Example]:
+    """Pairs as ids; says which ones are over the limit and left out."""
+    limit, why = most_tokens(recipe)
+    examples, too_long = encode_pairs(pairs, tokenizer, limit)
+    if too_long:
+        console.out(
+            f"{name} text: {len(too_long)} of {len(pairs)} pairs have more "
+            f"than {limit} tokens on a side and are left out, the first in "
+            f"line {too_long[0] + 1} ({why})"
+        )
+    if not examples:
+        raise UserError(
+            f"{name} text: none of its {len(pairs)} sentence pairs can be "
+            f"used; it needs one of at most {limit} tokens a side"
+        )
+    return examples
+
+
+def resplit_of(tokenizer: Tokenizer, recipe: Recipe) -> Resplit | None:
+    """What cuts the training text anew at each reading, if anything does."""
+    if not recipe.train.bpe_dropout:
+        return None
+    if recipe.tokenizer != "bpe":
+        raise UserError(
+            f"--bpe-dropout leaves out merges, and {recipe.tokenizer} "
+            "subwords have none; use --tokenizer bpe"
+        )
+    limit = most_tokens(recipe)[0]
+    return Resplit(tokenizer, recipe.train.bpe_dropout, limit)
+
+
+def fixed_batches(examples: list[Example], max_tokens: int) -> list[Batch]:
+    """Examples as batches in one order: what validation runs over."""
+    lengths = [(len(source), len(target)) for source, target in examples]
+    places = bucket(lengths, max_tokens)
+    return [make_batch([examples[i] for i in some]) for some in places]
+
+
+def ahead(
+    batches: Iterator[Batch], device: torch.device | str, number: int = 2
+) -> Iterator[Batch]:
+    """The same batches on the device, prepared while others are computed on.
+
+    A thread builds and moves them, as many ahead as the number says; what
+    it raises, the reader gets in the place of the batch.
+    """
+
+    def prepare() -> Batch | None:
+        batch = next(batches, None)
+        return batch and batch.to(device)
+
+    with ThreadPoolExecutor(1) as thread:
+        coming = deque(thread.submit(prepare) for _ in range(number))
+        while (batch := coming.popleft().result()) is not None:
+            coming.append(thread.submit(prepare))
+            yield batch
+
+
+def diverged(
+    message: str,
+    update: int,
+    corpus: Corpus,
+    tokenizer: Tokenizer,
+    recipe: Recipe,
+) -> UserError:
+    """The error for an update whose numbers are not finite; names its text."""
+    limit = most_tokens(recipe)[0]
+    examples, left_out = encode_pairs(corpus.train, tokenizer, limit)
+    places = sorted({*range(len(corpus.train))} - {*left_out})
+    # the same batches, but each token is the number of its line
+    numbered = [
+        ([place + 1] * len(source), [0] * len(target))
+        for place, (source, target) in zip(places, examples, strict=True)
+    ]
+    config = recipe.train
+    each = config.accumulate * recipe.processes
+    batches = training_batches(
+        numbered, config.batch_tokens, config.seed, (update - 1) * each
+    )
+    group = [batch.source[:, 0].tolist() for batch in islice(batches, each)]
+    lines = sorted(line for some in group for line in some)
+    named = ", ".join(map(str, lines[:5]))
+    named += f" and {len(lines) - 5} more" * (len(lines) > 5)
+    return UserError(
+        f"{message} (lines {named} of the training text); train with a lower "
+        "--peak-rate, a longer --warmup or in --float32"
+    )
