@@ -37,8 +37,10 @@ const widgets = (() => {
     return value.toLocaleString("en", options).replace("-", "−");
   }
 
-  const percent = (share) =>
-    share > 0 && share < 0.005 ? "<1\u00a0%" : `${Math.round(100 * share)}\u00a0%`;
+  function percent(share) {
+    const whole = Math.round(100 * share);
+    return `${share > 0 && !whole ? "<1" : whole}\u00a0%`; // on one line
+  }
 
   let count = 0;
 
@@ -212,5 +214,6 @@ const widgets = (() => {
       }
   }
 
-  return { formulas, register, make, shape, text, size, chart, number, percent };
+  const drawing = { make, shape, text, size, chart };
+  return { formulas, register, number, percent, ...drawing };
 })();

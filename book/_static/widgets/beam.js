@@ -26,6 +26,7 @@ widgets.register("beam", "A beam search, step by step", (widget) => {
   );
   widget.title.append(`: “${caption}”`);
   let timer = null;
+  let seen = -1; // the step that was drawn last
 
   function move(by) {
     step.value = Math.min(Math.max(0, step.value + by), last(chosen()));
@@ -71,7 +72,7 @@ widgets.register("beam", "A beam search, step by step", (widget) => {
     return said.length > longest ? `${said.slice(0, longest - 1)}…` : said;
   }
 
-  const pill = (node) => Math.max(22, 6.6 * label(node, 10).length + 8);
+  const pill = (node) => Math.max(22, 7 * label(node, 9).length + 10);
 
   // What there is after the chosen step.
   function stateOf(tree) {
@@ -114,12 +115,11 @@ widgets.register("beam", "A beam search, step by step", (widget) => {
 
   function drawPast(svg, node, [cx, cy], faint) {
     const w = pill(node);
-    const kind = `node ${node.end ? "ended" : "kept"}`;
+    const kind = faint ? "" : node.end ? "ended" : "kept";
     const box = { x: cx - w / 2, y: cy - 11, width: w, height: 22, rx: 6 };
-    const group = shape("g", faint ? { class: "faint" } : {});
-    group.append(shape("rect", { ...box, class: kind }));
-    text(group, cx, cy + 4, label(node, 10), "inside middle");
-    svg.append(group);
+    svg.append(shape("rect", { ...box, class: `node ${kind}` }));
+    const ink = faint ? "muted" : "inside";
+    text(svg, cx, cy + 4, label(node, 9), `middle ${ink}`);
   }
 
   function drawCandidate(svg, node, [cx, cy]) {
@@ -196,7 +196,9 @@ widgets.register("beam", "A beam search, step by step", (widget) => {
     const state = stateOf(tree);
     const scrolled = drawTree(svg, room, tree, state);
     widget.under.replaceChildren(ranking(tree, state));
-    requestAnimationFrame(() => (widget.stage.scrollLeft = scrolled));
+    if (seen !== state.now)
+      requestAnimationFrame(() => (widget.stage.scrollLeft = scrolled));
+    seen = state.now;
     return tell(tree, state);
   };
 });

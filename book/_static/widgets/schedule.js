@@ -23,7 +23,8 @@ widgets.register("schedule", "What the schedule depends on", (widget) => {
   // Three to six round ticks from 0 to beyond the largest value.
   function ticks(largest) {
     const power = 10 ** Math.floor(Math.log10(largest));
-    const step = [0.2, 0.5, 1, 2].find((s) => largest / (s * power) < 5) * power;
+    const steps = [0.2, 0.5, 1, 2].map((factor) => factor * power);
+    const step = steps.find((size) => largest / size < 5);
     const count = Math.ceil(largest / step);
     return [...Array(count + 1).keys()].map((i) => i * step);
   }
