@@ -15,7 +15,7 @@ from annotated_transformer.decoding import (
     beam_decode,
     length_penalty,
 )
-from annotated_transformer.embedding import sinusoids
+from annotated_transformer.embedding import EOS, sinusoids
 from annotated_transformer.model import greedy_decode
 from annotated_transformer.optimizer import inverse_sqrt_rate, linear_rate
 from annotated_transformer.translation import Translator
@@ -224,14 +224,27 @@ def test_beam_figure_is_the_search_of_the_package(translator):
         assert sorted(ends, reverse=True) == pytest.approx(expected, abs=1e-3)
     one, *_, wide = data["trees"]
     greedy = greedy_decode(translator.model, source)[0].tolist()
-    assert one["nodes"][-1]["step"] == len(greedy[: greedy.index(2) + 1])
+    assert one["nodes"][-1]["step"] == greedy.index(EOS) + 1
     assert len(widgets.outputs(wide)) == 4
+
+
+def may_stop(tree, step, alpha):
+    """What the package's beam says after a step of the tree."""
+    beam = Beam(tree["width"], alpha, tree["limit"])
+    for node in widgets.outputs(tree):
+        if node["step"] <= step:
+            beam.finish([EOS] * node["step"], node["total"])
+    kept = [n for n in tree["nodes"] if n["place"] is not None]
+    live = [n for n in kept if n["step"] == step and not n.get("end")]
+    return beam.done(max(node["total"] for node in live), number=1)
 
 
 def test_beam_figure_ranks_and_stops_like_the_package(page, translator):
     shown = figure(page, "beam")
     data = widgets.beam()
     tree = data["trees"][-1]
+    first = min(node["step"] for node in widgets.outputs(tree))
+    last = tree["nodes"][-1]["step"]
     source = torch.tensor([translator.tokenizer.encode(data["caption"])])
     shown.get_by_role("slider", name="penalty").press("Home")
     for tenths in range(0, 21, 4):
@@ -240,25 +253,13 @@ def test_beam_figure_ranks_and_stops_like_the_package(page, translator):
         (found,) = beam_decode(translator.model, source, 4, alpha, 4)
         rows = shown.get_by_role("row").all()[1:]
         cells = [row.get_by_role("cell").all_inner_texts() for row in rows]
-        texts = [translator.tokenizer.decode(h.tokens) for h in found]
         scores = [read(row[3]) for row in cells]
         assert scores == pytest.approx([h.score for h in found], abs=0.006)
-        assert cells[0][0] == texts[0]
-        for step in range(tree["nodes"][-1]["step"] - 1, 7, -1):
+        assert cells[0][0] == translator.tokenizer.decode(found[0].tokens)
+        for step in range(last - 1, first - 1, -1):
             shown.get_by_role("button", name="back").click()
-            at_once = [n for n in tree["nodes"] if n["place"] is not None]
-            beam = Beam(4, alpha, tree["limit"])
-            for node in widgets.outputs(tree):
-                if node["step"] <= step:
-                    beam.finish([3] * node["step"], node["total"])
-            live = [
-                node["total"]
-                for node in at_once
-                if node["step"] == step and not node.get("end")
-            ]
-            if beam.finished:
-                stop = beam.done(max(live), number=1)
-                assert ("a search may stop" in words(page, "beam")) == stop
+            stops = "a search may stop" in words(page, "beam")
+            assert stops == may_stop(tree, step, alpha)
         for _ in range(4):
             shown.get_by_role("slider", name="penalty").press("ArrowRight")
 
