@@ -53,12 +53,16 @@
       const y = new Float64Array(rows);
       for (let block = 0; block < rows; block += 4) {
         const row = Math.min(block, rows - 4);
-        let [a, b, c, d] = [0, 0, 0, 0];
+        let a = 0;
+        let b = 0;
+        let c = 0;
+        let d = 0;
         for (let j = 0, k = row * columns; j < columns; j++, k++) {
-          a += x[j] * values[k];
-          b += x[j] * values[k + columns];
-          c += x[j] * values[k + 2 * columns];
-          d += x[j] * values[k + 3 * columns];
+          const v = x[j];
+          a += v * values[k];
+          b += v * values[k + columns];
+          c += v * values[k + 2 * columns];
+          d += v * values[k + 3 * columns];
         }
         y[row] = a * scales[row];
         y[row + 1] = b * scales[row + 1];
@@ -73,37 +77,47 @@
   /** FFN(x) = max(0, x W_1 + b_1) W_2 + b_2 (chapter 3). */
   function feedForward(vectors, { inner, outer }) {
     const hidden = linear(vectors, inner);
-    return linear(
-      hidden.map((x) => x.map((v) => Math.max(0, v))),
-      outer,
-    );
+    for (const x of hidden)
+      for (let i = 0; i < x.length; i++) if (x[i] < 0) x[i] = 0;
+    return linear(hidden, outer);
   }
 
   /** Each vector with mean 0 and variance 1, then scaled and shifted. */
   function layerNorm(vectors, { weight, bias }) {
     return vectors.map((x) => {
-      const mean = x.reduce((sum, v) => sum + v, 0) / x.length;
-      const squares = x.reduce((sum, v) => sum + (v - mean) ** 2, 0);
-      const scale = 1 / Math.sqrt(squares / x.length + 1e-5);
-      return x.map((v, i) => (v - mean) * scale * weight[i] + bias[i]);
+      const y = new Float64Array(x.length);
+      let mean = 0;
+      for (let i = 0; i < x.length; i++) mean += x[i] / x.length;
+      let variance = 0;
+      for (let i = 0; i < x.length; i++)
+        variance += (x[i] - mean) ** 2 / x.length;
+      const scale = 1 / Math.sqrt(variance + 1e-5);
+      for (let i = 0; i < x.length; i++)
+        y[i] = (x[i] - mean) * scale * weight[i] + bias[i];
+      return y;
     });
   }
 
-  /** exp(x) / sum(exp(x)), with the largest x taken off first. */
-  function softmax(x) {
-    const largest = x.reduce((a, b) => Math.max(a, b), -Infinity);
-    const powers = x.map((v) => Math.exp(v - largest));
-    const sum = powers.reduce((a, b) => a + b, 0);
-    return powers.map((v) => v / sum);
+  /** log(sum(exp(x))), with the largest x taken off first. */
+  function logSumExp(x) {
+    let largest = -Infinity;
+    for (let i = 0; i < x.length; i++) if (x[i] > largest) largest = x[i];
+    let sum = 0;
+    for (let i = 0; i < x.length; i++) sum += Math.exp(x[i] - largest);
+    return largest + Math.log(sum);
   }
 
   /** log(softmax(x)), written over x: a whole vocabulary is not copied. */
   function logSoftmax(x) {
-    const largest = x.reduce((a, b) => Math.max(a, b), -Infinity);
-    const sum = x.reduce((total, v) => total + Math.exp(v - largest), 0);
-    const shift = largest + Math.log(sum);
+    const shift = logSumExp(x);
     for (let i = 0; i < x.length; i++) x[i] -= shift;
     return x;
+  }
+
+  /** softmax(x), of the few scores that a query has. */
+  function softmax(x) {
+    const shift = logSumExp(x);
+    return x.map((v) => Math.exp(v - shift));
   }
 
   /** The product of a slice of x with the same slice of y. */

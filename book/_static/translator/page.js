@@ -159,9 +159,11 @@
         const names = options.map((text, i) =>
           make("option", { value: i }, text),
         );
+        const id = `at-${name}`;
         const change = () => this.attention();
-        const select = make("select", { change }, ...names);
-        return [select, make("label", {}, name, select)];
+        const select = make("select", { id, change }, ...names);
+        const label = make("label", { for: id }, name);
+        return [select, make("span.at-field", {}, label, select)];
       };
       const numbers = (count) => Array.from({ length: count }, (_, i) => i + 1);
       const [kind, kindLabel] = choose("attention", [

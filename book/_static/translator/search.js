@@ -14,13 +14,14 @@
   /** The places of the `count` largest numbers, largest first. */
   function largest(numbers, count) {
     const places = [];
+    let least = -Infinity; // what a number must exceed to be among them
     for (let i = 0; i < numbers.length; i++) {
-      const full = places.length === count;
-      if (full && numbers[i] <= numbers[places[count - 1]]) continue;
-      if (full) places.pop();
+      if (numbers[i] <= least) continue;
       let j = places.length;
       while (j > 0 && numbers[places[j - 1]] < numbers[i]) j--;
       places.splice(j, 0, i);
+      if (places.length > count) places.pop();
+      if (places.length === count) least = numbers[places[count - 1]];
     }
     return places;
   }
