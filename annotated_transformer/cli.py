@@ -10,7 +10,7 @@ import torch
 import typer
 
 from annotated_transformer import corpora, options, pretrained
-from annotated_transformer.checkpoint import average_checkpoints
+from annotated_transformer.checkpoint import average_checkpoints, read_config
 from annotated_transformer.cpu import keep_freed_memory
 from annotated_transformer.distributed import joined, launched
 from annotated_transformer.errors import UserError
@@ -191,7 +191,7 @@ def evaluate(
     as_json: options.AsJson = False,
     record_file: options.RecordFile = None,
 ) -> None:
-    """Score a model's translations: BLEU, cased and lower-cased, and chrF.
+    """Score a model's translations: BLEU, of three kinds, and chrF.
 
     Each score comes with the sacrebleu signature that defines it.
     """
@@ -202,7 +202,8 @@ def evaluate(
     sources = [text for text, _ in pairs]
     check_lengths(translator, sources, str(source))
     outputs = translator(sources, beam=beam, alpha=alpha)
-    scores = score(outputs, [text for _, text in pairs])
+    language = read_config(model)[2]["data"]["target"]
+    scores = score(outputs, [text for _, text in pairs], language)
     result = {"beam": beam, "alpha": alpha, **asdict(scores)}
     if record_file is not None:
         name = source.name.removesuffix(".gz").rpartition(".")[0]

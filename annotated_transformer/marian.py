@@ -153,8 +153,8 @@ def save_marian(
     """Write a folder that transformers loads, tokenizer included.
 
     MarianTokenizer gives our ids, except for text that holds one of the
-    signs <s>, </s>, <unk>, <pad> or begins with one like >>de<<, and unless
-    sacremoses is installed, with which it rewrites punctuation.
+    signs <s>, </s>, <unk>, <pad> or begins with one like >>de<<, and once
+    its punc_normalizer, which rewrites punctuation, is replaced by str.
     """
     folder = Path(folder)
     to_marian(model).save_pretrained(folder)

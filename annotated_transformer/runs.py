@@ -34,7 +34,8 @@ def show_run(run: dict) -> None:
     for name, scores in run["scores"].items():
         print(
             f"run {name}: BLEU {scores['bleu']:.1f}, lower-cased "
-            f"{scores['bleu_lowercase']:.1f}, chrF {scores['chrf']:.1f}"
+            f"{scores['bleu_lowercase']:.1f}, by Moses "
+            f"{scores['bleu_moses']:.1f}, chrF {scores['chrf']:.1f}"
         )
 
 

@@ -11,6 +11,7 @@ from typing import overload
 import torch
 from jaxtyping import Int
 from sacrebleu.metrics import BLEU, CHRF
+from sacremoses import MosesPunctNormalizer, MosesTokenizer
 from torch import Tensor
 
 from annotated_transformer.attention import causal_mask, padding_mask
@@ -27,6 +28,7 @@ __all__ = [
     "attention_maps",
     "TextModel",
     "Translator",
+    "MosesWords",
     "Scores",
     "score",
 ]
@@ -164,29 +166,49 @@ class Translator(TextModel):
         return found
 
 
+class MosesWords:
+    """Text as Multi30k's published files have it: lower-cased words."""
+
+    def __init__(self, language: str):
+        self.normalizer = MosesPunctNormalizer(language)
+        self.tokenizer = MosesTokenizer(language)
+
+    def __call__(self, text: str) -> str:
+        """The words of the text, with a space between them."""
+        text = self.normalizer.normalize(text.lower())
+        return self.tokenizer.tokenize(text, return_str=True)
+
+
 @dataclass(frozen=True)
 class Scores:
     """Corpus scores by sacrebleu, with the signatures that define them."""
 
     bleu: float
     bleu_lowercase: float
+    bleu_moses: float  # of lower-cased words, as in older papers
     chrf: float
     signatures: dict[str, str]
 
 
-def score(outputs: Iterable[str], references: Iterable[str]) -> Scores:
-    """BLEU, cased and lower-cased, and chrF of detokenised text."""
-    outputs, references = list(outputs), [list(references)]
-    metrics = {
-        "bleu": BLEU(),
-        "bleu_lowercase": BLEU(lowercase=True),
-        "chrf": CHRF(),
-    }
-    scores = {
-        name: metric.corpus_score(outputs, references).score
-        for name, metric in metrics.items()
-    }
-    signatures = {
-        name: str(metric.get_signature()) for name, metric in metrics.items()
-    }
+def score(
+    outputs: Iterable[str], references: Iterable[str], language: str = "en"
+) -> Scores:
+    """Three kinds of BLEU, and chrF, of detokenised text of a language."""
+    texts = [list(outputs), list(references)]
+    cut = MosesWords(language)
+    words = [[cut(line) for line in side] for side in texts]
+    lower = {"lowercase": True}
+    scores, signatures = {}, {}
+    for name, metric, (ours, theirs) in [
+        ("bleu", BLEU(), texts),
+        ("bleu_lowercase", BLEU(**lower), texts),
+        ("bleu_moses", BLEU(**lower, tokenize="none", force=True), words),
+        ("chrf", CHRF(), texts),
+    ]:
+        scores[name] = metric.corpus_score(ours, [theirs]).score
+        signatures[name] = str(metric.get_signature())
+    moses = f"tok:moses-{language}"
+    signatures["bleu_moses"] = signatures["bleu_moses"].replace(
+        "tok:none", moses
+    )
     return Scores(**scores, signatures=signatures)

@@ -167,6 +167,7 @@ def test_evaluate_agrees_with_sacrebleu(command, trained, text, tmp_path):
     assert result["bleu_lowercase"] == lower
     assert result["chrf"] == CHRF().corpus_score(outputs, references).score
     assert "case:lc" in result["signatures"]["bleu_lowercase"]
+    assert "tok:moses-" in result["signatures"]["bleu_moses"]
     shown = command("evaluate", trained, source, reference)
     for name, signature in result["signatures"].items():
         assert f"{result[name]:.2f}  {signature}" in shown.out

@@ -9,7 +9,7 @@ from annotated_transformer.files import read_json
 __all__ = ["find_model", "pack", "shipped"]
 
 HERE = Path(__file__).parent
-SCORES = ("bleu", "bleu_lowercase", "chrf")
+SCORES = ("bleu", "bleu_lowercase", "bleu_moses", "chrf")
 
 
 def shipped() -> list[str]:
