@@ -100,13 +100,10 @@ def as_text(tensors: list[Tensor]) -> str:
     return b64encode(data).decode()
 
 
-def write_weights(name: str, path: Path) -> None:
-    """A shipped model as a classic script, which pages may load anywhere."""
+def script(name: str) -> str:
+    """A shipped model as a classic script, which any page may load."""
     text = json.dumps(packed(*load_model(find_model(name))))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(
-        f"(globalThis.pageModel ??= {{}}).packed = {text};\n", "utf-8"
-    )
+    return f"(globalThis.pageModel ??= {{}}).packed = {text};\n"
 
 
 @torch.inference_mode()
@@ -122,7 +119,7 @@ def example(name: str) -> nodes.table:
     chances = logits[0].softmax(-1)
     rows = []
     for taken, p in zip(target, chances, strict=True):
-        others = [i for i in p.topk(4).indices.tolist() if i != taken][:3]
+        others = [i for i in p.topk(3).indices.tolist() if i != taken][:2]
         named = [f"{piece_of(tokenizer, i)} {p[i]:.3f}" for i in others]
         cells = piece_of(tokenizer, taken), f"{p[taken]:.3f}", "; ".join(named)
         rows.append(row(*map(paragraph, cells)))
@@ -143,11 +140,15 @@ class TranslatorHere(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         place = nodes.container(classes=["at-translator"])
-        place["model"] = self.arguments[0]
         still = nodes.container(classes=["at-still"])
         self.set_source_info(still)
         self.state.nested_parse(self.content, self.content_offset, still)
+        place["script"] = script(self.arguments[0])
+        size = len(place["script"]) / 1e6
         still += example(self.arguments[0])
+        still += paragraph(
+            f"The model that the button loads has {size:.1f} MB."
+        )
         place += still
         return [place]
 
@@ -155,11 +156,12 @@ class TranslatorHere(SphinxDirective):
 def load_where_needed(app: Sphinx, page, template, context, doctree) -> None:
     """Give such a page its button and its style, and the site the weights."""
     for place in doctree.findall(nodes.container) if doctree else ():
-        if "model" in place:
+        if "script" in place:
             app.add_css_file("translator/translator.css")
             app.add_js_file("translator/start.js", loading_method="defer")
             path = Path(app.outdir, "_static/translator/weights.js")
-            write_weights(place["model"], path)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(place["script"], "utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

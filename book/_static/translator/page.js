@@ -45,11 +45,17 @@
       ? [make("span.at-space", {}, SPACE), piece.slice(1)]
       : [piece];
 
-  /** A piece as a chip; one that begins a word keeps its distance. */
-  function chip(tag, piece, given = {}) {
-    const begins = piece.startsWith(SPACE) || piece.startsWith("<");
-    const text = piece.replaceAll(SPACE, "") || "␣";
-    return make(begins ? `${tag}.at-begins` : tag, given, text);
+  /**
+   * Pieces as chips, with a space before each that begins a word.
+   * @param {string[]} pieces
+   * @param {(piece: string, place: number) => object} given attributes
+   */
+  function chips(tag, pieces, given = () => ({})) {
+    return pieces.flatMap((piece, i) => {
+      const text = piece.replaceAll(SPACE, "") || "␣";
+      const begins = piece.startsWith(SPACE) || piece.startsWith("<");
+      return [begins && i ? " " : "", make(tag, given(piece, i), text)];
+    });
   }
 
   class Widget {
@@ -249,8 +255,7 @@
 
     /** A hypothesis as chips. */
     write(node) {
-      const chips = this.written(node).map((piece) => chip("span", piece));
-      this.output.replaceChildren(...chips);
+      this.output.replaceChildren(...chips("span", this.written(node)));
     }
 
     /** The search is over: the output can be looked at, step by step. */
@@ -268,14 +273,13 @@
         this.step.value = i + 1;
         this.look();
       };
-      const chips = this.target.map((piece, i) =>
-        chip("button.at-chip", piece, {
+      this.output.replaceChildren(
+        ...chips("button.at-chip", this.target, (_, i) => ({
           type: "button",
           tabindex: -1, // the slider does the same for the keyboard
           click: step(i),
-        }),
+        })),
       );
-      this.output.replaceChildren(...chips);
       this.step.max = this.target.length;
       this.step.value = 1 + this.doubtful();
       this.panel.hidden = false;
@@ -452,9 +456,7 @@
       const cross = this.best.node.way[at].cross;
       const weights = cross[Number(this.layer.value)][Number(this.head.value)];
       this.source.replaceChildren(
-        ...this.read.map((piece, i) =>
-          chip("span.at-chip", piece, share(weights[i])),
-        ),
+        ...chips("span.at-chip", this.read, (_, i) => share(weights[i])),
       );
       const order = this.read
         .map((piece, i) => [piece, weights[i]])

@@ -34,7 +34,7 @@
     note.className = "at-note";
     note.setAttribute("role", "status");
     note.textContent =
-      "Loads the model, 4 MB, into this page; what you type stays in it.";
+      "Loads the model into this page; what you type does not leave it.";
     const bar = document.createElement("div");
     bar.className = "at-start";
     bar.append(button, note);
