@@ -9,7 +9,7 @@ import chapters
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 from torch.nn import functional as F
@@ -106,7 +106,7 @@ def resampled(first, second, paired=True, replace=True):
     draw, n = np.random.default_rng(0), len(first)
     ours, theirs = np.array(first), np.array(second)
     wins = []
-    for _ in range(3000):
+    for _ in range(2000):
         places = draw.choice(n, n, replace)
         others = places if paired else draw.choice(n, n, replace)
         wins.append(theirs[others].mean() > ours[places].mean() + 1e-9)
@@ -978,6 +978,7 @@ def test_whole_and_real_numbers_and_tensors_of_one_number_are_numbers():
     assert not said_of("layer-size", lambda d: torch.tensor(right(d)))
 
 
+@settings(max_examples=25)
 @given(st.data())
 def test_one_flipped_cell_is_never_right(data):
     length = data.draw(st.sampled_from([5, 1, 2, 9]))
@@ -992,12 +993,14 @@ def test_one_flipped_cell_is_never_right(data):
     assert said_of("causal-mask", flipped) is not None
 
 
+@settings(max_examples=25)
 @given(st.floats(0, 2).filter(lambda power: abs(power - 0.5) > 0.01))
 def test_no_other_scale_is_right(power):
     wrong = attention(lambda d: d**-power)
     assert said_of("scaled-attention", wrong) is not None
 
 
+@settings(max_examples=25)
 @given(st.integers(1, 40), st.integers(1, 20))
 def test_references_agree_with_the_package(length, half):
     reference = {name: e.reference for name, e in EXERCISES.items()}
@@ -1011,6 +1014,7 @@ def test_references_agree_with_the_package(length, half):
     assert reference["row-b"](half) == row_b(half)
 
 
+@settings(max_examples=25)
 @given(st.integers(0, 10**6), st.integers(1, 4), st.sampled_from([0.0, 1.0]))
 def test_reference_search_agrees_with_the_package(seed, width, alpha):
     draw = torch.Generator().manual_seed(seed)
