@@ -46,13 +46,15 @@ widgets.register("schedule", "What the schedule depends on", (widget) => {
       yTicks: Object.fromEntries(levels.map((v) => [v, thousandths(v)])),
       xLabel: "update",
     });
-    text(svg, 38, 13, "learning rate, in thousandths", "title");
+    text(svg, 0, 13, "learning rate, in thousandths", "title");
     const same = w === paper.warmup && d === paper.d_model;
+    // A line through 400 updates and the kinks, so that peaks are sharp.
     const along = (rate) => {
-      const grid = [...Array(401).keys()].map((i) => (i * steps) / 400);
-      const kinks = w < steps ? [...grid, w, paper.warmup] : grid;
-      const places = kinks.filter((s) => s > 0 && s <= steps);
-      return places.sort((a, b) => a - b).map((s) => [s, rate(s)]);
+      const shares = [...Array(400).keys()].map((i) => i / 399);
+      const grid = shares.map((share) => 1 + share * (steps - 1));
+      const kinks = [w, paper.warmup].filter((s) => s <= steps);
+      const places = [...grid, ...kinks].sort((a, b) => a - b);
+      return places.map((s) => [s, rate(s)]);
     };
     const base = (s) => inverseSqrtRate(s, paper.d_model, paper.warmup);
     if (!same) at.line(along(base), "line reference");
@@ -61,7 +63,7 @@ widgets.register("schedule", "What the schedule depends on", (widget) => {
     at.line(along(linear), "line series-1 on");
     at.line(along(root), "line series-0 on");
     const ink = (kind, said) => shape("tspan", { class: kind }, said);
-    const legend = text(svg, 38, 31, "");
+    const legend = text(svg, 0, 31, "");
     legend.append(ink("ink-0 on", "inverse root"), ", ");
     legend.append(ink("ink-1 on", "linear"), " (dashed)");
     if (!same) legend.append(", the paper's (dotted)");
