@@ -55,7 +55,7 @@ class Window:
         """Load a file or an address and wait until its scripts have run."""
         url = where.resolve().as_uri() if isinstance(where, Path) else where
         self.page.goto(url, wait_until="load")
-        self.page.evaluate("new Promise(done => setTimeout(done))")
+        self.page.evaluate("0")  # what the console said has now arrived
         return self.page
 
     def _note_request(self, request: Request) -> None:
@@ -136,11 +136,16 @@ def served(folder: Path) -> Iterator[str]:
             server.shutdown()
 
 
+def book_folder() -> Path:
+    """Where the built book is: _build/html, or where BOOK_HTML says."""
+    built = Path(__file__).parents[1] / "_build" / "html"
+    return Path(os.environ.get("BOOK_HTML") or built).resolve()
+
+
 @pytest.fixture(scope="session")
 def book() -> Path:
-    """The built book: _build/html, or the folder that BOOK_HTML names."""
-    built = Path(__file__).parents[1] / "_build" / "html"
-    folder = Path(os.environ.get("BOOK_HTML") or built).resolve()
+    """The built book's folder."""
+    folder = book_folder()
     if not (folder / "index.html").is_file():
         pytest.fail(f"{folder}: no book; build it: make book", pytrace=False)
     return folder

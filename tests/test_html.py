@@ -1,7 +1,17 @@
-"""The check of the built pages finds a fault of every kind."""
+"""The built book: its check finds every fault, its frame is complete."""
 
+import re
+import sys
+from types import ModuleType
+from unittest import mock
+from xml.etree import ElementTree
+
+import chapters
 import pytest
-from check_html import check
+from build_book import prune, write_colab
+from check_html import check, weigh
+from IPython.core.interactiveshell import InteractiveShell
+from PIL import Image
 
 SOUND = """<!doctype html><html><head>
 <link rel="stylesheet" href="style.css"><link rel="next" href="b.html">
@@ -69,3 +79,111 @@ def test_style_sheet_that_loads_from_the_network_is_found(site):
 
 def test_book_that_was_not_built_is_a_fault(tmp_path):
     assert "make book" in check(tmp_path)[0]
+
+
+@pytest.mark.parametrize(
+    ("file", "megabytes", "found"),
+    [
+        ("_static/all.js", 3.6, "_static: too heavy: 3.6 of 3.5 MB"),
+        ("searchindex.js", 3.6, "_static: too heavy: 3.6 of 3.5 MB"),
+        ("_static/all.js", 3.4, ""),
+        ("_static/translator/weights.bin", 9.0, ""),  # asked for by a reader
+        ("a b.png", 1.1, "a.html: too heavy: 1.1 of 1.0 MB"),
+        ("a b.png", 0.9, ""),
+    ],
+)
+def test_what_weighs_too_much_is_found(site, file, megabytes, found):
+    (site / file).parent.mkdir(parents=True, exist_ok=True)
+    (site / file).write_bytes(bytes(int(megabytes * 1e6)))
+    faults = weigh(site)
+    assert len(faults) == bool(found)
+    assert found in "".join(faults)
+
+
+def test_only_what_no_page_loads_is_left_out(site):
+    static = site / "_static"
+    kept = ["scripts/code.js", "styles/theme.css", "fonts/icons.woff2"]
+    gone = ["scripts/code.js.map", "fonts/icons.ttf", "locales/de/theme.mo"]
+    for name in kept + gone:
+        (static / name).parent.mkdir(parents=True, exist_ok=True)
+        (static / name).write_text("")
+    sources = 'url(../fonts/icons.woff2) format("woff2")'
+    old = ',url(../fonts/icons.ttf) format("truetype")'
+    style = static / "styles" / "theme.css"
+    style.write_text(f"@font-face{{src: {sources}{old}}}")
+    prune(static)
+    assert style.read_text() == f"@font-face{{src: {sources}}}"
+    assert [n for n in kept + gone if (static / n).exists()] == kept
+
+
+@pytest.fixture(scope="module")
+def colab(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("colab")
+    write_colab(folder)
+    return folder / "book"
+
+
+def test_colab_has_every_chapter_with_one_cell_before_it(colab):
+    for chapter in chapters.find_chapters():
+        first, *others = chapters.read(colab / chapter.name).cells
+        assert others == chapters.read(chapter).cells
+        assert first.metadata == {"cellView": "form"}
+        assert first.source.startswith("#@title ")
+
+
+@pytest.mark.parametrize("here", [True, False], ids=["colab", "elsewhere"])
+def test_first_cell_installs_the_package_on_colab_alone(colab, here):
+    notebook = chapters.read(colab / "01_attention.ipynb")
+    shell = InteractiveShell()
+    ran = []
+    shell.system = ran.append
+    shell.run_line_magic = lambda *given, **_: ran.append(" ".join(given))
+    with mock.patch.dict(sys.modules):
+        sys.modules.pop("google.colab", None)
+        if here:
+            sys.modules["google.colab"] = ModuleType("google.colab")
+        shell.run_cell(notebook.cells[0].source).raise_error()
+    commands = [command.split()[0] for command in ran]
+    assert commands == (["git", "pip", "cd"] if here else [])
+
+
+def test_every_page_says_what_it_is_when_shared(book):
+    descriptions = []
+    for page in sorted((book / "book").glob("*.html")):
+        text = page.read_text("utf-8")
+        tags = re.findall(r'<meta property="og:(\w+)" content="(.*?)"', text)
+        said = dict(tags)
+        assert said["title"]
+        assert said["url"].endswith(f"/book/{page.name}")
+        image = said["image"].removeprefix(said["url"].split("book/")[0])
+        with Image.open(book / image) as shared:
+            assert shared.size == (1200, 630)
+        assert 20 < len(said["description"]) < 300
+        descriptions.append(said["description"])
+    assert len(set(descriptions)) > 0.9 * len(descriptions) > 0
+
+
+def test_site_map_lists_every_page_once(book):
+    root = ElementTree.parse(book / "sitemap.xml").getroot()
+    addresses = [place.text for place in root.iter(f"{root.tag[:-6]}loc")]
+    assert sorted(a.rpartition("/book/")[2] for a in addresses) == sorted(
+        page.name for page in (book / "book").glob("*.html")
+    )
+
+
+def test_missing_page_is_explained_at_any_depth(book):
+    text = (book / "404.html").read_text("utf-8")
+    addresses = re.findall(r'(?:href|src|action)="(.*?)"', text)
+    assert len(addresses) > 3
+    whole = ("https://", "data:")
+    assert [a for a in addresses if not a.startswith(whole)] == []
+
+
+def test_exported_cells_and_their_entries_lead_to_each_other(book):
+    chapter = (book / "book" / "01_attention.html").read_text("utf-8")
+    api = (book / "book" / "api.html").read_text("utf-8")
+    there = re.findall(r'id="export-(\w+)"><a[^>]*href="(.*?)"', chapter)
+    assert len(there) >= 4
+    for name, link in there:
+        assert link == f"api.html#annotated_transformer.attention.{name}"
+        assert f'href="01_attention.html#export-{name}"' in api

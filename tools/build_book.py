@@ -1,12 +1,15 @@
 """Build the book as HTML, strictly, with nothing in it from the network."""
 
 import argparse
+import re
 import shutil
 import sys
+import tomllib
 from pathlib import Path
 
+import nbformat
 import yaml
-from chapters import ROOT
+from chapters import ROOT, find_chapters, read
 from jupyter_book.sphinx import REDIRECT_TEXT, build_sphinx
 
 
@@ -38,6 +41,8 @@ def build(output: Path, parallel: int) -> int:
     )
     if status == 0:
         redirect(output)
+        prune(output / "_static")
+        write_colab(output.parent / "colab")
     return 1 if status else 0
 
 
@@ -49,6 +54,57 @@ def redirect(output: Path) -> None:
         index.write_text(
             REDIRECT_TEXT.format(first_page=f"{toc['root']}.html")
         )
+
+
+def prune(static: Path) -> None:
+    """Leave out what no page loads: most of what the themes bring along."""
+    for pattern in UNUSED:
+        for path in list(static.glob(pattern)):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for style in static.glob("styles/*.css"):
+        text = style.read_text(encoding="utf-8")
+        style.write_text(OLD_FONT.sub("", text), encoding="utf-8")
+
+
+UNUSED = (
+    "**/*.map",  # for those who debug the themes
+    "**/*.ttf",  # for browsers from before 2014
+    "scripts/fontawesome.js",  # the icons once more, as a script
+    "locales",  # the theme in other languages
+)
+OLD_FONT = re.compile(r""",\s*url\([^)]+\.ttf\)\s*format\("truetype"\)""")
+
+
+def write_colab(folder: Path) -> None:
+    """Write the notebooks as Colab opens them, from the branch `colab`.
+
+    There a first cell, shown as a form, fetches and installs the package.
+    The notebooks of the repository stay as they are.
+    """
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    repository = project["project"]["urls"]["Repository"]
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "book").mkdir(parents=True)
+    for chapter in find_chapters():
+        notebook = read(chapter)
+        cell = nbformat.v4.new_code_cell(
+            COLAB.format(repository=repository),
+            id="colab",
+            metadata={"cellView": "form"},
+        )
+        notebook.cells.insert(0, cell)
+        nbformat.write(notebook, folder / "book" / chapter.name)
+
+
+COLAB = """\
+#@title Run this cell first: it fetches the book's package
+import sys
+
+if "google.colab" in sys.modules:
+    !git clone -q --depth 1 {repository} /content/book
+    %pip install -q /content/book
+    %cd -q /content/book/book
+"""
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""Check built HTML: links resolve, nothing comes from the network, alt text.
+"""Check built HTML: links, loads from outside, alt texts, and the weight.
 
 A link may lead out of the book; a page may not load anything from outside.
 """
@@ -17,6 +17,11 @@ FETCHED |= {"icon", "apple-touch-icon", "preconnect", "dns-prefetch"}
 LOADING = {"script", "img", "iframe", "source", "video", "audio", "embed"}
 CSS_URL = re.compile(r"""url\(\s*['"]?([^'")]+)|@import\s+['"]([^'"]+)""")
 CODE_URL = re.compile(r"""['"]((?:https?:)?//[^'"\s]+\.(?:m?js|css))['"]""")
+
+MEGABYTE = 1_000_000
+SHARED = 3.5 * MEGABYTE  # what all pages share, loaded once
+OWN = 1.0 * MEGABYTE  # a page and its pictures
+ON_DEMAND = ("translator",)  # in _static, loaded when a reader asks for it
 
 
 @dataclass
@@ -123,12 +128,46 @@ def check(folder: Path) -> list[str]:
     ]
 
 
+def weigh(folder: Path) -> list[str]:
+    """Every page, and what all pages share, that weighs too much."""
+    folder = folder.resolve()
+    static = folder / "_static"
+    shared = [
+        file
+        for file in [*static.rglob("*"), *folder.glob("searchindex.js")]
+        if file.is_file()
+        and not any(file.is_relative_to(static / d) for d in ON_DEMAND)
+    ]
+    faults = too_heavy("_static", set(shared), SHARED)
+    for file in sorted(folder.rglob("*.html")):
+        if static in file.parents:
+            continue
+        page = Page()
+        page.feed(file.read_text(encoding="utf-8"))
+        local = (resolve(file, url) for url in page.loads)
+        own = {file, *(path for path, _ in filter(None, local))}
+        own = {path for path in own if path.is_file()} - set(shared)
+        faults += too_heavy(str(file.relative_to(folder)), own, OWN)
+    return faults
+
+
+def too_heavy(name: str, files: set[Path], limit: float) -> list[str]:
+    """One fault where files weigh more than a limit together."""
+    size = sum(file.stat().st_size for file in files)
+    if size <= limit:
+        return []
+    most = max(files, key=lambda file: file.stat().st_size).name
+    millions = f"{size / MEGABYTE:.1f} of {limit / MEGABYTE} MB"
+    return [f"{name}: too heavy: {millions}, most of it {most}"]
+
+
 def main() -> int:
     """Check the folder that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="for example _build/html")
-    faults = check(parser.parse_args().folder)
-    print("\n".join(faults) or "links, loads and alt texts are sound")
+    folder = parser.parse_args().folder
+    faults = check(folder) + weigh(folder)
+    print("\n".join(faults) or "links, loads, alt texts, weights are sound")
     return 1 if faults else 0
 
 

@@ -1,19 +1,15 @@
-"""What this book adds to Jupyter Book: two blocks, offline formulas, links.
+"""What this book adds to Jupyter Book: two blocks and offline formulas.
 
-The ledger's page has a file of its own, ledger_page.py.
+Other parts have files of their own beside this one.
 """
 
 import shutil
-import tomllib
 from importlib.metadata import distribution
 from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.config import Config
 from sphinx.util.docutils import SphinxDirective
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 class Block(SphinxDirective):
@@ -59,19 +55,6 @@ class Departure(Block):
         )
 
 
-def link_repository(app: Sphinx, config: Config) -> None:
-    """Give the page's buttons the address that pyproject.toml names."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    url = project["project"].get("urls", {}).get("Repository")
-    if url:
-        config.html_theme_options.update(
-            repository_url=url,
-            repository_branch="main",
-            use_repository_button=True,
-            use_edit_page_button=True,
-        )
-
-
 def copy_mathjax(app: Sphinx, error: Exception | None) -> None:
     """Put MathJax beside the pages: the parts they use, 2 of its 31 MB."""
     if error or app.builder.format != "html":
@@ -97,7 +80,7 @@ TEX = ("boldsymbol", "color", "cancel")  # what MathJax loads when it is used
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("paper", Paper)
     app.add_directive("departure", Departure)
-    app.setup_extension("ledger_page")
-    app.connect("config-inited", link_repository, priority=1)
+    for part in ("ledger_page", "frame", "exported"):
+        app.setup_extension(part)
     app.connect("build-finished", copy_mathjax)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

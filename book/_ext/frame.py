@@ -1,0 +1,104 @@
+"""What stands around the text: addresses, buttons, sharing, a site map.
+
+The repository's address stands in pyproject.toml and nowhere else; the book's
+own address follows from it, as GitHub Pages makes it.
+"""
+
+import textwrap
+import tomllib
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from xml.sax.saxutils import escape
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+REPOSITORY = PROJECT["project"]["urls"]["Repository"]
+SITEMAP = """<?xml version="1.0" encoding="utf-8"?>
+<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+{}
+</urlset>
+"""
+
+
+def site(repository: str) -> str:
+    """Where GitHub Pages shows the book of a repository."""
+    owner, name = urlsplit(repository).path.strip("/").split("/")
+    return f"https://{owner}.github.io/{name}/"
+
+
+def address(app: Sphinx, config: Config) -> None:
+    """Tell the theme where the repository and the book are."""
+    config.html_baseurl = site(REPOSITORY)
+    config.html_theme_options.update(
+        repository_url=REPOSITORY,
+        repository_branch="main",
+        use_repository_button=True,
+        use_edit_page_button=True,
+    )
+
+
+def summary(doctree: nodes.document | None) -> str:
+    """What a page is about: its first paragraph, or the book's one line."""
+    for paragraph in doctree.findall(nodes.paragraph) if doctree else ():
+        if isinstance(paragraph.parent, nodes.section):
+            return textwrap.shorten(paragraph.astext(), 200, placeholder=" …")
+    return PROJECT["project"]["description"]
+
+
+def describe(
+    app: Sphinx,
+    page: str,
+    template: str,
+    context: dict[str, Any],
+    doctree: nodes.document | None,
+) -> None:
+    """Give the templates what they say of a page."""
+    context["summary"] = summary(doctree)
+    context["repository"] = REPOSITORY
+    context["html_baseurl"] = app.config.html_baseurl
+    if doctree:
+        source = Path(app.env.doc2path(page)).relative_to(app.srcdir)
+        context["edit_url"] = f"{REPOSITORY}/edit/main/{source.as_posix()}"
+    if "body" in context:
+        # docutils' role for an entry of a bibliography is no longer one.
+        old, new = 'role="doc-biblioentry"', 'role="listitem"'
+        context["body"] = context["body"].replace(old, new)
+    to_colab(context.get("header_buttons", []))
+
+
+def to_colab(buttons: list[dict[str, Any]]) -> None:
+    """Launch the notebooks of the branch `colab`: they install the package.
+
+    tools/build_book.py writes that branch's files.
+    """
+    for button in buttons:
+        to_colab(button.get("buttons", []))
+        if "colab.research.google.com" in button.get("url", ""):
+            address = button["url"].replace("/blob/main/", "/blob/colab/")
+            button["url"] = address
+
+
+def map_site(app: Sphinx, error: Exception | None) -> None:
+    """Write sitemap.xml, every page of the book by its address."""
+    if error or app.builder.format != "html":
+        return
+    addresses = (
+        app.config.html_baseurl + app.builder.get_target_uri(page)
+        for page in sorted(app.env.all_docs)
+    )
+    lines = (f"<url><loc>{escape(url)}</loc></url>" for url in addresses)
+    target = Path(app.outdir) / "sitemap.xml"
+    target.write_text(SITEMAP.format("\n".join(lines)), encoding="utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_js_file("book.js", loading_method="defer")
+    app.connect("config-inited", address, priority=1)
+    app.connect("html-page-context", describe, priority=900)
+    app.connect("build-finished", map_site)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

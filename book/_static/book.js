@@ -1,0 +1,15 @@
+// Whatever scrolls sideways can be reached with Tab, and nothing else of it.
+const scrolling = "article :is(table.table, div.math, div.cell_output pre)";
+
+const mark = () => {
+  for (const box of document.querySelectorAll(scrolling)) {
+    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+    else box.removeAttribute("tabindex");
+  }
+};
+
+addEventListener("load", () => {
+  mark();
+  window.MathJax?.startup?.promise?.then(mark); // formulas have their widths
+  addEventListener("resize", mark);
+});

@@ -1,0 +1,235 @@
+"""What must hold of a page in a browser: each check lists its faults."""
+
+from pathlib import Path
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, TimeoutError
+
+AXE = Axe().axe_script
+LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+STILL = "*, ::before, ::after {transition: none !important}"
+
+BLOCKS = ":is(p, pre, figure, table, h1, h2, h3, h4, li, dt, dd, figcaption)"
+
+
+def await_scripts(page: Page) -> None:
+    """Wait until the formulas are set, where a page has any."""
+    page.wait_for_function(
+        "!document.querySelector('script[src*=mathjax]')"
+        " || window.MathJax?.startup?.promise"
+    )
+    page.evaluate("window.MathJax?.startup?.promise?.then(() => {})")
+
+
+def formulas(page: Page) -> list[str]:
+    """Formulas that MathJax could not set or never saw."""
+    return page.evaluate("""() => [
+      ...[...document.querySelectorAll("mjx-merror, [data-mjx-error]")].map(
+        e => `formula with an error: ${e.textContent || e.title}`),
+      ...[...document.querySelectorAll(".math")].filter(
+        e => !e.querySelector("mjx-container")).map(
+        e => `formula not set: ${e.textContent.slice(0, 60)}`)]""")
+
+
+def sideways(page: Page) -> list[str]:
+    """Text that a reader would have to scroll sideways for."""
+    return page.evaluate("""() => {
+      const wide = document.documentElement.clientWidth, faults = [];
+      const page = document.documentElement.scrollWidth;
+      if (page > wide) faults.push(`the page is ${page} wide, not ${wide}`);
+      const text = "p, li, dd, h1, h2, h3, h4, figcaption, summary";
+      for (const e of document.querySelectorAll(`article :is(${text})`)) {
+        if (e.closest("table, pre, .math, .onlyprint")) continue;
+        if (!e.checkVisibility() || !e.textContent.trim()) continue;
+        const {left, right} = e.getBoundingClientRect();
+        if (right > wide + 1 || left < -1)
+          faults.push(`out of sight: ${e.textContent.slice(0, 60)}`);
+      }
+      return faults;
+    }""")
+
+
+def figures(page: Page) -> list[str]:
+    """Pictures without words: no alternative text or no caption."""
+    return page.evaluate("""() => {
+      const faults = [], pictures = ["img:not(.toggler)", "svg[role=img]"];
+      const words = (e, attribute) => document.getElementById(
+        e.getAttribute(attribute))?.textContent;
+      for (const e of document.querySelectorAll(
+          pictures.map(picture => `article ${picture}`))) {
+        const name = (e.getAttribute("src") || e.id || e.tagName).slice(-60);
+        const said = e.alt || e.getAttribute("aria-label")
+          || words(e, "aria-labelledby");
+        if (!said?.trim()) faults.push(`no alternative text: ${name}`);
+        const caption = words(e, "aria-describedby")
+          || e.closest("figure")?.querySelector("figcaption")?.textContent;
+        if (!caption?.trim()) faults.push(`no caption: ${name}`);
+      }
+      return faults;
+    }""")
+
+
+def shadows(page: Page) -> list[str]:
+    """Blocks of the text that lie over each other, or cannot be seen."""
+    return page.evaluate(
+        """blocks => {
+      const faults = [], seen = [];
+      const name = e => e.textContent.trim().slice(0, 40);
+      for (const e of document.querySelectorAll(`article ${blocks}`)) {
+        if (e.closest("details:not([open]), .onlyprint")) continue;
+        if (e.parentElement.closest(`article ${blocks}`)) continue;
+        if (!e.textContent.trim()) continue;
+        const box = e.getBoundingClientRect();
+        if (!e.checkVisibility({visibilityProperty: true, opacityProperty:
+            true}) || box.width * box.height === 0)
+          faults.push(`cannot be seen: ${name(e)}`);
+        for (const [other, its] of seen.slice(-8))
+          if (Math.min(box.bottom, its.bottom) - Math.max(box.top, its.top) > 2
+              && Math.min(box.right, its.right)
+                 - Math.max(box.left, its.left) > 2)
+            faults.push(`${name(e)} lies over ${name(other)}`);
+        seen.push([e, box]);
+      }
+      return faults;
+    }""",
+        BLOCKS,
+    )
+
+
+def access(page: Page, part: str = "html") -> list[str]:
+    """What axe-core finds against WCAG 2.2 A and AA, but for contrast."""
+    off = {"color-contrast": {"enabled": False}}
+    # The colours of code make most of a page's elements; axe goes by all.
+    page.evaluate("""() => document.querySelectorAll("pre").forEach(
+      e => e.textContent = e.textContent)""")
+    return run_axe(page, f"{{include: [['{part}']]}}", rules=off)
+
+
+def contrast(page: Page, seen: set[str] | None = None) -> list[str]:
+    """What axe-core finds hard to read, one element of each look.
+
+    Contrast depends on colours and sizes alone, and thousands of elements
+    share a few dozen looks: axe is shown the first of each, and no look that
+    it has `seen` on an earlier page.
+    """
+    looks = page.evaluate(
+        """seen => {
+      const looks = new Map(), behind = new Map(), known = new Set(seen);
+      const ground = e => {
+        if (!e) return "";
+        if (!behind.has(e)) {
+          const s = getComputedStyle(e);
+          const own = [s.backgroundColor, s.backgroundImage, s.opacity];
+          const clear = own.join() === "rgba(0, 0, 0, 0),none,1";
+          behind.set(e, ground(e.parentElement) + (clear ? "" : own));
+        }
+        return behind.get(e);
+      };
+      const texts = document.createTreeWalker(document.body, 4);
+      while (texts.nextNode()) {
+        const e = texts.currentNode.parentElement;
+        if (!texts.currentNode.data.trim() || !e.checkVisibility()) continue;
+        const s = getComputedStyle(e);
+        const look = [s.color, s.fontSize, s.fontWeight, ground(e)].join();
+        if (!looks.has(look) && !known.has(look)) looks.set(look, e);
+      }
+      window.looks = [...looks.values()];
+      return [...looks.keys()];
+    }""",
+        sorted(seen or ()),
+    )
+    if not looks:
+        return []
+    if seen is not None:
+        seen.update(looks)
+    return run_axe(page, "{include: window.looks}", runOnly=["color-contrast"])
+
+
+def run_axe(page: Page, context: str, **options: object) -> list[str]:
+    """Run axe on a part of a page; each violation with its first element."""
+    options = {
+        "runOnly": {"type": "tag", "values": LEVELS},
+        "resultTypes": ["violations"],
+        "preload": False,  # it would fetch the style sheets
+        **options,
+    }
+    page.evaluate(AXE)
+    return page.evaluate(
+        f"options => axe.run({context}, options).then(found =>"
+        " found.violations.flatMap(rule => rule.nodes.map(node =>"
+        " `${rule.id}: ${node.html.slice(0, 120)}: ${node.failureSummary}`)))",
+        options,
+    )
+
+
+def keyboard(page: Page) -> list[str]:
+    """Where Tab does not lead from the top of a page into its text."""
+    faults = []
+    page.add_style_tag(content=STILL)
+    page.keyboard.press("Tab")
+    skip = page.evaluate("""() => {
+      const e = document.activeElement;
+      const {top, bottom} = e.getBoundingClientRect();
+      return e.matches("a[href^='#']") && top >= 0 && bottom > top;}""")
+    if not skip:
+        faults.append("the first Tab shows no link that skips to the text")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    if not page.evaluate("!!document.activeElement.closest('main')"):
+        faults.append("after the skip link, Tab is not in the text")
+    return faults
+
+
+def menu(page: Page) -> list[str]:
+    """Whether the contents open, take the focus and close, on a phone."""
+    button = page.locator("button.primary-toggle")
+    if not button.is_visible():
+        return ["no button opens the contents"]
+    button.focus()
+    page.keyboard.press("Enter")
+    try:
+        page.locator("dialog[open] nav a").first.wait_for(timeout=2000)
+    except TimeoutError:
+        return ["the button does not open the contents"]
+    faults = []
+    if not page.evaluate("!!document.activeElement.closest('dialog[open]')"):
+        faults.append("the focus is not in the contents")
+    page.keyboard.press("Escape")
+    if page.locator("dialog[open]").count():
+        faults.append("Escape does not close the contents")
+    return faults
+
+
+def theme(page: Page, scheme: str) -> list[str]:
+    """Whether a page is as light or dark as the reader's machine asks."""
+    page.emulate_media(color_scheme=scheme)
+    page.add_style_tag(content=STILL)
+    try:
+        page.wait_for_function(
+            """scheme => {
+          const colour = getComputedStyle(document.body).backgroundColor;
+          const [r, g, b] = colour.match(/[\\d.]+/g).map(Number);
+          return scheme === "light" ? r + g + b > 600 : r + g + b < 180;
+        }""",
+            arg=scheme,
+            timeout=2000,
+        )
+    except TimeoutError:
+        return [f"{scheme} was asked for, and the page is not"]
+    return []
+
+
+def found_by_search(page: Page, word: str, base: str) -> list[str]:
+    """The pages on which the book's search finds a word."""
+    page.goto(f"{base}/search.html?q={word}")
+    page.locator("#search-results li").first.wait_for(timeout=10_000)
+    return page.locator("#search-results li > a").all_inner_texts()
+
+
+def pages_of(folder: Path) -> list[Path]:
+    """The pages that a reader of a built book can come to."""
+    return [
+        file
+        for file in sorted(folder.rglob("*.html"))
+        if "_static" not in file.parts and file.name != "index.html"
+    ]

@@ -1,0 +1,180 @@
+"""Every page of the built book holds up in a real browser, offline."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pages
+import pytest
+from browser import Window, book_folder, opened, served
+from playwright.sync_api import Browser, Page
+
+WIDE, PHONE = ({"width": w, "height": 800} for w in (1280, 390))
+SHOWN = pages.pages_of(book_folder())
+FRAMED = [page for page in SHOWN if page.name != "404.html"]
+
+
+def name(page: Path) -> str:
+    return page.stem
+
+
+@pytest.fixture(scope="module")
+def reader(browser: Browser) -> Iterator[Window]:
+    """A window in which page after page is opened."""
+    with opened(browser) as window:
+        yield window
+
+
+@pytest.fixture(scope="module")
+def looks() -> set[str]:
+    """The colours and sizes of text that were found readable, or reported."""
+    return set()
+
+
+@pytest.fixture(scope="module")
+def plain(browser: Browser) -> Iterator[Window]:
+    """A window in which no script runs."""
+    with opened(browser, java_script_enabled=False) as window:
+        yield window
+
+
+@pytest.fixture(scope="module")
+def server(book: Path) -> Iterator[str]:
+    with served(book) as address:
+        yield address
+
+
+def turn(window: Window, where: Path | str, size: dict) -> Page:
+    """Open another page and wait until its formulas are set."""
+    window.complaints.clear()
+    window.escaped.clear()
+    window.page.set_viewport_size(size)
+    page = window.open(where)
+    pages.await_scripts(page)
+    return page
+
+
+@pytest.mark.parametrize("where", SHOWN, ids=name)
+def test_page_from_a_file(reader: Window, looks: set[str], where: Path):
+    reader.page.emulate_media(color_scheme="dark")
+    page = turn(reader, where, PHONE)
+    framed = where in FRAMED
+    faults = {
+        "formulas": pages.formulas(page),
+        "figures": pages.figures(page),
+        "phone": pages.sideways(page),
+        "keyboard": pages.keyboard(page) if framed else [],
+        "menu": pages.menu(page) if framed else [],
+        "dark": pages.theme(page, "dark") + pages.contrast(page, looks),
+        "light": pages.theme(page, "light") + pages.contrast(page, looks),
+        "access": pages.access(page),
+    }
+    page.set_viewport_size(WIDE)
+    faults["wide"] = pages.sideways(page)
+    if where in FRAMED[:1]:  # the side bars are the same on every page
+        faults["side bars"] = pages.access(page, ".bd-sidebar")
+        faults["side bars"] += pages.contrast(page, looks)
+    faults["console"] = reader.complaints
+    faults["network"] = reader.escaped
+    found = [f"{check}: {one}" for check in faults for one in faults[check]]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("where", SHOWN, ids=name)
+def test_page_over_http(reader: Window, book, server, where):
+    address = f"{server}/{where.relative_to(book).as_posix()}"
+    page = turn(reader, address, WIDE)
+    assert pages.formulas(page) == []
+    assert (reader.complaints, reader.escaped) == ([], [])
+
+
+@pytest.mark.parametrize("where", SHOWN, ids=name)
+def test_page_before_scripts_have_run(plain: Window, where: Path):
+    page = plain.open(where)
+    for size in (PHONE, WIDE):
+        page.set_viewport_size(size)
+        assert pages.sideways(page) + pages.shadows(page) == []
+
+
+def test_search_finds_softmax(reader: Window, book, server):
+    for base in (book.as_uri(), server):
+        found = pages.found_by_search(reader.page, "softmax", base)
+        assert any("Attention" in title for title in found), base
+
+
+def test_first_address_leads_to_the_introduction(reader: Window, book):
+    page = reader.open(book / "index.html")
+    page.wait_for_url("**/book/intro.html")
+
+
+SOUND = """<!doctype html><html lang="en"><head><title>Sound</title>
+<meta name="viewport" content="width=device-width"><style>
+body {margin: 1rem; background: #fff; color: #222}
+:root[data-theme=dark] body {background: #111; color: #eee}
+a {color: inherit}</style><script>
+const asked = matchMedia("(prefers-color-scheme: dark)"), set = () =>
+  document.documentElement.dataset.theme = asked.matches ? "dark" : "light";
+asked.onchange = set; set()</script></head>
+<body><a href="#text">Skip</a><button class="primary-toggle"
+onclick="document.querySelector('dialog').showModal()">Contents</button>
+<dialog><nav><a href="#text">Text</a></nav></dialog>
+<main id="text"><article><h1>Sound</h1><p>A page.</p><a href="#text">Up</a>
+<figure><img alt="Nothing." src="data:image/gif;base64,R0lGODlhAQABAAAAACw=">
+<figcaption>Nothing.</figcaption></figure></article></main></body></html>"""
+CHECKS: dict[str, Callable[[Page], list[str]]] = {
+    "formulas": pages.formulas,
+    "sideways": pages.sideways,
+    "figures": pages.figures,
+    "shadows": pages.shadows,
+    "access": pages.access,
+    "contrast": pages.contrast,
+    "keyboard": pages.keyboard,
+    "menu": pages.menu,
+    "dark": lambda page: pages.theme(page, "dark"),
+    "light": lambda page: pages.theme(page, "light"),
+}
+FAULTS = [
+    ("formulas", "A page", '<span class="math">\\(x\\)</span>'),
+    ("formulas", "A page", "<mjx-merror>Undefined control</mjx-merror>"),
+    ("sideways", "<p>", "<p style='width: 900px'>"),
+    ("sideways", "<p>", "<p style='margin-left: -40px'>"),
+    ("sideways", "A page", "<span style='padding: 0 500px'>wide</span>"),
+    ("figures", 'alt="Nothing."', 'alt=" "'),
+    ("figures", "<figcaption>Nothing.", "<figcaption>"),
+    ("figures", "A page", "<img alt='One.' src='data:,'>"),
+    ("shadows", "<p>", "<p style='margin-top: -40px'>"),
+    ("shadows", "<p>", "<p style='opacity: 0'>"),
+    ("access", ' lang="en"', ""),
+    ("access", 'alt="Nothing."', ""),
+    ("access", ">Contents<", "><"),
+    ("contrast", "<p>", "<p style='color: #aaa'>"),
+    ("contrast", "<p>", "<p style='background: #888; color: #777'>"),
+    ("keyboard", '<a href="#text">Skip</a>', ""),
+    ("keyboard", 'id="text"', ""),
+    ("keyboard", '<a href="#text">Up</a>', ""),
+    ("menu", "primary-toggle", "other"),
+    ("menu", "showModal", "close"),
+    ("menu", "showModal", "show"),
+    ("menu", "<dialog>", "<dialog oncancel='return false'>"),
+    ("dark", "data-theme=dark]", "data-theme=other]"),
+    ("light", "data-theme=dark] body", "data-theme] body"),
+]
+
+
+def shown(window: Window, folder: Path, html: str) -> Page:
+    file = folder / "page.html"
+    file.write_text(html)
+    page = window.open(file)
+    page.set_viewport_size(PHONE)
+    return page
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_sound_page_passes(reader: Window, tmp_path, check):
+    assert CHECKS[check](shown(reader, tmp_path, SOUND)) == []
+
+
+@pytest.mark.parametrize(("check", "part", "fault"), FAULTS)
+def test_planted_fault_is_found(reader, tmp_path, check, part, fault):
+    assert part in SOUND
+    page = shown(reader, tmp_path, SOUND.replace(part, fault))
+    assert CHECKS[check](page) != []
