@@ -25,7 +25,8 @@ from annotated_transformer.translation import Translator, score
 
 BOOK = Path(__file__).parents[1] / "book"
 NAME = "multi30k-en-de"
-PROGRAM = ("weights", "tokenizer", "model", "search", "page")
+PROGRAM = ("weights", "tokenizer", "model", "search")
+PROGRAM += ("elements", "attention", "page")
 TWELVE = "Two small dogs run after a red ball on the wide beach."
 TRANSLATE = """
 ([texts, width]) => texts.map((text) => {

@@ -4,68 +4,19 @@
  * else might have been written, and at what each head attended to.
  */
 (() => {
-  const SPACE = "▁";
+  const { AttentionView, Translator, elements, packed } = globalThis.pageModel;
+  const { make, rest, share, digits, named, chips } = elements;
   const PAUSE = 70; // ms between steps at least, so that one can follow
   const EXAMPLES = [
     "Two children in red jackets are playing in the snow.",
     "A woman with a big hat reads a book on a bench.",
     "An old man is repairing his bicycle in front of a house.",
   ];
-  const calm = matchMedia("(prefers-reduced-motion: reduce)");
-
-  /**
-   * An element: its attributes (functions are listeners) and what is in it.
-   * @param {string} tag a name and, after dots, classes
-   */
-  function make(tag, given = {}, ...inside) {
-    const [name, ...classes] = tag.split(".");
-    const element = document.createElement(name || "div");
-    element.classList.add(...classes);
-    for (const [key, value] of Object.entries(given))
-      if (typeof value === "function") element.addEventListener(key, value);
-      else if (value === true) element.setAttribute(key, "");
-      else if (value !== false) element.setAttribute(key, value);
-    element.append(...inside);
-    return element;
-  }
-
-  /** A pause; none for those who want no motion. */
-  const rest = (ms) =>
-    new Promise((done) => setTimeout(done, calm.matches ? 0 : Math.max(0, ms)));
-
-  /** A share from 0 to 1 as the style of a cell or a bar. */
-  const share = (weight) => ({ style: `--share: ${weight.toFixed(3)}` });
-
-  /** A number with its digits and a true minus. */
-  const digits = (x, count) => x.toFixed(count).replace("-", "−");
-
-  /** A piece with its sign for a space, small. */
-  const named = (piece) =>
-    piece.startsWith(SPACE)
-      ? [make("span.at-space", {}, SPACE), piece.slice(1)]
-      : [piece];
-
-  /**
-   * Pieces as chips, with a space before each that begins a word.
-   * @param {string[]} pieces
-   * @param {(piece: string, place: number) => object} given attributes
-   */
-  function chips(tag, pieces, given = () => ({})) {
-    return pieces.flatMap((piece, i) => {
-      const text = piece.replaceAll(SPACE, "") || "␣";
-      const begins = piece.startsWith(SPACE) || piece.startsWith("<");
-      return [begins && i ? " " : "", make(tag, given(piece, i), text)];
-    });
-  }
 
   class Widget {
     constructor(place) {
-      this.translator = new globalThis.pageModel.Translator(
-        globalThis.pageModel.packed,
-      );
+      this.translator = new Translator(packed);
       this.pieces = this.translator.tokenizer.pieces;
-      this.layers = this.translator.model.decoder.length;
-      this.heads = this.translator.model.heads;
       this.run = 0; // a new translation ends the one before
       place.classList.add("at-live");
       place.append(this.form(), this.result());
@@ -155,44 +106,18 @@
         input: () => this.look(),
       });
       this.stepName = make("label.at-title", { for: "at-step" });
-      this.source = make("p.at-source", { lang: "en" });
       this.candidates = make("section", {});
       this.beam = make("section", {});
-      this.map = make(".at-map", { tabindex: 0, role: "region" });
-      this.summary = make("p.at-note", {});
-      this.legend = make("p.at-note", {});
-      const choose = (name, options) => {
-        const names = options.map((text, i) =>
-          make("option", { value: i }, text),
-        );
-        const id = `at-${name}`;
-        const change = () => this.attention();
-        const select = make("select", { id, change }, ...names);
-        const label = make("label", { for: id }, name);
-        return [select, make("span.at-field", {}, label, select)];
-      };
-      const numbers = (count) => Array.from({ length: count }, (_, i) => i + 1);
-      const [kind, kindLabel] = choose("attention", [
-        "cross",
-        "encoder",
-        "decoder",
-      ]);
-      const [layer, layerLabel] = choose("layer", numbers(this.layers));
-      const [head, headLabel] = choose("head", numbers(this.heads));
-      Object.assign(this, { kind, layer, head });
-      layer.value = this.layers - 1;
-      const { about } = globalThis.pageModel.packed;
+      const { decoder, heads } = this.translator.model;
+      this.attention = new AttentionView({ layers: decoder.length, heads });
+      const { about } = packed;
       const millions = (about.parameters / 1e6).toFixed(1);
       this.panel = make(
         ".at-panel",
         {},
         make(".at-stepper", {}, this.stepName, this.step),
         make(".at-columns", {}, this.candidates, this.beam),
-        make(".at-row.at-choose", {}, kindLabel, layerLabel, headLabel),
-        this.source,
-        this.summary,
-        this.legend,
-        this.map,
+        this.attention.element,
       );
       this.panel.hidden = true;
       return make(
@@ -323,7 +248,8 @@
         make("ol.at-bars", {}, ...bars),
       );
       this.showBeam(at);
-      this.attention();
+      const { read, target, maps, best } = this;
+      this.attention.show({ read, target, maps, best }, at);
     }
 
     /** The places of the beam after a step; greedy search has only one. */
@@ -361,118 +287,11 @@
           `with the score ${digits(score, 2)}`,
       );
       this.beam.append(
-        make("p.at-note", {}, `Finished, each with a place: ${ended.join("; ")}.`),
-      );
-    }
-
-    /**
-     * The weights of the chosen layer and head: rows of queries, and what
-     * names rows and columns.
-     */
-    chosen() {
-      const [layer, head] = [Number(this.layer.value), Number(this.head.value)];
-      const way = this.best.node.way.slice(0, -1);
-      const said = ["<s>", ...this.target.slice(0, -1)];
-      return [
-        {
-          name: "Cross-attention",
-          rows: this.target,
-          columns: this.read,
-          weights: way.map((node) => node.cross[layer][head]),
-        },
-        {
-          name: "Encoder self-attention",
-          rows: this.read,
-          columns: this.read,
-          weights: this.maps[layer].map((query) => query[head]),
-        },
-        {
-          name: "Decoder self-attention",
-          rows: this.target,
-          columns: said,
-          weights: way.map((node) => node.decoder[layer][head]),
-        },
-      ][Number(this.kind.value)];
-    }
-
-    /** The chosen map as a table, and the current step's row in words. */
-    attention() {
-      const at = Number(this.step.value) - 1;
-      const encoder = this.kind.value === "1";
-      const { name, rows, columns, weights } = this.chosen();
-      const which = `layer ${Number(this.layer.value) + 1}, head ${
-        Number(this.head.value) + 1
-      }`;
-      const title = `${name}, ${which}`;
-      const queries = encoder
-        ? "each row is a piece that the encoder reads"
-        : "each row is the moment before the piece on the left was written";
-      const line = (row, i) =>
         make(
-          !encoder && i === at ? "tr.at-now" : "tr",
+          "p.at-note",
           {},
-          make("th", { scope: "row" }, ...named(row)),
-          ...columns.map((column, j) => {
-            const weight = weights[i][j];
-            if (weight === undefined) return make("td.at-unseen");
-            const text = weight.toFixed(2);
-            return make(
-              "td",
-              { ...share(weight), title: `${row} on ${column}: ${text}` },
-              make("span.at-hidden", {}, text),
-            );
-          }),
-        );
-      this.map.setAttribute("aria-label", title);
-      this.legend.textContent = `${title}: ${queries}.`;
-      this.map.replaceChildren(
-        make(
-          "table",
-          { "aria-label": title, style: `--columns: ${columns.length}` },
-          make(
-            "thead",
-            {},
-            make(
-              "tr",
-              {},
-              make("td"),
-              ...columns.map((column) =>
-                make(
-                  "th",
-                  { scope: "col" },
-                  make("span", {}, ...named(column)),
-                ),
-              ),
-            ),
-          ),
-          make("tbody", {}, ...rows.map(line)),
+          `Finished, each with a place: ${ended.join("; ")}.`,
         ),
-      );
-      this.shade(at, which);
-    }
-
-    /** The source, shaded by what the decoder looked at in this step. */
-    shade(at, which) {
-      const cross = this.best.node.way[at].cross;
-      const weights = cross[Number(this.layer.value)][Number(this.head.value)];
-      this.source.replaceChildren(
-        ...chips("span.at-chip", this.read, (_, i) => share(weights[i])),
-      );
-      const order = this.read
-        .map((piece, i) => [piece, weights[i]])
-        .sort((a, b) => b[1] - a[1]);
-      const [first, second] = order;
-      const looked = ([piece, weight]) => [
-        ...named(piece),
-        ` (${weight.toFixed(2)})`,
-      ];
-      this.summary.replaceChildren(
-        "Before it wrote ",
-        ...named(this.target[at]),
-        `, cross-attention of ${which} looked most at `,
-        ...looked(first),
-        ...(second ? [" and ", ...looked(second)] : []),
-        ".",
       );
     }
   }

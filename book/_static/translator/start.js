@@ -5,7 +5,10 @@
  * as well as one from a server.
  */
 (() => {
-  const PARTS = ["weights", "tokenizer", "model", "search", "page"];
+  const PARTS = [
+    ...["weights", "tokenizer", "model", "search"],
+    ...["elements", "attention", "page"],
+  ];
   const here = document.currentScript.src;
 
   /** Load one script; the promise fails with its name. */

@@ -1,0 +1,155 @@
+/**
+ * The attention of one layer and head: as a map, and, for the step that the
+ * reader looks at, as a shade on the source.
+ */
+(() => {
+  const { make, share, named, chips } = globalThis.pageModel.elements;
+
+  class AttentionView {
+    /** @param {{layers: number, heads: number}} sizes */
+    constructor({ layers, heads }) {
+      this.source = make("p.at-source", { lang: "en" });
+      this.map = make(".at-map", { tabindex: 0, role: "region" });
+      this.summary = make("p.at-note", {});
+      this.legend = make("p.at-note", {});
+      const choose = (name, options) => {
+        const names = options.map((text, i) =>
+          make("option", { value: i }, text),
+        );
+        const id = `at-${name}`;
+        const change = () => this.draw();
+        const select = make("select", { id, change }, ...names);
+        const label = make("label", { for: id }, name);
+        return [select, make("span.at-field", {}, label, select)];
+      };
+      const numbers = (count) => Array.from({ length: count }, (_, i) => i + 1);
+      const [kind, kindLabel] = choose("attention", [
+        "cross",
+        "encoder",
+        "decoder",
+      ]);
+      const [layer, layerLabel] = choose("layer", numbers(layers));
+      const [head, headLabel] = choose("head", numbers(heads));
+      Object.assign(this, { kind, layer, head });
+      layer.value = layers - 1;
+      this.element = make(
+        "section",
+        { "aria-label": "Attention" },
+        make(".at-row", {}, kindLabel, layerLabel, headLabel),
+        this.source,
+        this.summary,
+        this.legend,
+        this.map,
+      );
+    }
+
+    /**
+     * Show a translation at a step, counted from 0.
+     * @param {object} run its `read` and `target` (pieces), the encoder's
+     *   `maps` and the `best` hypothesis
+     */
+    show(run, at) {
+      Object.assign(this, run, { at });
+      this.draw();
+    }
+
+    /**
+     * The weights of the chosen layer and head: rows of queries, and what
+     * names rows and columns.
+     */
+    chosen() {
+      const [layer, head] = [Number(this.layer.value), Number(this.head.value)];
+      const way = this.best.node.way.slice(0, -1);
+      const said = ["<s>", ...this.target.slice(0, -1)];
+      return [
+        {
+          name: "Cross-attention",
+          rows: this.target,
+          columns: this.read,
+          weights: way.map((node) => node.cross[layer][head]),
+        },
+        {
+          name: "Encoder self-attention",
+          rows: this.read,
+          columns: this.read,
+          weights: this.maps[layer].map((query) => query[head]),
+        },
+        {
+          name: "Decoder self-attention",
+          rows: this.target,
+          columns: said,
+          weights: way.map((node) => node.decoder[layer][head]),
+        },
+      ][Number(this.kind.value)];
+    }
+
+    /** The chosen map as a table; the row of the current step stands out. */
+    draw() {
+      const encoder = this.kind.value === "1";
+      const { name, rows, columns, weights } = this.chosen();
+      const [layer, head] = [Number(this.layer.value), Number(this.head.value)];
+      const which = `layer ${layer + 1}, head ${head + 1}`;
+      const title = `${name}, ${which}`;
+      const queries = encoder
+        ? "each row is a piece that the encoder reads"
+        : "each row is the moment before the piece on the left was written";
+      const cell = (weight, row, column) => {
+        if (weight === undefined) return make("td.at-unseen");
+        const text = weight.toFixed(2);
+        const given = { title: `${row} on ${column}: ${text}` };
+        return make(
+          "td",
+          { ...share(weight), ...given },
+          make("span.at-hidden", {}, text),
+        );
+      };
+      const line = (row, i) =>
+        make(
+          !encoder && i === this.at ? "tr.at-now" : "tr",
+          {},
+          make("th", { scope: "row" }, ...named(row)),
+          ...columns.map((column, j) => cell(weights[i][j], row, column)),
+        );
+      const names = columns.map((column) =>
+        make("th", { scope: "col" }, make("span", {}, ...named(column))),
+      );
+      this.map.setAttribute("aria-label", title);
+      this.legend.textContent = `${title}: ${queries}.`;
+      this.map.replaceChildren(
+        make(
+          "table",
+          { "aria-label": title, style: `--columns: ${columns.length}` },
+          make("thead", {}, make("tr", {}, make("td"), ...names)),
+          make("tbody", {}, ...rows.map(line)),
+        ),
+      );
+      this.shade(layer, head, which);
+    }
+
+    /** The source, shaded by what the decoder looked at in this step. */
+    shade(layer, head, which) {
+      const weights = this.best.node.way[this.at].cross[layer][head];
+      this.source.replaceChildren(
+        ...chips("span.at-chip", this.read, (_, i) => share(weights[i])),
+      );
+      const order = this.read
+        .map((piece, i) => [piece, weights[i]])
+        .sort((a, b) => b[1] - a[1]);
+      const [first, second] = order;
+      const looked = ([piece, weight]) => [
+        ...named(piece),
+        ` (${weight.toFixed(2)})`,
+      ];
+      this.summary.replaceChildren(
+        "Before it wrote ",
+        ...named(this.target[this.at]),
+        `, cross-attention of ${which} looked most at `,
+        ...looked(first),
+        ...(second ? [" and ", ...looked(second)] : []),
+        ".",
+      );
+    }
+  }
+
+  Object.assign(globalThis.pageModel, { AttentionView });
+})();

@@ -1,0 +1,54 @@
+/** The few elements that the translator's page is made of. */
+(() => {
+  const SPACE = "▁";
+  const calm = matchMedia("(prefers-reduced-motion: reduce)");
+
+  /**
+   * An element: its attributes (functions are listeners) and what is in it.
+   * @param {string} tag a name and, after dots, classes
+   */
+  function make(tag, given = {}, ...inside) {
+    const [name, ...classes] = tag.split(".");
+    const element = document.createElement(name || "div");
+    element.classList.add(...classes);
+    for (const [key, value] of Object.entries(given))
+      if (typeof value === "function") element.addEventListener(key, value);
+      else if (value === true) element.setAttribute(key, "");
+      else if (value !== false) element.setAttribute(key, value);
+    element.append(...inside);
+    return element;
+  }
+
+  /** A pause; none for those who want no motion. */
+  const rest = (ms) =>
+    new Promise((done) => setTimeout(done, calm.matches ? 0 : Math.max(0, ms)));
+
+  /** A share from 0 to 1 as the style of a cell or a bar. */
+  const share = (weight) => ({ style: `--share: ${weight.toFixed(3)}` });
+
+  /** A number with its digits and a true minus. */
+  const digits = (x, count) => x.toFixed(count).replace("-", "−");
+
+  /** A piece with its sign for a space, small. */
+  const named = (piece) =>
+    piece.startsWith(SPACE)
+      ? [make("span.at-space", {}, SPACE), piece.slice(1)]
+      : [piece];
+
+  /**
+   * Pieces as chips, with a space before each that begins a word.
+   * @param {string[]} pieces
+   * @param {(piece: string, place: number) => object} given attributes
+   */
+  function chips(tag, pieces, given = () => ({})) {
+    return pieces.flatMap((piece, i) => {
+      const text = piece.replaceAll(SPACE, "") || "␣";
+      const begins = piece.startsWith(SPACE) || piece.startsWith("<");
+      return [begins && i ? " " : "", make(tag, given(piece, i), text)];
+    });
+  }
+
+  Object.assign(globalThis.pageModel, {
+    elements: { make, rest, share, digits, named, chips },
+  });
+})();
