@@ -10,7 +10,7 @@ PYTHONS = python3 python3.13 python3.12 python3.11 python
 RECENT = import sys; sys.exit(sys.version_info < (3, 11))
 
 export OMP_NUM_THREADS ?= 1
-.PHONY: setup book serve run package pull test measure soak bench lint clean
+.PHONY: setup book serve pdf run package pull test measure soak bench lint clean
 
 setup: $(READY)  ## a fresh .venv with everything that the book needs
 
@@ -19,6 +19,10 @@ book: $(BOOK)  ## build the book as HTML, every warning an error
 
 serve: book  ## show the book at http://localhost:8000
 	$(BIN)/python -m http.server 8000 --directory _build/html
+
+pdf: book  ## print the book as one PDF, with Chromium
+	$(BIN)/python tools/print_book.py _build/html \
+	  _build/annotated-transformer.pdf
 
 package: $(READY)  ## write the modules from their chapters
 	$(BIN)/python tools/export.py

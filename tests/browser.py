@@ -6,7 +6,6 @@ network is noted beside it.
 """
 
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,21 +16,15 @@ from threading import Thread
 from typing import Any
 
 import pytest
+from chromium import HERE, launch
 from playwright.sync_api import (
     Browser,
     BrowserContext,
     ConsoleMessage,
     Page,
-    Playwright,
     Request,
     sync_playwright,
 )
-
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-HERE = "127.0.0.1"
-# Chromium resolves no name and no address but this machine's own: the network
-# is cut for pages, workers, sockets and for the browser itself.
-CUT = f"--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE {HERE}"
 
 
 @dataclass
@@ -71,22 +64,6 @@ class Window:
         self.complaints.append(f"uncaught: {error.error}")
 
 
-def launch(playwright: Playwright) -> Browser:
-    """The machine's Chromium, or Playwright's own where it was installed."""
-    path = next(filter(None, map(shutil.which, NAMES)), None)
-    path = path or playwright.chromium.executable_path
-    if not Path(path).is_file():
-        pytest.fail(
-            "The pages are tested in Chromium, and none is here. Install it:"
-            " `apt-get install chromium`, or anywhere:"
-            " `.venv/bin/playwright install chromium`.",
-            pytrace=False,
-        )
-    return playwright.chromium.launch(
-        executable_path=path, args=["--no-sandbox", CUT]
-    )
-
-
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """One Chromium for the tests of a file.
@@ -95,7 +72,10 @@ def browser() -> Iterator[Browser]:
     the notebooks' tests in the same process would stumble over.
     """
     with sync_playwright() as playwright:
-        running = launch(playwright)
+        try:
+            running = launch(playwright)
+        except FileNotFoundError as error:
+            pytest.fail(str(error), pytrace=False)
         yield running
         running.close()
 

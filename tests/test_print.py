@@ -1,0 +1,63 @@
+"""The print edition: every page in order, with bookmarks and numbers."""
+
+import chapters
+import pytest
+import yaml
+from print_book import files, print_book
+
+PAGE = """<!doctype html><html lang="en"><title>{name}</title>
+<link rel="canonical" href="https://example.org/book/{name}.html">
+<article><h1>Chapter {name}<a href="#top">#</a></h1><p>Words of {name}.</p>
+<details><summary>Solution</summary><p>Folded in {name}.</p></details>
+<a href="other.html#there">other</a>
+<p style="break-before: page">End of {name}.</p></article></html>"""
+
+
+@pytest.fixture(scope="module")
+def pdf(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("book")
+    for name in ("one", "two"):
+        (folder / f"{name}.html").write_text(PAGE.format(name=name))
+    return print_book(folder, ["one", "two"])
+
+
+def test_title_page_comes_first_and_each_page_follows(pdf):
+    texts = [" ".join(page.extract_text().split()) for page in pdf.pages]
+    assert len(texts) == 5
+    assert texts[0].startswith("The Annotated Transformer, rebuilt")
+    for text, words in zip(
+        texts[1:], ["one", "End of one", "two", "End of two"], strict=True
+    ):
+        assert words in text
+    assert "Folded in two." in texts[3]
+
+
+def test_pages_after_the_title_are_numbered(pdf):
+    last = [page.extract_text().split()[-1] for page in pdf.pages[1:]]
+    assert last == ["2", "3", "4", "5"]
+
+
+def test_bookmarks_lead_to_chapters(pdf):
+    marks = [
+        (m.title, pdf.get_destination_page_number(m)) for m in pdf.outline
+    ]
+    assert marks == [("Chapter one", 1), ("Chapter two", 3)]
+
+
+def test_links_to_other_pages_lead_to_the_web(pdf):
+    links = [
+        note.get_object()["/A"]["/URI"]
+        for page in pdf.pages
+        for note in page.get("/Annots", [])
+        if "/URI" in note.get_object().get("/A", {})
+    ]
+    assert links == ["https://example.org/book/other.html#there"] * 2
+
+
+def test_every_page_of_the_contents_is_printed_once():
+    text = (chapters.ROOT / "_toc.yml").read_text("utf-8")
+    toc = yaml.safe_load(text)
+    names = list(files(toc))
+    assert names[0] == toc["root"]
+    assert len(set(names)) == len(names)
+    assert len(names) == text.count("file: ") + 1  # and the root
