@@ -133,8 +133,7 @@ def test_post_norm_is_the_package_s_too(started, page_model):
     model = Transformer(config).eval()
     for parameter in model.parameters():  # nothing at zero or at one
         parameter.data += 0.2 * parameter.new_tensor(1).normal_()
-    about = {"data": {"name": "multi30k", "pairs": 1}}
-    packed = page_model.packed(model, tokenizer, about)
+    packed = page_model.packed(model, tokenizer)
     texts = sentences(3)
     found = started.page.evaluate(
         "([packed, texts]) => { const own = new pageModel.Translator(packed);"
@@ -274,6 +273,7 @@ def test_without_scripts_and_on_paper_the_example_stands(site, browser):
         page.goto((site / "index.html").as_uri())
         assert page.get_by_role("table").is_visible()
         assert page.get_by_text("What it does.").is_visible()
+        assert page.get_by_text(MULTI30K_LICENCE).is_visible()
         assert page.get_by_role("button").count() == 0
 
 

@@ -52,13 +52,13 @@ def rounded(model: Transformer) -> Transformer:
     return model
 
 
-def packed(model: Transformer, tokenizer: Tokenizer, about: dict) -> dict:
-    """What the page's program reads: sizes, vocabulary, weights, notes.
+def packed(model: Transformer, tokenizer: Tokenizer) -> dict:
+    """What the page's program reads: sizes, vocabulary and weights.
 
     The integers of all matrices follow each other in one text, and the
     scales of their rows and all vectors in another.
     """
-    config, data = model.config, about["data"]
+    config = model.config
     if config.positions != "sinusoidal" or not config.tied:
         raise UserError(
             "the page's program has sinusoidal positions and one embedding "
@@ -73,12 +73,6 @@ def packed(model: Transformer, tokenizer: Tokenizer, about: dict) -> dict:
         reals.append(weight)
     ids, pieces = range(len(tokenizer)), tokenizer.pieces
     return {
-        "about": {
-            "data": data["name"].capitalize(),
-            "pairs": data["pairs"],
-            "licence": TEXT_LICENCES[data["name"]],
-            "parameters": parameter_count(config),
-        },
         "config": {
             "heads": config.heads,
             "d_k": config.d_k or config.d_model // config.heads,
@@ -100,16 +94,26 @@ def as_text(tensors: list[Tensor]) -> str:
     return b64encode(data).decode()
 
 
-def script(name: str) -> str:
-    """A shipped model as a classic script, which any page may load."""
-    text = json.dumps(packed(*load_model(find_model(name))))
+def script(model: Transformer, tokenizer: Tokenizer) -> str:
+    """A model as a classic script, which any page may load."""
+    text = json.dumps(packed(model, tokenizer))
     return f"(globalThis.pageModel ??= {{}}).packed = {text};\n"
 
 
+def what_it_is(model: Transformer, data: dict, size: int) -> str:
+    """How large a model is, and what it learned from; size is in bytes."""
+    millions = parameter_count(model.config) / 1e6
+    return (
+        f"The model has {millions:.1f} million parameters, here in "
+        f"{size / 1e6:.1f} MB. It was trained on {data['pairs']:,} captions "
+        f"of photos in two languages, and knows little else. "
+        f"{TEXT_LICENCES[data['name']]}"
+    )
+
+
 @torch.inference_mode()
-def example(name: str) -> nodes.table:
+def example(model: Transformer, tokenizer: Tokenizer) -> nodes.table:
     """Each piece of a translation, and what else might have come there."""
-    model, tokenizer, _ = load_model(find_model(name))
     translator = Translator(rounded(model), tokenizer)
     target = tokenizer.encode(translator(EXAMPLE, beam=1))
     logits = model(
@@ -139,17 +143,15 @@ class TranslatorHere(SphinxDirective):
     has_content = True
 
     def run(self) -> list[nodes.Node]:
+        model, tokenizer, about = load_model(find_model(self.arguments[0]))
         place = nodes.container(classes=["at-translator"])
+        place["script"] = script(model, tokenizer)
         still = nodes.container(classes=["at-still"])
         self.set_source_info(still)
         self.state.nested_parse(self.content, self.content_offset, still)
-        place["script"] = script(self.arguments[0])
-        size = len(place["script"]) / 1e6
-        still += example(self.arguments[0])
-        still += paragraph(
-            f"The model that the button loads has {size:.1f} MB."
-        )
-        place += still
+        still += example(model, tokenizer)
+        note = what_it_is(model, about["data"], len(place["script"]))
+        place += [still, paragraph(note, style="at-note")]
         return [place]
 
 

@@ -19,7 +19,7 @@
       this.pieces = this.translator.tokenizer.pieces;
       this.run = 0; // a new translation ends the one before
       place.classList.add("at-live");
-      place.append(this.form(), this.result());
+      place.querySelector(".at-still").after(this.form(), this.result());
       this.translate();
     }
 
@@ -110,8 +110,6 @@
       this.beam = make("section", {});
       const { decoder, heads } = this.translator.model;
       this.attention = new AttentionView({ layers: decoder.length, heads });
-      const { about } = packed;
-      const millions = (about.parameters / 1e6).toFixed(1);
       this.panel = make(
         ".at-panel",
         {},
@@ -127,14 +125,6 @@
         this.said,
         this.note,
         this.panel,
-        make(
-          "p.at-note",
-          {},
-          `${millions} million parameters, trained on ` +
-            `${about.pairs.toLocaleString("en")} captions of ${about.data} ` +
-            `in English and German. ${about.licence} ` +
-            "It knows captions of photos and little else.",
-        ),
       );
     }
 
