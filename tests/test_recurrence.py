@@ -1,0 +1,361 @@
+"""Translators of before: against torch's layers, plain loops, and padding."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+from torch.nn import functional as F
+
+from annotated_transformer.attention import scaled_dot_product_attention
+from annotated_transformer.data import (
+    copy_task,
+    encode_pairs,
+    train_tokenizer,
+    training_batches,
+)
+from annotated_transformer.decoding import best_continuations
+from annotated_transformer.embedding import BOS, EOS, PAD
+from annotated_transformer.optimizer import adam
+from annotated_transformer.recurrence import (
+    AdditiveAttention,
+    ConvolutionalTranslator,
+    DotProductAttention,
+    GatedConvolution,
+    RecurrentTranslator,
+    SearchState,
+    keep_at_first,
+    search,
+    translator_step,
+)
+from annotated_transformer.sequences import LSTM
+from annotated_transformer.training import TrainConfig, updates
+
+VOCAB, UNKNOWN = 15, 3
+BUILD = {
+    "additive": lambda: RecurrentTranslator(VOCAB, 6, 8),
+    "dot": lambda: RecurrentTranslator(
+        VOCAB, 6, 8, attention=lambda _: DotProductAttention()
+    ),
+    "convolutional": lambda: ConvolutionalTranslator(VOCAB, 6, 2),
+    "wide windows": lambda: ConvolutionalTranslator(VOCAB, 6, 3, places=5),
+}
+each_model = pytest.mark.parametrize("name", BUILD)
+recurrent_ones = pytest.mark.parametrize("name", ["additive", "dot"])
+
+
+def build(name):
+    return BUILD[name]().double().eval()
+
+
+def sentences(*lengths):
+    """Random sentences of these lengths, padded."""
+    rows = [torch.randint(UNKNOWN, VOCAB, (n,)) for n in lengths]
+    return nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=PAD)
+
+
+def randn(*shape):
+    return torch.randn(*shape, dtype=torch.float64)
+
+
+def close(a, b):
+    torch.testing.assert_close(a, b, rtol=0, atol=1e-10)
+
+
+def steps_of(model, source, target):
+    """What decode gives for one token at a time."""
+    memory, state = model.encode(source)
+    outputs = []
+    for t in range(target.size(1)):
+        x, state = model.decode(target[:, t : t + 1], memory, state)
+        outputs.append(x)
+    return torch.cat(outputs, 1)
+
+
+# Attention alone
+
+
+@pytest.mark.parametrize("attention", [DotProductAttention, AdditiveAttention])
+def test_identical_keys_give_the_mean_of_what_may_be_seen(attention):
+    """The numbers that attention is often taught with."""
+    layer = attention(2) if attention is AdditiveAttention else attention(0.0)
+    values = torch.arange(40.0).view(1, 10, 4).repeat(2, 1, 1)
+    mask = torch.arange(10) < torch.tensor([2, 6])[:, None, None]
+    found = layer(torch.randn(2, 1, 2), torch.ones(2, 10, 2), values, mask)
+    expected = torch.tensor([[[2.0, 3, 4, 5]], [[10, 11, 12, 13]]])
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-5)
+
+
+@given(per_query=st.booleans(), queries=st.integers(1, 4))
+def test_valid_lengths_end_the_weights(per_query, queries):
+    shape = (3, queries) if per_query else (3, 1)
+    valid = torch.randint(1, 6, shape)
+    mask = torch.arange(5) < valid[..., None]
+    layer = AdditiveAttention(4).double()
+    weights = layer.weights(randn(3, queries, 4), randn(3, 5, 4), mask)
+    close(weights.sum(-1), torch.ones(3, queries).double())
+    seen = mask.expand_as(weights)
+    assert (weights[~seen] == 0).all() and (weights[seen] > 0).all()
+
+
+def test_additive_score_by_loop_and_by_concatenation():
+    layer = AdditiveAttention(5).double()
+    W_q, W_k = randn(5, 3), randn(5, 4)
+    q, k = randn(1, 2, 3), randn(1, 6, 4)
+    found = layer.scores(q @ W_q.T, k @ W_k.T)
+    for i in range(2):
+        for j in range(6):
+            one = torch.cat([q[0, i], k[0, j]])
+            hidden = (torch.cat([W_q, W_k], 1) @ one).tanh()
+            close(found[0, i, j], layer.v.weight[0] @ hidden)
+
+
+def test_dot_product_is_equation_1_and_other_scores_differ():
+    q, k, v = randn(2, 3, 4), randn(2, 5, 4), randn(2, 5, 6)
+    mask = torch.ones(2, 1, 5, dtype=torch.bool)
+    answers = DotProductAttention()(q, k, v, mask)
+    close(answers, scaled_dot_product_attention(q, k, v))
+    other = AdditiveAttention(4).double()(q, k, v, mask)
+    assert (answers - other).abs().max() > 0.05
+
+
+def test_dropout_falls_on_the_weights_and_keeps_their_mean():
+    layer = DotProductAttention(0.5)
+    q, k, v = torch.zeros(1, 4000, 2), torch.ones(1, 8, 2), torch.eye(8)[None]
+    mask = torch.ones(1, 1, 8, dtype=torch.bool)
+    weights = layer(q, k, v, mask)
+    assert set(weights.unique().tolist()) == {0.0, 0.25}
+    assert abs(weights.mean().item() - 0.125) < 0.002
+    close(layer.eval()(q, k, v, mask), torch.full((1, 4000, 8), 0.125))
+
+
+def test_rows_that_share_keys_are_further_queries():
+    q, k, v = randn(6, 1, 4), randn(2, 5, 4), randn(2, 5, 4)
+    mask = torch.ones(2, 1, 5, dtype=torch.bool)
+    layer = DotProductAttention()
+    repeated = [x.repeat_interleave(3, 0) for x in (k, v, mask)]
+    close(layer(q, k, v, mask), layer(q, *repeated))
+
+
+# The recurrent translator
+
+
+@settings(max_examples=20)
+@given(lengths=st.lists(st.integers(1, 7), min_size=1, max_size=4))
+def test_encoder_is_two_lstms_of_our_own(lengths):
+    model = RecurrentTranslator(VOCAB, 4, 8).double()
+    source = sentences(*lengths)
+    (_, values, _), (first, cell) = model.encode(source)
+    theirs = model.encoder.state_dict()
+    for row, n in enumerate(lengths):
+        x, lasts = model.embedding(source[row : row + 1, :n]), []
+        for back, end in enumerate(("_l0", "_l0_reverse")):
+            ours = LSTM(4).double()
+            ours.input.weight.data = theirs["weight_ih" + end]
+            ours.state.weight.data = theirs["weight_hh" + end]
+            bias = theirs["bias_ih" + end] + theirs["bias_hh" + end]
+            ours.input.bias.data = bias
+            states = ours(x.flip(1) if back else x)
+            lasts.append(states[0, -1])
+            states = states.flip(1) if back else states
+            close(values[row, :n, 4 * back : 4 * back + 4], states[0])
+        close(first[row], model.first(torch.cat(lasts)).tanh())
+    assert (cell == 0).all()
+
+
+@recurrent_ones
+def test_decoder_by_loop(name):
+    """Query from the last output, context beside the embedding."""
+    model, source = build(name), sentences(5, 3)
+    target = sentences(4, 4)
+    memory, (h, c) = model.encode(source)
+    found, last = model.decode(target, memory, (h, c))
+    keys, values, mask = memory
+    looked = model.weights(source, target)
+    for t in range(4):
+        query = model.query(h)
+        for row in range(2):
+            close(keys[row], values[row] @ model.key.weight.T)
+        weights = model.attention.weights(query[:, None], keys, mask)[:, 0]
+        close(looked[:, t], weights)
+        context = (weights[:, :, None] * values).sum(1)
+        x = torch.cat(
+            [model.embedding(target[:, t : t + 1])[:, 0], context], 1
+        )
+        h, c = model.decoder(x, (h, c))
+        close(found[:, t], h)
+    close(last[0], h)
+    close(last[1], c)
+
+
+@recurrent_ones
+def test_no_weight_on_padding(name):
+    weights = build(name).weights(sentences(6, 2, 4), sentences(5, 5, 5))
+    assert (weights[1, :, 2:] == 0).all() and (weights[2, :, 4:] == 0).all()
+    close(weights.sum(-1), torch.ones(3, 5).double())
+
+
+def test_gates_that_keep_start_open():
+    lstm = nn.LSTM(3, 5, bidirectional=True)
+    before = lstm.bias_ih_l0.clone()
+    keep_at_first(lstm)
+    for bias in (lstm.bias_ih_l0, lstm.bias_ih_l0_reverse):
+        assert (bias[5:10] == 1).all()
+    assert torch.equal(lstm.bias_ih_l0[:5], before[:5])
+    assert torch.equal(lstm.bias_ih_l0[10:], before[10:])
+
+
+# The convolutional translator
+
+
+@given(
+    length=st.integers(1, 8),
+    places=st.integers(1, 5),
+    ahead=st.integers(0, 4),
+)
+def test_gated_convolution_equals_torch(length, places, ahead):
+    ahead = min(ahead, places - 1)
+    layer = GatedConvolution(3, places).double()
+    nn.init.normal_(layer.linear.bias)
+    theirs = nn.Conv1d(3, 6, places).double()
+    weight = layer.linear.weight.unflatten(1, (places, 3))
+    theirs.weight.data, theirs.bias.data = weight.mT, layer.linear.bias
+    x = randn(2, length, 3)
+    padded = F.pad(x.mT, (places - 1 - ahead, ahead))
+    close(layer(x, ahead), F.glu(theirs(padded), dim=1).mT)
+
+
+def test_half_open_gates_keep_the_variance():
+    layer, x = GatedConvolution(64, 3), torch.randn(4, 200, 64)
+    layer.linear.weight.data[64:] = 0
+    assert layer(x).var().item() == pytest.approx(1, abs=0.1)
+
+
+def test_convolutional_decoder_by_loop():
+    model, source, target = build("wide windows"), sentences(5), sentences(4)
+    (z, values, mask), state = model.encode(source)
+    e = model.source_positions(model.embedding(source))
+    half = math.sqrt(0.5)
+    close(values, (z + e) * half)
+    g = model.target_positions(model.embedding(target))[0]
+    x = g
+    for layer, query, answer in zip(
+        model.decoder, model.query, model.answer, strict=True
+    ):
+        new = []
+        for t in range(4):
+            window = [
+                x[t - back] if t >= back else torch.zeros_like(x[0])
+                for back in reversed(range(5))
+            ]
+            a, b = layer.linear(torch.cat(window)).chunk(2)
+            y = a * b.sigmoid()
+            q = (query(y) + g[t]) * half
+            weights = (z[0] @ q / math.sqrt(6)).softmax(0)
+            c = answer(math.sqrt(5) * weights @ values[0])
+            new.append((x[t] + (y + c) * half) * half)
+        x = torch.stack(new)
+    close(model.decode(target, (z, values, mask), state)[0][0], x)
+
+
+def test_convolutions_end_where_positions_do():
+    model = ConvolutionalTranslator(VOCAB, 6, 1, max_length=9).eval()
+    outputs = search(model, sentences(9, 2), width=2)
+    assert all(len(best[0].tokens) <= 9 for best in outputs)
+    with pytest.raises(ValueError, match="only 9 positions"):
+        model.encode(sentences(10))
+
+
+# Both
+
+
+@each_model
+@given(length=st.integers(1, 6))
+def test_no_word_depends_on_a_later_one(name, length):
+    model, source = build(name), sentences(4, 6)
+    target = sentences(length + 1, length + 1)
+    close(model(source, target)[:, :length], model(source, target[:, :length]))
+
+
+@each_model
+def test_every_earlier_word_matters(name):
+    model, source, target = build(name), sentences(4), sentences(4)
+    logits = model(source, target)[0, -1]
+    for t in range(4):
+        changed = target.clone()
+        changed[0, t] = (target[0, t] + 1) % VOCAB
+        assert (model(source, changed)[0, -1] - logits).abs().max() > 1e-6
+
+
+@each_model
+@given(n=st.integers(1, 4), more=st.integers(1, 5))
+def test_padding_changes_nothing(name, n, more):
+    model, target = build(name), sentences(3, 3)
+    source = sentences(n, n + more)
+    close(model(source, target)[:1], model(source[:1, :n], target[:1]))
+
+
+@each_model
+def test_one_token_at_a_time_gives_the_same(name):
+    model, source, target = build(name), sentences(5, 2), sentences(6, 6)
+    at_once, _ = model.decode(target, *model.encode(source))
+    close(at_once, steps_of(model, source, target))
+
+
+@each_model
+def test_logits_only_where_asked_for(name):
+    model, source, target = build(name), sentences(4, 3), sentences(3, 5)
+    where = target != PAD
+    close(model(source, target, where), model(source, target)[where])
+
+
+@each_model
+def test_width_one_is_greedy(name):
+    model, source = build(name), sentences(5, 2, 7)
+    found = search(model, source, width=1)
+    for row, [best] in enumerate(found):
+        tokens = [BOS]
+        while len(tokens) < 13 and EOS not in tokens:
+            logits = model(source[row : row + 1], torch.tensor([tokens]))
+            tokens.append(logits[0, -1].argmax().item())
+        assert best.tokens[:12] == [t for t in tokens[1:] if t != EOS]
+
+
+@each_model
+def test_attempts_carry_their_own_state(name):
+    """After a reordering each row goes on as its own tokens say."""
+    model, source = build(name), sentences(4, 6)
+    step = translator_step(model)
+    state = SearchState(*model.encode(source))
+    written = torch.tensor([[BOS]] * 6)
+    live = torch.zeros(2, 3).double()
+    for _ in range(4):
+        log_p, state = step(written[:, -1], state)
+        expected = model(source.repeat_interleave(3, 0), written)[:, -1]
+        close(log_p, expected.log_softmax(-1))
+        live, parent, token = best_continuations(live, log_p)
+        rows = (parent + torch.tensor([[0], [3]])).flatten()
+        written = torch.cat([written[rows], token.view(-1, 1)], 1)
+        state = state.select(rows, torch.arange(2))
+    state = state.select(torch.tensor([4, 3]), torch.tensor([1]))
+    log_p, _ = step(written[[4, 3], -1], state)
+    expected = model(source[[1, 1]], written[[4, 3]])[:, -1]
+    close(log_p, expected.log_softmax(-1))
+
+
+@each_model
+def test_training_lowers_the_loss(name):
+    pairs = copy_task(200, letters="abcdefgh", lengths=(3, 5))
+    tokenizer = train_tokenizer((s for s, _ in pairs), 13, "char")
+    examples, _ = encode_pairs(pairs, tokenizer, 10)
+    config = TrainConfig(
+        steps=25, batch_tokens=96, warmup=4, peak_rate=1e-2, clip=1.0
+    )
+    torch.manual_seed(0)
+    model = BUILD[name]()
+    batches = training_batches(examples, config.batch_tokens, 0)
+    optimizer = adam(model.parameters())
+    losses = [u.loss for u in updates(model, batches, optimizer, config, 6)]
+    assert sum(losses[-5:]) < 0.95 * sum(losses[:5])
