@@ -102,6 +102,19 @@ def test_search_finds_softmax(reader: Window, book, server):
         assert any("Attention" in title for title in found), base
 
 
+def test_chapter_has_its_ways_on_and_its_tools(reader: Window, book):
+    page = turn(reader, book / "book" / "02_embedding.html", WIDE)
+    assert page.locator(".prev-next-area a").count() == 2
+    assert page.locator(".bd-sidebar-secondary a[href^='#']").count() > 5
+    code = page.locator("div.cell_input div.highlight").count()
+    assert page.locator("div.cell_input button.copybtn").count() == code > 5
+    links = page.locator("a[href*='02_embedding.ipynb']").evaluate_all(
+        "links => links.map(a => a.getAttribute('href'))"
+    )
+    for part in ("/blob/colab/book/", "/edit/main/book/", "../_sources/book/"):
+        assert any(part in link for link in links), part
+
+
 def test_first_address_leads_to_the_introduction(reader: Window, book):
     reader.page.goto((book / "index.html").as_uri())
     reader.page.wait_for_url("**/book/intro.html")
