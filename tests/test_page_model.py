@@ -33,7 +33,7 @@ TRANSLATE = """
   const { search } = globalThis.theTranslator.translate(text, { width });
   for (;;) {
     const { value, done } = search.next();
-    if (done) return value.tokens;
+    if (done) return [value.tokens, value.score];
   }
 })
 """
@@ -121,10 +121,12 @@ def test_page_and_package_write_the_same_tokens(started, reference, width):
         batch = texts[begin : begin + 50]
         sources = pad(tokenizer.encode(text) for text in batch)
         best = beam_decode(model, sources, width)
-        expected += [hypothesis.tokens for (hypothesis,) in best]
+        expected += [hypothesis for (hypothesis,) in best]
     found = started.page.evaluate(TRANSLATE, [texts, width])
-    assert found == expected
-    assert len({tuple(tokens) for tokens in found}) > 150
+    assert [tokens for tokens, _ in found] == [h.tokens for h in expected]
+    for (_, ours), theirs in zip(found, expected, strict=True):
+        assert ours == pytest.approx(theirs.score, abs=1e-4)
+    assert len({tuple(tokens) for tokens, _ in found}) > 150
 
 
 def test_post_norm_is_the_package_s_too(started, page_model):
