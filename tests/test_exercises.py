@@ -929,7 +929,7 @@ def test_error_in_the_function_becomes_a_hint_with_its_line():
 
     said = said_of("causal-mask", broken)
     line = broken.__code__.co_firstlineno + 2
-    assert f"For length = 5 line {line}, `return mask @" in said
+    assert f"For length = 5, line {line} (`return mask @" in said
     assert "RuntimeError" in said
 
 

@@ -74,7 +74,7 @@ def call(function, inputs: tuple, exercise: Exercise) -> tuple:
     try:
         found = function(*given)
     except Exception as error:
-        return None, f"For {shown(exercise, inputs)} {raised(error)}"
+        return None, f"For {shown(exercise, inputs)}, {raised(error)}"
     if not unchanged(given, inputs):
         return None, "The function changes its input: work on a copy."
     return found, None
@@ -131,7 +131,7 @@ def raised(error: Exception) -> str:
     ]
     where = "it"
     if theirs:
-        where = f"line {theirs[-1].lineno}, `{theirs[-1].line}`,"
+        where = f"line {theirs[-1].lineno} (`{theirs[-1].line}`)"
     message = str(error).partition("\n")[0]
     return f"{where} ends in {type(error).__name__}: {message}"
 
