@@ -100,6 +100,7 @@ def print_book(folder: Path, pages: list[str]) -> PdfWriter:
         )
         for sheet, stamp in zip(writer.pages[1:], stamps.pages, strict=False):
             sheet.merge_page(stamp)
+            sheet.compress_content_streams()  # merging has unpacked them
         browser.close()
     writer.add_metadata({"/Title": title_of_book()})
     return writer
