@@ -26,7 +26,7 @@ footer {{margin-top: 35%; font-size: 10pt; color: #444}}</style>
 {logo}<h1>{name}</h1><p>{description}</p>
 <footer>Version {version} · {repository}<br>
 Text and figures: CC BY 4.0, code: MIT</footer></html>"""
-NUMBER = """<div style="break-after: page; height: 250mm; padding-top: 27.2cm;
+NUMBER = """<div style="break-after: page; height: 292mm; padding-top: 282mm;
 box-sizing: border-box; text-align: center; font: 9pt sans-serif; color: #444"
 >{}</div>"""
 # Folds are opened, each page's own contents are left out, and a link to
@@ -96,7 +96,9 @@ def print_book(folder: Path, pages: list[str]) -> PdfWriter:
         numbers = range(2, count + 1)
         page.set_content("".join(NUMBER.format(n) for n in numbers))
         stamps = PdfReader(
-            io.BytesIO(page.pdf(format="A4", print_background=False))
+            io.BytesIO(
+                page.pdf(format="A4", margin=dict.fromkeys(MARGIN, "0"))
+            )
         )
         for sheet, stamp in zip(writer.pages[1:], stamps.pages, strict=False):
             sheet.merge_page(stamp)
