@@ -7,6 +7,7 @@ tokenizer and one order of batches for each seed; the corpus is the built-in
 one. Without positions the model must be clearly worse: the negative control.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
@@ -22,6 +23,7 @@ from annotated_transformer.data import (
     encode_pairs,
     training_batches,
 )
+from annotated_transformer.layers import AddNorm
 from annotated_transformer.model import ModelConfig, Transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.preparation import learn_tokenizer
@@ -56,8 +58,17 @@ TRANSLATED = 250  # test sentences, for BLEU
 FEW = 1000  # pairs, for the rows on small data
 
 
-class KeyIsValue(MultiHeadAttention):
-    """One projection for keys and values."""
+class Unscaled(MultiHeadAttention):
+    """Dot products without the division by sqrt(d_k)."""
+
+    def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys so much longer that the division is undone."""
+        keys, values = super().keys_values(memory)
+        return keys * math.sqrt(self.d_k), values
+
+
+class TwoProjections(MultiHeadAttention):
+    """Two input projections for the three of queries, keys and values."""
 
     def __init__(self, d_model: int, *sizes: object):
         super().__init__(d_model, *sizes)
@@ -69,6 +80,19 @@ class KeyIsValue(MultiHeadAttention):
         for layer in (self.query, self.key_value, self.output):
             nn.init.xavier_uniform_(layer.weight)
             nn.init.zeros_(layer.bias)
+
+
+class QueryIsKey(TwoProjections):
+    """One projection for queries and keys."""
+
+    def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys made as queries are, and values."""
+        values = self.key_value(memory)
+        return self.split(self.query(memory)), self.split(values)
+
+
+class KeyIsValue(TwoProjections):
+    """One projection for keys and values."""
 
     def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         """The same vectors twice."""
@@ -89,12 +113,44 @@ class NoProjections(MultiHeadAttention):
         return both, both
 
 
+class NoResidual(AddNorm):
+    """Add & Norm without the addition."""
+
+    def after(self, x: Tensor, y: Tensor) -> Tensor:
+        """What the sub-layer wrote, alone."""
+        y = self.dropout(y)
+        return y if self.pre_norm else self.norm(y)
+
+
+class NoFeedForward(nn.Module):
+    """Writes nothing: the residual connection leads around it."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Zeros of x's shape."""
+        return torch.zeros_like(x)
+
+
 class NoPositions(nn.Module):
     """Adds nothing."""
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
         """Give x back."""
         return x
+
+
+def no_residuals(model: Transformer) -> None:
+    """Replace every Add & Norm by one that adds nothing."""
+    sizes = model.config.d_model, model.config.dropout, model.config.pre_norm
+    for layer in (*model.encoder, *model.decoder):
+        for name, part in layer.named_children():
+            if isinstance(part, AddNorm):
+                setattr(layer, name, NoResidual(*sizes))
+
+
+def no_feed_forward(model: Transformer) -> None:
+    """Leave the attention sub-layers alone with each other."""
+    for layer in (*model.encoder, *model.decoder):
+        layer.feed_forward = NoFeedForward()
 
 
 def no_positions(model: Transformer) -> None:
@@ -159,13 +215,22 @@ def train(
 VARIATIONS: dict[str, dict] = {
     "base": {},
     "A heads=1": {"sizes": {"heads": 1}},
+    "A heads=2": {"sizes": {"heads": 2}},
     "B d_k=1": {"sizes": {"d_k": 1}},
+    "B d_k=4": {"sizes": {"d_k": 4}},
+    "C layers=1": {"sizes": {"layers": 1}},
     "C d_model=32": {"sizes": {"d_model": 32}},
+    "C d_ff=256": {"sizes": {"d_ff": 256}},
     "D smoothing=0.0": {"learning": {"label_smoothing": 0.0}},
+    "D smoothing=0.2": {"learning": {"label_smoothing": 0.2}},
     "E learned positions": {"sizes": {"positions": "learned"}},
     "few pairs, dropout=0.0": {"pairs": FEW, "sizes": {"dropout": 0.0}},
     "few pairs, dropout=0.1": {"pairs": FEW},
+    "no residuals": {"change": no_residuals},
     "no positions": {"change": no_positions},
+    "no scale": {"attention": Unscaled},
+    "no feed-forward": {"change": no_feed_forward},
+    "Q = K": {"attention": QueryIsKey},
     "K = V": {"attention": KeyIsValue},
     "no projections": {"attention": NoProjections},
 }
