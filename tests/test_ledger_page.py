@@ -10,6 +10,7 @@ import pytest
 import torch
 import yaml
 from sphinx.application import Sphinx
+from sphinx.util.docutils import docutils_namespace
 
 from annotated_transformer import options
 from annotated_transformer.decoding import beam_decode
@@ -76,21 +77,22 @@ def pages(tmp_path_factory) -> dict[str, Tables]:
     sys.path.insert(0, str(BOOK / "_ext"))
     out = source / "out"
     try:
-        app = Sphinx(
-            source,
-            None,
-            out,
-            out,
-            "html",
-            {
-                "extensions": ["ledger_page"],
-                "nitpicky": True,
-                "smartquotes": False,
-            },
-            status=None,
-            warningiserror=True,
-        )
-        app.build()
+        options = {
+            "extensions": ["ledger_page"],
+            "nitpicky": True,
+            "smartquotes": False,
+        }
+        with docutils_namespace():
+            Sphinx(
+                source,
+                None,
+                out,
+                out,
+                "html",
+                options,
+                status=None,
+                warningiserror=True,
+            ).build()
     finally:
         sys.path.remove(str(BOOK / "_ext"))
     return {

@@ -10,6 +10,7 @@ import pytest
 from browser import Window, opened
 from playwright.sync_api import Browser, Page
 from sphinx.application import Sphinx
+from sphinx.util.docutils import docutils_namespace
 
 from annotated_transformer.checkpoint import load_model
 from annotated_transformer.corpora import (
@@ -65,16 +66,17 @@ def site(page_model, tmp_path_factory) -> Path:
         "extensions": ["page_model"],
         "html_static_path": [str(BOOK / "_static")],
     }
-    Sphinx(
-        source,
-        None,
-        out,
-        out,
-        "html",
-        settings,
-        status=None,
-        warningiserror=True,
-    ).build()
+    with docutils_namespace():
+        Sphinx(
+            source,
+            None,
+            out,
+            out,
+            "html",
+            settings,
+            status=None,
+            warningiserror=True,
+        ).build()
     return out
 
 

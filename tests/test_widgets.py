@@ -9,6 +9,7 @@ import pytest
 import torch
 from browser import opened
 from sphinx.application import Sphinx
+from sphinx.util.docutils import docutils_namespace
 
 from annotated_transformer.decoding import (
     Beam,
@@ -47,7 +48,7 @@ def build(folder, text):
         "html_theme": "basic",
         "html_static_path": [str(BOOK / "_static")],
     }
-    with open(folder / "warnings", "w+") as warnings:
+    with docutils_namespace(), open(folder / "warnings", "w+") as warnings:
         app = Sphinx(
             folder / "source",
             None,
