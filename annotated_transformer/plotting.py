@@ -2,6 +2,7 @@
 
 Colours are those of Okabe and Ito, which readers with any colour vision tell
 apart. A figure is a white card, so that it reads on a light and a dark page.
+In a notebook it is drawn as vectors: sharp on every screen and in print.
 """
 
 from collections.abc import Mapping, Sequence
@@ -90,8 +91,19 @@ def style() -> None:
             "ytick.color": COLOURS["text"],
             "legend.frameon": False,
             "lines.linewidth": 2.0,
+            "svg.hashsalt": "annotated_transformer",  # else ids are random
         }
     )
+    if "inline" in mpl.get_backend():
+        draw_vectors()
+
+
+def draw_vectors() -> None:
+    """Let a notebook show figures as SVG, the same file at every run."""
+    from matplotlib_inline.backend_inline import set_matplotlib_formats
+
+    moment = ("Date", "Creator", "Format", "Type")
+    set_matplotlib_formats("svg", dpi=200, metadata=dict.fromkeys(moment))
 
 
 def figure(

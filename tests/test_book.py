@@ -38,7 +38,7 @@ def texts(output) -> str:
     if output.output_type == "stream":
         return output.text
     shown = output.get("data", {})
-    return "\n".join(str(v) for k, v in shown.items() if "image/png" not in k)
+    return "\n".join(str(v) for k, v in shown.items() if "image/" not in k)
 
 
 def test_there_are_chapters_and_modules():

@@ -2,16 +2,19 @@
 
 import io
 from itertools import combinations
+from textwrap import dedent
 
 import matplotlib
 
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
+import nbformat
 import numpy as np
 import pytest
 import torch
 from matplotlib.colors import to_rgb
+from nbclient import NotebookClient
 
 from annotated_transformer import plotting
 
@@ -120,3 +123,19 @@ def test_the_same_picture_is_the_same_file():
         png(plotting.attention_map(weights).figure) for _ in range(2)
     )
     assert first == again
+
+
+def test_a_notebook_draws_the_same_vectors_at_every_run():
+    code = """
+        from annotated_transformer import plotting
+        _, ax = plotting.figure()
+        plotting.curves(ax, {"a": ([0, 1], [0, 1])})
+        plotting.plt.show()
+    """
+    cells = [nbformat.v4.new_code_cell(dedent(code)) for _ in range(2)]
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    NotebookClient(notebook, kernel_name="python3").execute()
+    first, again = (cell.outputs[0].data for cell in notebook.cells)
+    assert first == again
+    assert first.keys() == {"text/plain", "image/svg+xml"}
+    assert "date" not in first["image/svg+xml"]

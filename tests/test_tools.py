@@ -9,7 +9,12 @@ import export
 import nbformat
 import pytest
 import run_chapters
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbformat.v4 import (
+    new_code_cell,
+    new_markdown_cell,
+    new_notebook,
+    new_output,
+)
 
 SUMMARY = "Circles and their areas."
 EXPORTED = [
@@ -222,3 +227,14 @@ def test_output_that_changes_is_found(tmp_path, printed, passes):
     run_chapters.run(path, timeout=60)
     verdict = nbval(path)
     assert verdict.returncode == (0 if passes else 1), verdict.stdout
+
+
+def test_picture_is_stored_as_one_line(tmp_path):
+    picture = "<?xml version='1.0'?>\n<svg>\n <path d='M 0\n1'/>\n</svg>\n"
+    chapter = notebook("draw()")
+    shown = {"image/svg+xml": picture}
+    chapter.cells[-1].outputs = [new_output("display_data", shown)]
+    chapters.write(chapter, tmp_path / "c.ipynb")
+    stored = chapters.read(tmp_path / "c.ipynb").cells[-1].outputs[0].data
+    one_line = "<?xml version='1.0'?> <svg> <path d='M 0 1'/> </svg>"
+    assert stored["image/svg+xml"] == one_line
