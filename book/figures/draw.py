@@ -25,7 +25,8 @@ class Picture:
 
     def ink(self, colour):
         """The colour itself, or grey where the present part is not lit."""
-        return COLOURS[colour] if self.lit in (None, self.part) else "#A9B1BB"
+        seen = self.lit is None or self.part in self.lit
+        return COLOURS[colour] if seen else "#A9B1BB"
 
     def label(self, x, y, text, at="middle", size=18, colour="text"):
         """Text whose middle line is y; ^ raises a letter, ** makes it bold."""
@@ -47,10 +48,10 @@ class Picture:
                 f'fill="{ink}" fill-opacity="{tint}" stroke="{ink}"/>'
             )
         name, *more = text.split("\n")
-        middle = y + h // 2 - (12 if more else 0)
+        middle = y + h // 2 - 12 * len(more)
         self.label(x + w // 2, middle, name, size=21)
-        for line in more:
-            self.label(x + w // 2, middle + 25, line, colour="muted")
+        for i, line in enumerate(more, 1):
+            self.label(x + w // 2, middle + 25 * i, line, colour="muted")
 
     def arrow(self, *points, colour="muted"):
         """An arrow along points that lie level or upright to each other."""
@@ -163,6 +164,36 @@ def attention():
     p.save("attention.svg")
 
 
+def pipeline(name, seen, lit, model=""):
+    """The way of text in training and in use, or where on it a chapter is."""
+    desc = "Above, training goes around; below, a sentence is translated."
+    p = Picture(f"Training and translating, {seen}", desc, 264, lit)
+    above, below = 42, 184
+    for part, *stop in (
+        ("data", 12, above, "pairs\nof sentences", "encoder"),
+        ("data", 148, above, "batches\nof ids", "encoder"),
+        ("model", 284, above, f"model\n{model}".rstrip(), "memory"),
+        ("loss", 436, above, "loss\none number", "decoder"),
+        ("optimizer", 572, above, "update\nby Adam", "decoder"),
+        ("text", 12, below, "sentence\nin English", "encoder"),
+        ("subwords", 148, below, "subwords\nand ids", "encoder"),
+        ("decoding", 436, below, "search\nby beam", "decoder"),
+        ("text", 572, below, "translation\nin German", "decoder"),
+    ):
+        p.part, x, y, text, colour = part, *stop
+        w, h = (132, 206) if part == "model" else (116, 64)
+        p.box(x, y, w, h, text, colour)
+    rows = ("training", above), ("translating", below)
+    for p.part, y in rows:
+        p.label(12, y - 20, f"**{p.part}", "start")
+        for x in (128, 264, 416, 552):
+            p.arrow((x, y + 32), (x + 20, y + 32))
+    p.part = "training"
+    p.arrow((630, above + 64), (630, 142), (416, 142))
+    p.label(520, 128, "new parameters")
+    p.save(name)
+
+
 def overview():
     """What the book builds, and what checks it."""
     desc = "Chapters build the package, it trains a translator; tests check."
@@ -192,6 +223,19 @@ def overview():
 if __name__ == "__main__":
     model("model.svg", "as in the paper")
     for part in "attention", "embedding", "layers":
-        model(f"where-{part}.svg", f"{part} in colour", part)
+        model(f"where-{part}.svg", f"{part} in colour", (part,))
+    for part, lit, line in (
+        ("sequences", "model", "one box\nand its\nrivals"),
+        ("data", "data subwords", ""),
+        ("loss", "loss", ""),
+        ("optimizer", "optimizer", ""),
+        ("training", "training data model loss optimizer", ""),
+        ("decoding", "decoding", ""),
+        ("translation", "translating text subwords model decoding", ""),
+        ("variations", "model", "one part\nchanged or\ntaken out"),
+        ("heads", "model", "opened,\nhead by\nhead"),
+        ("recurrence", "model", "or LSTM or\nconvolution\nin its place"),
+    ):
+        pipeline(f"where-{part}.svg", f"{part} in colour", lit.split(), line)
     attention()
     overview()
