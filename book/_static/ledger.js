@@ -3,9 +3,15 @@ const table = document.querySelector("table.ledger");
 const rows = [...table.tBodies[0].rows];
 const columns = { source: 1, chapter: 2, "rests on": 3, verdict: 4 };
 
-// All sections of the paper are one source.
-const value = (row, column) =>
-  row.cells[column].textContent.trim().replace(/^(The paper),.*/, "$1");
+// All sections of the paper are one source; so are works named once or twice.
+const SOURCES = ["The paper", "commentaries", "this book"];
+const OTHER = "other works";
+
+function value(row, column) {
+  const text = row.cells[column].textContent.trim();
+  if (column !== columns.source) return text;
+  return SOURCES.find((source) => text.includes(source)) ?? OTHER;
+}
 
 const form = document.createElement("form");
 form.className = "ledger-filter";
@@ -19,7 +25,8 @@ for (const [name, column] of Object.entries(columns)) {
   }
   const select = document.createElement("select");
   select.append(new Option("all", ""));
-  for (const [key, number] of count)
+  const last = ([key]) => key === OTHER;
+  for (const [key, number] of [...count].sort((a, b) => last(a) - last(b)))
     select.append(new Option(`${key} (${number})`, key));
   const label = document.createElement("label");
   label.append(name, select);

@@ -163,8 +163,10 @@ const widgets = (() => {
     }
   }
 
-  function size(svg, width, height) {
-    fill(svg, { width, height, viewBox: `0 0 ${width} ${height}` }, []);
+  // What lies left of `begin` is cut off.
+  function size(svg, width, height, begin = 0) {
+    const viewBox = `${begin} 0 ${width} ${height}`;
+    fill(svg, { width, height, viewBox, class: begin ? "cut" : "" }, []);
   }
 
   function text(svg, x, y, said, kind = "") {

@@ -26,7 +26,6 @@ widgets.register("beam", "A beam search, step by step", (widget) => {
   );
   widget.title.append(`: “${caption}”`);
   let timer = null;
-  let seen = -1; // the step that was drawn last
 
   function move(by) {
     step.value = Math.min(Math.max(0, step.value + by), last(chosen()));
@@ -88,14 +87,15 @@ widgets.register("beam", "A beam search, step by step", (widget) => {
     return { now, nodes, finished, live, lead, alive: new Set(ways) };
   }
 
-  // The middle of each column, as wide as what was kept there.
+  // Where each column begins and has its middle, as wide as what it keeps.
   function columnsOf(tree) {
-    const wide = upTo(last(tree)).map((i) => {
+    let end = 0;
+    return upTo(last(tree)).map((i) => {
       const there = tree.nodes.filter((n) => kept(n) && n.step === i);
-      return Math.max(...there.map(pill)) + 14;
+      const [begin, wide] = [end, Math.max(...there.map(pill))];
+      end += wide + 14;
+      return { begin, middle: begin + wide / 2 };
     });
-    let edge = 0;
-    return wide.map((w) => (edge += w) - w / 2 - 7);
   }
 
   // Past nodes stand at their place in the beam, the candidates of the
@@ -104,11 +104,13 @@ widgets.register("beam", "A beam search, step by step", (widget) => {
     const level = (node) => (node.place + 0.5) * row;
     const newest = nodes.filter((node) => node.step === now);
     const at = (node) => {
-      if (node.step < now || !now) return [columns[node.step], level(node)];
+      if (node.step < now || !now)
+        return [columns[node.step].middle, level(node)];
       const mates = newest.filter((n) => n.parent === node.parent);
       const offset = mates.indexOf(node) - (mates.length - 1) / 2;
-      const left = columns[now - 1] + pill(tree.nodes[node.parent]) / 2 + 26;
-      return [left, level(tree.nodes[node.parent]) + 19 * offset];
+      const parent = tree.nodes[node.parent];
+      const left = columns[now - 1].middle + pill(parent) / 2 + 26;
+      return [left, level(parent) + 19 * offset];
     };
     return new Map(nodes.map((node) => [node, at(node)]));
   }
@@ -131,12 +133,14 @@ widgets.register("beam", "A beam search, step by step", (widget) => {
     line.append(sum);
   }
 
-  // Returns how far the drawing must be scrolled to show its newest part.
+  // Where there is no room for all steps, the first ones are cut off.
   function drawTree(svg, room, tree, state) {
     const { now, lead, alive } = state;
     const row = tree.width === 1 ? 84 : 66;
     const columns = columnsOf(tree);
-    size(svg, Math.max(room, columns.at(-1) + 150), row * tree.width + 4);
+    const end = columns[now].middle + 150;
+    const first = columns.find(({ begin }) => end - begin <= room);
+    size(svg, room, row * tree.width + 4, first.begin);
     const places = positions(tree, state, columns, row);
     const leading = new Set(path(tree, lead));
     const shown = state.nodes.filter((n) => kept(n) || n.step === now);
@@ -151,7 +155,6 @@ widgets.register("beam", "A beam search, step by step", (widget) => {
     for (const node of shown)
       if (node.step === now && now) drawCandidate(svg, node, places.get(node));
       else drawPast(svg, node, places.get(node), !alive.has(node));
-    return Math.max(0, columns[now] + 150 - room);
   }
 
   function ranking(tree, { finished, lead }) {
@@ -194,11 +197,8 @@ widgets.register("beam", "A beam search, step by step", (widget) => {
     const tree = chosen();
     if (step.values.at(-1) !== last(tree)) step.offer(upTo(last(tree)));
     const state = stateOf(tree);
-    const scrolled = drawTree(svg, room, tree, state);
+    drawTree(svg, room, tree, state);
     widget.under.replaceChildren(ranking(tree, state));
-    if (seen !== state.now)
-      requestAnimationFrame(() => (widget.stage.scrollLeft = scrolled));
-    seen = state.now;
     return tell(tree, state);
   };
 });
