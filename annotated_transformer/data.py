@@ -26,15 +26,15 @@ __all__ = [
     "smallest_vocabulary",
     "train_tokenizer",
     "Pair",
-    "copy_task",
     "Example",
     "encode_pairs",
     "Batch",
     "pad",
     "make_batch",
     "bucket",
-    "Resplit",
     "training_batches",
+    "copy_task",
+    "Resplit",
 ]
 
 
@@ -124,32 +124,6 @@ def train_tokenizer(
 
 
 Pair = tuple[str, str]
-
-
-def copy_task(
-    size: int,
-    seed: int = 0,
-    letters: str = "abcdefghij",
-    lengths: tuple[int, int] = (3, 10),
-) -> list[Pair]:
-    """Distinct random strings, each to be translated into itself."""
-    shortest, longest = lengths
-    possible = sum(
-        len(set(letters)) ** n for n in range(shortest, longest + 1)
-    )
-    if size > possible:
-        raise UserError(
-            f"there are only {possible} different strings of {shortest} to "
-            f"{longest} letters out of {letters!r}, not {size}"
-        )
-    rng = random.Random(seed)
-    strings: dict[str, None] = {}
-    while len(strings) < size:
-        length = rng.randint(shortest, longest)
-        strings["".join(rng.choices(letters, k=length))] = None
-    return [(string, string) for string in strings]
-
-
 Example = tuple[list[int], list[int]]
 
 
@@ -244,6 +218,59 @@ def bucket(
     return batches
 
 
+def training_batches(
+    examples: Sequence[Example],
+    max_tokens: int,
+    seed: int,
+    skip: int = 0,
+    every: int = 1,
+    resplit: "Resplit | None" = None,
+) -> Iterator[Batch]:
+    """Batches for ever: each epoch is a function of the seed and its number.
+
+    skip passes over the first batches, and every takes each so-many-th,
+    without building the others. With resplit each batch's text is cut into
+    other pieces, after its size has been counted in the usual ones.
+    """
+    if not examples:
+        raise UserError("there is no sentence pair to make batches of")
+    lengths = [(len(source), len(target)) for source, target in examples]
+    places = (
+        batch
+        for epoch in count()
+        for batch in bucket(lengths, max_tokens, f"{seed} {epoch}")
+    )
+    for number, batch in islice(enumerate(places), skip, None, every):
+        chosen = [examples[place] for place in batch]
+        if resplit:
+            chosen = resplit(chosen, f"{seed} {number}")
+        yield make_batch(chosen)
+
+
+def copy_task(
+    size: int,
+    seed: int = 0,
+    letters: str = "abcdefghij",
+    lengths: tuple[int, int] = (3, 10),
+) -> list[Pair]:
+    """Distinct random strings, each to be translated into itself."""
+    shortest, longest = lengths
+    possible = sum(
+        len(set(letters)) ** n for n in range(shortest, longest + 1)
+    )
+    if size > possible:
+        raise UserError(
+            f"there are only {possible} different strings of {shortest} to "
+            f"{longest} letters out of {letters!r}, not {size}"
+        )
+    rng = random.Random(seed)
+    strings: dict[str, None] = {}
+    while len(strings) < size:
+        length = rng.randint(shortest, longest)
+        strings["".join(rng.choices(letters, k=length))] = None
+    return [(string, string) for string in strings]
+
+
 class Resplit:
     """BPE-dropout: the same text in other pieces, at each reading."""
 
@@ -286,32 +313,3 @@ class Resplit:
                 parts[place : place + 2] = ["".join(parts[place : place + 2])]
             self.known[word, way] = [self.ids[part] for part in parts]
         return self.known[word, way]
-
-
-def training_batches(
-    examples: Sequence[Example],
-    max_tokens: int,
-    seed: int,
-    skip: int = 0,
-    every: int = 1,
-    resplit: Resplit | None = None,
-) -> Iterator[Batch]:
-    """Batches for ever: each epoch is a function of the seed and its number.
-
-    skip passes over the first batches, and every takes each so-many-th,
-    without building the others. With resplit each batch's text is cut into
-    other pieces, after its size has been counted in the usual ones.
-    """
-    if not examples:
-        raise UserError("there is no sentence pair to make batches of")
-    lengths = [(len(source), len(target)) for source, target in examples]
-    places = (
-        batch
-        for epoch in count()
-        for batch in bucket(lengths, max_tokens, f"{seed} {epoch}")
-    )
-    for number, batch in islice(enumerate(places), skip, None, every):
-        chosen = [examples[place] for place in batch]
-        if resplit:
-            chosen = resplit(chosen, f"{seed} {number}")
-        yield make_batch(chosen)
