@@ -125,7 +125,9 @@ def example(model: Transformer, tokenizer: Tokenizer) -> nodes.table:
     for taken, p in zip(target, chances, strict=True):
         others = [i for i in p.topk(3).indices.tolist() if i != taken][:2]
         named = [f"{piece_of(tokenizer, i)} {p[i]:.3f}" for i in others]
-        cells = piece_of(tokenizer, taken), f"{p[taken]:.3f}", "; ".join(named)
+        near = [name for name in named if not name.endswith("0.000")]
+        next_in_line = "; ".join(near) or "none near"
+        cells = piece_of(tokenizer, taken), f"{p[taken]:.3f}", next_in_line
         rows.append(row(*map(paragraph, cells)))
     head = ["written", "probability", "next in line"]
     return table(head, rows, style="at-example")

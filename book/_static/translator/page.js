@@ -7,11 +7,11 @@
   const { AttentionView, Translator, elements, packed } = globalThis.pageModel;
   const { make, rest, share, digits, named, chips } = elements;
   const PAUSE = 70; // ms between steps at least, so that one can follow
-  const EXAMPLES = [
-    "Two children in red jackets are playing in the snow.",
-    "A woman with a big hat reads a book on a bench.",
-    "An old man is repairing his bicycle in front of a house.",
-  ];
+  const EXAMPLES = {
+    snow: "Two children in red jackets are playing in the snow.",
+    book: "A woman with a big hat reads a book on a bench.",
+    bicycle: "An old man is repairing his bicycle in front of a house.",
+  };
 
   class Widget {
     constructor(place) {
@@ -37,8 +37,8 @@
           this.translate();
         },
       });
-      this.text.value = EXAMPLES[0];
-      const examples = EXAMPLES.map((text, i) =>
+      this.text.value = EXAMPLES.snow;
+      const examples = Object.entries(EXAMPLES).map(([name, text]) =>
         make(
           "button.at-quiet",
           {
@@ -49,7 +49,7 @@
               this.translate();
             },
           },
-          `example ${i + 1}`,
+          name,
         ),
       );
       const kind = (name, width, checked) => {
@@ -81,7 +81,7 @@
           ".at-row.at-head",
           {},
           make("label.at-title", { for: "at-text" }, "A caption in English"),
-          make(".at-examples", {}, ...examples),
+          make(".at-examples", {}, "Examples:", ...examples),
         ),
         this.text,
         make(
@@ -230,7 +230,7 @@
           token === this.best.node.way[at + 1].token ? "li.at-now" : "li",
           share(p),
           make("span", { lang: "de" }, ...named(this.pieces[token])),
-          make("span.at-p", {}, p.toFixed(p < 0.001 ? 4 : 3)),
+          make("span.at-p", {}, p < 0.0005 ? "< 0.001" : p.toFixed(3)),
         ),
       );
       this.candidates.replaceChildren(
@@ -276,13 +276,13 @@
           `“${this.translator.tokenizer.decode(tokens) || "</s>"}” ` +
           `with the score ${digits(score, 2)}`,
       );
-      this.beam.append(
-        make(
-          "p.at-note",
-          {},
-          `Finished, each with a place: ${ended.join("; ")}.`,
-        ),
-      );
+      const closed = step.places.some(({ state }) => state === "closed");
+      const notes = [
+        `Finished so far: ${ended.join("; ")}.`,
+        "What is finished keeps its place in the beam until the search ends." +
+          (closed ? " Closed: its place is taken in this way." : ""),
+      ];
+      this.beam.append(...notes.map((note) => make("p.at-note", {}, note)));
     }
   }
 
