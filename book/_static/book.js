@@ -13,3 +13,9 @@ addEventListener("load", () => {
   window.MathJax?.startup?.promise?.then(mark); // formulas have their widths
   addEventListener("resize", mark);
 });
+
+// What opens the list of a page's own pages has no name in the theme.
+for (const toggle of document.querySelectorAll(".bd-sidebar li > details")) {
+  const { textContent: parent } = toggle.previousElementSibling;
+  toggle.firstElementChild.ariaLabel = `Pages of ${parent.trim()}`;
+}
