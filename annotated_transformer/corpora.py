@@ -10,7 +10,7 @@ import os
 import sys
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib import request
 
@@ -58,6 +58,17 @@ class Corpus:
     source: str  # language codes: 'en', 'de', ...
     target: str
     checksums: dict[str, str]  # SHA-256 of what the pairs were read from
+    extra: int = 0  # pairs at the end of train that are not of the corpus
+
+    def with_extra(self, path: Path | str) -> "Corpus":
+        """The corpus with more to train on, as `read_tsv` reads it."""
+        pairs = read_tsv(path)
+        return replace(
+            self,
+            train=self.train + pairs,
+            checksums=self.checksums | {"extra": pairs_sha256(pairs)},
+            extra=len(pairs),
+        )
 
 
 def _refuse_empty(pairs: list[Pair], names: tuple[str, str]) -> None:

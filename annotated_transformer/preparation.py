@@ -57,6 +57,18 @@ def choose_device(name: str | None = None) -> str:
 
 
 def read_corpus(
+    task: str | None,
+    source: str,
+    target: str,
+    own: tuple,
+    extra: Path | None = None,
+) -> Corpus:
+    """The corpus that the options name, with the extra pairs of a file."""
+    corpus = named_corpus(task, source, target, own)
+    return corpus if extra is None else corpus.with_extra(extra)
+
+
+def named_corpus(
     task: str | None, source: str, target: str, own: tuple
 ) -> Corpus:
     """The corpus that the options name: by task, or by files."""
@@ -155,7 +167,8 @@ def describe(
             "name": corpus.name,
             "source": corpus.source,
             "target": corpus.target,
-            "pairs": len(corpus.train),
+            "pairs": len(corpus.train) - corpus.extra,
+            "extra": corpus.extra,
             "sha256": corpus.checksums,
         },
         **({} if start is None else {"start": read_start(start)}),

@@ -132,6 +132,9 @@ def model_card(about: dict, config: ModelConfig) -> str:
     licence = TEXT_LICENCES.get(
         data["name"], "The licence of the text is for its owner to say."
     )
+    text = f"{data['pairs']:,} sentence pairs of {data['name']}"
+    if data.get("extra"):
+        text += f"\nand {data['extra']:,} extra ones"
     table = "\n".join(f"| {name} | {value} |" for name, value in rows.items())
     return f"""# {data["name"]}: {data["source"]} to {data["target"]}
 
@@ -139,7 +142,7 @@ A Transformer of {parameter_count(config) / 1e6:.2f} million parameters:
 {config.layers} + {config.layers} layers, d_model {config.d_model},
 d_ff {config.d_ff}, {config.heads} heads, a vocabulary of
 {config.vocab_size:,} subwords. It was trained with `annotated_transformer`
-on {data["pairs"]:,} sentence pairs of {data["name"]}.
+on {text}.
 
 | what | value |
 |---|---|

@@ -263,6 +263,23 @@ def test_a_sentence_over_the_limit_is_reported(command, text, tmp_path):
     assert "the first in line 6" in ended.err
 
 
+def test_extra_pairs_are_told_apart(command, text, tmp_path):
+    table, more = text(table="ab\tba\n" * 5, more="abc\tcba\n" * 3)
+    ended = command(
+        *("train", tmp_path / "model", "--train-tsv", table),
+        *("--valid-tsv", table, "--extra", more, "--tokenizer=char"),
+        *("--max-steps=1", "--device=cpu"),
+    )
+    assert ended.status == 0, ended.err
+    data = json.loads((tmp_path / "model" / "run.json").read_text())["data"]
+    assert (data["pairs"], data["extra"]) == (5, 3)
+    card = (tmp_path / "model" / "README.md").read_text()
+    assert "5 sentence pairs of text\nand 3 extra ones" in card
+    bad = text(bad="abc\n")[0]
+    files = ("--task=copy", "--extra", bad)
+    refused(command("train", tmp_path / "next", *files), f"{bad}, line 1")
+
+
 def test_batch_smaller_than_a_sentence(train, text):
     (good,) = text(good="a b a b a b\n")
     options = ("--tokenizer=char", "--batch-tokens=4")

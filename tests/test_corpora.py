@@ -156,6 +156,16 @@ def test_two_files_and_a_table_give_the_same_corpus(tmp_path):
     assert set(corpus.checksums.values()) == {sha256(table)}
 
 
+def test_extra_pairs_are_trained_on_and_nothing_else(tmp_path):
+    corpus = builtin(train=20, valid=5, test=4)
+    table = write(tmp_path / "t.tsv", "a b\tÄ\nc\tC\n")
+    more = corpus.with_extra(table)
+    assert more.train == [*corpus.train, ("a b", "Ä"), ("c", "C")]
+    assert (corpus.extra, more.extra) == (0, 2)
+    assert (more.valid, more.tests) == (corpus.valid, corpus.tests)
+    assert more.checksums == corpus.checksums | {"extra": sha256(table)}
+
+
 def test_builtin_corpus_is_the_grammar_with_its_sums():
     corpus = builtin(train=20, valid=5, test=4, seed=1)
     train, valid, test = builtin_corpus(train=20, valid=5, test=4, seed=1)
