@@ -94,6 +94,7 @@ def test_page_before_scripts_have_run(plain: Window, where: Path):
     for size in (WIDE, PHONE):  # the other way round, the side bar glides in
         page.set_viewport_size(size)
         assert pages.sideways(page) + pages.shadows(page) == []
+    assert pages.tex(page) == []
 
 
 def test_search_finds_softmax(reader: Window, book, server):
