@@ -220,6 +220,69 @@ def overview():
     p.save("map.svg")
 
 
+def data():
+    """One sentence pair on its way into a batch of two."""
+    desc = "Text is cut into subwords, numbered, and padded into matrices."
+    p = Picture("From text to a batch", desc, 736)
+
+    def row(y, cells, colour):
+        for i, cell in enumerate(cells):
+            x, ink = 130 + 78 * i, "mask" if cell == 0 else colour
+            p.box(x, y, 78, 34, "", ink)
+            p.label(x + 39, y + 16, str(cell))
+
+    def step(y, text):
+        p.arrow((169, y), (169, y + 42))
+        p.label(190, y + 19, text, "start", 20, "muted")
+
+    source = 36, 831, 17, 858, 176, 956, 2
+    target = 91, 903, 17, 634, 152, 956, 2
+    for y, name in (45, "text"), (168, "subwords"), (310, "ids"):
+        p.label(20, y, name, "start", 20)
+    p.label(403, 30, "The prince wakes up.", size=22)
+    p.label(403, 60, "Der Prinz wacht auf.", size=22)
+    step(80, "a vocabulary that was learned")
+    row(130, ["▁The", "▁prince", "▁w", "akes", "▁up", "."], "encoder")
+    row(168, ["▁Der", "▁Prinz", "▁w", "acht", "▁auf", "."], "decoder")
+    step(214, "numbered, and closed by EOS, 2")
+    row(264, source, "encoder")
+    row(302, target, "decoder")
+    step(348, "padded beside a pair of like length")
+    bear = 36, 531, 810, 426, 956, 2, 0
+    other = 91, 526, 862, 427, 956, 2
+    for y, name, colour, rows in (
+        (404, "source", "encoder", (source, bear)),
+        (500, "inputs", "decoder", ((1, *target[:-1]), (1, *other[:-1], 0))),
+        (596, "labels", "decoder", (target, (*other, 0))),
+    ):
+        p.label(20, y + 34, name, "start", 20)
+        for i, cells in enumerate(rows):
+            row(y + 36 * i, cells, colour)
+    text = "BOS, 1, begins the inputs; PAD, 0, fills the rows"
+    p.label(403, 698, text, size=20, colour="muted")
+    p.save("from-text-to-batch.svg")
+
+
+def loss():
+    """Where the loss stands: logits and labels in, a gradient out."""
+    desc = "Logits and labels meet in the loss; its gradient goes back."
+    p = Picture("Where the loss stands", desc, 420)
+    p.box(24, 300, 190, 96, "Batch\nchapter 6", "memory")
+    p.box(24, 60, 190, 120, "Transformer\nchapters 1 to 4", "encoder")
+    p.box(486, 60, 190, 120, "loss\nthis chapter", "decoder")
+    p.arrow((119, 300), (119, 180))
+    p.label(133, 240, "source, inputs", "start", 20)
+    p.arrow((214, 100), (486, 100))
+    p.label(350, 80, "logits [tokens, V]", size=20)
+    p.arrow((214, 348), (581, 348), (581, 180))
+    p.label(350, 328, "labels [tokens]", size=20)
+    p.arrow((486, 150), (214, 150), colour="decoder")
+    p.label(350, 170, "gradient", size=20, colour="decoder")
+    p.arrow((581, 60), (581, 18))
+    p.label(567, 34, "one number", "end", 20)
+    p.save("where-loss.svg")
+
+
 if __name__ == "__main__":
     model("model.svg", "as in the paper")
     for part in "attention", "embedding", "layers":
@@ -239,3 +302,5 @@ if __name__ == "__main__":
         pipeline(f"where-{part}.svg", f"{part} in colour", lit.split(), line)
     attention()
     overview()
+    data()
+    loss()
