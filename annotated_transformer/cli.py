@@ -140,10 +140,11 @@ def translate(
     beam: options.Beam = 5,
     alpha: options.Alpha = 0.6,
     device: options.Device = None,
+    precision: options.Precision = "float32",
 ) -> None:
     """Translate line by line, to standard output; blank lines stay blank."""
     keep_freed_memory()
-    translator = Translator.load(model, choose_device(device))
+    translator = Translator.load(model, choose_device(device), precision)
     name = "standard input" if file is None else str(file)
     data = sys.stdin.buffer.read() if file is None else read_bytes(file)
     lines = decode_lines(data, name)
@@ -188,6 +189,7 @@ def evaluate(
     beam: options.Beam = 5,
     alpha: options.Alpha = 0.6,
     device: options.Device = None,
+    precision: options.Precision = "float32",
     as_json: options.AsJson = False,
     record_file: options.RecordFile = None,
 ) -> None:
@@ -198,7 +200,7 @@ def evaluate(
     model = find_model(model)
     pairs = corpora.read_pairs(source, reference)
     keep_freed_memory()
-    translator = Translator.load(model, choose_device(device))
+    translator = Translator.load(model, choose_device(device), precision)
     sources = [text for text, _ in pairs]
     check_lengths(translator, sources, str(source))
     outputs = translator(sources, beam=beam, alpha=alpha)

@@ -18,6 +18,8 @@ from annotated_transformer.layers import KeysValues
 from annotated_transformer.model import Transformer, length_limit
 
 __all__ = [
+    "BLOCK",
+    "largest",
     "best_continuations",
     "length_penalty",
     "Hypothesis",
@@ -32,16 +34,37 @@ __all__ = [
 ]
 
 
+BLOCK = 64
+
+
+def largest(
+    scores: Float[Tensor, "batch candidates"], k: int
+) -> tuple[Tensor, Tensor]:
+    """What scores.topk(k) gives: values and indices, each [batch k]."""
+    size = scores.size(1)
+    whole = size - size % BLOCK
+    maxima = scores[:, :whole].unflatten(1, (-1, BLOCK)).amax(-1)
+    blocks = maxima.topk(min(k, maxima.size(1))).indices
+    place = torch.arange(size, device=scores.device)
+    inside = (blocks[:, :, None] * BLOCK + place[:BLOCK]).flatten(1)
+    rest = place[whole:].expand(len(scores), -1)
+    index = torch.cat([inside, rest], dim=1)
+    values, best = scores.gather(1, index).topk(k)
+    return values, index.gather(1, best)
+
+
 def best_continuations(
-    live: Float[Tensor, "batch width"], log_p: Float[Tensor, "rows vocab"]
+    live: Float[Tensor, "batch places"],
+    log_p: Float[Tensor, "rows vocab"],
+    width: int,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The best `width` of all one-token continuations of a sentence's rows.
 
     Returns their log-probabilities, the rows they continue and their tokens,
-    each [batch width], best first.
+    each [batch width], best first; all there are, if they are fewer.
     """
-    total = live[:, :, None] + log_p.view(*live.shape, -1)
-    scores, index = total.flatten(1).topk(live.size(1))
+    total = (live[:, :, None] + log_p.view(*live.shape, -1)).flatten(1)
+    scores, index = largest(total, min(width, total.size(1)))
     return scores, index // log_p.size(-1), index % log_p.size(-1)
 
 
@@ -121,21 +144,22 @@ def beam_search(
 ) -> list[list[Hypothesis]]:
     """The best hypotheses of each sentence, found with `width` places.
 
-    step takes the last token of every row (sentences x width) and a state;
-    it returns log-probabilities [rows vocab_size] and the next state, whose
-    method select(rows, sentences) reorders its rows and keeps only these
-    sentences. limits are the most tokens of an output, EOS included.
+    step takes the last token of every row, one a sentence at first and then
+    up to `width`, and a state; it returns log-probabilities [rows vocab_size]
+    and the next state, whose method select(rows, sentences) repeats and
+    reorders its rows and keeps only these sentences. limits are the most
+    tokens of an output, EOS included.
     """
     if not 1 <= number <= width:
         raise ValueError(f"number must be in 1..{width}, the beam's width")
     searches = [Beam(width, alpha, limit) for limit in limits.tolist()]
     beams = searches
-    tokens = limits.new_full((len(beams), width, 1), BOS)
-    live = torch.full((len(beams), width), -inf, device=limits.device)
-    live[:, 0] = 0.0
+    tokens = limits.new_full((len(beams), 1, 1), BOS)
+    live = torch.zeros(len(beams), 1, device=limits.device)
     while beams:
         log_p, state = step(tokens[:, :, -1].flatten(), state)
-        live, parent, token = best_continuations(live, log_p)
+        places = live.size(1)
+        live, parent, token = best_continuations(live, log_p, width)
         tokens = tokens.take_along_dim(parent[:, :, None], dim=1)
         tokens = torch.cat([tokens, token[:, :, None]], dim=2)
         live = collect(beams, tokens, live)
@@ -146,7 +170,7 @@ def beam_search(
         ]
         beams = [beams[i] for i in going]
         keep = limits.new_tensor(going)
-        rows = (keep[:, None] * width + parent[keep]).flatten()
+        rows = (keep[:, None] * places + parent[keep]).flatten()
         tokens, live = tokens[keep], live[keep]
         state = state.select(rows, keep)
     return [beam.best(number) for beam in searches]
@@ -155,7 +179,7 @@ def beam_search(
 def pick(keys_values: KeysValues, rows: Int[Tensor, "rows"]) -> KeysValues:
     """These rows of the keys and of the values."""
     keys, values = keys_values
-    return keys[rows], values[rows]
+    return keys.index_select(0, rows), values.index_select(0, rows)
 
 
 @dataclass(frozen=True)

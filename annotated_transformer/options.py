@@ -7,11 +7,14 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from annotated_transformer.precision import PRECISIONS
+
 Task = StrEnum("Task", ["copy", "builtin", "multi30k"])
 Preset = StrEnum("Preset", ["tiny", "small", "base", "big"])
 Kind = StrEnum("Kind", ["bpe", "unigram", "char"])
 Schedule = StrEnum("Schedule", ["inverse_sqrt", "linear"])
 DeviceName = StrEnum("DeviceName", ["cuda", "mps", "cpu"])
+PrecisionName = StrEnum("PrecisionName", PRECISIONS)
 DataSet = StrEnum("DataSet", ["multi30k"])
 
 text = partial(Option, rich_help_panel="The text")
@@ -51,6 +54,10 @@ Beam = Annotated[
 Alpha = Annotated[
     float,
     Option(min=0, help="length penalty: higher favours longer output"),
+]
+Precision = Annotated[
+    PrecisionName,
+    Option(help="of products; int8 is faster on a CPU and rounds"),
 ]
 AsJson = Annotated[bool, Option("--json", help="one JSON object instead")]
 Record = Annotated[

@@ -20,6 +20,7 @@ from annotated_transformer.data import Tokenizer, bucket, pad
 from annotated_transformer.decoding import Hypothesis, beam_decode
 from annotated_transformer.embedding import BOS, PAD
 from annotated_transformer.model import Transformer
+from annotated_transformer.precision import set_precision
 from annotated_transformer.pretrained import find_model
 
 __all__ = [
@@ -121,13 +122,18 @@ class Translator(TextModel):
 
     @classmethod
     def load(
-        cls, folder: Path | str, device: torch.device | str = "cpu"
+        cls,
+        folder: Path | str,
+        device: torch.device | str = "cpu",
+        precision: str = "float32",
     ) -> "Translator":
         """The translator of a model folder, or of a model shipped by name.
 
-        UserError if there is none, or if it is not whole.
+        The precision is float32 or int8. UserError if there is no such
+        model, if it is not whole, or if the precision is another.
         """
         model, tokenizer, _ = load_model(find_model(folder), device)
+        set_precision(model, precision)
         return cls(model, tokenizer)
 
     @overload

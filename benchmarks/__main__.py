@@ -86,7 +86,6 @@ def translate(parts: list[list[list[int]]], rounds: int) -> dict:
             (JOEY, decoding.joeynmt),
             (f"{CT2}, float32", decoding.ct2, "float32"),
             (f"{CT2}, int8", decoding.ct2, "int8"),
-            (f"{OURS}, bfloat16", decoding.ours, "bfloat16"),
             (f"{OURS}, int8", decoding.ours, "int8"),
         )
     }

@@ -9,7 +9,6 @@ import torch
 from ctranslate2.converters.transformers import BartLoader
 from joeynmt.search import search
 from torch import Tensor, nn
-from torch.ao.quantization import quantize_dynamic
 
 from annotated_transformer.attention import padding_mask
 from annotated_transformer.cpu import keep_freed_memory
@@ -22,6 +21,7 @@ from annotated_transformer.decoding import (
 from annotated_transformer.embedding import BOS, EOS, PAD, UNK
 from annotated_transformer.marian import to_marian
 from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.precision import set_precision
 
 from .clock import Job
 from .systems import joey_batch, to_joey
@@ -47,25 +47,10 @@ def model_of(config: ModelConfig) -> Transformer:
     return model
 
 
-class Integers(nn.Module):
-    """The logits of an embedding matrix by products of 8-bit integers."""
-
-    def __init__(self, weight: Tensor):
-        super().__init__()
-        linear = nn.Linear(*reversed(weight.shape), bias=False)
-        linear.weight = nn.Parameter(weight)
-        self.logits = quantize_dynamic(nn.Sequential(linear), {nn.Linear})
-
-
 def ours(model: Transformer, kind: str = "float32") -> Translate:
-    """The search of this package; kind is float32, bfloat16 or int8."""
+    """The search of this package; kind is float32 or int8."""
     keep_freed_memory()  # as translate does
-    if kind == "bfloat16":
-        model = model.bfloat16()
-    if kind == "int8":
-        logits = Integers(model.output_embedding.weight.detach())
-        model = quantize_dynamic(model, {nn.Linear})
-        model.output_embedding = logits
+    set_precision(model, kind)
 
     @torch.inference_mode()
     def translate(source: Tensor) -> list[list[int]]:

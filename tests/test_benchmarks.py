@@ -1,7 +1,9 @@
 """The benchmarks: their arithmetic here, their result in the record."""
 
 import json
+import re
 import time
+import tomllib
 from pathlib import Path
 from statistics import median
 
@@ -9,9 +11,24 @@ import pytest
 
 from benchmarks.clock import Sample, interleave, measure, summary
 
-RECORDS = sorted(
-    (Path(__file__).parent.parent / "book/runs").glob("benchmark-*.json")
-)
+ROOT = Path(__file__).parent.parent
+RECORDS = sorted((ROOT / "book/runs").glob("benchmark-*.json"))
+
+
+def test_their_environment_has_what_the_package_needs():
+    """With the versions of the book's own."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    names = [re.split("[<>=]", line)[0] for line in project["dependencies"]]
+    book, bench = (
+        dict(re.findall(r"^([\w-]+)==(\S+)$", path.read_text(), re.MULTILINE))
+        for path in (
+            ROOT / "requirements.txt",
+            ROOT / "benchmarks/requirements.txt",
+        )
+    )
+    assert {name: bench.get(name) for name in names} == {
+        name: book[name] for name in names
+    }
 
 
 def test_a_ratio_is_the_median_of_each_rounds_ratio():

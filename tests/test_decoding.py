@@ -54,8 +54,10 @@ def table_search(table, limit, width, alpha, number=1):
     def step(tokens, state):
         return table[state.sentence, tokens], state
 
-    sentences = torch.arange(len(table)).repeat_interleave(width)
-    limits = torch.full((len(table),), limit)
+    sentences, limits = (
+        torch.arange(len(table)),
+        torch.full((len(table),), limit),
+    )
     return beam_search(step, Rows(sentences), limits, width, alpha, number)
 
 

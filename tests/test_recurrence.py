@@ -335,7 +335,7 @@ def test_attempts_carry_their_own_state(name):
         log_p, state = step(written[:, -1], state)
         expected = model(source.repeat_interleave(3, 0), written)[:, -1]
         close(log_p, expected.log_softmax(-1))
-        live, parent, token = best_continuations(live, log_p)
+        live, parent, token = best_continuations(live, log_p, 3)
         rows = (parent + torch.tensor([[0], [3]])).flatten()
         written = torch.cat([written[rows], token.view(-1, 1)], 1)
         state = state.select(rows, torch.arange(2))

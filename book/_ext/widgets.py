@@ -106,7 +106,7 @@ def search_tree(translator: Translator, caption: str, width: int) -> dict:
     while not beam.done(live.max().item(), width):
         log_p, state = step(tokens[0, :, -1], state)
         before, free = live[0].tolist(), width - len(beam.finished)
-        live, parents, token = best_continuations(live, log_p)
+        live, parents, token = best_continuations(live, log_p, width)
         tokens = tokens.take_along_dim(parents[:, :, None], dim=1)
         tokens = torch.cat([tokens, token[:, :, None]], dim=2)
         live = collect([beam], tokens, live)

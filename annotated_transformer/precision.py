@@ -1,0 +1,83 @@
+"""How precisely a model multiplies when it translates, and how fast."""
+
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from annotated_transformer.embedding import TokenEmbedding
+from annotated_transformer.errors import UserError
+
+__all__ = ["PRECISIONS", "Integers", "product", "set_precision"]
+
+PRECISIONS = ("float32", "int8")
+LEAST_ROWS = 64  # for fewer, oneDNN prepares longer than it saves
+LEAST_WEIGHTS = 2**18  # for fewer, rounding x costs what integers gain
+
+
+class Integers:
+    """x W^T in 8-bit integers: a scale for each row of x and of W."""
+
+    def __init__(self, weight: Tensor):
+        weight = weight.detach().float()
+        scales = weight.abs().amax(1).clamp(min=1e-12) / 127
+        rounded = (weight / scales[:, None]).round().to(torch.int8)
+        packed = torch.ops.onednn.qlinear_prepack(rounded, None)
+        self.weight = packed, scales, torch.zeros(len(weight)).long()
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """The scales of x are its own, hence dynamic quantisation."""
+        scale = x.abs().amax(-1, keepdim=True).clamp(min=1e-12) / 127
+        rounded = (x / scale).round_().add_(128).to(torch.uint8)
+        given = rounded, 1.0, 128  # 128 is zero: the kernels want no sign
+        output = None, 1.0, 0, torch.float32, "none", [], ""  # as it is
+        multiply = torch.ops.onednn.qlinear_pointwise
+        return multiply(*given, *self.weight, *output).mul_(scale)
+
+
+def product(layer: nn.Module, integers: Integers | None, x: Tensor) -> Tensor:
+    """x W^T + b of a layer, by oneDNN where that is faster.
+
+    PyTorch asks MKL for products in float32, which takes twice as long on
+    the processors of other makers than its own. With gradients, in another
+    precision or on another device, the layer does what it always did.
+    """
+    weight, bias = layer.weight, getattr(layer, "bias", None)
+    ours = x.device.type == "cpu" and x.dtype == weight.dtype == torch.float32
+    if torch.is_grad_enabled() or not ours:
+        return F.linear(x, weight, bias)
+    if integers is not None:
+        y = integers(x)
+        return y if bias is None else y.add_(bias)
+    if x.numel() < LEAST_ROWS * x.size(-1):
+        return F.linear(x, weight, bias)
+    return torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
+
+
+def set_precision(model: nn.Module, precision: str) -> None:
+    """Have a model translate with products of this precision, on a CPU.
+
+    int8 rounds what its large matrices multiply. The weights stay as they
+    are. UserError for a precision that there is not, or not here.
+    """
+    if precision not in PRECISIONS:
+        known = " or ".join(PRECISIONS)
+        raise UserError(f"precision {precision!r}: choose {known}")
+    rounds = precision == "int8"
+    device = next(model.parameters()).device.type
+    if rounds and device != "cpu":
+        raise UserError(f"precision int8 needs --device cpu, not {device}")
+    onednn = torch.backends.mkldnn.is_available()
+    if rounds and not (
+        onednn and hasattr(torch.ops.onednn, "qlinear_prepack")
+    ):
+        raise UserError("precision int8: this build of PyTorch has no oneDNN")
+    if not (onednn and hasattr(torch.ops.mkldnn, "_linear_pointwise")):
+        return
+    methods = {nn.Linear: "forward", TokenEmbedding: "logits"}
+    for layer in model.modules():
+        if method := methods.get(type(layer)):
+            large = layer.weight.numel() >= LEAST_WEIGHTS
+            integers = Integers(layer.weight) if rounds and large else None
+            setattr(layer, method, partial(product, layer, integers))

@@ -1,0 +1,159 @@
+"""Faster products change no translation; integers hardly any."""
+
+from copy import deepcopy
+
+import pytest
+import torch
+from sacrebleu.metrics import BLEU
+from torch import nn
+from torch_twins import lively
+
+from annotated_transformer import precision, translation
+from annotated_transformer.corpora import multi30k
+from annotated_transformer.decoding import beam_decode
+from annotated_transformer.errors import UserError
+from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.precision import Integers, set_precision
+from annotated_transformer.translation import Translator
+
+CONFIG = ModelConfig(
+    vocab_size=4100, layers=1, d_model=64, d_ff=96, heads=2, pre_norm=True
+)
+
+
+@pytest.fixture
+def model():
+    torch.manual_seed(0)
+    return lively(Transformer(CONFIG)).float()
+
+
+@pytest.fixture
+def many():
+    """More rows than the least that oneDNN is asked for."""
+    return torch.randint(4, 4100, (80, 3))
+
+
+def of_precision(model, name):
+    copy = deepcopy(model)
+    set_precision(copy, name)
+    return copy
+
+
+@torch.no_grad()
+def test_float32_is_the_same_product(model, many):
+    fast = of_precision(model, "float32")
+    torch.testing.assert_close(fast(many, many), model(many, many))
+
+
+def test_float32_asks_another_library(model, many):
+    """Otherwise the test above would compare a thing with itself."""
+    fast = of_precision(model, "float32")
+    with torch.no_grad(), torch.profiler.profile() as seen:
+        fast(many, many)
+    names = {event.key for event in seen.key_averages()}
+    assert "mkldnn::_linear_pointwise" in names
+
+
+def test_integers_are_off_by_half_a_step():
+    """Each factor is off by half its step at most, so the sum is bounded."""
+    torch.manual_seed(1)
+    x, weight = torch.randn(70, 40), torch.randn(30, 40)
+    weight[3] = 0.0  # a row without a scale
+    x[5] *= 100  # what another row's scale must not feel
+    step_x = x.abs().amax(1, keepdim=True) / 127
+    step_w = weight.abs().amax(1) / 127
+    bound = x.abs().sum(1, keepdim=True) * step_w / 2
+    bound = bound + weight.abs().sum(1) * step_x / 2 + 40 * step_w * step_x / 4
+    error = (Integers(weight)(x) - x.double() @ weight.double().T).abs()
+    assert (error <= bound + 1e-4).all()
+    assert error.max() > 1e-3  # it does round
+    assert (Integers(weight)(torch.zeros(2, 40)) == 0).all()
+
+
+@torch.no_grad()
+def test_only_large_matrices_are_rounded(model, many, monkeypatch):
+    sizes = []
+
+    class Seen(Integers):
+        def __init__(self, weight):
+            sizes.append(tuple(weight.shape))
+            super().__init__(weight)
+
+    monkeypatch.setattr(precision, "Integers", Seen)
+    rounded = of_precision(model, "int8")
+    assert sizes == [(4100, 64)]
+    exact, found = model(many, many), rounded(many, many)
+    assert 1e-4 < (exact - found).abs().max() < 0.05 * exact.abs().max()
+
+
+@pytest.mark.parametrize("name", ["float32", "int8"])
+def test_weights_and_gradients_stay(model, many, name):
+    fast = of_precision(model, name)
+    assert fast.state_dict().keys() == model.state_dict().keys()
+    for one in (fast, model):
+        one(many, many).square().mean().backward()
+    for ours, theirs in zip(
+        fast.parameters(), model.parameters(), strict=True
+    ):
+        torch.testing.assert_close(ours.grad, theirs.grad)
+
+
+@torch.no_grad()
+def test_another_type_of_number_works_as_before(model, many):
+    fast = of_precision(model, "int8").double()
+    torch.testing.assert_close(fast(many, many), model.double()(many, many))
+
+
+def test_the_search_finds_the_same(model, many):
+    fast = of_precision(model, "float32")
+    pairs = zip(
+        beam_decode(fast, many[:20]),
+        beam_decode(model, many[:20]),
+        strict=True,
+    )
+    same = sum(a[0].tokens == b[0].tokens for a, b in pairs)
+    assert same >= 19  # where two are nearly equal, either may win
+
+
+def test_without_onednn(model, monkeypatch):
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
+    layer = of_precision(model, "float32").encoder[0].feed_forward.inner
+    assert layer.forward.__func__ is nn.Linear.forward
+    with pytest.raises(UserError, match="no oneDNN"):
+        set_precision(model, "int8")
+
+
+def test_unknown_precisions_and_devices(model):
+    with pytest.raises(UserError, match=r"'int4': choose float32 or int8"):
+        set_precision(model, "int4")
+    with pytest.raises(UserError, match="needs --device cpu, not meta"):
+        set_precision(model.to("meta"), "int8")
+
+
+def test_integers_keep_the_bleu(real_folder):
+    """The shipped model, on a test set that it has not seen."""
+    corpus = multi30k("en", "de", real_folder)
+    pairs = corpus.tests["test_2016_flickr"]
+    sources, references = map(list, zip(*pairs, strict=True))
+    bleu = []
+    for name in ("float32", "int8"):
+        translator = Translator.load("multi30k-en-de", precision=name)
+        outputs = translator(sources)
+        bleu.append(BLEU().corpus_score(outputs, [references]).score)
+    assert abs(bleu[0] - bleu[1]) < 0.3
+
+
+@pytest.mark.parametrize("name", ["float32", "int8"])
+def test_the_command_passes_it_on(command, trained, monkeypatch, name):
+    seen = []
+    monkeypatch.setattr(
+        translation, "set_precision", lambda _, given: seen.append(given)
+    )
+    words = ("translate", trained, "--beam=1", f"--precision={name}")
+    assert command(*words, stdin=b"ab\n").status == 0
+    assert seen == [name]
+
+
+def test_the_command_knows_no_others(command, trained):
+    ended = command("translate", trained, "--precision=int4", stdin=b"")
+    assert ended.status == 2 and "--precision" in ended.err
