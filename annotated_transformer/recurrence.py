@@ -150,10 +150,11 @@ class RecurrentEncoder(EncoderDecoder):
         width: int,
         dropout: float = 0.0,
         attention: Callable[[int], nn.Module] = AdditiveAttention,
+        layers: int = 1,
     ):
         super().__init__(vocab_size, d_model, width, dropout)
         self.encoder = nn.LSTM(
-            d_model, width // 2, batch_first=True, bidirectional=True
+            d_model, width // 2, layers, batch_first=True, bidirectional=True
         )
         self.first = nn.Linear(width, width)
         self.key = nn.Linear(width, d_model, bias=False)
@@ -176,7 +177,7 @@ class RecurrentEncoder(EncoderDecoder):
             states, batch_first=True, total_length=source.size(1)
         )
         values = self.dropout(values)
-        first = self.first(last.transpose(0, 1).flatten(1)).tanh()
+        first = self.first(last[-2:].transpose(0, 1).flatten(1)).tanh()
         memory = self.key(values), values, seen[:, None]
         return memory, (first, torch.zeros_like(first))
 

@@ -60,7 +60,7 @@ def finished(task: Task) -> dict | None:
 def perform(task: Task) -> tuple[Task, str | None]:
     """Run, and keep the result; returns the error's text if there is one."""
     run = import_module(task.module).RUNS[task.key]
-    start = time.monotonic()
+    start = time.process_time()
     try:
         if task.offset:
             result = run(seed=run.keywords["seed"] + task.offset)
@@ -68,7 +68,7 @@ def perform(task: Task) -> tuple[Task, str | None]:
             result = run()
         kept = {
             "settings": settings(task),
-            "seconds": time.monotonic() - start,
+            "seconds": time.process_time() - start,
             "result": result,
         }
         task.path.parent.mkdir(parents=True, exist_ok=True)

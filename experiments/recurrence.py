@@ -1,19 +1,21 @@
 """Recurrence, convolution and attention at equal size, on the same work.
 
 Three translators of about 250,000 parameters learn the built-in corpus, and
-to reverse strings of letters. The recipe is shared: Adam, a linear
-schedule, gradients clipped at 1, no dropout, the same batches. Only the
-peak of the rate is each model's own: the best of four in shorter runs with
-seed 0 (the runs "rate=..."). The control is a recurrent translator whose
+to reverse and to copy strings of letters. The recipe is shared: Adam, a
+linear schedule, gradients clipped at 1, no dropout, the same batches. Only
+the peak of the rate is each model's own: the best of four in shorter runs
+with seed 0 (the runs "rate=..."). The control is a recurrent translator whose
 decoder sees nothing of the source but its own first state.
+
+With "pairs=..." the text is small. With "layers=..." an encoder is shallow
+or deep, and all learn at one careful rate, which suits deep ones.
 """
 
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cache, partial
-from itertools import accumulate
 from statistics import fmean, median
 
 import torch
@@ -24,76 +26,39 @@ from annotated_transformer.data import (
     Example,
     Pair,
     Tokenizer,
-    copy_task,
     encode_pairs,
     make_batch,
-    pad,
     train_tokenizer,
-    training_batches,
 )
-from annotated_transformer.decoding import beam_decode
 from annotated_transformer.grammar import Example as GrammarExample
-from annotated_transformer.grammar import builtin_corpus
-from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.grammar import builtin_corpus, sentence_pairs
+from annotated_transformer.model import Transformer
 from annotated_transformer.optimizer import adam
-from annotated_transformer.recurrence import (
-    ConvolutionalTranslator,
-    DotProductAttention,
-    RecurrentTranslator,
-    search,
-)
-from annotated_transformer.training import TrainConfig, updates, validate
+from annotated_transformer.training import updates, validate
 from annotated_transformer.translation import score
 
-LETTERS = "abcdefghijklmnop"
-REVERSING = 200  # updates
-LONGEST, LONGER = 8, (9, 12)  # letters: of training, and beyond it
+from . import translators
+from .pronouns import probe, words_of_pieces
+from .strings import COPYING, REVERSING, copying, reversal
+from .translators import RATES, TRAIN, decoded, models, trained
+
 LENGTHS = (("short_", 0, 9), ("long_", 14, 99))  # words of a source
 DECODED = 200  # sentences that are translated for BLEU
 SEEDS = (0, 1)
 TRIED = (3e-3, 6e-3, 1.2e-2, 2.4e-2)
-RATES = {
-    "transformer": 1.2e-2,
-    "recurrent": 2.4e-2,
-    "convolutional": 2.4e-2,
-    "unattended": 2.4e-2,
+DRAWN = 6000  # further sentences, to find enough of "it" among them
+FEW = 1000  # pairs, for the runs on a small text
+SHORTER = 400  # updates of the runs on a small text, and of deep encoders
+CAREFUL = TRIED[0]
+RECIPE = translators.RECIPE | {
+    "updates": {
+        "rate": 300,
+        "pairs": SHORTER,
+        "layers": SHORTER,
+        "reverse": REVERSING,
+        "copy": COPYING,
+    },
 }
-TRAIN = TrainConfig(
-    steps=400, batch_tokens=512, schedule="linear", warmup=60, clip=1.0
-)
-RECIPE = asdict(TRAIN) | {
-    "rates": RATES,
-    "vocab_size": 1000,
-    "updates of reversing": REVERSING,
-}
-
-
-class Unattended(DotProductAttention):
-    """The control: weights of zero, so that no memory reaches the decoder."""
-
-    def weights(self, query, keys, mask):
-        """Nothing is looked at."""
-        return torch.zeros_like(query @ keys.mT)
-
-
-def models(vocab_size: int) -> dict[str, Callable[[], nn.Module]]:
-    """The three translators, at one size, and the control."""
-    config = ModelConfig(
-        vocab_size=vocab_size,
-        layers=2,
-        d_model=64,
-        d_ff=160,
-        heads=4,
-        dropout=0.0,
-        pre_norm=True,
-    )
-    recurrent = partial(RecurrentTranslator, vocab_size, 64, 100)
-    return {
-        "transformer": partial(Transformer, config),
-        "recurrent": recurrent,
-        "convolutional": partial(ConvolutionalTranslator, vocab_size, 64, 3),
-        "unattended": partial(recurrent, attention=lambda _: Unattended()),
-    }
 
 
 @cache
@@ -114,37 +79,6 @@ def pairs_of(examples: Iterable[GrammarExample]) -> list[Pair]:
     return [(x.source, x.target) for x in examples]
 
 
-def trained(
-    name: str,
-    examples: list[Example],
-    vocab_size: int,
-    seed: int,
-    rate: float | None,
-    steps: int,
-) -> tuple[nn.Module, list[float]]:
-    """A model after its updates, and its smoothed loss every 20 of them."""
-    torch.manual_seed(seed)
-    model = models(vocab_size)[name]()
-    rate = rate or RATES[name]
-    recipe = replace(TRAIN, steps=steps, peak_rate=rate, seed=seed)
-    batches = training_batches(examples, recipe.batch_tokens, seed)
-    optimizer = adam(model.parameters())
-    losses = [u.loss for u in updates(model, batches, optimizer, recipe, 64)]
-    return model.eval(), [
-        round(fmean(losses[i : i + 20]), 4) for i in range(0, steps, 20)
-    ]
-
-
-def decoded(model: nn.Module, sources: list[list[int]]) -> list[list[int]]:
-    """Greedy outputs, in batches of 100 sources."""
-    find = beam_decode if isinstance(model, Transformer) else search
-    return [
-        best[0].tokens
-        for i in range(0, len(sources), 100)
-        for best in find(model, pad(sources[i : i + 100]), width=1)
-    ]
-
-
 @torch.no_grad()
 def predicted(model: nn.Module, examples: list[Example]) -> list[list[bool]]:
     """Which target tokens are predicted right, given the reference so far."""
@@ -157,12 +91,6 @@ def predicted(model: nn.Module, examples: list[Example]) -> list[list[bool]]:
             for row, n in zip(hits, batch.where.sum(1), strict=True)
         ]
     return right
-
-
-def words_of_pieces(pieces: list[str]) -> list[int]:
-    """The word, or punctuation mark, that each piece belongs to."""
-    starts = [piece.startswith("▁") or piece in ",." for piece in pieces]
-    return [word - 1 for word in accumulate(starts)]
 
 
 def decided_words(
@@ -191,19 +119,23 @@ def translate(
     seed: int,
     rate: float | None = None,
     steps: int = TRAIN.steps,
+    pairs: int | None = None,
+    layers: int | None = None,
 ) -> dict:
-    """Train on the built-in corpus, and test."""
+    """Train on the built-in corpus or its first pairs, and test."""
     train, test = builtin_corpus()[::2]
     tokenizer = subwords()
-    examples, _ = encode_pairs(pairs_of(train), tokenizer, 64)
-    model, losses = trained(name, examples, len(tokenizer), seed, rate, steps)
+    examples, _ = encode_pairs(pairs_of(train[:pairs]), tokenizer, 64)
+    build = models(len(tokenizer), layers)[name]
+    model, losses = trained(build, examples, seed, rate or RATES[name], steps)
     held_out, _ = encode_pairs(pairs_of(test), tokenizer, 64)
     found = validate(model, [make_batch(held_out)])
     result = {
         "perplexity": round(found.perplexity, 4),
+        "accuracy": round(found.accuracy, 4),
         "loss": losses,
     }
-    if rate is not None:
+    if steps < TRAIN.steps:
         return result
     some = [source for source, _ in held_out[:DECODED]]
     outputs = [tokenizer.decode(ids) for ids in decoded(model, some)]
@@ -217,39 +149,14 @@ def translate(
         here = [i for i in here if i < DECODED]
         found = score([outputs[i] for i in here], [test[i][1] for i in here])
         result[f"{kind}bleu"] = round(found.bleu, 2)
-    return result
-
-
-@cache
-def strings() -> tuple[list[Example], dict[int, list[Example]], Tokenizer]:
-    """Strings and their reversals: to train on, to test with by length."""
-    short = copy_task(20_200, 0, LETTERS, (3, LONGEST))
-    tests = {n: copy_task(200, n, LETTERS, (n, n)) for n in LONGER}
-    tokenizer = train_tokenizer(LETTERS, len(LETTERS) + 5, "char")
-
-    def reversed_pairs(pairs: list[Pair]) -> list[Example]:
-        turned = [(text, text[::-1]) for text, _ in pairs]
-        return encode_pairs(turned, tokenizer, 64)[0]
-
-    tests[LONGEST] = [x for x in short[:200] if len(x[0]) == LONGEST]
-    return (
-        reversed_pairs(short[200:]),
-        {n: reversed_pairs(test) for n, test in tests.items()},
-        tokenizer,
-    )
-
-
-def reversal(name: str, seed: int, steps: int = REVERSING) -> dict:
-    """Train to reverse short strings; exact outputs by length."""
-    train, tests, tokenizer = strings()
-    model, losses = trained(name, train, len(tokenizer), seed, None, steps)
-    result = {"loss": losses}
-    for letters, test in tests.items():
-        outputs = decoded(model, [source for source, _ in test])
-        result[f"exact_{letters}"] = fmean(
-            ids == target[:-1]
-            for (_, target), ids in zip(test, outputs, strict=True)
-        )
+    if isinstance(model, Transformer):
+        read = {example.source for example in train}
+        drawn = sentence_pairs(DRAWN, seed=len(train))
+        new = [example for example in drawn if example.source not in read]
+        torch.manual_seed(seed)
+        for kind, each in (("", model), ("untrained_", build().eval())):
+            found = probe(each, tokenizer, new)
+            result |= {kind + key: value for key, value in found.items()}
     return result
 
 
@@ -270,11 +177,12 @@ def speed(name: str, words: int, seed: int) -> dict:
 
 
 FOUR = tuple(RATES)
-THREE = FOUR[:3]
+THREE, TWO = FOUR[:3], FOUR[:2]
+COPYISTS = (*TWO, "unattended")
 RUNS: dict[str, Callable[[], dict]] = (
     {
         f"rate={rate} {name} seed={seed}": partial(
-            translate, name, seed=seed, rate=rate, steps=150
+            translate, name, seed=seed, rate=rate, steps=300
         )
         for name in THREE
         for rate in TRIED
@@ -282,6 +190,14 @@ RUNS: dict[str, Callable[[], dict]] = (
     }
     | {
         f"translate {name} seed={seed}": partial(translate, name, seed=seed)
+        for seed in SEEDS
+        for name in THREE
+    }
+    | {
+        f"speed {name} words={words} seed={seed}": partial(
+            speed, name, words, seed=seed
+        )
+        for words in (16, 64)
         for seed in SEEDS
         for name in THREE
     }
@@ -297,11 +213,28 @@ RUNS: dict[str, Callable[[], dict]] = (
         for seed in SEEDS
     }
     | {
-        f"speed {name} words={words} seed={seed}": partial(
-            speed, name, words, seed=seed
+        f"pairs={FEW} {name} seed={seed}": partial(
+            translate, name, seed=seed, steps=SHORTER, pairs=FEW
         )
-        for words in (16, 64)
         for seed in SEEDS
         for name in THREE
+    }
+    | {
+        f"copy {name} seed={seed}": partial(copying, name, seed=seed)
+        for seed in SEEDS
+        for name in COPYISTS
+    }
+    | {
+        f"layers={layers} {name} seed={seed}": partial(
+            translate,
+            name,
+            seed=seed,
+            rate=CAREFUL,
+            steps=SHORTER,
+            layers=layers,
+        )
+        for name, depths in zip(TWO, ((2, 8), (1, 8)), strict=True)
+        for layers in depths
+        for seed in SEEDS
     }
 )

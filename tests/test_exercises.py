@@ -113,6 +113,21 @@ def resampled(first, second, paired=True, replace=True):
     return float(np.mean(wins))
 
 
+def no_projections(x, heads):
+    slices = x.unflatten(-1, (heads, -1)).transpose(1, 2)
+    answers = F.scaled_dot_product_attention(slices, slices, slices)
+    return answers.transpose(1, 2).flatten(2)
+
+
+def by_word(weights, queries, keys):
+    Q, K = F.one_hot(queries).float(), F.one_hot(keys).float()
+    return (Q / Q.sum(0)).T @ weights @ K
+
+
+def what_keys_receive(weights, real):
+    return torch.einsum("bhqk,bq->bk", weights, real.float()) / 3
+
+
 RIGHT = {
     "causal-mask": causal_mask,
     "scaled-attention": masked,
@@ -139,6 +154,12 @@ RIGHT = {
     "beam-search": search,
     "brevity-penalty": lambda c, r: min(1, math.exp(1 - r / c)),
     "paired-resampling": resampled,
+    "enough-seeds": lambda d, s: math.ceil(2 * (3 * s / d) ** 2),
+    "no-projections": no_projections,
+    "by-word": by_word,
+    "what-keys-receive": what_keys_receive,
+    "additive-weights": lambda q, k, v, mask: additive()(q, k, v, mask),
+    "gated-linear-unit": F.glu,
 }
 
 
@@ -155,6 +176,49 @@ def attention(scale=lambda d: d**-0.5, over=-1, hide=None, after=None):
         return (after or (lambda w, m, v: w @ v))(weights, mask, value)
 
     return attend
+
+
+def additive(
+    scores=lambda q, k, v: (q[:, :, None] + k[:, None]).tanh() @ v,
+    seen=lambda mask: mask,
+    over=-1,
+):
+    """The weights of additive attention, with one part replaced."""
+
+    def weigh(query, key, v, mask):
+        found = scores(query, key, v).masked_fill(~seen(mask), -1e9)
+        return found.softmax(over) if over else found
+
+    return weigh
+
+
+def sliced(x, heads, width=None, order="moved"):
+    """Attention without projections, of another scale or other slices."""
+    b, n, d = x.shape
+    if order == "interleaved":
+        slices = x.view(b, n, d // heads, heads).permute(0, 3, 1, 2)
+    elif order == "not moved":
+        slices = x.reshape(b, heads, n, d // heads)
+    else:
+        slices = x.view(b, n, heads, d // heads).transpose(1, 2)
+    scores = slices @ slices.mT / (width or d // heads) ** 0.5
+    answers = scores.softmax(-1) @ slices
+    if order == "interleaved":
+        return answers.permute(0, 2, 3, 1).reshape(b, n, d)
+    if order in ("not moved", "not moved back"):
+        return answers.reshape(b, n, d)
+    return answers.transpose(1, 2).reshape(b, n, d)
+
+
+def received(rows=None, heads="mean", of="sum", axis=2):
+    """What keys receive, put together in another way."""
+
+    def receive(weights, real):
+        kept = weights * real[:, None, :, None] if rows else weights
+        found = getattr(kept, of)(axis)
+        return getattr(found, heads)(1) if heads else found
+
+    return receive
 
 
 def clock(angle, order="interleaved"):
@@ -389,6 +453,17 @@ def only_masked(n):
         .triu(1)
         .masked_fill(torch.ones(n, n).triu(1) > 0, -1e9)
     )
+
+
+def strongest(weights, words):
+    """The largest weight of each word's pieces, along the last axis."""
+    groups = [weights[..., words == word] for word in range(max(words) + 1)]
+    return torch.stack([group.max(-1).values for group in groups], -1)
+
+
+def glu(of):
+    """Something else done with the two halves."""
+    return lambda x: of(*x.chunk(2, -1))
 
 
 WRONG = {
@@ -818,6 +893,108 @@ WRONG = {
             ),
         ),
     ],
+    "enough-seeds": [
+        ("A number of seeds", lambda d, s: 18 * (s / d) ** 2),
+        ("This rounds down", lambda d, s: math.floor(18 * (s / d) ** 2)),
+        ("A difference of two", lambda d, s: math.ceil(9 * (s / d) ** 2)),
+        ("The deviation", lambda d, s: math.ceil(18**0.5 * s / d)),
+        ("Three times", lambda d, s: math.ceil(2 * (s / d) ** 2)),
+        ("These are the", lambda d, s: 2 * math.ceil(18 * (s / d) ** 2)),
+    ],
+    "no-projections": [
+        ("The scale is", lambda x, h: sliced(x, h, x.size(-1))),
+        ("The scores are not", lambda x, h: sliced(x, h, 1)),
+        ("There is one head", lambda x, h: sliced(x, 1)),
+        ("The components", lambda x, h: sliced(x, h, order="interleaved")),
+        ("A head got", lambda x, h: sliced(x, h, order="not moved")),
+        ("The heads' ans", lambda x, h: sliced(x, h, order="not moved back")),
+    ],
+    "by-word": [
+        (
+            "The weights on the",
+            lambda w, q, k: by_word(w, q, k) / torch.bincount(k),
+        ),
+        (
+            "The rows of",
+            lambda w, q, k: by_word(w, q, k) * torch.bincount(q)[:, None],
+        ),
+        (
+            "Queries and keys",
+            lambda w, q, k: by_word(w.mT, k, q).mT,
+        ),
+        (
+            "Only the strongest piece",
+            lambda w, q, k: by_word(
+                strongest(w, k), q, torch.arange(max(k) + 1)
+            ),
+        ),
+        (
+            "Only the strongest row",
+            lambda w, q, k: (
+                strongest(by_word(w, torch.arange(len(q)), k).mT, q).mT
+            ),
+        ),
+        ("The heads are", lambda w, q, k: by_word(w.mean(0), q, k)),
+    ],
+    "what-keys-receive": [
+        ("Queries that are", received()),
+        (
+            "This is the mean over the q",
+            lambda w, real: what_keys_receive(w, real) / real.sum(1)[:, None],
+        ),
+        ("This is the mean over all", received(of="mean")),
+        ("The rows of padding", received(rows=True, of="mean")),
+        ("The heads are added", received(rows=True, heads="sum")),
+        ("The heads are kept", received(rows=True, heads=None)),
+        ("The sum runs", received(axis=3)),
+    ],
+    "additive-weights": [
+        (
+            "Without the tanh",
+            additive(lambda q, k, v: (q[:, :, None] + k[:, None]) @ v),
+        ),
+        (
+            "The tanh comes",
+            additive(
+                lambda q, k, v: ((q @ v)[:, :, None] + (k @ v)[:, None]).tanh()
+            ),
+        ),
+        (
+            "These are dot",
+            additive(lambda q, k, v: torch.einsum("bqd,bkd,d->bqk", q, k, v)),
+        ),
+        (
+            "Each of the two",
+            additive(
+                lambda q, k, v: (q.tanh()[:, :, None] + k.tanh()[:, None]) @ v
+            ),
+        ),
+        (
+            "The scores are scaled",
+            additive(
+                lambda q, k, v: (
+                    ((q[:, :, None] + k[:, None]).tanh() * v).sum(-1)
+                    / math.sqrt(len(v))
+                )
+            ),
+        ),
+        ("The mask has", additive(seen=lambda mask: mask | True)),
+        ("The polarity", additive(seen=lambda mask: ~mask)),
+        ("The softmax", additive(over=1)),
+        ("These are the scores", additive(over=None)),
+    ],
+    "gated-linear-unit": [
+        ("The halves are exch", lambda x: F.glu(x.roll(x.size(-1) // 2, -1))),
+        ("The gate is a tanh", glu(lambda a, b: a * torch.tanh(b))),
+        ("The gate is not", glu(lambda a, b: a * b)),
+        ("This is the gate", glu(lambda a, b: 1 / (1 + (-b).exp()))),
+        ("What passes", glu(lambda a, b: a.tanh() * b.sigmoid())),
+        (
+            "The halves are every",
+            lambda x: F.glu(torch.cat([x[..., ::2], x[..., 1::2]], -1)),
+        ),
+        ("The gate is neg", glu(lambda a, b: a * (1 - b.sigmoid()))),
+    ],
 }
 CASES = [
     pytest.param(name, start, wrong, id=f"{name}: {start}")
@@ -863,7 +1040,7 @@ def test_no_hint_is_the_code_of_the_solution(name):
         assert not re.search(r"tril|triu|softmax\(|lambda|return", text)
 
 
-CHAPTERS = [p for p in chapters.find_chapters() if p.stem < "12"]
+CHAPTERS = [p for p in chapters.find_chapters() if p.stem < "16"]
 CALL = re.compile(r'check\("([\w-]+)", ')
 
 
@@ -906,7 +1083,7 @@ def test_list_and_task(capsys):
     check()
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == " 1 attention: causal-mask, scaled-attention"
-    assert len(lines) == 11
+    assert len(lines) == 14
     check("causal-mask")
     assert "write f(length)" in capsys.readouterr().out
 
