@@ -3,8 +3,8 @@
 The task: of sixteen words, each with a value, name the values of the two that
 are asked for, the first and the second. One attention of the model does it,
 64 wide in all, however many heads share that width. A head has one set of
-weights, so a single head must mix both values. In the control one word is
-asked for, which needs no more than one head.
+weights, so a single head must mix both values or leave one out. In the
+control one word is asked for, which needs no more than one head.
 """
 
 from collections.abc import Callable
