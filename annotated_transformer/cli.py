@@ -42,6 +42,7 @@ def train(
     valid_files: options.ValidFiles = None,
     train_tsv: options.TrainTsv = None,
     valid_tsv: options.ValidTsv = None,
+    extra: options.Extra = None,
     source: options.Language = "en",
     target: options.Language = "de",
     preset: options.PresetOption = None,
@@ -106,7 +107,7 @@ def train(
         tokenizer.value if tokenizer else named.tokenizer,
     ).with_fields(fields or [])
     own = (train_files, valid_files, train_tsv, valid_tsv)
-    text = (task, source, target, own)
+    text = (task, source, target, own, extra)
     if dry_run:
         recipe = replace(recipe, processes=launched().size)
         put(plan(recipe, read_corpus(*text)))

@@ -102,6 +102,13 @@ TrainTsv = Annotated[
     text(help="in place of --train: source, a tab, target on each line"),
 ]
 ValidTsv = Annotated[Path | None, text(help="in place of --valid")]
+Extra = Annotated[
+    Path | None,
+    text(
+        help="more pairs to learn from, such as translations that models "
+        "made: source, a tab, target on each line"
+    ),
+]
 
 PresetOption = Annotated[
     Preset | None,
