@@ -1,9 +1,11 @@
-"""How precisely a model multiplies when it translates, and how fast."""
+"""How precisely a model multiplies on a CPU, and by which library."""
 
 from functools import partial
 
 import torch
 from torch import Tensor, nn
+from torch.autograd import Function
+from torch.autograd.function import FunctionCtx, once_differentiable
 from torch.nn import functional as F
 
 from annotated_transformer.embedding import TokenEmbedding
@@ -36,30 +38,61 @@ class Integers:
         return multiply(*given, *self.weight, *output).mul_(scale)
 
 
+def onednn(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """x W^T + b."""
+    return torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
+
+
+class Product(Function):
+    """x W^T + b by oneDNN, and so the two products of its gradient."""
+
+    @staticmethod
+    def forward(
+        ctx: FunctionCtx, x: Tensor, weight: Tensor, bias: Tensor | None
+    ) -> Tensor:
+        """The vectors of x, in any number of dimensions."""
+        ctx.save_for_backward(x, weight)
+        return onednn(x, weight, bias)
+
+    @staticmethod
+    @once_differentiable
+    def backward(
+        ctx: FunctionCtx, dy: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """The gradients of x, W and b."""
+        x, weight = ctx.saved_tensors
+        rows = dy.flatten(0, -2)
+        of_weight = onednn(rows.T, x.flatten(0, -2).T)
+        of_bias = rows.sum(0) if ctx.needs_input_grad[2] else None
+        return onednn(dy, weight.T), of_weight, of_bias
+
+
 def product(layer: nn.Module, integers: Integers | None, x: Tensor) -> Tensor:
     """x W^T + b of a layer, by oneDNN where that is faster.
 
     PyTorch asks MKL for products in float32, which takes twice as long on
-    the processors of other makers than its own. With gradients, in another
-    precision or on another device, the layer does what it always did.
+    the processors of other makers than its own. In another precision or on
+    another device the layer does what it always did. Integers are for
+    translating: they have no gradient.
     """
     weight, bias = layer.weight, getattr(layer, "bias", None)
     ours = x.device.type == "cpu" and x.dtype == weight.dtype == torch.float32
-    if torch.is_grad_enabled() or not ours:
+    if not ours or torch.is_autocast_enabled("cpu"):
         return F.linear(x, weight, bias)
-    if integers is not None:
+    if integers is not None and not torch.is_grad_enabled():
         y = integers(x)
         return y if bias is None else y.add_(bias)
     if x.numel() < LEAST_ROWS * x.size(-1):
         return F.linear(x, weight, bias)
-    return torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
+    return Product.apply(x, weight, bias)
 
 
 def set_precision(model: nn.Module, precision: str) -> None:
-    """Have a model translate with products of this precision, on a CPU.
+    """Have a model multiply in this precision, by the faster library.
 
-    int8 rounds what its large matrices multiply. The weights stay as they
-    are. UserError for a precision that there is not, or not here.
+    int8 rounds what its large matrices multiply when it translates. The
+    weights stay as they are. UserError for a precision that there is not,
+    or not here.
     """
     if precision not in PRECISIONS:
         known = " or ".join(PRECISIONS)
@@ -68,12 +101,10 @@ def set_precision(model: nn.Module, precision: str) -> None:
     device = next(model.parameters()).device.type
     if rounds and device != "cpu":
         raise UserError(f"precision int8 needs --device cpu, not {device}")
-    onednn = torch.backends.mkldnn.is_available()
-    if rounds and not (
-        onednn and hasattr(torch.ops.onednn, "qlinear_prepack")
-    ):
+    here = torch.backends.mkldnn.is_available()
+    if rounds and not (here and hasattr(torch.ops.onednn, "qlinear_prepack")):
         raise UserError("precision int8: this build of PyTorch has no oneDNN")
-    if not (onednn and hasattr(torch.ops.mkldnn, "_linear_pointwise")):
+    if not (here and hasattr(torch.ops.mkldnn, "_linear_pointwise")):
         return
     methods = {nn.Linear: "forward", TokenEmbedding: "logits"}
     for layer in model.modules():

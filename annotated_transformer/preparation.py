@@ -13,6 +13,7 @@ from annotated_transformer.data import Tokenizer, train_tokenizer
 from annotated_transformer.distributed import launched
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import Transformer
+from annotated_transformer.precision import set_precision
 from annotated_transformer.pretrained import find_model
 from annotated_transformer.recipes import Recipe
 from annotated_transformer.records import environment
@@ -149,6 +150,8 @@ def build_model(
     model = Transformer(sizes).to(device)
     if compiled:
         model.compile(dynamic=True)  # batches have many shapes
+    else:
+        set_precision(model, "float32")
     return model
 
 

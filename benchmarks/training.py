@@ -12,6 +12,7 @@ from annotated_transformer.cpu import attention_kernel, keep_freed_memory
 from annotated_transformer.data import Batch, Example, make_batch
 from annotated_transformer.model import ModelConfig, Transformer
 from annotated_transformer.optimizer import adam, set_rate
+from annotated_transformer.precision import set_precision
 from annotated_transformer.training import TrainConfig, batch_loss, updates
 
 from .clock import Job
@@ -37,6 +38,8 @@ def ours(
     model = Transformer(config).to(device)
     if compiled:
         model.compile(dynamic=True)
+    else:
+        set_precision(model, "float32")  # likewise
     batches = on_device(parts, device)
     queue: deque[Batch] = deque()
     turns = updates(

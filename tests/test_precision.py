@@ -1,9 +1,12 @@
-"""Faster products change no translation; integers hardly any."""
+"""Faster products change no result; integers hardly any translation."""
 
 from copy import deepcopy
+from functools import partial
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU
 from torch import nn
 from torch_twins import lively
@@ -14,6 +17,9 @@ from annotated_transformer.decoding import beam_decode
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import ModelConfig, Transformer
 from annotated_transformer.precision import Integers, set_precision
+from annotated_transformer.preparation import build_model
+from annotated_transformer.recipes import Recipe
+from annotated_transformer.training import TrainConfig
 from annotated_transformer.translation import Translator
 
 CONFIG = ModelConfig(
@@ -84,6 +90,50 @@ def test_only_large_matrices_are_rounded(model, many, monkeypatch):
     assert sizes == [(4100, 64)]
     exact, found = model(many, many), rounded(many, many)
     assert 1e-4 < (exact - found).abs().max() < 0.05 * exact.abs().max()
+
+
+@given(
+    shape=st.lists(st.integers(0, 9), max_size=2),
+    rows=st.integers(0, 200),
+    sizes=st.tuples(st.integers(1, 70), st.integers(1, 70)),
+    bias=st.booleans(),
+    turned=st.booleans(),
+)
+@settings(deadline=None)
+def test_gradients_are_those_of_linear(shape, rows, sizes, bias, turned):
+    layer = nn.Linear(*sizes, bias=bias)
+    x = torch.randn(*shape, rows, sizes[0])
+    if turned:  # not in one piece of memory
+        x = x.mT.contiguous().mT
+    dy = torch.randn(*shape, rows, sizes[1])
+    found = []
+    for multiply in (partial(precision.product, layer, None), layer):
+        given = x.clone().requires_grad_()
+        layer.zero_grad()
+        y = multiply(given)
+        y.backward(dy)
+        found.append([y, given.grad, *(p.grad for p in layer.parameters())])
+    torch.testing.assert_close(*found, rtol=1e-4, atol=1e-3)  # sums of many
+
+
+def test_training_asks_it_too(many):
+    recipe = Recipe(CONFIG, TrainConfig())
+    model = build_model(recipe, 4100, "cpu")
+    with torch.profiler.profile() as seen:
+        model(many, many).sum().backward()
+    names = [event.name for event in seen.events()]
+    layers = sum(isinstance(layer, nn.Linear) for layer in model.modules())
+    # the products of each layer, and of the logits, and two of each gradient
+    assert names.count("mkldnn::_linear_pointwise") == 3 * (layers + 1)
+
+
+def test_bfloat16_is_left_alone(model, many):
+    fast = of_precision(model, "float32")
+    found = []
+    for one in (fast, model):
+        with torch.autocast("cpu", torch.bfloat16):
+            found.append(one(many, many))
+    assert torch.equal(*found)
 
 
 @pytest.mark.parametrize("name", ["float32", "int8"])
