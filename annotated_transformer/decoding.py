@@ -18,9 +18,9 @@ from annotated_transformer.layers import KeysValues
 from annotated_transformer.model import Transformer, length_limit
 
 __all__ = [
+    "best_continuations",
     "BLOCK",
     "largest",
-    "best_continuations",
     "length_penalty",
     "Hypothesis",
     "Beam",
@@ -32,6 +32,21 @@ __all__ = [
     "model_step",
     "beam_decode",
 ]
+
+
+def best_continuations(
+    live: Float[Tensor, "batch places"],
+    log_p: Float[Tensor, "rows vocab"],
+    width: int,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The best `width` of all one-token continuations of a sentence's rows.
+
+    Returns their log-probabilities, the rows they continue and their tokens,
+    each [batch width], best first; all there are, if they are fewer.
+    """
+    total = (live[:, :, None] + log_p.view(*live.shape, -1)).flatten(1)
+    scores, index = largest(total, min(width, total.size(1)))
+    return scores, index // log_p.size(-1), index % log_p.size(-1)
 
 
 BLOCK = 64
@@ -51,21 +66,6 @@ def largest(
     index = torch.cat([inside, rest], dim=1)
     values, best = scores.gather(1, index).topk(k)
     return values, index.gather(1, best)
-
-
-def best_continuations(
-    live: Float[Tensor, "batch places"],
-    log_p: Float[Tensor, "rows vocab"],
-    width: int,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The best `width` of all one-token continuations of a sentence's rows.
-
-    Returns their log-probabilities, the rows they continue and their tokens,
-    each [batch width], best first; all there are, if they are fewer.
-    """
-    total = (live[:, :, None] + log_p.view(*live.shape, -1)).flatten(1)
-    scores, index = largest(total, min(width, total.size(1)))
-    return scores, index // log_p.size(-1), index % log_p.size(-1)
 
 
 def length_penalty(length: int, alpha: float) -> float:

@@ -152,7 +152,7 @@ class Validation:
 
     @property
     def perplexity(self) -> float:
-        """exp(loss): as unsure as a choice among so many tokens."""
+        """exp(loss), as unsure as a choice among so many tokens."""
         return math.exp(min(self.loss, 700))  # no float is larger
 
 
