@@ -289,8 +289,6 @@ if __name__ == "__main__":
         model(f"where-{part}.svg", f"{part} in colour", (part,))
     for part, lit, line in (
         ("sequences", "model", "one box\nand its\nrivals"),
-        ("data", "data subwords", ""),
-        ("loss", "loss", ""),
         ("optimizer", "optimizer", ""),
         ("training", "training data model loss optimizer", ""),
         ("decoding", "decoding", ""),
