@@ -1,5 +1,6 @@
 """The ledger: a claim is printed when it is met and stops us when not."""
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -122,8 +123,9 @@ def test_the_ledger_is_found_above_the_working_folder(tmp_path, monkeypatch):
 def test_the_book_s_own_ledger():
     claims = read_claims(LEDGER)
     assert claims
-    chapters = [entry["chapter"] for entry in claims.values()]
     for entry in claims.values():
         assert (LEDGER.parent / f"{entry['chapter']}.ipynb").exists()
         assert entry["verdict"] in ("holds", VERDICTS[4]) or entry["caveat"]
-    assert max(map(chapters.count, chapters)) <= 7
+    found = Counter(entry["chapter"] for entry in claims.values())
+    # A chapter tells a story; its companions may have a claim a cell.
+    assert all(n <= 7 for name, n in found.items() if name[0].isdigit())
