@@ -14,6 +14,7 @@ from sphinx.util.docutils import docutils_namespace
 
 from annotated_transformer import options
 from annotated_transformer.decoding import beam_decode
+from annotated_transformer.ledger import compare
 from annotated_transformer.model import ModelConfig, Transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.training import TrainConfig
@@ -118,8 +119,16 @@ def test_the_ledger_has_a_row_for_every_claim(pages):
         ]
 
 
-def test_a_row_shows_the_figure_that_it_must_meet(pages):
-    texts = [row[0] for row in pages["index"].tables["ledger"]]
+def test_a_row_shows_what_was_measured_and_what_it_must_meet(pages):
+    texts = [row[0] for row in pages["index"].tables["ledger"][1:]]
+    due = [
+        entry
+        for entry in CLAIMS.values()
+        if entry["verdict"] != "not yet measured"
+        and entry.get("equals") is not True
+    ]
+    assert sum(" (expected " in text for text in texts) == len(due)
+    assert not any(":  (expected " in text for text in texts)
     for name, figure in {
         "P-3.2.1-h": "64 ± 2",
         "P-4-a": "exactly 0",
@@ -129,7 +138,12 @@ def test_a_row_shows_the_figure_that_it_must_meet(pages):
         "P-5.4-e": "1.377 ± 0.0005",
     }.items():
         (text,) = [t for t in texts if t.startswith(f"{name} ")]
-        assert text.split("Caveat")[0].strip().endswith(f": expected {figure}")
+        text = text.split("Caveat")[0].strip()
+        assert text.endswith(f" (expected {figure})")
+        found = re.search(r": (\S+) \(expected", text)[1]
+        number = re.sub("·?10⁻(.)", r"e-\1", found.replace(",", ""))
+        number = number.translate(str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789"))
+        assert compare(CLAIMS[name], float(number))[0]
 
 
 def test_every_claim_can_be_linked_to_and_leads_to_its_chapter(pages):

@@ -1,5 +1,6 @@
 """The ledger as a page: every claim of claims.yml, and how many hold."""
 
+import json
 import re
 from collections import Counter
 from math import nan
@@ -12,7 +13,9 @@ from sphinx.util.docutils import SphinxDirective
 
 from annotated_transformer.ledger import VERDICTS, compare, read_claims
 
-CLAIMS = Path(__file__).resolve().parents[1] / "claims.yml"
+BOOK = Path(__file__).resolve().parents[1]
+CLAIMS = BOOK / "claims.yml"
+LINE = re.compile(r"claim (\S+) .+: (\S+) \(expected [^()]+\)")
 POWER = r"([\d.]+)e-0*(\d+)"
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 GROUNDS = ("arithmetic", "identity", "experiment", "record")
@@ -48,13 +51,25 @@ def said_by(source: str) -> str:
     return f"The paper, {source[2:]}" if source[:2] == "P " else source
 
 
-def what(entry: dict) -> str:
-    """The statement of a claim with the figure that it must meet."""
+def measured() -> dict[str, str]:
+    """What the chapters, as they are stored, have printed for each claim."""
+    outputs = (
+        "".join(output.get("text", ""))
+        for path in BOOK.glob("*.ipynb")
+        for cell in json.loads(path.read_text("utf-8"))["cells"]
+        for output in cell.get("outputs", [])
+    )
+    return dict(found for text in outputs for found in LINE.findall(text))
+
+
+def what(entry: dict, figure: str) -> str:
+    """The statement of a claim, its figure, and what this must meet."""
     statement = entry["statement"][:1].upper() + entry["statement"][1:]
     if entry["verdict"] == "not yet measured" or entry.get("equals") is True:
         return statement
     _, demand = compare(entry, nan)  # in words; nothing is measured here
-    return f"{statement}: {re.sub(POWER, as_power, demand)}"
+    both = f"{figure} ({demand})"
+    return f"{statement}: {re.sub(POWER, as_power, both)}"
 
 
 def as_power(figure: re.Match) -> str:
@@ -70,13 +85,18 @@ class Ledger(SphinxDirective):
         self.env.note_dependency(str(CLAIMS))
         claims = read_claims(CLAIMS)
         in_order = sorted(claims, key=lambda name: claims[name]["chapter"])
-        rows = [self.row(name, claims[name]) for name in in_order]
+        figures = measured()
+        rows = [
+            self.row(name, claims[name], figures.get(name, ""))
+            for name in in_order
+        ]
         head = ["claim", "source", "chapter", "rests on", "verdict"]
         return [table(head, rows, style="ledger cards")]
 
-    def row(self, name: str, entry: dict) -> nodes.row:
+    def row(self, name: str, entry: dict, figure: str) -> nodes.row:
         """A claim as a row that `{ref}` finds as claim-<its id>."""
-        claim = [paragraph(nodes.literal("", name), " ", what(entry))]
+        said = what(entry, figure)
+        claim = [paragraph(nodes.literal("", name), " ", said)]
         if "caveat" in entry:
             caveat = f"Caveat: {entry['caveat']}"
             claim.append(paragraph(caveat, style="caveat"))
