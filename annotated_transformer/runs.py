@@ -22,9 +22,11 @@ def show_run(run: dict) -> None:
     """Print what was run, on what, for how long, and how it scored."""
     data, result, machine = run["data"], run["result"], run["machine"]
     print(f"run command: {run['command']}")
+    extra = data.get("extra")
     print(
         f"run data: {data['pairs']:,} pairs of {data['name']}, "
         f"{data['source']} to {data['target']}"
+        + (f", and {extra:,} extra pairs" if extra else "")
     )
     print(
         f"run time: {result['updates']:,} updates in "
