@@ -62,7 +62,8 @@ class Product(Function):
         """The gradients of x, W and b."""
         x, weight = ctx.saved_tensors
         rows = dy.flatten(0, -2)
-        of_weight = onednn(rows.T, x.flatten(0, -2).T)
+        # of dy, the larger factor, this order makes no copy
+        of_weight = onednn(x.flatten(0, -2).T, rows.T).T
         of_bias = rows.sum(0) if ctx.needs_input_grad[2] else None
         return onednn(dy, weight.T), of_weight, of_bias
 
