@@ -85,7 +85,9 @@ def product(layer: nn.Module, integers: Integers | None, x: Tensor) -> Tensor:
         return y if bias is None else y.add_(bias)
     if x.numel() < LEAST_ROWS * x.size(-1):
         return F.linear(x, weight, bias)
-    return Product.apply(x, weight, bias)
+    if torch.is_grad_enabled():
+        return Product.apply(x, weight, bias)
+    return onednn(x, weight, bias)
 
 
 def set_precision(model: nn.Module, precision: str) -> None:

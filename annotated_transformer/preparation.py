@@ -9,6 +9,7 @@ import torch
 from annotated_transformer import corpora
 from annotated_transformer.checkpoint import load_model, read_config
 from annotated_transformer.corpora import Corpus
+from annotated_transformer.cpu import draw_fewer_numbers
 from annotated_transformer.data import Tokenizer, train_tokenizer
 from annotated_transformer.distributed import launched
 from annotated_transformer.errors import UserError
@@ -150,8 +151,9 @@ def build_model(
     model = Transformer(sizes).to(device)
     if compiled:
         model.compile(dynamic=True)  # batches have many shapes
-    else:
+    elif device == "cpu":
         set_precision(model, "float32")
+        draw_fewer_numbers(model)
     return model
 
 

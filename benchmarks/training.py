@@ -12,7 +12,8 @@ from annotated_transformer.cpu import attention_kernel, keep_freed_memory
 from annotated_transformer.data import Batch, Example, make_batch
 from annotated_transformer.model import ModelConfig, Transformer
 from annotated_transformer.optimizer import adam, set_rate
-from annotated_transformer.precision import set_precision
+from annotated_transformer.preparation import build_model
+from annotated_transformer.recipes import Recipe
 from annotated_transformer.training import TrainConfig, batch_loss, updates
 
 from .clock import Job
@@ -34,19 +35,15 @@ def ours(
 ) -> Job:
     """The loop of this package, one update a part."""
     keep_freed_memory()  # as the command train does
-    torch.manual_seed(0)
-    model = Transformer(config).to(device)
-    if compiled:
-        model.compile(dynamic=True)
-    else:
-        set_precision(model, "float32")  # likewise
+    recipe = Recipe(config, TrainConfig(clip=CLIP, bf16=bf16))
+    model = build_model(recipe, config.vocab_size, device, compiled)
     batches = on_device(parts, device)
     queue: deque[Batch] = deque()
     turns = updates(
         model,
         iter(queue.popleft, None),
         adam(model.parameters()),
-        TrainConfig(clip=CLIP, bf16=bf16),
+        recipe.train,
         config.d_model,
     )
 
