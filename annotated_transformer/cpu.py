@@ -17,6 +17,7 @@ __all__ = [
 
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # of the GNU C library's malloc.h
 LARGEST = 2**31 - 1
+UPDATES_BETWEEN_RETURNS = 20  # more often, and clearing pages takes its time
 
 
 def keep_freed_memory() -> bool:
@@ -35,10 +36,10 @@ def keep_freed_memory() -> bool:
 
 
 def return_freed_memory() -> None:
-    """Hand back to the system what is free, now and then.
+    """Hand back to the system what is free.
 
-    Batches differ in shape, so memory that is kept falls into pieces, and
-    after some thousand updates it is several times what one update needs.
+    Batches differ in shape, so memory that is kept falls into pieces: after
+    twenty updates it is twice what one needs, after some hundred five times.
     """
     with suppress(OSError, AttributeError):  # another C library kept nothing
         ctypes.CDLL("libc.so.6").malloc_trim(0)

@@ -22,6 +22,7 @@ from annotated_transformer.checkpoint import (
 )
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.cpu import (
+    UPDATES_BETWEEN_RETURNS,
     attention_kernel,
     keep_freed_memory,
     return_freed_memory,
@@ -187,6 +188,8 @@ class Run:
                 self.seconds = time.monotonic() - began
                 losses += update.loss * update.tokens
                 tokens += update.tokens
+                if self.step % UPDATES_BETWEEN_RETURNS == 0:
+                    return_freed_memory()
                 show(update)
                 late = deadline is not None and time.monotonic() > deadline
                 # 1 if out of time, more if a signal came to any process
@@ -223,7 +226,6 @@ class Run:
         path = self.folder.checkpoint(self.step)
         save_checkpoint(path, self.model, self.optimizer, self.step)
         result = validate(self.model, self.valid)
-        return_freed_memory()
         self.folder.add_metrics(
             {
                 "step": self.step,
