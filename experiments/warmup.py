@@ -1,8 +1,8 @@
 """Whether a deep model needs a warm-up, by where its norms stand.
 
 Six layers a side learn the built-in corpus, with the norm after each sum, as
-published, or before each sub-layer; the rate rises over two hundred updates, or
-is full at the first. The control is the norm before the sub-layer, which
+published, or before each sub-layer; the rate rises over two hundred updates,
+or is full at the first. The control is the norm before the sub-layer, which
 should hardly notice.
 """
 
