@@ -26,10 +26,15 @@ def by_variation(results: dict[str, dict]) -> dict[str, dict[str, list]]:
     return found
 
 
+def relative(values: list[float]) -> float:
+    """The standard deviation as a share of the mean; one value has none."""
+    return stdev(values) / abs(fmean(values) or 1) if values[1:] else 0.0
+
+
 def noise(found: dict[str, dict[str, list]], name: str) -> float:
     """The relative standard deviation between seeds, over all variations."""
     squares = [
-        (stdev(numbers[name]) / abs(fmean(numbers[name]) or 1)) ** 2
+        relative(numbers[name]) ** 2
         for numbers in found.values()
         if len(numbers.get(name, ())) > 1
     ]
@@ -48,7 +53,10 @@ def moved(stored: dict[str, dict], fresh: dict[str, dict]) -> list[str]:
                 continue
             was, is_now = fmean(old), fmean(values)
             both = sqrt(1 / len(old) + 1 / len(values))
-            spread = max(noise(before, name), noise(now, name)) * both
+            # of all variations, or its own where that is less steady
+            spreads = relative(old), relative(values)
+            spread = max(noise(before, name), noise(now, name), *spreads)
+            spread *= both
             if abs(is_now - was) > (FAR * spread + ROUNDING) * abs(was):
                 lines.append(
                     f"{key}, {name}: {was:.4g} was recorded, now "
