@@ -56,11 +56,11 @@ def moved(stored: dict[str, dict], fresh: dict[str, dict]) -> list[str]:
             # of all variations, or its own where that is less steady
             spreads = relative(old), relative(values)
             spread = max(noise(before, name), noise(now, name), *spreads)
-            spread *= both
-            if abs(is_now - was) > (FAR * spread + ROUNDING) * abs(was):
+            size = max(abs(was), abs(is_now))
+            far = (FAR * spread * both + ROUNDING) * size
+            if abs(is_now - was) > far:
                 lines.append(
                     f"{key}, {name}: {was:.4g} was recorded, now "
-                    f"{is_now:.4g} (the seeds explain "
-                    f"{FAR * spread * abs(was):.2g})"
+                    f"{is_now:.4g} (the seeds explain {far:.2g})"
                 )
     return lines
