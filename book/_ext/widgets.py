@@ -49,6 +49,7 @@ A woman is selling fruit at a market.
 A dog is running across a field of grass.
 A crowd of people is watching a parade.
 A boy and a girl are playing chess.
+A woman knits a scarf.
 """.strip().splitlines()
 
 
