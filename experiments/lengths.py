@@ -113,5 +113,5 @@ RUNS: dict[str, Callable[[], dict]] = {
         run, positions=positions, seed=seed
     )
     for positions in ("sinusoidal", "learned", "none")
-    for seed in range(2)
+    for seed in range(4)
 }
