@@ -145,8 +145,13 @@ def test_only_what_the_seeds_cannot_explain_has_moved():
     stored = results(1.0, 1.0 + 0.02 * 2**0.5)
     assert moved(stored, stored) == []
     assert moved(stored, results(1.08, 1.08)) == []
-    assert len(moved(stored, results(1.10, 1.10))) == 1
+    assert len(moved(stored, results(1.12, 1.12))) == 1
     assert len(moved(stored, results(0.92, 0.92))) == 1
+    # what is less steady than the others is judged by its own spread
+    calm = {f"b{i} seed={s}": {"f": 1.0} for i in range(9) for s in (0, 1)}
+    assert moved(calm | results(1.0, 1.3), calm | results(1.6, 1.7)) == []
+    assert len(moved(calm | results(1.0, 1.3), calm | results(3.0, 3.1))) == 1
+    assert moved(results(0.0, 0.0), results(0.0, 0.01)) == []
     exact = {"a": {"parameters": 7}}
     assert moved(exact, {"a": {"parameters": 8}}) != []
     assert moved(exact, {"b": {"parameters": 7}}) == [
