@@ -26,15 +26,15 @@ def by_variation(results: dict[str, dict]) -> dict[str, dict[str, list]]:
     return found
 
 
-def relative(values: list[float]) -> float:
-    """The standard deviation as a share of the mean; one value has none."""
-    return stdev(values) / abs(fmean(values) or 1) if values[1:] else 0.0
+def deviation(values: list[float]) -> float:
+    """The standard deviation; of one value there is none."""
+    return stdev(values) if values[1:] else 0.0
 
 
 def noise(found: dict[str, dict[str, list]], name: str) -> float:
     """The relative standard deviation between seeds, over all variations."""
     squares = [
-        relative(numbers[name]) ** 2
+        (deviation(numbers[name]) / abs(fmean(numbers[name]) or 1)) ** 2
         for numbers in found.values()
         if len(numbers.get(name, ())) > 1
     ]
@@ -52,12 +52,12 @@ def moved(stored: dict[str, dict], fresh: dict[str, dict]) -> list[str]:
                 lines.append(f"{key}, {name}: not in the record")
                 continue
             was, is_now = fmean(old), fmean(values)
-            both = sqrt(1 / len(old) + 1 / len(values))
-            # of all variations, or its own where that is less steady
-            spreads = relative(old), relative(values)
-            spread = max(noise(before, name), noise(now, name), *spreads)
             size = max(abs(was), abs(is_now))
-            far = (FAR * spread * both + ROUNDING) * size
+            usual = max(noise(before, name), noise(now, name)) * size
+            # its own spread counts where it is less steady than the others
+            spread = max(usual, deviation(old), deviation(values))
+            both = sqrt(1 / len(old) + 1 / len(values))
+            far = FAR * spread * both + ROUNDING * size
             if abs(is_now - was) > far:
                 lines.append(
                     f"{key}, {name}: {was:.4g} was recorded, now "
