@@ -6,9 +6,7 @@ from math import sqrt
 from statistics import fmean, stdev
 
 SEED = re.compile(r" ?seed=\d+")
-# So many standard errors of a difference are no chance. Three would not do:
-# of some hundred figures that are compared, one is so far off by chance.
-FAR = 4.0
+FAR = 3.0  # so many standard errors of a difference are no chance
 ROUNDING = 1e-6  # relative: another processor rounds differently
 
 
