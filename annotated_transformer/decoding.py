@@ -5,7 +5,7 @@ Written in book/10_decoding.ipynb: edit the chapter, then `make package`.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import inf
+from math import gcd, inf
 from typing import Any
 
 import torch
@@ -19,8 +19,6 @@ from annotated_transformer.model import Transformer, length_limit
 
 __all__ = [
     "best_continuations",
-    "BLOCK",
-    "largest",
     "length_penalty",
     "Hypothesis",
     "Beam",
@@ -30,6 +28,7 @@ __all__ = [
     "pick",
     "DecoderState",
     "model_step",
+    "first_state",
     "beam_decode",
 ]
 
@@ -44,28 +43,17 @@ def best_continuations(
     Returns their log-probabilities, the rows they continue and their tokens,
     each [batch width], best first; all there are, if they are fewer.
     """
-    total = (live[:, :, None] + log_p.view(*live.shape, -1)).flatten(1)
-    scores, index = largest(total, min(width, total.size(1)))
-    return scores, index // log_p.size(-1), index % log_p.size(-1)
-
-
-BLOCK = 64
-
-
-def largest(
-    scores: Float[Tensor, "batch candidates"], k: int
-) -> tuple[Tensor, Tensor]:
-    """What scores.topk(k) gives: values and indices, each [batch k]."""
-    size = scores.size(1)
-    whole = size - size % BLOCK
-    maxima = scores[:, :whole].unflatten(1, (-1, BLOCK)).amax(-1)
-    blocks = maxima.topk(min(k, maxima.size(1))).indices
-    place = torch.arange(size, device=scores.device)
-    inside = (blocks[:, :, None] * BLOCK + place[:BLOCK]).flatten(1)
-    rest = place[whole:].expand(len(scores), -1)
-    index = torch.cat([inside, rest], dim=1)
-    values, best = scores.gather(1, index).topk(k)
-    return values, index.gather(1, best)
+    vocab = log_p.size(-1)
+    size = gcd(vocab, 64)
+    blocks = log_p.view(len(live), -1, size)
+    before = live.repeat_interleave(vocab // size, dim=1)
+    maxima = before + blocks.amax(-1)
+    best = maxima.topk(min(width, maxima.size(1))).indices
+    inside = blocks.take_along_dim(best[:, :, None], dim=1)
+    total = (before.gather(1, best)[:, :, None] + inside).flatten(1)
+    scores, index = total.topk(min(width, total.size(1)))
+    candidate = best.gather(1, index // size) * size + index % size
+    return scores, candidate // vocab, candidate % vocab
 
 
 def length_penalty(length: int, alpha: float) -> float:
@@ -215,6 +203,17 @@ def model_step(model: Transformer) -> Step:
     return step
 
 
+def first_state(
+    model: Transformer, source: Int[Tensor, "batch source_length"]
+) -> DecoderState:
+    """What is known before the first token; copied, as it is read often."""
+    sources = [
+        (keys.contiguous(), values.contiguous())
+        for keys, values in model.keys_values(model.encode(source))
+    ]
+    return DecoderState(sources, padding_mask(source, PAD))
+
+
 @torch.inference_mode()
 def beam_decode(
     model: Transformer,
@@ -224,7 +223,6 @@ def beam_decode(
     number: int = 1,
 ) -> list[list[Hypothesis]]:
     """Translate a batch of ids; width 1 is greedy decoding (6.1)."""
-    sources = model.keys_values(model.encode(source))
-    state = DecoderState(sources, padding_mask(source, PAD))
+    step, state = model_step(model), first_state(model, source)
     limits = length_limit(source, model.config.most_positions)
-    return beam_search(model_step(model), state, limits, width, alpha, number)
+    return beam_search(step, state, limits, width, alpha, number)

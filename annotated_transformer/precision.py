@@ -8,6 +8,7 @@ from torch.autograd import Function
 from torch.autograd.function import FunctionCtx, once_differentiable
 from torch.nn import functional as F
 
+from annotated_transformer.attention import MultiHeadAttention
 from annotated_transformer.embedding import TokenEmbedding
 from annotated_transformer.errors import UserError
 
@@ -16,6 +17,8 @@ __all__ = ["PRECISIONS", "Integers", "product", "set_precision"]
 PRECISIONS = ("float32", "int8")
 LEAST_ROWS = 64  # for fewer, oneDNN prepares longer than it saves
 LEAST_WEIGHTS = 2**18  # for fewer, rounding x costs what integers gain
+SHORT = 16  # keys: for fewer, the fused kernel is slower than the formula
+LEAST_QUERIES = 2**13  # numbers in them: for fewer, calls cost more than sums
 
 
 class Integers:
@@ -90,6 +93,35 @@ def product(layer: nn.Module, integers: Integers | None, x: Tensor) -> Tensor:
     return onednn(x, weight, bias)
 
 
+def head_outputs(
+    layer: MultiHeadAttention,
+    query: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """Equation 1 as it is written, where the fused kernel is slower.
+
+    That kernel computes a row's exponentials sixteen at a time and what is
+    left over one by one. It is for long rows; the beams of a short sentence
+    have many short ones.
+    """
+    queries, n = query.size(-2), keys.size(-2)
+    short = n < SHORT or (queries == 1 and n <= 4 * SHORT)
+    plain = query.device.type == "cpu" and query.dtype == torch.float32
+    needs_more = torch.is_grad_enabled() or layer.training
+    if not short or not plain or needs_more or query.numel() < LEAST_QUERIES:
+        return type(layer).head_outputs(layer, query, keys, values, mask)
+    scores = query / query.size(-1) ** 0.5 @ keys.mT
+    if mask is not None:
+        scores.masked_fill_(~mask, -torch.inf)
+    weights = scores.sub_(scores.amax(-1, keepdim=True)).exp_()
+    weights /= weights.sum(-1, keepdim=True)
+    if queries == 1:  # the library is slow at products of few numbers
+        return (weights.mT * values).sum(-2, keepdim=True)
+    return weights @ values
+
+
 def set_precision(model: nn.Module, precision: str) -> None:
     """Have a model multiply in this precision, by the faster library.
 
@@ -111,6 +143,8 @@ def set_precision(model: nn.Module, precision: str) -> None:
         return
     methods = {nn.Linear: "forward", TokenEmbedding: "logits"}
     for layer in model.modules():
+        if type(layer) is MultiHeadAttention:
+            layer.head_outputs = partial(head_outputs, layer)
         if method := methods.get(type(layer)):
             large = layer.weight.numel() >= LEAST_WEIGHTS
             integers = Integers(layer.weight) if rounds and large else None

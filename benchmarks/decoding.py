@@ -10,12 +10,11 @@ from ctranslate2.converters.transformers import BartLoader
 from joeynmt.search import search
 from torch import Tensor, nn
 
-from annotated_transformer.attention import padding_mask
 from annotated_transformer.cpu import keep_freed_memory
 from annotated_transformer.data import pad
 from annotated_transformer.decoding import (
-    DecoderState,
     beam_search,
+    first_state,
     model_step,
 )
 from annotated_transformer.embedding import BOS, EOS, PAD, UNK
@@ -54,8 +53,7 @@ def ours(model: Transformer, kind: str = "float32") -> Translate:
 
     @torch.inference_mode()
     def translate(source: Tensor) -> list[list[int]]:
-        sources = model.keys_values(model.encode(source))
-        state = DecoderState(sources, padding_mask(source, PAD))
+        state = first_state(model, source)
         limits = source.new_full((len(source),), LENGTH)
         beams = beam_search(model_step(model), state, limits, WIDTH, 0.0)
         return [best[0].tokens for best in beams]

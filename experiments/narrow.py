@@ -16,27 +16,14 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from annotated_transformer.corpora import Corpus
+from .picks import RECIPE as PICKS
+from .picks import corpus, questions
 
-from .picks import questions
+__all__ = ["RECIPE", "RUNS", "corpus"]
 
-WIDE, NARROW = 64, 2
-RECIPE = {
-    "vocabulary": 32,
-    "words": 16,
-    "values": 32,
-    "hidden": 32,
-    "optimizer": "Adam",
-    "rate": 5e-3,
-    "batch": 64,
-    "steps": 800,
-    "tested": 2000,
-}
-
-
-def corpus() -> Corpus:
-    """None: the questions are drawn at random from the seed."""
-    return Corpus([], [], {}, "random lookups", "", "", {})
+NARROW = 2
+RECIPE = PICKS | {"hidden": 32, "rate": 5e-3}
+WIDE = RECIPE["width"]
 
 
 def dot(d_k: int) -> nn.Module:

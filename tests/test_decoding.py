@@ -13,6 +13,7 @@ from annotated_transformer.decoding import (
     Beam,
     beam_decode,
     beam_search,
+    best_continuations,
     length_penalty,
 )
 from annotated_transformer.embedding import BOS, EOS, PAD
@@ -75,6 +76,29 @@ def log_probability(table, output):
         table[before, after].item()
         for before, after in zip((BOS, *output), output, strict=False)
     )
+
+
+@given(
+    places=st.integers(1, 5),
+    vocab=st.sampled_from([1, 3, 63, 64, 96, 128, 500, 640]),
+    width=st.integers(1, 70),
+    closed=st.integers(0, 3),
+    seed=st.integers(0, 9),
+)
+@settings(deadline=None)
+def test_best_continuations_are_the_best(places, vocab, width, closed, seed):
+    torch.manual_seed(seed)
+    live = torch.randn(3, places)
+    live[torch.randperm(3)[:closed], 0] = -torch.inf  # a closed place
+    log_p = torch.randn(3 * places, vocab).log_softmax(-1)
+    scores, row, token = best_continuations(live, log_p, width)
+    total = live[:, :, None] + log_p.view(3, places, vocab)
+    every = total.flatten(1).sort(descending=True).values
+    assert torch.equal(scores, every[:, :width])
+    sentence = torch.arange(3)[:, None].expand_as(row)
+    assert torch.equal(scores, total[sentence, row, token])
+    both = (row * vocab + token).tolist()
+    assert all(len(set(one)) == len(one) for one in both)
 
 
 @given(st.integers(0, 10_000), st.sampled_from([0.0, 0.6, 1.0, 2.0]))

@@ -2,6 +2,9 @@
 
 import json
 import re
+import shutil
+import subprocess
+import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -134,6 +137,25 @@ def test_two_processes_do_what_one_does(toy):
     status, record, calls = toy(jobs=2)
     assert status == 0 and len(calls) == 4
     assert {*record["results"]} == {*toy.module.RUNS}
+
+
+def test_the_command_runs_two_processes(tmp_path):
+    """The engine itself, moved to where the toy is all there is."""
+    package = tmp_path / "experiments"
+    package.mkdir()
+    for name in ("__init__", "__main__", "compare", "engine"):
+        shutil.copy(ROOT / "experiments" / f"{name}.py", package)
+    (package / "toy.py").write_text(TOY)
+    words = [sys.executable, "-m", "experiments", "--jobs=2"]
+    for already in (0, 4):
+        ended = subprocess.run(
+            words, cwd=tmp_path, capture_output=True, text=True, timeout=120
+        )
+        assert (ended.returncode, ended.stderr) == (0, "")
+        assert f"4 runs, {already} of them kept" in ended.stdout
+    assert len((package / "calls").read_text().split()) == 4
+    record = json.loads((tmp_path / "book/runs/toy.json").read_text())
+    assert len(record["results"]) == 4
 
 
 def results(*figures):

@@ -16,8 +16,8 @@ from transformers import MarianMTModel, MarianTokenizer
 
 from annotated_transformer.data import copy_task, train_tokenizer
 from annotated_transformer.decoding import (
-    DecoderState,
     beam_search,
+    first_state,
     model_step,
 )
 from annotated_transformer.embedding import BOS, EOS, PAD, UNK, sinusoids
@@ -135,10 +135,9 @@ def cut(output: list[int]) -> list[int]:
 
 def searched(model, source, limit, width, number):
     """beam_decode without the length penalty and with a limit of its own."""
-    sources = model.keys_values(model.encode(source))
-    state = DecoderState(sources, source[:, None, None] != PAD)
     limits = torch.tensor([limit])
     with torch.inference_mode():
+        state = first_state(model, source)
         return beam_search(
             model_step(model), state, limits, width, 0.0, number
         )[0]

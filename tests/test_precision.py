@@ -9,9 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU
 from torch import nn
+from torch.nn import functional as F
 from torch_twins import lively
 
 from annotated_transformer import precision, translation
+from annotated_transformer.attention import MultiHeadAttention
 from annotated_transformer.corpora import multi30k
 from annotated_transformer.decoding import beam_decode
 from annotated_transformer.errors import UserError
@@ -125,6 +127,56 @@ def test_training_asks_it_too(many):
     layers = sum(isinstance(layer, nn.Linear) for layer in model.modules())
     # the products of each layer, and of the logits, and two of each gradient
     assert names.count("mkldnn::_linear_pointwise") == 3 * (layers + 1)
+
+
+@given(
+    sizes=st.tuples(
+        st.integers(1, 70),
+        st.integers(1, 9),
+        st.integers(1, 9),
+        st.integers(1, 70),
+    ),
+    masked=st.booleans(),
+    seed=st.integers(0, 9),
+)
+@settings(deadline=None)
+def test_short_rows_are_the_same_attention(sizes, masked, seed):
+    batch, heads, queries, keys = sizes
+    torch.manual_seed(seed)
+    layer = MultiHeadAttention(heads * 16, heads).eval()
+    q = torch.randn(batch, queries, heads, 16).transpose(1, 2)
+    k, v = 5 * torch.randn(2, batch, heads, keys, 16)
+    mask = torch.rand(batch, 1, 1, keys) < 0.7 if masked else None
+    if masked:
+        mask[..., 0] = True  # every sentence has a token
+    before = [x.clone() for x in (q, k, v)]
+    with torch.no_grad():
+        found = precision.head_outputs(layer, q, k, v, mask)
+    fused = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+    torch.testing.assert_close(found, fused, rtol=1e-4, atol=1e-5)
+    assert all(map(torch.equal, before, (q, k, v)))
+
+
+def kernels(model, *inputs):
+    """The names of the attention kernels that the model asks for."""
+    with torch.profiler.profile() as seen:
+        model(*inputs)
+    names = {event.key for event in seen.key_averages()}
+    return {name for name in names if "scaled_dot_product_" in name}
+
+
+def test_where_short_rows_go(model, many):
+    """To the formula for translating in float32, else to PyTorch."""
+    fast = of_precision(model, "float32")
+    with torch.no_grad():
+        assert not kernels(fast, many, many)
+        assert kernels(fast, many[:3], many[:3])  # few queries
+        assert kernels(fast, many.repeat(1, 6), many)  # long rows
+        assert kernels(fast.train(), many, many)  # dropout on the weights
+        fast.eval()
+        with torch.autocast("cpu", torch.bfloat16):
+            assert kernels(fast, many, many)
+    assert kernels(fast, many, many)  # gradients
 
 
 def test_bfloat16_is_left_alone(model, many):

@@ -15,12 +15,11 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from annotated_transformer.attention import padding_mask
 from annotated_transformer.decoding import (
     Beam,
-    DecoderState,
     best_continuations,
     collect,
+    first_state,
     length_penalty,
     model_step,
 )
@@ -95,10 +94,8 @@ def search_tree(translator: Translator, caption: str, width: int) -> dict:
     model, tokenizer = translator.model, translator.tokenizer
     source = torch.tensor([tokenizer.encode(caption)])
     limit = length_limit(source, model.config.most_positions)
-    state = DecoderState(
-        model.keys_values(model.encode(source)), padding_mask(source)
-    )
-    step, beam = model_step(model), Beam(width, 0.0, limit.item())
+    step, state = model_step(model), first_state(model, source)
+    beam = Beam(width, 0.0, limit.item())
     found = [{"step": 0, "piece": "", "total": 0.0, "place": 0}]
     tokens = torch.full((1, width, 1), BOS)
     live = torch.full((1, width), -inf)
