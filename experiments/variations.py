@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.attention import MultiHeadAttention
 from annotated_transformer.batching import fixed_batches
-from annotated_transformer.corpora import Corpus, builtin
+from annotated_transformer.corpora import Corpus, Pair, builtin
 from annotated_transformer.data import (
     Tokenizer,
     encode_pairs,
@@ -170,27 +170,29 @@ def tokenizer() -> Tokenizer:
     return learn_tokenizer(corpus(), BASE)
 
 
-def train(
+def measured(
+    base: Recipe,
+    text: Corpus,
+    pieces: Tokenizer,
+    held_out: list[Pair],
     seed: int,
     sizes: dict | None = None,
     learning: dict | None = None,
     attention: Callable = MultiHeadAttention,
     change: Callable[[Transformer], None] | None = None,
-    pairs: int | None = None,
 ) -> dict:
-    """Train one variation; its size, its perplexity and its BLEU.
+    """Train a variation of the base; its size, its perplexity and its BLEU.
 
     Perplexities are of the validation sentences, in tokens of the shared
-    vocabulary; BLEU is that of greedy translations of the test sentences.
+    vocabulary; BLEU is that of greedy translations of the sentences held out.
     """
-    text, pieces = corpus(), tokenizer()
-    config = replace(BASE.model, vocab_size=len(pieces), **(sizes or {}))
-    recipe = replace(BASE.train, seed=seed, **(learning or {}))
+    config = replace(base.model, vocab_size=len(pieces), **(sizes or {}))
+    recipe = replace(base.train, seed=seed, **(learning or {}))
     torch.manual_seed(seed)
     model = Transformer(config, attention)
     if change:
         change(model)
-    examples, _ = encode_pairs(text.train[:pairs], pieces, recipe.max_length)
+    examples, _ = encode_pairs(text.train, pieces, recipe.max_length)
     batches = training_batches(examples, recipe.batch_tokens, seed)
     losses = [
         update.loss
@@ -198,9 +200,9 @@ def train(
             model, batches, adam(model.parameters()), recipe, config.d_model
         )
     ]
-    held_out, _ = encode_pairs(text.valid, pieces, recipe.max_length)
-    found = validate(model, fixed_batches(held_out, 2048))
-    sources, references = zip(*text.tests["test"][:TRANSLATED], strict=True)
+    valid, _ = encode_pairs(text.valid, pieces, recipe.max_length)
+    found = validate(model, fixed_batches(valid, 2048))
+    sources, references = zip(*held_out, strict=True)
     outputs = Translator(model, pieces)(list(sources), beam=1)
     return {
         "parameters": sum(p.numel() for p in model.parameters()),
@@ -209,6 +211,13 @@ def train(
         "bleu": score(outputs, references).bleu,
         "curve": [round(loss, 4) for loss in losses[49::50]],
     }
+
+
+def train(seed: int, pairs: int | None = None, **variation) -> dict:
+    """Measure a variation on the built-in corpus, or on its first pairs."""
+    text = replace(corpus(), train=corpus().train[:pairs])
+    held_out = text.tests["test"][:TRANSLATED]
+    return measured(BASE, text, tokenizer(), held_out, seed, **variation)
 
 
 # The letters are the rows of Table 3; what has none is asked by its readers.

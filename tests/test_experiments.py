@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from annotated_transformer.corpora import MULTI30K_SUMS
 from experiments.compare import moved
 from experiments.engine import Task, finished, measure
 
@@ -199,7 +200,12 @@ def test_a_record_is_whole_and_of_this_recipe(name):
     record = RECORDS[name]
     assert {*record["results"]} == {*module.RUNS}
     assert record["recipe"] == module.RECIPE
-    assert record["data"]["sha256"] == module.corpus().checksums
+    if record["data"]["name"] == "multi30k":  # not every machine has it
+        read = {name for name in MULTI30K_SUMS if ".fr." not in name}
+        expected = {name: MULTI30K_SUMS[name] for name in read}
+    else:
+        expected = module.corpus().checksums
+    assert record["data"]["sha256"] == expected
 
 
 def test_every_record_is_shown_by_a_chapter():
