@@ -128,18 +128,7 @@ class MultiHeadAttention(Projections):
     self-attention.
     """
 
-    def head_outputs(
-        self,
-        query: Float[Tensor, "batch heads queries d_k"],
-        keys: Float[Tensor, "batch heads keys d_k"],
-        values: Float[Tensor, "batch heads keys d_v"],
-        mask: Bool[Tensor, "..."] | None = None,
-    ) -> Float[Tensor, "batch heads queries d_v"]:
-        """Equation 1 in every head, with dropout on its weights."""
-        dropout = self.dropout if self.training else 0.0
-        return F.scaled_dot_product_attention(
-            query, keys, values, attn_mask=mask, dropout_p=dropout
-        )
+    kernel = staticmethod(F.scaled_dot_product_attention)  # equation 1
 
     def attend(
         self,
@@ -150,7 +139,13 @@ class MultiHeadAttention(Projections):
     ) -> Float[Tensor, "rows queries d_model"]:
         """Attend from x; rows that share keys become further queries."""
         query = self.split(self.query(x.reshape(len(keys), -1, x.size(-1))))
-        heads = self.head_outputs(query, keys, values, mask)
+        heads = self.kernel(
+            query,
+            keys,
+            values,
+            attn_mask=mask,
+            dropout_p=self.dropout if self.training else 0.0,
+        )
         return self.output(heads.transpose(1, 2).flatten(2)).view_as(x)
 
     def forward(

@@ -17,7 +17,8 @@ __all__ = ["PRECISIONS", "Integers", "product", "set_precision"]
 PRECISIONS = ("float32", "int8")
 LEAST_ROWS = 64  # for fewer, oneDNN prepares longer than it saves
 LEAST_WEIGHTS = 2**18  # for fewer, rounding x costs what integers gain
-SHORT = 16  # keys: for fewer, the fused kernel is slower than the formula
+SHORT = 16  # keys: for fewer, the formula is faster than the fused kernel
+SHORT_FOR_ONE = 64  # keys, where there is one query
 LEAST_QUERIES = 2**13  # numbers in them: for fewer, calls cost more than sums
 
 
@@ -93,28 +94,30 @@ def product(layer: nn.Module, integers: Integers | None, x: Tensor) -> Tensor:
     return onednn(x, weight, bias)
 
 
-def head_outputs(
-    layer: MultiHeadAttention,
+def attention(
     query: Tensor,
     keys: Tensor,
     values: Tensor,
-    mask: Tensor | None = None,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
 ) -> Tensor:
-    """Equation 1 as it is written, where the fused kernel is slower.
+    """Equation 1 as it is written, where PyTorch's fused kernel is slower.
 
     That kernel computes a row's exponentials sixteen at a time and what is
     left over one by one. It is for long rows; the beams of a short sentence
     have many short ones.
     """
     queries, n = query.size(-2), keys.size(-2)
-    short = n < SHORT or (queries == 1 and n <= 4 * SHORT)
-    plain = query.device.type == "cpu" and query.dtype == torch.float32
-    needs_more = torch.is_grad_enabled() or layer.training
-    if not short or not plain or needs_more or query.numel() < LEAST_QUERIES:
-        return type(layer).head_outputs(layer, query, keys, values, mask)
+    ours = query.device.type == "cpu" and query.dtype == torch.float32
+    short = n < SHORT or (queries == 1 and n < SHORT_FOR_ONE)
+    many = query.numel() >= LEAST_QUERIES
+    if torch.is_grad_enabled() or dropout_p or not (ours and short and many):
+        return F.scaled_dot_product_attention(
+            query, keys, values, attn_mask=attn_mask, dropout_p=dropout_p
+        )
     scores = query / query.size(-1) ** 0.5 @ keys.mT
-    if mask is not None:
-        scores.masked_fill_(~mask, -torch.inf)
+    if attn_mask is not None:
+        scores.masked_fill_(~attn_mask, -torch.inf)
     weights = scores.sub_(scores.amax(-1, keepdim=True)).exp_()
     weights /= weights.sum(-1, keepdim=True)
     if queries == 1:  # the library is slow at products of few numbers
@@ -123,7 +126,7 @@ def head_outputs(
 
 
 def set_precision(model: nn.Module, precision: str) -> None:
-    """Have a model multiply in this precision, by the faster library.
+    """Have a model multiply in this precision, by what is fastest here.
 
     int8 rounds what its large matrices multiply when it translates. The
     weights stay as they are. UserError for a precision that there is not,
@@ -143,8 +146,8 @@ def set_precision(model: nn.Module, precision: str) -> None:
         return
     methods = {nn.Linear: "forward", TokenEmbedding: "logits"}
     for layer in model.modules():
-        if type(layer) is MultiHeadAttention:
-            layer.head_outputs = partial(head_outputs, layer)
+        if isinstance(layer, MultiHeadAttention):
+            layer.kernel = attention
         if method := methods.get(type(layer)):
             large = layer.weight.numel() >= LEAST_WEIGHTS
             integers = Integers(layer.weight) if rounds and large else None
