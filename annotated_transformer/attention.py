@@ -92,6 +92,7 @@ class Projections(nn.Module):
         self.d_k = d_k or head_width(d_model, heads)
         self.d_v = d_v or head_width(d_model, heads)
         self.dropout = dropout
+        self.kernel = F.scaled_dot_product_attention  # equation 1, fused
         self.query = nn.Linear(d_model, heads * self.d_k)
         self.key_value = nn.Linear(d_model, heads * (self.d_k + self.d_v))
         self.output = nn.Linear(heads * self.d_v, d_model)
@@ -127,8 +128,6 @@ class MultiHeadAttention(Projections):
     Queries come from x, keys and values from memory; memory = x makes it
     self-attention.
     """
-
-    kernel = staticmethod(F.scaled_dot_product_attention)  # equation 1
 
     def attend(
         self,

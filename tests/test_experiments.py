@@ -67,9 +67,9 @@ def toy(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     path = tmp_path / "runs" / f"{name}.json"
 
-    def run(offset=0, jobs=1):
+    def run(offset=0):
         kept = tmp_path / "kept"
-        status = measure([name], jobs, offset, kept, path.parent)
+        status = measure([name], 1, offset, kept, path.parent)
         found = json.loads(path.read_text()) if path.exists() else None
         return status, found, (tmp_path / "calls").read_text().split()
 
@@ -132,12 +132,6 @@ def test_other_seeds_are_compared_and_not_written(toy, capsys):
     assert "sides = 20, figure: 25.01 was recorded, now 20.01" in (
         capsys.readouterr().out
     )
-
-
-def test_two_processes_do_what_one_does(toy):
-    status, record, calls = toy(jobs=2)
-    assert status == 0 and len(calls) == 4
-    assert {*record["results"]} == {*toy.module.RUNS}
 
 
 def test_the_command_runs_two_processes(tmp_path):
