@@ -45,6 +45,7 @@ FORMAT = 1
 MOMENTS = ("exp_avg", "exp_avg_sq")
 MOST_SIZE = 1 << 40  # of whatever a configuration counts
 MOST_TOKENIZER = 1 << 26  # bytes
+MOST_SEARCH = 1000  # places of a beam, exponent of a length penalty
 WRONG = (  # what a file that is not what it should be raises
     OSError,
     ValueError,
@@ -198,6 +199,13 @@ def read_sizes(plain: dict) -> ModelConfig:
     return ModelConfig(**plain)
 
 
+def check_search(beam: object = 1, alpha: object = 0.0) -> None:
+    """TypeError if a model names options of the search that are none."""
+    known = type(beam) is int and isinstance(alpha, int | float)
+    if not (known and 1 <= beam <= MOST_SEARCH and 0 <= alpha <= MOST_SEARCH):
+        raise TypeError(f"search is {beam!r:.40}, {alpha!r:.40}")
+
+
 def read_config(folder: Path) -> tuple[ModelConfig, dict, dict]:
     """The sizes, checksums and history that a model's config.json has."""
     path = folder / "config.json"
@@ -206,7 +214,9 @@ def read_config(folder: Path) -> tuple[ModelConfig, dict, dict]:
         if config["format"] != FORMAT:
             raise ValueError(f"its format is {config['format']!r:.40}")
         sizes = read_sizes(config["model"])
-        return sizes, dict(config["sha256"]), dict(config["about"])
+        about = dict(config["about"])
+        check_search(**about.get("search", {}))
+        return sizes, dict(config["sha256"]), about
     except OSError as error:
         raise UserError(
             f"{folder}: no trained model here (config.json: "

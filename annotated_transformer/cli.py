@@ -5,6 +5,7 @@ import os
 import shlex
 import sys
 from dataclasses import asdict, replace
+from pathlib import Path
 
 import torch
 import typer
@@ -138,20 +139,35 @@ def changed(config, **given):
 def translate(
     model: options.Model,
     file: options.Text = None,
-    beam: options.Beam = 5,
-    alpha: options.Alpha = 0.6,
+    beam: options.Beam = None,
+    alpha: options.Alpha = None,
     device: options.Device = None,
     precision: options.Precision = "float32",
 ) -> None:
     """Translate line by line, to standard output; blank lines stay blank."""
-    keep_freed_memory()
-    translator = Translator.load(model, choose_device(device), precision)
+    translator = load(model, device, precision, beam, alpha)
     name = "standard input" if file is None else str(file)
     data = sys.stdin.buffer.read() if file is None else read_bytes(file)
     lines = decode_lines(data, name)
     check_lengths(translator, lines, name)
-    results = translator(lines, beam=beam, alpha=alpha)
-    put("".join(f"{line}\n" for line in results))
+    put("".join(f"{line}\n" for line in translator(lines)))
+
+
+def load(
+    model: Path,
+    device: str | None,
+    precision: str,
+    beam: int | None,
+    alpha: float | None,
+) -> Translator:
+    """A translator that searches as asked for, or as suits the model."""
+    keep_freed_memory()
+    translator = Translator.load(model, choose_device(device), precision)
+    if beam is not None:
+        translator.beam = beam
+    if alpha is not None:
+        translator.alpha = alpha
+    return translator
 
 
 def check_lengths(translator: Translator, lines: list[str], name: str) -> None:
@@ -187,8 +203,8 @@ def evaluate(
     model: options.Model,
     source: options.Source,
     reference: options.Reference,
-    beam: options.Beam = 5,
-    alpha: options.Alpha = 0.6,
+    beam: options.Beam = None,
+    alpha: options.Alpha = None,
     device: options.Device = None,
     precision: options.Precision = "float32",
     as_json: options.AsJson = False,
@@ -200,14 +216,14 @@ def evaluate(
     """
     model = find_model(model)
     pairs = corpora.read_pairs(source, reference)
-    keep_freed_memory()
-    translator = Translator.load(model, choose_device(device), precision)
+    translator = load(model, device, precision, beam, alpha)
     sources = [text for text, _ in pairs]
     check_lengths(translator, sources, str(source))
-    outputs = translator(sources, beam=beam, alpha=alpha)
+    outputs = translator(sources)
     language = read_config(model)[2]["data"]["target"]
     scores = score(outputs, [text for _, text in pairs], language)
-    result = {"beam": beam, "alpha": alpha, **asdict(scores)}
+    search = {"beam": translator.beam, "alpha": translator.alpha}
+    result = {**search, **asdict(scores)}
     if record_file is not None:
         name = source.name.removesuffix(".gz").rpartition(".")[0]
         record(model, record_file, {name or source.name: result})

@@ -48,12 +48,18 @@ Device = Annotated[
     Option(help="where to compute; the fastest at hand if not given"),
 ]
 Beam = Annotated[
-    int,
-    Option(min=1, help="translations kept at each step; 1: greedy"),
+    int | None,
+    Option(
+        min=1, help="translations kept at each step; 5, or the model's own"
+    ),
 ]
 Alpha = Annotated[
-    float,
-    Option(min=0, help="length penalty: higher favours longer output"),
+    float | None,
+    Option(
+        min=0,
+        help="length penalty: higher favours longer output; 0.6, or the "
+        "model's own",
+    ),
 ]
 Precision = Annotated[
     PrecisionName,

@@ -128,6 +128,7 @@ def model_card(about: dict, config: ModelConfig) -> str:
         "seed": about["recipe"]["train"]["seed"],
         "machine": about["machine"]["processor"],
         **result,
+        **about.get("search", {}),
     }
     licence = TEXT_LICENCES.get(
         data["name"], "The licence of the text is for its owner to say."

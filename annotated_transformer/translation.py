@@ -118,7 +118,20 @@ class TextModel:
 
 
 class Translator(TextModel):
-    """A trained model that takes text and gives text."""
+    """A trained model that takes text and gives text.
+
+    beam and alpha (6.1) are what it searches with where a call names none.
+    """
+
+    def __init__(
+        self,
+        model: Transformer,
+        tokenizer: Tokenizer,
+        beam: int = 5,
+        alpha: float = 0.6,
+    ):
+        super().__init__(model, tokenizer)
+        self.beam, self.alpha = beam, alpha
 
     @classmethod
     def load(
@@ -129,12 +142,13 @@ class Translator(TextModel):
     ) -> "Translator":
         """The translator of a model folder, or of a model shipped by name.
 
+        A packed model names the beam and alpha that it was scored with.
         The precision is float32 or int8. UserError if there is no such
         model, if it is not whole, or if the precision is another.
         """
-        model, tokenizer, _ = load_model(find_model(folder), device)
+        model, tokenizer, about = load_model(find_model(folder), device)
         set_precision(model, precision)
-        return cls(model, tokenizer)
+        return cls(model, tokenizer, **about.get("search", {}))
 
     @overload
     def __call__(self, text: str, **options) -> str: ...
@@ -150,8 +164,8 @@ class Translator(TextModel):
         self,
         texts: Sequence[str],
         number: int,
-        beam: int = 5,
-        alpha: float = 0.6,
+        beam: int | None = None,
+        alpha: float | None = None,
         batch_tokens: int = 4096,
     ) -> list[list[Translation]]:
         """The best translations of each text, best first.
@@ -159,6 +173,8 @@ class Translator(TextModel):
         A blank text has one translation, itself blank. Texts are decoded in
         batches of like length, and come back in the order given.
         """
+        beam = self.beam if beam is None else beam
+        alpha = self.alpha if alpha is None else alpha
         found = [[Translation("", 0.0, 0.0)] for _ in texts]
         places = [i for i, text in enumerate(texts) if text.strip()]
         sources = [self.tokenizer.encode(texts[i]) for i in places]

@@ -176,6 +176,12 @@ def test_a_model_folder_comes_back(tmp_path, tokenizer):
         ({"model": {"layers": 0}}, "at least 1"),
         ({"model": []}, "not the configuration"),
         ({"sha256": {}}, "SHA-256 differs"),
+        ({"about": {"search": {"beam": 0}}}, "search is 0"),
+        ({"about": {"search": {"beam": 10**9}}}, "search is 1000000000"),
+        ({"about": {"search": {"alpha": math.nan}}}, "search is 1, nan"),
+        ({"about": {"search": {"alpha": "1"}}}, "search is 1, '1'"),
+        ({"about": {"search": {"wings": 2}}}, "wings"),
+        ({"about": {"search": []}}, "not the configuration"),
     ],
 )
 def test_configurations_that_are_refused(tmp_path, tokenizer, change, message):

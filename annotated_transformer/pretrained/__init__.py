@@ -32,7 +32,9 @@ def find_model(name: Path | str) -> Path:
 def pack(output: Path, model: Path, record: Path | None = None) -> None:
     """Copy a model in half precision, with the scores of its record.
 
-    UserError if output exists, or if the record is that of another run.
+    It will search as it did when it was scored: with that beam and alpha.
+    UserError if output exists, or if the record is that of another run or
+    names several ways to search.
     """
     if output.exists():
         raise UserError(f"{output}: exists already; choose another folder")
@@ -47,6 +49,13 @@ def pack(output: Path, model: Path, record: Path | None = None) -> None:
                 for test, scores in known["scores"].items()
                 for name in SCORES
             }
+            searches = [
+                {name: scores[name] for name in ("beam", "alpha")}
+                for scores in known["scores"].values()
+            ]
+            if not searches or any(one != searches[0] for one in searches):
+                raise ValueError(f"it searched as in {searches!r:.150}")
+            about["search"] = searches[0]
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise UserError(
                 f"{record}: not a record of {model} ({error!r:.200})"

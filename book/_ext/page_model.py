@@ -52,7 +52,9 @@ def rounded(model: Transformer) -> Transformer:
     return model
 
 
-def packed(model: Transformer, tokenizer: Tokenizer) -> dict:
+def packed(
+    model: Transformer, tokenizer: Tokenizer, alpha: float = 0.6
+) -> dict:
     """What the page's program reads: sizes, vocabulary and weights.
 
     The integers of all matrices follow each other in one text, and the
@@ -73,6 +75,7 @@ def packed(model: Transformer, tokenizer: Tokenizer) -> dict:
         reals.append(weight)
     ids, pieces = range(len(tokenizer)), tokenizer.pieces
     return {
+        "alpha": alpha,
         "config": {
             "heads": config.heads,
             "d_k": config.d_k or config.d_model // config.heads,
@@ -94,9 +97,9 @@ def as_text(tensors: list[Tensor]) -> str:
     return b64encode(data).decode()
 
 
-def script(model: Transformer, tokenizer: Tokenizer) -> str:
+def script(model: Transformer, tokenizer: Tokenizer, alpha: float) -> str:
     """A model as a classic script, which any page may load."""
-    text = json.dumps(packed(model, tokenizer))
+    text = json.dumps(packed(model, tokenizer, alpha))
     return f"(globalThis.pageModel ??= {{}}).packed = {text};\n"
 
 
@@ -147,7 +150,8 @@ class TranslatorHere(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         model, tokenizer, about = load_model(find_model(self.arguments[0]))
         place = nodes.container(classes=["at-translator"])
-        place["script"] = script(model, tokenizer)
+        alpha = about.get("search", {}).get("alpha", 0.6)
+        place["script"] = script(model, tokenizer, alpha)
         still = nodes.container(classes=["at-still"])
         self.set_source_info(still)
         self.state.nested_parse(self.content, self.content_offset, still)

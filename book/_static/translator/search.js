@@ -87,6 +87,7 @@
     constructor(packed) {
       this.model = new globalThis.pageModel.Model(packed);
       this.tokenizer = new globalThis.pageModel.Tokenizer(packed.vocabulary);
+      this.alpha = packed.alpha;
     }
 
     /**
@@ -94,7 +95,7 @@
      * @param {string} text
      * @param {{width?: number, alpha?: number}} options
      */
-    translate(text, { width = 5, alpha = 0.6 } = {}) {
+    translate(text, { width = 5, alpha = this.alpha } = {}) {
       const ids = [...this.tokenizer.encode(text), END];
       const source = this.model.encode(ids);
       const options = { width, alpha, limit: ids.length + 50 };
