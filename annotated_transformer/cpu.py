@@ -17,7 +17,7 @@ __all__ = [
 
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # of the GNU C library's malloc.h
 LARGEST = 2**31 - 1
-UPDATES_BETWEEN_RETURNS = 60  # after 20, a fifth of the time goes into clearing
+UPDATES_BETWEEN_RETURNS = 60  # with 20, a fifth of the time is for clearing
 
 
 def keep_freed_memory() -> bool:
@@ -38,8 +38,8 @@ def keep_freed_memory() -> bool:
 def return_freed_memory() -> None:
     """Hand back to the system what is free.
 
-    Batches differ in shape, so memory that is kept falls into pieces: after
-    sixty updates it is some three times what one needs, later five times.
+    Batches differ in shape, so memory that is kept falls into pieces, and a
+    training holds more of it with every hundred updates.
     """
     with suppress(OSError, AttributeError):  # another C library kept nothing
         ctypes.CDLL("libc.so.6").malloc_trim(0)
