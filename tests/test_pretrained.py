@@ -80,15 +80,15 @@ def test_the_card_shows_the_scores_of_the_record(folder):
         pack(folder.parent / "packed", folder)
 
 
-def test_a_folder_comes_before_a_shipped_model(folder, monkeypatch):
+@pytest.mark.parametrize("name", shipped())
+def test_a_folder_comes_before_a_shipped_model(name, folder, monkeypatch):
     assert find_model(folder) == folder
     with pytest.raises(UserError, match="nor a model that comes with"):
         find_model("multi30k-en-xx")
-    for name in shipped():
-        assert find_model(name).parent.name == "pretrained"
-        monkeypatch.chdir(folder.parent)
-        folder.rename(folder.parent / name)
-        assert str(find_model(name)) == name
+    assert find_model(name).parent.name == "pretrained"
+    monkeypatch.chdir(folder.parent)
+    folder.rename(folder.parent / name)
+    assert str(find_model(name)) == name
 
 
 @pytest.mark.parametrize("name", shipped())
