@@ -50,7 +50,9 @@ Device = Annotated[
 Beam = Annotated[
     int | None,
     Option(
-        min=1, help="translations kept at each step; 5, or the model's own"
+        min=1,
+        help="translations kept at each step (1: greedy); 5, or the model's "
+        "own",
     ),
 ]
 Alpha = Annotated[

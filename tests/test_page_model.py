@@ -131,6 +131,21 @@ def test_page_and_package_write_the_same_tokens(started, reference, width):
     assert len({tuple(tokens) for tokens, _ in found}) > 150
 
 
+def test_the_page_searches_with_the_model_s_own_alpha(started, page_model):
+    tokenizer = load_model(find_model(NAME))[1]
+    config = ModelConfig(len(tokenizer), 1, 12, 20, 2, pre_norm=True)
+    packed = page_model.packed(Transformer(config), tokenizer, alpha=1.5)
+    own, same, other = started.page.evaluate(
+        "(packed) => { const own = new pageModel.Translator(packed);"
+        " return [{}, { alpha: 1.5 }, { alpha: 0.6 }].map((options) => {"
+        " const { search } = own.translate('A dog.', options);"
+        " for (;;) { const { done, value } = search.next();"
+        " if (done) return value.score; } }); }",
+        packed,
+    )
+    assert own == same != other
+
+
 def test_post_norm_is_the_package_s_too(started, page_model):
     tokenizer = load_model(find_model(NAME))[1]
     config = ModelConfig(len(tokenizer), 2, 12, 20, 2, d_k=5, d_v=3)
