@@ -123,7 +123,10 @@ def record(folder: Path, path: Path, scores: dict[str, dict]) -> None:
 def model_card(about: dict, config: ModelConfig) -> str:
     """The README.md of a model folder."""
     data, result = about["data"], about["result"]
-    rows = {
+    rows = {}
+    if "start" in about:
+        rows["start"] = f"`{about['start']['command']}`"
+    rows |= {
         "command": f"`{about['command']}`",
         "seed": about["recipe"]["train"]["seed"],
         "machine": about["machine"]["processor"],

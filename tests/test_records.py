@@ -91,3 +91,7 @@ def test_the_card_has_command_licence_and_size():
     assert "| command | `annotated-transformer train x` |" in card
     assert "29,000 sentence pairs of multi30k" in card
     assert "Flickr30k" in card and "| averaged | 8 |" in card
+    assert "| start |" not in card
+    about["start"] = {"command": "annotated-transformer train first"}
+    continued = model_card(about, config)
+    assert "| start | `annotated-transformer train first` |" in continued
