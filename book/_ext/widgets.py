@@ -34,6 +34,7 @@ QUERIES = 6  # that it shows one by one
 BEAMS = [1, 2, 4]
 MODEL = "multi30k-en-de"
 CAPTIONS = """
+Two girls are looking at a map near a fountain.
 A group of people is sitting at a table outside.
 A little boy is climbing a tree.
 A woman is taking a picture of a lake.
