@@ -182,6 +182,9 @@ def describe(
 
 
 def read_start(folder: Path | str) -> dict:
-    """Which model a training started from: its command and its weights."""
+    """Which model a training started from: its weights and its history."""
     _, sums, about = read_config(find_model(folder))
-    return {"command": about["command"], **sums}
+    history = {
+        name: about[name] for name in ("command", "start") if name in about
+    }
+    return {**history, **sums}

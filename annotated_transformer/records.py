@@ -120,13 +120,19 @@ def record(folder: Path, path: Path, scores: dict[str, dict]) -> None:
     write_text(path, json.dumps(whole, indent=1) + "\n")
 
 
+def commands(about: dict) -> list[str]:
+    """Of a training and of those that it went on from, the first one first."""
+    found = []
+    while about:
+        found.append(about["command"])
+        about = about.get("start", {})
+    return found[::-1]
+
+
 def model_card(about: dict, config: ModelConfig) -> str:
     """The README.md of a model folder."""
     data, result = about["data"], about["result"]
-    rows = {}
-    if "start" in about:
-        rows["start"] = f"`{about['start']['command']}`"
-    rows |= {
+    rows = {
         "command": f"`{about['command']}`",
         "seed": about["recipe"]["train"]["seed"],
         "machine": about["machine"]["processor"],
@@ -139,7 +145,10 @@ def model_card(about: dict, config: ModelConfig) -> str:
     text = f"{data['pairs']:,} sentence pairs of {data['name']}"
     if data.get("extra"):
         text += f"\nand {data['extra']:,} extra ones"
-    table = "\n".join(f"| {name} | {value} |" for name, value in rows.items())
+    starts = [("start", f"`{command}`") for command in commands(about)[:-1]]
+    table = "\n".join(
+        f"| {name} | {value} |" for name, value in [*starts, *rows.items()]
+    )
     return f"""# {data["name"]}: {data["source"]} to {data["target"]}
 
 A Transformer of {parameter_count(config) / 1e6:.2f} million parameters:

@@ -95,3 +95,9 @@ def test_the_card_has_command_licence_and_size():
     about["start"] = {"command": "annotated-transformer train first"}
     continued = model_card(about, config)
     assert "| start | `annotated-transformer train first` |" in continued
+    about["start"]["start"] = {"command": "annotated-transformer train zero"}
+    first, second = (
+        f"| start | `annotated-transformer train {name}` |"
+        for name in ("zero", "first")
+    )
+    assert f"{first}\n{second}\n| command |" in model_card(about, config)

@@ -416,9 +416,14 @@ def test_a_training_may_start_from_a_model(tmp_path, words):
     )
     for name in before:
         torch.testing.assert_close(before[name], after[name])
-    known = json.loads((again / "run.json").read_text())
+    third = train(tmp_path / "third", words, recipe, start=again, device="cpu")
+    known, later = (
+        json.loads((folder / "run.json").read_text())
+        for folder in (again, third)
+    )
     sums = json.loads((first / "config.json").read_text())["sha256"]
     assert known["start"].items() >= sums.items()
+    assert later["start"]["start"] == known["start"]
     assert known["recipe"]["model"]["d_model"] == 8
     assert known["recipe"]["model"]["dropout"] == PRESETS["tiny"].dropout
     train(again, words, recipe, resume=True, **options)
