@@ -21,6 +21,7 @@ from urllib.parse import quote
 
 import torch
 
+from annotated_transformer.errors import UserError
 from annotated_transformer.files import write_text
 from annotated_transformer.records import environment
 
@@ -73,6 +74,8 @@ def perform(task: Task) -> tuple[Task, str | None]:
         }
         task.path.parent.mkdir(parents=True, exist_ok=True)
         write_text(task.path, json.dumps(kept))
+    except UserError as error:
+        return task, f"error: {error}"
     except Exception:
         return task, traceback.format_exc()
     return task, None

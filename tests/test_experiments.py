@@ -34,6 +34,7 @@ from functools import partial
 from pathlib import Path
 
 from annotated_transformer.corpora import Corpus
+from annotated_transformer.errors import UserError
 
 RECIPE = {"tosses": 2}
 CALLS = Path(__file__).with_name("calls")
@@ -48,6 +49,8 @@ def toss(seed, sides):
         calls.write(f"{sides}/{seed}\\n")
     if CALLS.with_name("broken").exists():
         raise ValueError("lost the die")
+    if CALLS.with_name("missing").exists():
+        raise UserError("there is no die; buy one")
     return {"figure": sides + seed % 10 / 100, "curve": [1, 2], "seconds": 9.0}
 
 
@@ -113,6 +116,14 @@ def test_a_failed_run_leaves_the_others_and_no_record(toy, capsys):
     assert "ValueError: lost the die" in capsys.readouterr().out
     (toy.folder / "broken").unlink()
     assert toy()[0] == 0
+
+
+def test_an_error_for_the_user_is_a_line(toy, capsys):
+    (toy.folder / "missing").touch()
+    assert toy()[0] == 4
+    out = capsys.readouterr().out
+    assert out.count("error: there is no die; buy one") == 4
+    assert "Traceback" not in out
 
 
 def test_other_seeds_are_compared_and_not_written(toy, capsys):
