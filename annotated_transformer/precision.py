@@ -32,6 +32,10 @@ class Integers:
         packed = torch.ops.onednn.qlinear_prepack(rounded, None)
         self.weight = packed, scales, torch.zeros(len(weight)).long()
 
+    def __deepcopy__(self, memo: dict) -> "Integers":
+        """Itself, which nothing changes: its tensors cannot be copied."""
+        return self
+
     def __call__(self, x: Tensor) -> Tensor:
         """The scales of x are its own, hence dynamic quantisation."""
         scale = x.abs().amax(-1, keepdim=True).clamp(min=1e-12) / 127

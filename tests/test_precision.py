@@ -203,6 +203,17 @@ def test_weights_and_gradients_stay(model, many, name):
 
 
 @torch.no_grad()
+@pytest.mark.parametrize("name", ["float32", "int8"])
+def test_a_copy_multiplies_by_its_own_weights(model, many, name):
+    fast = of_precision(model, name)
+    copy = deepcopy(fast)
+    torch.testing.assert_close(copy(many, many), fast(many, many))
+    for weight in fast.parameters():
+        weight.zero_()
+    assert copy(many, many).abs().max() > 1e-3
+
+
+@torch.no_grad()
 def test_another_type_of_number_works_as_before(model, many):
     fast = of_precision(model, "int8").double()
     torch.testing.assert_close(fast(many, many), model.double()(many, many))
