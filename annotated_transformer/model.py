@@ -240,10 +240,13 @@ class Transformer(Stacks):
     def forward(
         self,
         source: Int[Tensor, "batch source_length"],
-        target: Int[Tensor, "batch target_length"],
-        where: Bool[Tensor, "batch target_length"] | None = None,
+        target: Int[Tensor, "rows target_length"],
+        where: Bool[Tensor, "rows target_length"] | None = None,
     ) -> Float[Tensor, "*positions vocab_size"]:
-        """Logits at every target position, or only where asked for."""
+        """Logits at every target position, or only where asked for.
+
+        There may be several rows of targets for each sentence of the source.
+        """
         memory = self.encode(source)
         x, _ = self.decode(
             target, self.keys_values(memory), padding_mask(source, PAD)

@@ -209,6 +209,14 @@ RDrop = Annotated[
         "5 for little text, at twice the cost",
     ),
 ]
+Risk = Annotated[
+    int | None,
+    training(
+        min=0,
+        help="go on (--from) to raise BLEU itself: how many of the model's "
+        "own translations of a sentence are compared; 4 to 8",
+    ),
+]
 BPEDropout = Annotated[
     float | None,
     training(

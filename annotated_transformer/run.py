@@ -33,6 +33,7 @@ from annotated_transformer.data import (
     training_batches,
 )
 from annotated_transformer.distributed import ALONE, Processes
+from annotated_transformer.errors import UserError
 from annotated_transformer.model import Transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.preparation import (
@@ -43,6 +44,7 @@ from annotated_transformer.preparation import (
     start_from,
 )
 from annotated_transformer.recipes import Recipe
+from annotated_transformer.risk import ExpectedError
 from annotated_transformer.runfolder import (
     RunFolder,
     check_output,
@@ -54,7 +56,12 @@ from annotated_transformer.terminal import (
     progress,
     stop_signals,
 )
-from annotated_transformer.training import average, updates, validate
+from annotated_transformer.training import (
+    average,
+    batch_loss,
+    updates,
+    validate,
+)
 
 __all__ = ["Run", "train"]
 
@@ -91,6 +98,11 @@ def train(
     console.quiet = processes.rank > 0  # the first speaks for all
     recipe = replace(recipe, processes=processes.size)
     check_output(output, resume)
+    if recipe.train.risk and start is None:
+        raise UserError(
+            "--risk learns from a model's own translations, so it needs a "
+            "trained one to begin with: add --from MODEL"
+        )
     device = choose_device(device)
     keep_freed_memory()
     if start is not None:
@@ -148,6 +160,9 @@ class Run:
         next(self.training_batches())  # better an error now than later
         self.model, self.device = model, next(model.parameters()).device
         self.optimizer = adam(model.parameters())
+        self.objective = batch_loss
+        if self.config.risk:
+            self.objective = ExpectedError(tokenizer)
 
     def training_batches(self) -> Iterator[Batch]:
         """The batches that are still to come to this process, for ever."""
@@ -183,6 +198,7 @@ class Run:
                 self.recipe.model.d_model,
                 self.step,
                 self.processes,
+                self.objective,
             ):
                 self.step = update.step
                 self.seconds = time.monotonic() - began

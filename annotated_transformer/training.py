@@ -4,7 +4,7 @@ Written in book/09_training.ipynb: edit the chapter, then `make package`.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -23,6 +23,7 @@ from annotated_transformer.optimizer import (
 __all__ = [
     "TrainConfig",
     "batch_loss",
+    "Objective",
     "Update",
     "updates",
     "Validation",
@@ -43,6 +44,7 @@ class TrainConfig:
     peak_rate: float | None = None  # None: the paper's, d_model and warmup
     label_smoothing: float = 0.1  # epsilon_ls
     r_drop: float = 0.0  # weight of the divergence of two passes
+    risk: int = 0  # candidates of a sentence; 0: learn from labels
     bpe_dropout: float = 0.0  # share of merges left out, drawn anew
     clip: float = math.inf  # largest norm of an update's gradient
     bf16: bool = False  # matrix products in bfloat16
@@ -59,6 +61,8 @@ class TrainConfig:
             raise ValueError("checkpoint_every and average: at least 1")
         if not (self.r_drop >= 0 and 0 <= self.bpe_dropout < 1):
             raise ValueError("r_drop: at least 0; bpe_dropout: in [0, 1)")
+        if self.risk < 0 or self.risk == 1 or (self.risk and self.r_drop):
+            raise ValueError("risk: 0, or at least 2 and without r_drop")
         if self.schedule not in ("inverse_sqrt", "linear"):
             raise ValueError(
                 f"schedule = {self.schedule!r}: choose "
@@ -92,6 +96,9 @@ def batch_loss(model: nn.Module, batch: Batch, config: TrainConfig) -> Tensor:
     return loss
 
 
+Objective = Callable[[nn.Module, Batch, TrainConfig], Tensor]
+
+
 @dataclass(frozen=True)
 class Update:
     """What one update did."""
@@ -111,6 +118,7 @@ def updates(
     d_model: int,
     done: int = 0,
     processes: Processes = ALONE,
+    objective: Objective = batch_loss,
 ) -> Iterator[Update]:
     """Train: one update a turn, so that stopping between turns is safe.
 
@@ -126,7 +134,7 @@ def updates(
         tokens = processes.sum(sum(batch.tokens for batch in group))
         loss = 0.0
         for batch in group:
-            total = batch_loss(model, batch.to(device), config)
+            total = objective(model, batch.to(device), config)
             (total / tokens).backward()
             loss += total.item() / tokens
         loss = processes.sum(loss)

@@ -28,6 +28,7 @@ from annotated_transformer.exercises.judge import hint
 from annotated_transformer.loss import label_smoothing_loss
 from annotated_transformer.model import PRESETS, parameter_count
 from annotated_transformer.optimizer import inverse_sqrt_rate
+from annotated_transformer.risk import risk
 
 EXERCISES = exercises()
 inf = math.inf
@@ -45,6 +46,22 @@ def masked(query, key, value, mask):
 def nearest_position(d_model, length):
     table = sinusoids(length, d_model).double()
     return (table[1:] - table[0]).norm(dim=1).argmin().item() + 1
+
+
+def sharp_risk(log_p, errors, power):
+    beliefs = torch.tensor(log_p, dtype=torch.double).mul(power).softmax(0)
+    return (beliefs @ torch.tensor(errors, dtype=torch.double)).item()
+
+
+def risk_gradient(log_p, errors):
+    log_p = torch.tensor(log_p, dtype=torch.double, requires_grad=True)
+    risk(log_p, torch.tensor(errors, dtype=torch.double)).backward()
+    return log_p.grad.tolist()
+
+
+def around(log_p, errors, middle):
+    beliefs = np.exp(log_p) / np.exp(log_p).sum()
+    return list(beliefs * (np.array(errors) - middle))
 
 
 def layer_norm(x, gain, shift, eps):
@@ -156,6 +173,8 @@ RIGHT = {
     "paired-resampling": resampled,
     "enough-seeds": lambda d, s: math.ceil(2 * (3 * s / d) ** 2),
     "no-projections": no_projections,
+    "risk-gradient": risk_gradient,
+    "sharp-risk": sharp_risk,
     "by-word": by_word,
     "what-keys-receive": what_keys_receive,
     "additive-weights": lambda q, k, v, mask: additive()(q, k, v, mask),
@@ -908,6 +927,32 @@ WRONG = {
         ("The components", lambda x, h: sliced(x, h, order="interleaved")),
         ("A head got", lambda x, h: sliced(x, h, order="not moved")),
         ("The heads' ans", lambda x, h: sliced(x, h, order="not moved back")),
+    ],
+    "risk-gradient": [
+        ("The signs", lambda p, e: [-g for g in risk_gradient(p, e)]),
+        ("Errors are compared", lambda p, e: around(p, e, np.mean(e))),
+        ("Nothing is", lambda p, e: around(p, e, 0)),
+        (
+            "The probability of the candidate",
+            lambda p, e: [x - sharp_risk(p, e, 1) for x in e],
+        ),
+        (
+            "The probabilities are those",
+            lambda p, e: list(np.exp(p) * (np.array(e) - np.exp(p) @ e)),
+        ),
+    ],
+    "sharp-risk": [
+        ("The power is left", lambda p, e, a: sharp_risk(p, e, 1)),
+        ("A power of p", lambda p, e, a: sharp_risk(p, e, 1 / a)),
+        (
+            "After the power",
+            lambda p, e, a: float((np.exp(p) / np.exp(p).sum()) ** a @ e),
+        ),
+        (
+            "The errors are raised",
+            lambda p, e, a: sharp_risk(p, np.array(e) ** a, 1),
+        ),
+        ("This is a multiple", lambda p, e, a: a * sharp_risk(p, e, 1)),
     ],
     "by-word": [
         (

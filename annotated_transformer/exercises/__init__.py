@@ -18,7 +18,7 @@ CHAPTERS = (
     *("attention", "embedding", "layers", "model", "sequences"),
     *("data", "loss", "optimizer", "training"),
     *("decoding", "translation"),
-    *("variations", "heads", "recurrence"),
+    *("variations", "risk", "heads", "recurrence"),
 )
 
 

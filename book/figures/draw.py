@@ -294,6 +294,7 @@ if __name__ == "__main__":
         ("decoding", "decoding", ""),
         ("translation", "translating text subwords model decoding", ""),
         ("variations", "model", "one part\nchanged or\ntaken out"),
+        ("risk", "model loss decoding", ""),
         ("heads", "model", "opened,\nhead by\nhead"),
         ("recurrence", "model", "or LSTM or\nconvolution\nin its place"),
     ):

@@ -1,0 +1,79 @@
+"""Minimum risk: training for the score of the model's own output.
+
+Written in book/13_risk.ipynb: edit the chapter, then `make package`.
+"""
+
+import torch
+from jaxtyping import Float, Int
+from sacrebleu.metrics import BLEU
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from annotated_transformer.data import Batch, Tokenizer, pad
+from annotated_transformer.decoding import beam_decode
+from annotated_transformer.embedding import BOS, EOS, PAD
+from annotated_transformer.training import TrainConfig
+
+__all__ = ["risk", "ExpectedError"]
+
+
+def risk(
+    log_p: Float[Tensor, "*sentences candidates"],
+    errors: Float[Tensor, "*sentences candidates"],
+) -> Float[Tensor, "*sentences"]:
+    """The error to expect of each sentence, among its candidates.
+
+    log_p are the candidates' log-probabilities in nats, errors their errors.
+    """
+    return (log_p.softmax(-1) * errors).sum(-1)
+
+
+class ExpectedError:
+    """What minimum-risk training makes small: an Objective for `updates`.
+
+    The model translates each source with a beam of config.risk; the risk of
+    what it found counts as often as the reference has tokens, because BLEU
+    is counted over all words of a text. Sums, like batch_loss.
+    """
+
+    def __init__(self, tokenizer: Tokenizer):
+        self.tokenizer = tokenizer
+        self.bleu = BLEU(lowercase=True, effective_order=True)
+
+    def error(self, output: list[int], reference: list[int]) -> float:
+        """1 - BLEU of one sentence, without regard to case; 0 is perfect."""
+        text = self.tokenizer.decode(output)
+        right = self.tokenizer.decode(reference)
+        score = self.bleu.sentence_score(text, [right]).score
+        return max(0.0, 1 - score / 100)
+
+    def candidates(
+        self, model: nn.Module, batch: Batch, number: int
+    ) -> tuple[
+        Int[Tensor, "rows length"], Float[Tensor, "sentences candidates"]
+    ]:
+        """The model's own translations as labels, and their errors."""
+        model.eval()
+        found = beam_decode(model, batch.source, number, number=number)
+        model.train()
+        rows, errors = [], []
+        for beam, reference in zip(found, batch.labels.tolist(), strict=True):
+            beam += beam[-1:] * (number - len(beam))  # the search found fewer
+            rows += [[*best.tokens, EOS] for best in beam]
+            errors.append([self.error(b.tokens, reference) for b in beam])
+        device = batch.source.device
+        return pad(rows).to(device), torch.tensor(errors, device=device)
+
+    def __call__(
+        self, model: nn.Module, batch: Batch, config: TrainConfig
+    ) -> Tensor:
+        """The risk of each sentence times its reference's tokens, summed."""
+        labels, errors = self.candidates(model, batch, config.risk)
+        inputs, where = F.pad(labels, (1, -1), value=BOS), labels != PAD
+        kind = batch.source.device.type
+        with torch.autocast(kind, torch.bfloat16, enabled=config.bf16):
+            logits = model(batch.source, inputs, where)
+        nats = F.cross_entropy(logits.float(), labels[where], reduction="none")
+        log_p = torch.zeros_like(labels, dtype=nats.dtype)
+        log_p = log_p.masked_scatter(where, -nats).sum(-1).view_as(errors)
+        return (risk(log_p, errors) * batch.where.sum(-1)).sum()

@@ -1,0 +1,237 @@
+"""Minimum risk, against plain loops, autograd and the search itself."""
+
+import math
+import operator
+from dataclasses import replace
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sacrebleu import sentence_bleu
+from torch.nn import functional as F
+
+from annotated_transformer import corpora
+from annotated_transformer.data import make_batch, train_tokenizer
+from annotated_transformer.decoding import beam_decode
+from annotated_transformer.embedding import BOS, EOS, PAD
+from annotated_transformer.errors import UserError
+from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.optimizer import adam
+from annotated_transformer.recipes import Recipe
+from annotated_transformer.risk import ExpectedError, risk
+from annotated_transformer.run import train
+from annotated_transformer.training import TrainConfig, updates
+
+CONFIG = TrainConfig(
+    steps=6,
+    batch_tokens=120,
+    schedule="linear",
+    warmup=2,
+    peak_rate=1e-2,
+    risk=4,
+    checkpoint_every=2,
+    average=1,
+)
+SIZES = ModelConfig(layers=1, d_model=16, d_ff=32, heads=2, dropout=0.1)
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    text = corpora.builtin()
+    sums = {"train": "1", "valid": "2"}
+    return replace(
+        text, train=text.train[:200], valid=text.valid[:20], checksums=sums
+    )
+
+
+@pytest.fixture(scope="module")
+def tokenizer(corpus):
+    return train_tokenizer((s for pair in corpus.train for s in pair), 300)
+
+
+def fresh(tokenizer, **sizes):
+    torch.manual_seed(0)
+    return Transformer(replace(SIZES, vocab_size=len(tokenizer), **sizes))
+
+
+def batch_of(corpus, tokenizer, number=3):
+    pairs = corpus.train[:number]
+    return make_batch([tuple(map(tokenizer.encode, pair)) for pair in pairs])
+
+
+numbers = st.floats(-20, 20)
+
+
+@given(
+    st.lists(st.tuples(numbers, st.floats(0, 1)), min_size=1, max_size=6),
+    st.floats(-50, 0),
+)
+@settings(deadline=None)
+def test_risk_is_an_expectation(candidates, likely):
+    """A plain sum; adding to all log-probabilities changes nothing."""
+    powers = [math.exp(log_p) for log_p, _ in candidates]
+    wanted = sum(
+        power * error
+        for power, (_, error) in zip(powers, candidates, strict=True)
+    ) / sum(powers)
+    log_p, errors = torch.tensor(candidates, dtype=torch.double).T
+    assert risk(log_p, errors).item() == pytest.approx(wanted, abs=1e-9)
+    assert risk(log_p + likely, errors).item() == pytest.approx(
+        wanted, abs=1e-9
+    )
+
+
+def test_gradient_is_that_of_the_formula():
+    log_p = torch.randn(5, 4, dtype=torch.double, requires_grad=True)
+    errors = torch.rand(5, 4, dtype=torch.double)
+    assert torch.autograd.gradcheck(lambda p: risk(p, errors), log_p)
+
+
+def test_error_is_that_of_sacrebleu(tokenizer, corpus):
+    objective = ExpectedError(tokenizer)
+    for (_, one), (_, other) in zip(
+        corpus.train[:20], corpus.train[1:21], strict=True
+    ):
+        found = objective.error(tokenizer.encode(one), tokenizer.encode(other))
+        score = sentence_bleu(one, [other], lowercase=True).score
+        assert found == pytest.approx(1 - score / 100)
+        same = tokenizer.encode(one)
+        assert objective.error(same, same) == 0
+    assert objective.error([EOS], same) == 1
+
+
+def made_up(output, reference):
+    """An error for tokens that mean nothing, as an untrained model's do."""
+    return (sum(output) + sum(reference)) % 11 / 10
+
+
+def test_objective_is_that_of_a_plain_loop(tokenizer, corpus):
+    """Each candidate alone, with no padding, and an error made up for it."""
+    model = fresh(tokenizer, dropout=0.0).double()
+    objective = ExpectedError(tokenizer)
+    objective.error = made_up
+    batch, total = batch_of(corpus, tokenizer), 0.0
+    found = beam_decode(model.eval(), batch.source, 4, number=4)
+    for source, reference, beam in zip(
+        batch.source, batch.labels, found, strict=True
+    ):
+        source = source[source != PAD][None]
+        beliefs, errors = [], []
+        for best in beam:
+            labels = torch.tensor([*best.tokens, EOS])
+            inputs = torch.tensor([[BOS, *best.tokens]])
+            log_p = model(source, inputs).log_softmax(-1)[0]
+            steps = [p[i] for p, i in zip(log_p, labels, strict=True)]
+            beliefs.append(sum(steps).item())
+            errors.append(made_up(best.tokens, reference.tolist()))
+        beliefs = [math.exp(one - max(beliefs)) for one in beliefs]
+        expected = sum(map(operator.mul, beliefs, errors)) / sum(beliefs)
+        total += expected * (reference != PAD).sum()
+    loss = objective(model, batch, CONFIG)
+    assert loss.item() == pytest.approx(total.item(), rel=1e-4)
+
+
+def test_candidates_carry_what_the_search_found(tokenizer, corpus):
+    model = fresh(tokenizer)
+    batch = batch_of(corpus, tokenizer)
+    model.train()
+    labels, errors = ExpectedError(tokenizer).candidates(model, batch, 4)
+    assert model.training
+    found = beam_decode(model.eval(), batch.source, 4, number=4)
+    wanted = [best.tokens for beam in found for best in beam]
+    assert len(labels) == len(wanted) == errors.numel()
+    for row, tokens in zip(labels.tolist(), wanted, strict=True):
+        assert row[: row.index(EOS)] == tokens
+        assert not any(row[len(tokens) + 1 :])
+
+
+def test_fewer_candidates_than_asked_for(tokenizer, corpus, monkeypatch):
+    """A search may find fewer: the last one stands for the missing."""
+    monkeypatch.setattr(
+        "annotated_transformer.risk.beam_decode",
+        lambda *args, **kwargs: [
+            beam[:2] for beam in beam_decode(*args, **kwargs)
+        ],
+    )
+    model, batch = fresh(tokenizer), batch_of(corpus, tokenizer)
+    labels, errors = ExpectedError(tokenizer).candidates(model, batch, 4)
+    assert labels.shape[0] == 12 and errors.shape == (3, 4)
+    for rows in labels.view(3, 4, -1):
+        assert torch.equal(rows[1], rows[2]) and torch.equal(rows[1], rows[3])
+
+
+def test_it_makes_the_expected_error_smaller(tokenizer, corpus):
+    """And only the risk moves it: with equal errors nothing is learned."""
+    model = fresh(tokenizer, dropout=0.0)
+    batch = batch_of(corpus, tokenizer, 8)
+    objective = ExpectedError(tokenizer)
+    objective.error = made_up
+    labels, errors = objective.candidates(model, batch, 4)
+
+    def fixed(*_):
+        return labels, errors
+
+    objective.candidates = fixed
+    config = replace(CONFIG, steps=20)
+    losses = [
+        update.loss
+        for update in updates(
+            model,
+            iter([batch] * 20),
+            adam(model.parameters()),
+            config,
+            SIZES.d_model,
+            objective=objective,
+        )
+    ]
+    best = (errors.amin(1) * batch.where.sum(1)).sum() / batch.tokens
+    assert losses[0] - best > 3 * (losses[-1] - best) > -1e-6
+
+    def pull():
+        model.zero_grad()
+        objective(model, batch, config).backward()
+        return sum(p.grad.square().sum() for p in model.parameters()) ** 0.5
+
+    strong = pull()
+    errors.fill_(0.5)
+    assert pull() < 1e-3 * strong
+
+
+def test_a_run_needs_a_model_and_can_be_resumed(tmp_path, corpus):
+    learned = replace(CONFIG, risk=0)
+    recipe = Recipe(SIZES, learned, 300)
+    first = train(tmp_path / "first", corpus, recipe, device="cpu")
+    on = replace(recipe, train=CONFIG)
+    with pytest.raises(UserError, match="add --from MODEL"):
+        train(tmp_path / "x", corpus, on, device="cpu")
+    assert not (tmp_path / "x").exists()
+    options = {"start": first, "device": "cpu"}
+    whole = train(tmp_path / "whole", corpus, on, **options)
+    part = train(tmp_path / "part", corpus, on, **options)
+    for step in (4, 6):  # as if it had been killed after update 2
+        (part / f"checkpoints/step-{step:08}.safetensors").unlink()
+    train(part, corpus, on, resume=True, **options)
+    one, other = (
+        (folder / "model.safetensors").read_bytes() for folder in (whole, part)
+    )
+    assert one == other
+    assert one != (first / "model.safetensors").read_bytes()
+
+
+@pytest.mark.parametrize("wrong", [{"risk": 1}, {"risk": -2}, {"r_drop": 1.0}])
+def test_impossible_settings_are_refused(wrong):
+    with pytest.raises(ValueError, match="risk: 0, or at least 2"):
+        replace(CONFIG, **wrong)
+
+
+def test_log_probabilities_survive_bfloat16(tokenizer, corpus):
+    """The mean over candidates is taken in float32 either way."""
+    model = fresh(tokenizer, dropout=0.0)
+    objective = ExpectedError(tokenizer)
+    batch = batch_of(corpus, tokenizer)
+    exact = objective(model, batch, CONFIG)
+    rounded = objective(model, batch, replace(CONFIG, bf16=True))
+    assert rounded.dtype == torch.float32
+    assert rounded.item() == pytest.approx(exact.item(), rel=0.02)
+    assert F.pad(torch.tensor([3]), (1, -1), value=BOS).tolist() == [BOS]
