@@ -182,9 +182,7 @@ def describe(
 
 
 def read_start(folder: Path | str) -> dict:
-    """Which model a training started from: its weights and its history."""
+    """What a training started from: weights, their history, how good."""
     _, sums, about = read_config(find_model(folder))
-    history = {
-        name: about[name] for name in ("command", "start") if name in about
-    }
-    return {**history, **sums}
+    told = ("command", "result", "start")
+    return {name: about[name] for name in told if name in about} | sums
