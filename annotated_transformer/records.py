@@ -120,13 +120,28 @@ def record(folder: Path, path: Path, scores: dict[str, dict]) -> None:
     write_text(path, json.dumps(whole, indent=1) + "\n")
 
 
-def commands(about: dict) -> list[str]:
-    """Of a training and of those that it went on from, the first one first."""
+def trainings(about: dict) -> list[dict]:
+    """A training and those that it went on from, the first one first."""
     found = []
     while about:
-        found.append(about["command"])
+        found.append(about)
         about = about.get("start", {})
     return found[::-1]
+
+
+def licences(about: dict) -> str:
+    """What the texts of all trainings allow, each text once."""
+    names = [
+        training["data"]["name"]
+        for training in trainings(about)
+        if "data" in training  # older records do not tell of earlier ones
+    ]
+    return " ".join(
+        TEXT_LICENCES.get(
+            name, f"The licence of {name} is for its owner to say."
+        )
+        for name in dict.fromkeys(names)
+    )
 
 
 def model_card(about: dict, config: ModelConfig) -> str:
@@ -139,13 +154,13 @@ def model_card(about: dict, config: ModelConfig) -> str:
         **result,
         **about.get("search", {}),
     }
-    licence = TEXT_LICENCES.get(
-        data["name"], "The licence of the text is for its owner to say."
-    )
     text = f"{data['pairs']:,} sentence pairs of {data['name']}"
     if data.get("extra"):
         text += f"\nand {data['extra']:,} extra ones"
-    starts = [("start", f"`{command}`") for command in commands(about)[:-1]]
+    starts = [
+        ("start", f"`{earlier['command']}`")
+        for earlier in trainings(about)[:-1]
+    ]
     table = "\n".join(
         f"| {name} | {value} |" for name, value in [*starts, *rows.items()]
     )
@@ -162,6 +177,6 @@ on {text}.
 {table}
 
 The text that a model was trained on decides what it is good for and how it
-may be used. {licence}
+may be used. {licences(about)}
 `config.json` has the checksums of the text.
 """

@@ -101,3 +101,8 @@ def test_the_card_has_command_licence_and_size():
         for name in ("zero", "first")
     )
     assert f"{first}\n{second}\n| command |" in model_card(about, config)
+    about["data"]["name"] = "recipes"  # a reader's own text
+    about["start"]["data"] = {"name": "multi30k"}
+    own = model_card(about, config)
+    assert "Flickr30k" in own and "licence of recipes is for its owner" in own
+    assert own.count("Flickr30k") == 1
