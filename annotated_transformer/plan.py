@@ -43,8 +43,10 @@ def memory(recipe: Recipe, count: int, vocab_size: int) -> dict[str, str]:
     """What parameters need in memory and on disk; activations come on top."""
     weights = FLOAT * count
     several = recipe.processes > 1  # then the gradients are summed in a copy
-    logits = 2 * FLOAT * recipe.train.batch_tokens * vocab_size
-    kept = recipe.train.average + 2  # those averaged, the last, the best
+    config = recipe.train
+    passes = config.risk or 1 + bool(config.r_drop)  # over each batch
+    logits = 2 * FLOAT * passes * config.batch_tokens * vocab_size
+    kept = config.average + 2  # those averaged, the last, the best
     return {
         "weights": size(weights),
         "gradients": size(weights * (1 + several)),

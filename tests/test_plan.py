@@ -102,3 +102,15 @@ def test_a_dry_run_prints_and_writes_nothing(
     ended = command(*words, "--preset=big")
     assert (ended.status, ended.out, ended.err) == (0, "", "")
     assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "learning, passes", [({}, 1), ({"r_drop": 5.0}, 2), ({"risk": 4}, 4)]
+)
+def test_logits_are_counted_for_every_pass(corpus, recipe, learning, passes):
+    changed = replace(recipe, train=replace(recipe.train, **learning))
+    told = numbers(table(plan(changed, corpus))["logits and gradient"])[0]
+    bytes_a_logit = 2 * 4  # itself and its gradient
+    assert told == pytest.approx(
+        bytes_a_logit * passes * 500 * 15 / 1e6, abs=0.05
+    )
