@@ -55,6 +55,12 @@ FAULTS = {
         "lambda x: F.dropout(x, dropout)",
         {"10_decoding": {"cache-changes-nothing"}},
     ),
+    "candidates not shared out": (
+        "risk",
+        "log_p.softmax(-1)",
+        "log_p.exp()",
+        {"13_risk": {"risk-gradient"}},
+    ),
 }
 # one of them each time, all of them at length
 TRIED = FAULTS if "SOAK" in os.environ else ["no positions"]
