@@ -1128,7 +1128,7 @@ def test_list_and_task(capsys):
     check()
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == " 1 attention: causal-mask, scaled-attention"
-    assert len(lines) == 14
+    assert len(lines) == 15
     check("causal-mask")
     assert "write f(length)" in capsys.readouterr().out
 
