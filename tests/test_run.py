@@ -274,7 +274,7 @@ def test_the_lines_of_a_bad_batch_are_named(tmp_path, corpus, monkeypatch):
             math.nan if len(seen) == 9 else 1
         )
 
-    monkeypatch.setattr(training, "batch_loss", loss)
+    monkeypatch.setattr("annotated_transformer.run.batch_loss", loss)
     output = tmp_path / "model"
     with pytest.raises(UserError, match="update 5: the loss is nan") as caught:
         train(output, corpus, replace(SMALL, train=config), device="cpu")
