@@ -14,7 +14,7 @@ from annotated_transformer.decoding import beam_decode
 from annotated_transformer.embedding import BOS, EOS, PAD
 from annotated_transformer.training import TrainConfig
 
-__all__ = ["risk", "ExpectedError"]
+__all__ = ["risk", "log_probabilities", "ExpectedError"]
 
 
 def risk(
@@ -26,6 +26,17 @@ def risk(
     log_p are the candidates' log-probabilities in nats, errors their errors.
     """
     return (log_p.softmax(-1) * errors).sum(-1)
+
+
+def log_probabilities(
+    logits: Float[Tensor, "tokens vocab_size"],
+    labels: Int[Tensor, "rows length"],
+) -> Float[Tensor, "rows"]:
+    """The log-probability of each row's labels, in nats; no padding."""
+    where = labels != PAD
+    nats = F.cross_entropy(logits, labels[where], reduction="none")
+    log_p = torch.zeros_like(labels, dtype=nats.dtype)
+    return log_p.masked_scatter(where, -nats).sum(-1)
 
 
 class ExpectedError:
@@ -73,7 +84,5 @@ class ExpectedError:
         kind = batch.source.device.type
         with torch.autocast(kind, torch.bfloat16, enabled=config.bf16):
             logits = model(batch.source, inputs, where)
-        nats = F.cross_entropy(logits.float(), labels[where], reduction="none")
-        log_p = torch.zeros_like(labels, dtype=nats.dtype)
-        log_p = log_p.masked_scatter(where, -nats).sum(-1).view_as(errors)
+        log_p = log_probabilities(logits.float(), labels).view_as(errors)
         return (risk(log_p, errors) * batch.where.sum(-1)).sum()

@@ -9,7 +9,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu import sentence_bleu
-from torch.nn import functional as F
 
 from annotated_transformer import corpora
 from annotated_transformer.data import make_batch, train_tokenizer
@@ -234,4 +233,3 @@ def test_log_probabilities_survive_bfloat16(tokenizer, corpus):
     rounded = objective(model, batch, replace(CONFIG, bf16=True))
     assert rounded.dtype == torch.float32
     assert rounded.item() == pytest.approx(exact.item(), rel=0.02)
-    assert F.pad(torch.tensor([3]), (1, -1), value=BOS).tolist() == [BOS]
