@@ -45,7 +45,7 @@ FORMAT = 1
 MOMENTS = ("exp_avg", "exp_avg_sq")
 MOST_SIZE = 1 << 40  # of whatever a configuration counts
 MOST_TOKENIZER = 1 << 26  # bytes
-MOST_SEARCH = 1000  # places of a beam, exponent of a length penalty
+MOST_SEARCH = 1000  # places of a beam, exponent of a penalty, tokens in a row
 WRONG = (  # what a file that is not what it should be raises
     OSError,
     ValueError,
@@ -199,11 +199,19 @@ def read_sizes(plain: dict) -> ModelConfig:
     return ModelConfig(**plain)
 
 
-def check_search(beam: object = 1, alpha: object = 0.0) -> None:
+def check_search(
+    beam: object = 1, alpha: object = 0.0, no_repeat: object = 0
+) -> None:
     """TypeError if a model names options of the search that are none."""
-    known = type(beam) is int and isinstance(alpha, int | float)
-    if not (known and 1 <= beam <= MOST_SEARCH and 0 <= alpha <= MOST_SEARCH):
-        raise TypeError(f"search is {beam!r:.40}, {alpha!r:.40}")
+    whole = type(beam) is int and type(no_repeat) is int
+    known = whole and isinstance(alpha, int | float)
+    if not known or not (
+        1 <= beam <= MOST_SEARCH
+        and 0 <= alpha <= MOST_SEARCH
+        and 0 <= no_repeat <= MOST_SEARCH
+    ):
+        told = f"{beam!r:.40}, {alpha!r:.40}, {no_repeat!r:.40}"
+        raise TypeError(f"search is {told}")
 
 
 def read_config(folder: Path) -> tuple[ModelConfig, dict, dict]:

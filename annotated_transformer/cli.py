@@ -20,7 +20,7 @@ from annotated_transformer.plan import plan
 from annotated_transformer.preparation import choose_device, read_corpus
 from annotated_transformer.pretrained import find_model
 from annotated_transformer.recipes import Recipe, recipe_of
-from annotated_transformer.records import record
+from annotated_transformer.records import SEARCH, record
 from annotated_transformer.run import train as run_training
 from annotated_transformer.runfolder import check_output
 from annotated_transformer.terminal import Interrupted, console
@@ -70,6 +70,7 @@ def train(
     device: options.Device = None,
     compiled: options.Compiled = False,
     start: options.Start = None,
+    new_subwords: options.NewSubwords = False,
     resume: options.Resume = False,
     dry_run: options.DryRun = False,
     fields: options.Fields = None,
@@ -126,6 +127,7 @@ def train(
             resume=resume,
             max_minutes=max_minutes,
             start=start,
+            new_subwords=new_subwords,
             command=shlex.join(["annotated-transformer", *sys.argv[1:]]),
             compiled=compiled,
             processes=processes,
@@ -143,11 +145,12 @@ def translate(
     file: options.Text = None,
     beam: options.Beam = None,
     alpha: options.Alpha = None,
+    no_repeat: options.NoRepeat = None,
     device: options.Device = None,
     precision: options.Precision = "float32",
 ) -> None:
     """Translate line by line, to standard output; blank lines stay blank."""
-    translator = load(model, device, precision, beam, alpha)
+    translator = load(model, device, precision, beam, alpha, no_repeat)
     name = "standard input" if file is None else str(file)
     data = sys.stdin.buffer.read() if file is None else read_bytes(file)
     lines = decode_lines(data, name)
@@ -161,6 +164,7 @@ def load(
     precision: str,
     beam: int | None,
     alpha: float | None,
+    no_repeat: int | None,
 ) -> Translator:
     """A translator that searches as asked for, or as suits the model."""
     keep_freed_memory()
@@ -169,6 +173,8 @@ def load(
         translator.beam = beam
     if alpha is not None:
         translator.alpha = alpha
+    if no_repeat is not None:
+        translator.no_repeat = no_repeat
     return translator
 
 
@@ -207,6 +213,7 @@ def evaluate(
     reference: options.Reference,
     beam: options.Beam = None,
     alpha: options.Alpha = None,
+    no_repeat: options.NoRepeat = None,
     device: options.Device = None,
     precision: options.Precision = "float32",
     as_json: options.AsJson = False,
@@ -218,13 +225,13 @@ def evaluate(
     """
     model = find_model(model)
     pairs = corpora.read_pairs(source, reference)
-    translator = load(model, device, precision, beam, alpha)
+    translator = load(model, device, precision, beam, alpha, no_repeat)
     sources = [text for text, _ in pairs]
     check_lengths(translator, sources, str(source))
     outputs = translator(sources)
     language = read_config(model)[2]["data"]["target"]
     scores = score(outputs, [text for _, text in pairs], language)
-    search = {"beam": translator.beam, "alpha": translator.alpha}
+    search = {name: getattr(translator, name) for name in SEARCH}
     result = {**search, **asdict(scores)}
     if record_file is not None:
         name = source.name.removesuffix(".gz").rpartition(".")[0]

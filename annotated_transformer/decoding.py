@@ -22,6 +22,7 @@ __all__ = [
     "length_penalty",
     "Hypothesis",
     "Beam",
+    "repeating",
     "collect",
     "Step",
     "beam_search",
@@ -101,6 +102,16 @@ class Beam:
         return bound <= self.best(number)[-1].score
 
 
+def repeating(
+    tokens: Int[Tensor, "rows length"], n: int
+) -> tuple[Int[Tensor, "found"], Int[Tensor, "found"]]:
+    """Which next tokens would give which row one of its n-grams again."""
+    grams = tokens.unfold(1, n, 1)  # [rows, length - n + 1, n]
+    last = tokens[:, None, tokens.size(1) - n + 1 :]
+    rows, places = (grams[..., :-1] == last).all(-1).nonzero().unbind(1)
+    return rows, grams[rows, places, -1]
+
+
 def collect(
     beams: list[Beam],
     tokens: Int[Tensor, "batch width length"],
@@ -129,6 +140,7 @@ def beam_search(
     width: int = 4,
     alpha: float = 0.6,
     number: int = 1,
+    no_repeat: int = 0,
 ) -> list[list[Hypothesis]]:
     """The best hypotheses of each sentence, found with `width` places.
 
@@ -136,7 +148,8 @@ def beam_search(
     up to `width`, and a state; it returns log-probabilities [rows vocab_size]
     and the next state, whose method select(rows, sentences) repeats and
     reorders its rows and keeps only these sentences. limits are the most
-    tokens of an output, EOS included.
+    tokens of an output, EOS included. With no_repeat = n above 0, no
+    hypothesis has the same n tokens in a row twice.
     """
     if not 1 <= number <= width:
         raise ValueError(f"number must be in 1..{width}, the beam's width")
@@ -146,6 +159,9 @@ def beam_search(
     live = torch.zeros(len(beams), 1, device=limits.device)
     while beams:
         log_p, state = step(tokens[:, :, -1].flatten(), state)
+        if 0 < no_repeat <= tokens.size(2):
+            again = repeating(tokens.flatten(0, 1), no_repeat)
+            log_p = log_p.index_put(again, log_p.new_tensor(-inf))
         places = live.size(1)
         live, parent, token = best_continuations(live, log_p, width)
         tokens = tokens.take_along_dim(parent[:, :, None], dim=1)
@@ -221,8 +237,9 @@ def beam_decode(
     width: int = 4,
     alpha: float = 0.6,
     number: int = 1,
+    no_repeat: int = 0,
 ) -> list[list[Hypothesis]]:
     """Translate a batch of ids; width 1 is greedy decoding (6.1)."""
     step, state = model_step(model), first_state(model, source)
     limits = length_limit(source, model.config.most_positions)
-    return beam_search(step, state, limits, width, alpha, number)
+    return beam_search(step, state, limits, width, alpha, number, no_repeat)

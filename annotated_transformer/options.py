@@ -63,6 +63,15 @@ Alpha = Annotated[
         "model's own",
     ),
 ]
+NoRepeat = Annotated[
+    int | None,
+    Option(
+        "--no-repeat",
+        min=0,
+        help="say no N tokens in a row twice; 0, which forbids nothing, or "
+        "the model's own",
+    ),
+]
 Precision = Annotated[
     PrecisionName,
     Option(help="of products; int8 is faster on a CPU and rounds"),
@@ -282,6 +291,13 @@ Start = Annotated[
         "--from",
         metavar="MODEL",
         help="begin with the weights, sizes and subwords of a trained model",
+    ),
+]
+NewSubwords = Annotated[
+    bool,
+    run(
+        "--new-subwords",
+        help="learn subwords from this text (--from), for another language",
     ),
 ]
 DryRun = Annotated[

@@ -10,7 +10,7 @@ from annotated_transformer import corpora
 from annotated_transformer.checkpoint import load_model, read_config
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.cpu import draw_fewer_numbers
-from annotated_transformer.data import Tokenizer, train_tokenizer
+from annotated_transformer.data import UNK, Tokenizer, train_tokenizer
 from annotated_transformer.distributed import launched
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import Transformer
@@ -23,6 +23,7 @@ __all__ = [
     "build_model",
     "choose_device",
     "describe",
+    "inherit",
     "learn_tokenizer",
     "read_corpus",
     "start_from",
@@ -107,11 +108,12 @@ def learn_tokenizer(corpus: Corpus, recipe: Recipe) -> Tokenizer:
 
 
 def start_from(
-    folder: Path | str, recipe: Recipe
+    folder: Path | str, recipe: Recipe, new_subwords: bool = False
 ) -> tuple[Transformer, Tokenizer, Recipe]:
     """A trained model to start from, and the recipe with the model's sizes.
 
-    Dropout is the recipe's own. UserError if there is no such model.
+    Dropout is the recipe's own, and so are subwords that are to be new.
+    UserError if there is no such model.
     """
     model, tokenizer, about = load_model(find_model(folder))
     sizes = replace(
@@ -119,14 +121,36 @@ def start_from(
         dropout=recipe.model.dropout,
         attention_dropout=recipe.model.attention_dropout,
     )
-    kind = about["recipe"]["tokenizer"]
-    return (
-        model,
-        tokenizer,
-        replace(
-            recipe, model=sizes, vocab_size=len(tokenizer), tokenizer=kind
-        ),
-    )
+    recipe = replace(recipe, model=sizes)
+    if not new_subwords:
+        kind = about["recipe"]["tokenizer"]
+        recipe = replace(recipe, vocab_size=len(tokenizer), tokenizer=kind)
+    return model, tokenizer, recipe
+
+
+@torch.no_grad()
+def inherit(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    parent: Transformer,
+    known: Tokenizer,
+) -> None:
+    """Give a model the weights of its parent, whose subwords are known.
+
+    The vectors of subwords that both have go with them; the vectors of the
+    others stay as they were drawn.
+    """
+    name_of, here = tokenizer.pieces.id_to_piece, range(len(tokenizer))
+    row_of = known.pieces.piece_to_id  # that of UNK if there is none
+    rows = {row: row_of(name_of(row)) for row in here}
+    own = [row for row in here if rows[row] != UNK or row == UNK]
+    theirs = [rows[row] for row in own]
+    given = parent.state_dict()
+    for name, weight in model.state_dict().items():
+        if "_embedding." in name:
+            weight[own] = given[name][theirs].to(weight.device)
+        else:
+            weight.copy_(given[name])
 
 
 def build_model(

@@ -14,12 +14,15 @@ from annotated_transformer.files import read_json, write_text
 from annotated_transformer.model import ModelConfig, parameter_count
 
 __all__ = [
+    "SEARCH",
     "environment",
     "model_card",
     "read_about",
     "read_metrics",
     "record",
 ]
+
+SEARCH = ("beam", "alpha", "no_repeat")  # what a score depends on
 
 NUMBERS = ("step", "seconds", "valid_loss")  # of each line of metrics
 PACKAGES = ("torch", "sentencepiece", "sacrebleu", "safetensors", "numpy")

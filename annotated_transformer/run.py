@@ -40,6 +40,7 @@ from annotated_transformer.preparation import (
     build_model,
     choose_device,
     describe,
+    inherit,
     learn_tokenizer,
     start_from,
 )
@@ -75,6 +76,7 @@ def train(
     resume: bool = False,
     max_minutes: float | None = None,
     start: Path | str | None = None,
+    new_subwords: bool = False,
     command: str = "",
     compiled: bool = False,
     processes: Processes = ALONE,
@@ -83,10 +85,11 @@ def train(
 
     The folder must be new, unless resume continues a run of the same recipe
     and data. With start it begins with the weights and the subwords of a
-    trained model, in that model's sizes. After max_minutes the model is made
-    of what has been learned so far. SIGINT and SIGTERM write a checkpoint
-    and raise Interrupted. A run that fails before its first checkpoint leaves
-    no folder.
+    trained model, in that model's sizes; new_subwords are learned from the
+    corpus instead, and take over the vectors of those that the model has.
+    After max_minutes the model is made of what has been learned so far.
+    SIGINT and SIGTERM write a checkpoint and raise Interrupted. A run that
+    fails before its first checkpoint leaves no folder.
 
     Of several processes the first begins the run and writes all its files;
     then the others join it, each with resume.
@@ -103,17 +106,24 @@ def train(
             "--risk learns from a model's own translations, so it needs a "
             "trained one to begin with: add --from MODEL"
         )
+    if new_subwords and start is None:
+        raise UserError(
+            "--new-subwords is for a training that begins with a model; a "
+            "new one always learns its own: leave it out, or add --from MODEL"
+        )
     device = choose_device(device)
     keep_freed_memory()
     if start is not None:
-        first, tokenizer, recipe = start_from(start, recipe)
+        parent, known, recipe = start_from(start, recipe, new_subwords)
     if resume:
         tokenizer = check_same_run(output, corpus, recipe)
-    elif start is None:
+    elif start is None or new_subwords:
         tokenizer = learn_tokenizer(corpus, recipe)
+    else:
+        tokenizer = known
     model = build_model(recipe, len(tokenizer), device, compiled)
     if start is not None:
-        model.load_state_dict(first.state_dict())
+        inherit(model, tokenizer, parent, known)
     run = Run(output, corpus, recipe, tokenizer, model, processes)
     run.folder.check_room(model.config, recipe.train.steps)
     try:

@@ -120,7 +120,7 @@ class TextModel:
 class Translator(TextModel):
     """A trained model that takes text and gives text.
 
-    beam and alpha (6.1) are what it searches with where a call names none.
+    It searches with beam, alpha (6.1) and no_repeat where a call names none.
     """
 
     def __init__(
@@ -129,9 +129,10 @@ class Translator(TextModel):
         tokenizer: Tokenizer,
         beam: int = 5,
         alpha: float = 0.6,
+        no_repeat: int = 0,
     ):
         super().__init__(model, tokenizer)
-        self.beam, self.alpha = beam, alpha
+        self.beam, self.alpha, self.no_repeat = beam, alpha, no_repeat
 
     @classmethod
     def load(
@@ -142,9 +143,9 @@ class Translator(TextModel):
     ) -> "Translator":
         """The translator of a model folder, or of a model shipped by name.
 
-        A packed model names the beam and alpha that it was scored with.
-        The precision is float32 or int8. UserError if there is no such
-        model, if it is not whole, or if the precision is another.
+        A packed model searches as it did when it was scored. The precision
+        is float32 or int8. UserError if there is no such model, if it is not
+        whole, or if the precision is another.
         """
         model, tokenizer, about = load_model(find_model(folder), device)
         set_precision(model, precision)
@@ -166,6 +167,7 @@ class Translator(TextModel):
         number: int,
         beam: int | None = None,
         alpha: float | None = None,
+        no_repeat: int | None = None,
         batch_tokens: int = 4096,
     ) -> list[list[Translation]]:
         """The best translations of each text, best first.
@@ -175,6 +177,7 @@ class Translator(TextModel):
         """
         beam = self.beam if beam is None else beam
         alpha = self.alpha if alpha is None else alpha
+        no_repeat = self.no_repeat if no_repeat is None else no_repeat
         found = [[Translation("", 0.0, 0.0)] for _ in texts]
         places = [i for i, text in enumerate(texts) if text.strip()]
         sources = [self.tokenizer.encode(texts[i]) for i in places]
@@ -182,7 +185,9 @@ class Translator(TextModel):
         budget = max([batch_tokens // beam, *map(len, sources)])
         for batch in bucket(lengths, budget):
             ids = pad(sources[i] for i in batch).to(self.device)
-            results = beam_decode(self.model, ids, beam, alpha, number)
+            results = beam_decode(
+                self.model, ids, beam, alpha, number, no_repeat
+            )
             for i, hypotheses in zip(batch, results, strict=True):
                 found[places[i]] = [self.translation(h) for h in hypotheses]
         return found

@@ -45,7 +45,8 @@ def outputs(alpha: float, name: str) -> list[str]:
     keep_freed_memory()
     sources = [source for source, _ in texts()[name]]
     translator = Translator.load(MODEL)
-    return translator(sources, beam=RECIPE["beam"], alpha=alpha)
+    beam = RECIPE["beam"]
+    return translator(sources, beam=beam, alpha=alpha, no_repeat=0)
 
 
 def run(alpha: float, seed: int) -> dict:

@@ -180,6 +180,8 @@ def test_a_model_folder_comes_back(tmp_path, tokenizer):
         ({"about": {"search": {"beam": 10**9}}}, "search is 1000000000"),
         ({"about": {"search": {"alpha": math.nan}}}, "search is 1, nan"),
         ({"about": {"search": {"alpha": "1"}}}, "search is 1, '1'"),
+        ({"about": {"search": {"no_repeat": -1}}}, "search is 1, 0.0, -1"),
+        ({"about": {"search": {"no_repeat": 2.5}}}, "search is 1, 0.0, 2.5"),
         ({"about": {"search": {"wings": 2}}}, "wings"),
         ({"about": {"search": []}}, "not the configuration"),
     ],

@@ -185,10 +185,12 @@ def test_evaluate_adds_to_a_record(command, trained, text, tmp_path):
     assert list(record["scores"]) == ["one", "two"]
     assert record["scores"]["two"]["beam"] == 5
     assert record["scores"]["two"]["alpha"] == 0.6
-    assert command(*words, "--beam=2", "--alpha=1.5").status == 0
+    search = ("--beam=2", "--alpha=1.5", "--no-repeat=3")
+    assert command(*words, *search).status == 0
     record = json.loads(path.read_text())
     assert record["scores"]["two"]["beam"] == 2
     assert record["scores"]["two"]["alpha"] == 1.5
+    assert record["scores"]["two"]["no_repeat"] == 3
     assert len(record["curve"]) == 5
     path.write_text('{"command": "another"}')
     refused(command(*words), path, "choose another file")

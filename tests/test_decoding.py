@@ -15,6 +15,7 @@ from annotated_transformer.decoding import (
     beam_search,
     best_continuations,
     length_penalty,
+    repeating,
 )
 from annotated_transformer.embedding import BOS, EOS, PAD
 from annotated_transformer.model import (
@@ -51,7 +52,7 @@ def random_table(seed, sentences=1):
     return scores.log_softmax(-1)
 
 
-def table_search(table, limit, width, alpha, number=1):
+def table_search(table, limit, width, alpha, number=1, no_repeat=0):
     def step(tokens, state):
         return table[state.sentence, tokens], state
 
@@ -59,7 +60,9 @@ def table_search(table, limit, width, alpha, number=1):
         torch.arange(len(table)),
         torch.full((len(table),), limit),
     )
-    return beam_search(step, Rows(sentences), limits, width, alpha, number)
+    return beam_search(
+        step, Rows(sentences), limits, width, alpha, number, no_repeat
+    )
 
 
 def every_output(limit):
@@ -101,18 +104,52 @@ def test_best_continuations_are_the_best(places, vocab, width, closed, seed):
     assert all(len(set(one)) == len(one) for one in both)
 
 
-@given(st.integers(0, 10_000), st.sampled_from([0.0, 0.6, 1.0, 2.0]))
-@settings(max_examples=20, deadline=None)
-def test_a_beam_as_wide_as_the_tree_is_exhaustive_search(seed, alpha):
-    table, limit = random_table(seed), 3
+@given(
+    rows=st.integers(1, 5).flatmap(
+        lambda length: st.lists(
+            st.lists(st.integers(3, 5), min_size=length, max_size=length),
+            min_size=1,
+            max_size=4,
+        )
+    ),
+    n=st.integers(1, 4),
+)
+@settings(deadline=None)
+def test_repeating_tokens_are_those_that_a_loop_finds(rows, n):
+    rows = [[BOS] * 3 + row for row in rows]  # never shorter than n
+    expected = {
+        (i, token)
+        for i, row in enumerate(rows)
+        for token in range(6)
+        if says_twice([*row, token], n) > says_twice(row, n)
+    }
+    found = repeating(torch.tensor(rows), n)
+    assert {*zip(*(x.tolist() for x in found), strict=True)} == expected
+
+
+def says_twice(tokens, n):
+    """How many runs of n tokens have stood there before."""
+    runs = [tuple(tokens[i : i + n]) for i in range(len(tokens) - n + 1)]
+    return len(runs) - len({*runs})
+
+
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from([0.0, 0.6, 1.0, 2.0]),
+    st.sampled_from([(3, 0), (3, 1), (4, 2), (3, 9)]),
+)
+@settings(max_examples=30, deadline=None)
+def test_a_beam_as_wide_as_the_tree_is_exhaustive_search(seed, alpha, sizes):
+    table, (limit, n) = random_table(seed), sizes
     ranked = sorted(
         (
             -log_probability(table[0], out) / length_penalty(len(out), alpha),
             out,
         )
         for out in every_output(limit)
+        if n == 0 or not says_twice((BOS, *out), n)
     )
-    found = table_search(table, limit, VOCAB**limit, alpha, 3)[0]
+    found = table_search(table, limit, VOCAB**limit, alpha, 3, n)[0]
     assert [-h.score for h in found] == pytest.approx(
         [score for score, _ in ranked[:3]], abs=1e-4
     )

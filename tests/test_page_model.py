@@ -30,8 +30,8 @@ PROGRAM = ("weights", "tokenizer", "model", "search")
 PROGRAM += ("elements", "attention", "page")
 TWELVE = "Two small dogs run after a red ball on the wide beach."
 TRANSLATE = """
-([texts, width]) => texts.map((text) => {
-  const { search } = globalThis.theTranslator.translate(text, { width });
+([texts, options]) => texts.map((text) => {
+  const { search } = globalThis.theTranslator.translate(text, options);
   for (;;) {
     const { value, done } = search.next();
     if (done) return [value.tokens, value.score];
@@ -113,8 +113,10 @@ def sentences(number: int) -> list[str]:
     return sorted(texts, key=len)[:number]
 
 
-@pytest.mark.parametrize("width", [1, 5])
-def test_page_and_package_write_the_same_tokens(started, reference, width):
+@pytest.mark.parametrize(("width", "no_repeat"), [(1, 0), (5, 0), (5, 2)])
+def test_page_and_package_write_the_same_tokens(
+    started, reference, width, no_repeat
+):
     model, tokenizer = reference
     texts = sentences(200)
     assert len(texts) == 200
@@ -122,9 +124,11 @@ def test_page_and_package_write_the_same_tokens(started, reference, width):
     for begin in range(0, 200, 50):
         batch = texts[begin : begin + 50]
         sources = pad(tokenizer.encode(text) for text in batch)
-        best = beam_decode(model, sources, width)
+        best = beam_decode(model, sources, width, no_repeat=no_repeat)
         expected += [hypothesis for (hypothesis,) in best]
-    found = started.page.evaluate(TRANSLATE, [texts, width])
+    found = started.page.evaluate(
+        TRANSLATE, [texts, {"width": width, "noRepeat": no_repeat}]
+    )
     assert [tokens for tokens, _ in found] == [h.tokens for h in expected]
     for (_, ours), theirs in zip(found, expected, strict=True):
         assert ours == pytest.approx(theirs.score, abs=1e-4)
@@ -134,7 +138,9 @@ def test_page_and_package_write_the_same_tokens(started, reference, width):
 def test_the_page_searches_with_the_model_s_own_alpha(started, page_model):
     tokenizer = load_model(find_model(NAME))[1]
     config = ModelConfig(len(tokenizer), 1, 12, 20, 2, pre_norm=True)
-    packed = page_model.packed(Transformer(config), tokenizer, alpha=1.5)
+    packed = page_model.packed(
+        Transformer(config), tokenizer, {"beam": 5, "alpha": 1.5}
+    )
     own, same, other = started.page.evaluate(
         "(packed) => { const own = new pageModel.Translator(packed);"
         " return [{}, { alpha: 1.5 }, { alpha: 0.6 }].map((options) => {"

@@ -56,17 +56,19 @@ def test_packed_weights_are_the_nearest_half_precision_numbers(folder):
 def test_the_card_shows_the_scores_of_the_record(folder):
     record = folder.parent / "record.json"
     scores = {"bleu": 38.126, "bleu_lowercase": 39.0}
-    scores |= {"bleu_moses": 39.1, "chrf": 60.0, "beam": 3, "alpha": 1.5}
+    search = {"beam": 3, "alpha": 1.5, "no_repeat": 2}
+    scores |= {"bleu_moses": 39.1, "chrf": 60.0} | search
     record.write_text(json.dumps({**ABOUT, "scores": {"test": scores}}))
     pack(folder.parent / "packed", folder, record)
     translator = Translator.load(folder.parent / "packed")
-    assert (translator.beam, translator.alpha) == (3, 1.5)
+    assert {name: getattr(translator, name) for name in search} == search
     plain = Translator.load(folder)
-    assert (plain.beam, plain.alpha) == (5, 0.6)
+    assert (plain.beam, plain.alpha, plain.no_repeat) == (5, 0.6, 0)
     texts = ["a small dog", "a dog"]
     as_scored = translator.n_best(texts, 3)
-    assert as_scored == translator.n_best(texts, 3, beam=3, alpha=1.5)
+    assert as_scored == translator.n_best(texts, 3, **search)
     assert as_scored != translator.n_best(texts, 3, alpha=0.6)
+    assert as_scored != translator.n_best(texts, 3, no_repeat=0)
     card = (folder.parent / "packed/README.md").read_text("utf-8")
     assert "| test, bleu | 38.13 |" in card and "| updates | 7 |" in card
     other = {"test": scores, "another": {**scores, "alpha": 0.6}}

@@ -20,10 +20,15 @@ from annotated_transformer.checkpoint import (
     read_tokenizer,
 )
 from annotated_transformer.corpora import Corpus
-from annotated_transformer.data import copy_task
+from annotated_transformer.data import copy_task, train_tokenizer
 from annotated_transformer.errors import UserError
-from annotated_transformer.model import PRESETS, ModelConfig, parameter_count
-from annotated_transformer.preparation import choose_device
+from annotated_transformer.model import (
+    PRESETS,
+    ModelConfig,
+    Transformer,
+    parameter_count,
+)
+from annotated_transformer.preparation import choose_device, inherit
 from annotated_transformer.recipes import RECIPES, Recipe, recipe_of
 from annotated_transformer.records import read_metrics
 from annotated_transformer.run import train
@@ -430,3 +435,57 @@ def test_a_training_may_start_from_a_model(tmp_path, words):
     train(again, words, recipe, resume=True, **options)
     with pytest.raises(UserError, match="no such folder"):
         train(tmp_path / "y", words, recipe, start=tmp_path / "nothing")
+
+
+OTHER_WORDS = [
+    ("the cat sat on the mat", "le chat était sur le tapis"),
+    ("a dog ran over the hill", "un chien courait sur la colline"),
+    ("two birds sang in the tree", "deux oiseaux chantaient dans l'arbre"),
+]
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_a_child_inherits_the_vectors_of_subwords_it_shares(words, tied):
+    known, own = (
+        train_tokenizer([side for pair in pairs for side in pair], 70)
+        for pairs in (words.train, OTHER_WORDS)
+    )
+    sizes = replace(SMALL.model, vocab_size=70, tied=tied)
+    parent, child = Transformer(sizes), Transformer(sizes)
+    drawn = {name: w.clone() for name, w in child.state_dict().items()}
+    inherit(child, own, parent, known)
+    given, found = parent.state_dict(), child.state_dict()
+    shared = 0
+    for name, weight in found.items():
+        if "embedding" not in name:
+            assert torch.equal(weight, given[name])
+            continue
+        for row in range(70):
+            piece = own.pieces.id_to_piece(row)
+            expected = drawn[name][row]
+            for other in range(70):
+                if known.pieces.id_to_piece(other) == piece:
+                    expected = given[name][other]
+                    shared += 1
+            assert torch.equal(weight[row], expected)
+    assert 3 * 4 < shared < 3 * 70  # of three tables, under one roof or not
+
+
+def test_a_training_may_learn_subwords_for_another_language(tmp_path, words):
+    first = train(tmp_path / "first", words, bpe(), device="cpu")
+    french = replace(words, train=OTHER_WORDS * 20, target="fr")
+    recipe = replace(bpe(), vocab_size=90)
+    with pytest.raises(UserError, match="or add --from MODEL"):
+        train(tmp_path / "x", french, recipe, new_subwords=True)
+    options = {"start": first, "new_subwords": True, "device": "cpu"}
+    whole = train(tmp_path / "whole", french, recipe, **options)
+    part = train(tmp_path / "part", french, recipe, **options)
+    for step in (4, 6):  # as if it had been killed after update 2
+        (part / f"checkpoints/step-{step:08}.safetensors").unlink()
+    train(part, french, recipe, resume=True, **options)
+    same_weights(whole, part)
+    assert len(read_tokenizer(whole)) == 90
+    known = json.loads((whole / "run.json").read_text())
+    assert known["recipe"]["vocab_size"] == 90
+    assert known["recipe"]["model"]["d_model"] == 8
+    assert known["start"]["result"]["updates"] == 6

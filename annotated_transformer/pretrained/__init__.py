@@ -5,6 +5,7 @@ from pathlib import Path
 from annotated_transformer.checkpoint import load_model, save_model
 from annotated_transformer.errors import UserError
 from annotated_transformer.files import read_json
+from annotated_transformer.records import SEARCH
 
 __all__ = ["find_model", "pack", "shipped"]
 
@@ -32,7 +33,7 @@ def find_model(name: Path | str) -> Path:
 def pack(output: Path, model: Path, record: Path | None = None) -> None:
     """Copy a model in half precision, with the scores of its record.
 
-    It will search as it did when it was scored: with that beam and alpha.
+    It will search as it did when it was scored: with that beam, and so on.
     UserError if output exists, or if the record is that of another run or
     names several ways to search.
     """
@@ -50,7 +51,7 @@ def pack(output: Path, model: Path, record: Path | None = None) -> None:
                 for name in SCORES
             }
             searches = [
-                {name: scores[name] for name in ("beam", "alpha")}
+                {name: scores[name] for name in SEARCH}
                 for scores in known["scores"].values()
             ]
             if not searches or any(one != searches[0] for one in searches):

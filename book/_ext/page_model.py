@@ -53,9 +53,9 @@ def rounded(model: Transformer) -> Transformer:
 
 
 def packed(
-    model: Transformer, tokenizer: Tokenizer, alpha: float = 0.6
+    model: Transformer, tokenizer: Tokenizer, search: dict | None = None
 ) -> dict:
-    """What the page's program reads: sizes, vocabulary and weights.
+    """What the page's program reads: sizes, vocabulary, weights and search.
 
     The integers of all matrices follow each other in one text, and the
     scales of their rows and all vectors in another.
@@ -75,7 +75,7 @@ def packed(
         reals.append(weight)
     ids, pieces = range(len(tokenizer)), tokenizer.pieces
     return {
-        "alpha": alpha,
+        "search": {"alpha": 0.6, "no_repeat": 0} | (search or {}),
         "config": {
             "heads": config.heads,
             "d_k": config.d_k or config.d_model // config.heads,
@@ -97,9 +97,9 @@ def as_text(tensors: list[Tensor]) -> str:
     return b64encode(data).decode()
 
 
-def script(model: Transformer, tokenizer: Tokenizer, alpha: float) -> str:
+def script(model: Transformer, tokenizer: Tokenizer, search: dict) -> str:
     """A model as a classic script, which any page may load."""
-    text = json.dumps(packed(model, tokenizer, alpha))
+    text = json.dumps(packed(model, tokenizer, search))
     return f"(globalThis.pageModel ??= {{}}).packed = {text};\n"
 
 
@@ -150,8 +150,7 @@ class TranslatorHere(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         model, tokenizer, about = load_model(find_model(self.arguments[0]))
         place = nodes.container(classes=["at-translator"])
-        alpha = about.get("search", {}).get("alpha", 0.6)
-        place["script"] = script(model, tokenizer, alpha)
+        place["script"] = script(model, tokenizer, about.get("search", {}))
         still = nodes.container(classes=["at-still"])
         self.set_source_info(still)
         self.state.nested_parse(self.content, self.content_offset, still)

@@ -27,6 +27,21 @@
   }
 
   /**
+   * The tokens by which a hypothesis would say the same n tokens in a row
+   * twice: wherever its last n - 1 tokens stood before, the one after them.
+   */
+  function repeating(node, n) {
+    const tokens = node.way.map(({ token }) => token);
+    const last = tokens.length - n + 1;
+    const found = new Set();
+    for (let start = 0; n > 0 && start < last; start++) {
+      const same = (_, i) => tokens[start + i] === tokens[last + i];
+      if (tokens.slice(last).every(same)) found.add(tokens[start + n - 1]);
+    }
+    return found;
+  }
+
+  /**
    * Translate.
    *
    * Every step gives `{ places, finished }`: the best continuations, best
@@ -38,21 +53,24 @@
    *
    * @param {Model} model
    * @param {object} source what model.encode has returned
-   * @param {{width: number, alpha: number, limit: number}} options limit is
-   *   the most tokens of an output, its end included
+   * @param {{width: number, alpha: number, noRepeat: number, limit: number}}
+   *   options limit is the most tokens of an output, its end included
    */
-  function* beamSearch(model, source, { width, alpha, limit }) {
+  function* beamSearch(model, source, { width, alpha, noRepeat, limit }) {
     const finished = [];
     let live = [{ node: new Node(BEGIN, null), logP: 0 }];
     for (;;) {
       const nodes = live.map(({ node }) => node);
       const following = model.step(nodes, source);
       const continuations = live.flatMap(({ node, logP }, row) => {
-        const tokens = largest(following[row], Math.max(width, SHOWN));
+        const barred = repeating(node, noRepeat);
+        const enough = Math.max(width, SHOWN) + barred.size;
+        const tokens = largest(following[row], enough);
         node.candidates = tokens.map((token) => {
           return { token, p: Math.exp(following[row][token]) };
         });
-        return tokens.slice(0, width).map((token) => {
+        const allowed = tokens.filter((token) => !barred.has(token));
+        return allowed.slice(0, width).map((token) => {
           return { parent: node, token, logP: logP + following[row][token] };
         });
       });
@@ -87,18 +105,22 @@
     constructor(packed) {
       this.model = new globalThis.pageModel.Model(packed);
       this.tokenizer = new globalThis.pageModel.Tokenizer(packed.vocabulary);
-      this.alpha = packed.alpha;
+      this.alpha = packed.search.alpha;
+      this.noRepeat = packed.search.no_repeat;
     }
 
     /**
      * Read a caption. Returns what was read, and the search to be run.
      * @param {string} text
-     * @param {{width?: number, alpha?: number}} options
+     * @param {{width?: number, alpha?: number, noRepeat?: number}} options
      */
-    translate(text, { width = 5, alpha = this.alpha } = {}) {
+    translate(
+      text,
+      { width = 5, alpha = this.alpha, noRepeat = this.noRepeat } = {},
+    ) {
       const ids = [...this.tokenizer.encode(text), END];
       const source = this.model.encode(ids);
-      const options = { width, alpha, limit: ids.length + 50 };
+      const options = { width, alpha, noRepeat, limit: ids.length + 50 };
       return {
         pieces: [...this.tokenizer.split(text), "</s>"],
         maps: source.maps,
