@@ -114,7 +114,7 @@ def train(
     text = (task, source, target, own, extra)
     if dry_run:
         recipe = replace(recipe, processes=launched().size)
-        put(plan(recipe, read_corpus(*text)))
+        put(plan(recipe, read_corpus(*text), start, new_subwords))
         return
     with joined(chosen) as processes:
         resume = resume or processes.rank > 0  # what the first has begun

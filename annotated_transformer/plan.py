@@ -1,6 +1,7 @@
 """A plan: what a training would need and do, before anything is trained."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import torch
 
@@ -8,7 +9,7 @@ from annotated_transformer.batching import encode
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.data import Example, bucket
 from annotated_transformer.model import Transformer
-from annotated_transformer.preparation import learn_tokenizer
+from annotated_transformer.preparation import learn_tokenizer, start_from
 from annotated_transformer.recipes import Recipe
 
 __all__ = ["plan"]
@@ -16,14 +17,23 @@ __all__ = ["plan"]
 FLOAT = 4  # bytes
 
 
-def plan(recipe: Recipe, corpus: Corpus) -> str:
+def plan(
+    recipe: Recipe,
+    corpus: Corpus,
+    start: Path | str | None = None,
+    new_subwords: bool = False,
+) -> str:
     """A table of what a run of the recipe would need and do.
 
-    The model is built without memory, the subwords are learned and the first
-    epoch is cut into batches as in the run. Other epochs are shuffled anew,
-    so what is said of all epochs is an estimate, and marked by "about".
+    The model is built without memory, the subwords are learned, or taken from
+    the start, and the first epoch is cut into batches as in the run. Other
+    epochs are shuffled anew, so what is said of all epochs is an estimate, and
+    marked by "about".
     """
-    tokenizer = learn_tokenizer(corpus, recipe)
+    if start is not None:
+        _, tokenizer, recipe = start_from(start, recipe, new_subwords)
+    if start is None or new_subwords:
+        tokenizer = learn_tokenizer(corpus, recipe)
     examples = encode("training", corpus.train, tokenizer, recipe)
     encode("validation", corpus.valid, tokenizer, recipe)
     with torch.device("meta"):

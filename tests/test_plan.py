@@ -7,12 +7,14 @@ from itertools import islice
 import pytest
 
 from annotated_transformer.batching import encode
+from annotated_transformer.checkpoint import load_model
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.data import copy_task, training_batches
 from annotated_transformer.embedding import PAD
 from annotated_transformer.model import parameter_count
 from annotated_transformer.plan import plan
 from annotated_transformer.preparation import learn_tokenizer
+from annotated_transformer.pretrained import find_model
 from annotated_transformer.recipes import recipe_of
 
 
@@ -85,6 +87,18 @@ def test_memory_is_counted_from_the_parameters(corpus, recipe):
         assert found == pytest.approx(times * megabytes, abs=0.05), name
     alone = table(plan(replace(recipe, processes=1), corpus))
     assert numbers(alone["gradients"]) == numbers(alone["weights"])
+
+
+def test_a_start_brings_its_sizes_and_its_subwords(corpus, recipe):
+    first, tokenizer, _ = load_model(find_model("multi30k-en-de"))
+    count = sum(parameter.numel() for parameter in first.parameters())
+    rows = table(plan(recipe, corpus, "multi30k-en-de"))
+    assert numbers(rows["parameters"]) == [count]
+    assert numbers(rows["subwords"]) == [len(tokenizer)]
+    rows = table(plan(recipe, corpus, "multi30k-en-de", new_subwords=True))
+    sizes = replace(first.config, vocab_size=15)
+    assert numbers(rows["parameters"]) == [parameter_count(sizes)]
+    assert numbers(rows["subwords"]) == [15]
 
 
 def test_a_dry_run_prints_and_writes_nothing(
