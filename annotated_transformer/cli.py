@@ -150,7 +150,8 @@ def translate(
     precision: options.Precision = "float32",
 ) -> None:
     """Translate line by line, to standard output; blank lines stay blank."""
-    translator = load(model, device, precision, beam, alpha, no_repeat)
+    search = {"beam": beam, "alpha": alpha, "no_repeat": no_repeat}
+    translator = load(model, device, precision, **search)
     name = "standard input" if file is None else str(file)
     data = sys.stdin.buffer.read() if file is None else read_bytes(file)
     lines = decode_lines(data, name)
@@ -162,19 +163,14 @@ def load(
     model: Path,
     device: str | None,
     precision: str,
-    beam: int | None,
-    alpha: float | None,
-    no_repeat: int | None,
+    **search: int | float | None,
 ) -> Translator:
     """A translator that searches as asked for, or as suits the model."""
     keep_freed_memory()
     translator = Translator.load(model, choose_device(device), precision)
-    if beam is not None:
-        translator.beam = beam
-    if alpha is not None:
-        translator.alpha = alpha
-    if no_repeat is not None:
-        translator.no_repeat = no_repeat
+    for name, value in search.items():
+        if value is not None:
+            setattr(translator, name, value)
     return translator
 
 
@@ -225,14 +221,15 @@ def evaluate(
     """
     model = find_model(model)
     pairs = corpora.read_pairs(source, reference)
-    translator = load(model, device, precision, beam, alpha, no_repeat)
+    search = {"beam": beam, "alpha": alpha, "no_repeat": no_repeat}
+    translator = load(model, device, precision, **search)
     sources = [text for text, _ in pairs]
     check_lengths(translator, sources, str(source))
     outputs = translator(sources)
     language = read_config(model)[2]["data"]["target"]
     scores = score(outputs, [text for _, text in pairs], language)
-    search = {name: getattr(translator, name) for name in SEARCH}
-    result = {**search, **asdict(scores)}
+    searched = {name: getattr(translator, name) for name in SEARCH}
+    result = {**searched, **asdict(scores)}
     if record_file is not None:
         name = source.name.removesuffix(".gz").rpartition(".")[0]
         record(model, record_file, {name or source.name: result})
