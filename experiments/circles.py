@@ -8,18 +8,17 @@ say up to four tokens at least three times in a row, are counted in all texts
 as they are. So are people's captions that say the same n words twice.
 """
 
-import random
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from statistics import fmean
-
-from sacrebleu.metrics import BLEU
 
 from annotated_transformer.checkpoint import read_config
 from annotated_transformer.corpora import Corpus, multi30k
 from annotated_transformer.cpu import keep_freed_memory
 from annotated_transformer.pretrained import find_model
 from annotated_transformer.translation import Translator
+
+from .penalty import drawn
 
 MODELS = {"de": "multi30k-en-de", "en": "multi30k-de-en"}  # by what they write
 LENGTHS = (0, 2, 3, 4, 6)
@@ -91,13 +90,9 @@ def run(target: str, n: int, seed: int) -> dict:
     if n:
         found["said twice"] = said_twice(target, n)
     for name, pairs in texts(target).items():
-        references = [text for _, text in pairs]
-        ours = outputs(target, n)[name]
-        drawn = random.Random(seed).choices(range(len(pairs)), k=len(pairs))
-        bleu = BLEU(lowercase=True).corpus_score(
-            [ours[i] for i in drawn], [[references[i] for i in drawn]]
-        )
-        found[f"{name}_bleu"] = bleu.score
+        found[f"{name}_bleu"] = drawn(
+            outputs(target, n)[name], pairs, seed
+        ).score
     return found
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import cache, partial
 
 from sacrebleu.metrics import BLEU
+from sacrebleu.metrics.bleu import BLEUScore
 
 from annotated_transformer.checkpoint import read_config
 from annotated_transformer.corpora import Corpus, multi30k
@@ -49,15 +50,21 @@ def outputs(alpha: float, name: str) -> list[str]:
     return translator(sources, beam=beam, alpha=alpha, no_repeat=0)
 
 
+def drawn(
+    ours: list[str], pairs: list[tuple[str, str]], seed: int
+) -> BLEUScore:
+    """Lower-cased BLEU on sentences drawn from a text, with replacement."""
+    places = random.Random(seed).choices(range(len(pairs)), k=len(pairs))
+    return BLEU(lowercase=True).corpus_score(
+        [ours[i] for i in places], [[pairs[i][1] for i in places]]
+    )
+
+
 def run(alpha: float, seed: int) -> dict:
     """Lower-cased BLEU and brevity on sentences drawn from each text."""
     found = {}
     for name, pairs in texts().items():
-        ours, references = outputs(alpha, name), [text for _, text in pairs]
-        drawn = random.Random(seed).choices(range(len(pairs)), k=len(pairs))
-        bleu = BLEU(lowercase=True).corpus_score(
-            [ours[i] for i in drawn], [[references[i] for i in drawn]]
-        )
+        bleu = drawn(outputs(alpha, name), pairs, seed)
         found |= {f"{name}_bleu": bleu.score, f"{name}_brevity": bleu.bp}
     return found
 
