@@ -13,7 +13,7 @@ from functools import cache, partial
 
 import torch
 
-from annotated_transformer.checkpoint import load_model
+from annotated_transformer.checkpoint import load_model, read_config
 from annotated_transformer.corpora import Corpus, multi30k
 from annotated_transformer.cpu import draw_fewer_numbers
 from annotated_transformer.data import Tokenizer
@@ -42,6 +42,7 @@ LEARNING = {
 }
 RECIPE = {
     "parent": PARENT,
+    "weights": read_config(find_model(PARENT))[1]["model.safetensors"],
     "dropout": 0.3,
     "train": LEARNING,
     "vocab_size": 4000,
@@ -91,6 +92,7 @@ def take_over(child: Transformer, pieces: Tokenizer, way: str) -> None:
     inherit(child, pieces, model, known)
     for name, weight in child.state_dict().items():
         if way == "wrong vectors" and name == "source_embedding.weight":
+            # the one table of a tied model; special tokens stay in place
             taken = (weight != drawn[name]).any(dim=1)
             rows = taken.nonzero().flatten()
             rows = rows[rows > UNK]
