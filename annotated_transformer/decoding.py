@@ -207,13 +207,14 @@ class DecoderState:
 
 
 def model_step(model: Transformer) -> Step:
-    """The step of a Transformer: one token more, on cached keys."""
+    """The step of a Transformer: one token more, without gradients."""
 
     def step(tokens, state):
         x, pasts = model.decode(
             tokens[:, None], state.sources, state.source_mask, state.pasts
         )
-        log_p = model.logits(x[:, -1]).float().log_softmax(-1)
+        logits = model.logits(x[:, -1]).float()
+        log_p = torch.log_softmax(logits, -1, out=logits)  # in their place
         return log_p, replace(state, pasts=pasts)
 
     return step

@@ -12,10 +12,10 @@ from annotated_transformer.attention import MultiHeadAttention
 from annotated_transformer.embedding import TokenEmbedding
 from annotated_transformer.errors import UserError
 
-__all__ = ["PRECISIONS", "Integers", "product", "set_precision"]
+__all__ = ["PRECISIONS", "Integers", "Packed", "product", "set_precision"]
 
 PRECISIONS = ("float32", "int8")
-LEAST_ROWS = 64  # for fewer, oneDNN prepares longer than it saves
+LEAST_PRODUCT = 2**19  # multiplications: for fewer, a call of oneDNN is long
 LEAST_WEIGHTS = 2**18  # for fewer, rounding x costs what integers gain
 SHORT = 16  # keys: for fewer, the formula is faster than the fused kernel
 SHORT_FOR_ONE = 64  # keys, where there is one query
@@ -36,14 +36,41 @@ class Integers:
         """Itself, which nothing changes: its tensors cannot be copied."""
         return self
 
-    def __call__(self, x: Tensor) -> Tensor:
-        """The scales of x are its own, hence dynamic quantisation."""
+    def __call__(self, x: Tensor, bias: Tensor | None = None) -> Tensor:
+        """x W^T + b; the scales of x are its own, so quantised dynamically."""
         scale = x.abs().amax(-1, keepdim=True).clamp(min=1e-12) / 127
         rounded = (x / scale).round_().add_(128).to(torch.uint8)
         given = rounded, 1.0, 128  # 128 is zero: the kernels want no sign
         output = None, 1.0, 0, torch.float32, "none", [], ""  # as it is
         multiply = torch.ops.onednn.qlinear_pointwise
-        return multiply(*given, *self.weight, *output).mul_(scale)
+        y = multiply(*given, *self.weight, *output).mul_(scale)
+        return y if bias is None else y.add_(bias)
+
+
+class Packed:
+    """x W^T + b with W in the order in which oneDNN reads it.
+
+    W is put in that order when it is first given, and again when it is
+    another or has changed. That takes as much memory as W itself.
+    """
+
+    def __init__(self) -> None:
+        self.known: tuple[int, int] | None = None
+
+    def __reduce__(self) -> tuple:
+        """Copied and pickled empty: what oneDNN has put in order cannot be."""
+        return Packed, ()
+
+    def __call__(
+        self, x: Tensor, weight: Tensor, bias: Tensor | None
+    ) -> Tensor:
+        """The vectors of x, in any number of dimensions."""
+        changes = 0 if weight.is_inference() else weight._version
+        if self.known != (weight.data_ptr(), changes):
+            pack = torch.ops.mkldnn._reorder_linear_weight
+            self.known = weight.data_ptr(), changes
+            self.weight = pack(weight.detach())
+        return onednn(x, self.weight, bias)
 
 
 def onednn(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -76,26 +103,26 @@ class Product(Function):
         return onednn(dy, weight.T), of_weight, of_bias
 
 
-def product(layer: nn.Module, integers: Integers | None, x: Tensor) -> Tensor:
+def product(layer: nn.Module, ready: Integers | Packed, x: Tensor) -> Tensor:
     """x W^T + b of a layer, by oneDNN where that is faster.
 
     PyTorch asks MKL for products in float32, which takes twice as long on
     the processors of other makers than its own. In another precision or on
-    another device the layer does what it always did. Integers are for
-    translating: they have no gradient.
+    another device the layer does what it always did. What is ready is for
+    translating: it has no gradient.
     """
     weight, bias = layer.weight, getattr(layer, "bias", None)
     ours = x.device.type == "cpu" and x.dtype == weight.dtype == torch.float32
     if not ours or torch.is_autocast_enabled("cpu"):
         return F.linear(x, weight, bias)
-    if integers is not None and not torch.is_grad_enabled():
-        y = integers(x)
-        return y if bias is None else y.add_(bias)
-    if x.numel() < LEAST_ROWS * x.size(-1):
+    learns = torch.is_grad_enabled()
+    if isinstance(ready, Integers) and not learns:
+        return ready(x, bias)
+    if x.numel() * len(weight) < LEAST_PRODUCT:
         return F.linear(x, weight, bias)
-    if torch.is_grad_enabled():
+    if learns or isinstance(ready, Integers):
         return Product.apply(x, weight, bias)
-    return onednn(x, weight, bias)
+    return ready(x, weight, bias)
 
 
 def attention(
@@ -146,7 +173,7 @@ def set_precision(model: nn.Module, precision: str) -> None:
     here = torch.backends.mkldnn.is_available()
     if rounds and not (here and hasattr(torch.ops.onednn, "qlinear_prepack")):
         raise UserError("precision int8: this build of PyTorch has no oneDNN")
-    if not (here and hasattr(torch.ops.mkldnn, "_linear_pointwise")):
+    if not (here and hasattr(torch.ops.mkldnn, "_reorder_linear_weight")):
         return
     methods = {nn.Linear: "forward", TokenEmbedding: "logits"}
     for layer in model.modules():
@@ -154,5 +181,5 @@ def set_precision(model: nn.Module, precision: str) -> None:
             layer.kernel = attention
         if method := methods.get(type(layer)):
             large = layer.weight.numel() >= LEAST_WEIGHTS
-            integers = Integers(layer.weight) if rounds and large else None
-            setattr(layer, method, partial(product, layer, integers))
+            ready = Integers(layer.weight) if rounds and large else Packed()
+            setattr(layer, method, partial(product, layer, ready))
