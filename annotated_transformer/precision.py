@@ -1,5 +1,8 @@
 """How precisely a model multiplies on a CPU, and by which library."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 
 import torch
@@ -12,7 +15,13 @@ from annotated_transformer.attention import MultiHeadAttention
 from annotated_transformer.embedding import TokenEmbedding
 from annotated_transformer.errors import UserError
 
-__all__ = ["PRECISIONS", "Integers", "Packed", "product", "set_precision"]
+__all__ = [
+    "PRECISIONS",
+    "Integers",
+    "product",
+    "set_precision",
+    "weights_at_rest",
+]
 
 PRECISIONS = ("float32", "int8")
 LEAST_PRODUCT = 2**19  # multiplications: for fewer, a call of oneDNN is long
@@ -47,30 +56,23 @@ class Integers:
         return y if bias is None else y.add_(bias)
 
 
-class Packed:
-    """x W^T + b with W in the order in which oneDNN reads it.
+RESTING: ContextVar[dict[int, Tensor] | None] = ContextVar(
+    "RESTING", default=None
+)
 
-    W is put in that order when it is first given, and again when it is
-    another or has changed. That takes as much memory as W itself.
+
+@contextmanager
+def weights_at_rest() -> Iterator[None]:
+    """Where no weight changes: put each in oneDNN's order once.
+
+    Outside, the library does so for every product. It takes as much memory
+    as the weights themselves, until the context ends.
     """
-
-    def __init__(self) -> None:
-        self.known: tuple[int, int] | None = None
-
-    def __reduce__(self) -> tuple:
-        """Copied and pickled empty: what oneDNN has put in order cannot be."""
-        return Packed, ()
-
-    def __call__(
-        self, x: Tensor, weight: Tensor, bias: Tensor | None
-    ) -> Tensor:
-        """The vectors of x, in any number of dimensions."""
-        changes = 0 if weight.is_inference() else weight._version
-        if self.known != (weight.data_ptr(), changes):
-            pack = torch.ops.mkldnn._reorder_linear_weight
-            self.known = weight.data_ptr(), changes
-            self.weight = pack(weight.detach())
-        return onednn(x, self.weight, bias)
+    token = RESTING.set({})
+    try:
+        yield
+    finally:
+        RESTING.reset(token)
 
 
 def onednn(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -103,26 +105,37 @@ class Product(Function):
         return onednn(dy, weight.T), of_weight, of_bias
 
 
-def product(layer: nn.Module, ready: Integers | Packed, x: Tensor) -> Tensor:
+def resting(weight: Tensor) -> Tensor:
+    """The weight in oneDNN's order where it is at rest, else as it is."""
+    known = RESTING.get()
+    if known is None:
+        return weight
+    if id(weight) not in known:
+        reorder = torch.ops.mkldnn._reorder_linear_weight
+        known[id(weight)] = reorder(weight.detach())
+    return known[id(weight)]
+
+
+def product(layer: nn.Module, integers: Integers | None, x: Tensor) -> Tensor:
     """x W^T + b of a layer, by oneDNN where that is faster.
 
     PyTorch asks MKL for products in float32, which takes twice as long on
     the processors of other makers than its own. In another precision or on
-    another device the layer does what it always did. What is ready is for
-    translating: it has no gradient.
+    another device the layer does what it always did. Integers are for
+    translating: they have no gradient.
     """
     weight, bias = layer.weight, getattr(layer, "bias", None)
     ours = x.device.type == "cpu" and x.dtype == weight.dtype == torch.float32
     if not ours or torch.is_autocast_enabled("cpu"):
         return F.linear(x, weight, bias)
     learns = torch.is_grad_enabled()
-    if isinstance(ready, Integers) and not learns:
-        return ready(x, bias)
+    if integers is not None and not learns:
+        return integers(x, bias)
     if x.numel() * len(weight) < LEAST_PRODUCT:
         return F.linear(x, weight, bias)
-    if learns or isinstance(ready, Integers):
+    if learns:
         return Product.apply(x, weight, bias)
-    return ready(x, weight, bias)
+    return onednn(x, resting(weight), bias)
 
 
 def attention(
@@ -181,5 +194,5 @@ def set_precision(model: nn.Module, precision: str) -> None:
             layer.kernel = attention
         if method := methods.get(type(layer)):
             large = layer.weight.numel() >= LEAST_WEIGHTS
-            ready = Integers(layer.weight) if rounds and large else Packed()
-            setattr(layer, method, partial(product, layer, ready))
+            integers = Integers(layer.weight) if rounds and large else None
+            setattr(layer, method, partial(product, layer, integers))

@@ -20,7 +20,7 @@ from annotated_transformer.data import Tokenizer, bucket, pad
 from annotated_transformer.decoding import Hypothesis, beam_decode
 from annotated_transformer.embedding import BOS, PAD
 from annotated_transformer.model import Transformer
-from annotated_transformer.precision import set_precision
+from annotated_transformer.precision import set_precision, weights_at_rest
 from annotated_transformer.pretrained import find_model
 
 __all__ = [
@@ -161,6 +161,7 @@ class Translator(TextModel):
             return self([text], **options)[0]
         return [best[0].text for best in self.n_best(text, 1, **options)]
 
+    @weights_at_rest()
     def n_best(
         self,
         texts: Sequence[str],

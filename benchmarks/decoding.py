@@ -20,7 +20,7 @@ from annotated_transformer.decoding import (
 from annotated_transformer.embedding import BOS, EOS, PAD, UNK
 from annotated_transformer.marian import to_marian
 from annotated_transformer.model import ModelConfig, Transformer
-from annotated_transformer.precision import set_precision
+from annotated_transformer.precision import set_precision, weights_at_rest
 
 from .clock import Job
 from .systems import joey_batch, to_joey
@@ -52,6 +52,7 @@ def ours(model: Transformer, kind: str = "float32") -> Translate:
     set_precision(model, kind)
 
     @torch.inference_mode()
+    @weights_at_rest()
     def translate(source: Tensor) -> list[list[int]]:
         state = first_state(model, source)
         limits = source.new_full((len(source),), LENGTH)

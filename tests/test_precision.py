@@ -1,6 +1,5 @@
 """Faster products change no result; integers hardly any translation."""
 
-import pickle
 from copy import deepcopy
 from functools import partial
 
@@ -19,7 +18,12 @@ from annotated_transformer.corpora import multi30k
 from annotated_transformer.decoding import beam_decode
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import ModelConfig, Transformer
-from annotated_transformer.precision import Integers, Packed, set_precision
+from annotated_transformer.optimizer import adam, set_rate
+from annotated_transformer.precision import (
+    Integers,
+    set_precision,
+    weights_at_rest,
+)
 from annotated_transformer.preparation import build_model
 from annotated_transformer.recipes import Recipe
 from annotated_transformer.training import TrainConfig
@@ -110,7 +114,7 @@ def test_gradients_are_those_of_linear(shape, rows, sizes, bias, turned):
         x = x.mT.contiguous().mT
     dy = torch.randn(*shape, rows, sizes[1])
     found = []
-    for multiply in (partial(precision.product, layer, Packed()), layer):
+    for multiply in (partial(precision.product, layer, None), layer):
         given = x.clone().requires_grad_()
         layer.zero_grad()
         y = multiply(given)
@@ -214,57 +218,50 @@ def test_a_copy_multiplies_by_its_own_weights(model, many, name):
     assert copy(many, many).abs().max() > 1e-3
 
 
-@torch.no_grad()
-def test_changed_weights_are_put_in_order_again(model, many):
-    """In place, by loading, by another tensor, by other numbers of it."""
-    fast = of_precision(model, "float32")
-    before = fast(many, many)
-    halves = {key: x / 2 for key, x in model.state_dict().items()}
-    layer, logits = fast.decoder[0].feed_forward.outer, fast.output_embedding
-
-    def load():
-        fast.load_state_dict(halves)
-
-    def replace():
-        layer.weight = nn.Parameter(torch.randn_like(layer.weight))
-
-    def exchange():
-        logits.weight.data = logits.weight.data.flip(0)
-
-    for change in (logits.weight.zero_, load, replace, exchange):
-        change()
-        after = fast(many, many)
-        assert (after - before).abs().max() > 1e-3
-        fresh = Transformer(CONFIG).eval()
-        fresh.load_state_dict(fast.state_dict())
-        torch.testing.assert_close(after, fresh(many, many))
-        before = after
-
-
-def test_a_translator_can_be_sent_to_another_process(model, many):
-    fast = of_precision(model, "float32")
-    found = beam_decode(fast, many[:20])
-    assert beam_decode(pickle.loads(pickle.dumps(fast)), many[:20]) == found
+def orders(model, *inputs):
+    """How many weights were put in oneDNN's order."""
+    with torch.profiler.profile() as seen:
+        found = model(*inputs)
+    names = [event.name for event in seen.events()]
+    return names.count("mkldnn::_reorder_linear_weight"), found
 
 
 @torch.no_grad()
-def test_weights_are_put_in_order_once(model, many):
+def test_weights_at_rest_are_put_in_order_once(model, many):
     fast = of_precision(model, "float32")
-    counts = []
-    for _ in range(2):
-        with torch.profiler.profile() as seen:
-            fast(many, many)
-        names = [event.name for event in seen.events()]
-        counts.append(names.count("mkldnn::_reorder_linear_weight"))
     layers = sum(isinstance(layer, nn.Linear) for layer in model.modules())
-    assert counts == [layers + 1, 0]  # and the logits
+    count, expected = orders(fast, many, many)
+    assert count == 0
+    for _ in range(2):  # and not longer than they are at rest
+        with weights_at_rest():
+            for number in (layers + 1, 0):  # and the logits
+                count, found = orders(fast, many, many)
+                assert count == number
+                torch.testing.assert_close(found, expected)
 
 
-def test_weights_that_count_no_changes(many):
-    with torch.inference_mode():
-        model = Transformer(CONFIG).eval()
-        fast = of_precision(model, "float32")
-        torch.testing.assert_close(fast(many, many), model(many, many))
+def test_an_update_is_seen_by_what_comes_after(model, many):
+    """The fused optimizer changes weights without a trace in the tensors."""
+    fast = of_precision(model, "float32")
+    optimizer = adam(fast.parameters())
+    set_rate(optimizer, 0.01)
+    seen = []
+    for _ in range(3):
+        plain = Transformer(CONFIG).eval()
+        plain.load_state_dict(fast.state_dict())
+        with torch.no_grad():
+            seen.append(fast(many, many))
+            torch.testing.assert_close(seen[-1], plain(many, many))
+        with weights_at_rest():
+            found = beam_decode(fast, many, 2)
+        for ours, theirs in zip(
+            found, beam_decode(plain, many, 2), strict=True
+        ):
+            close = pytest.approx(theirs[0].log_probability, rel=1e-3)
+            assert ours[0].log_probability == close
+        fast(many, many).square().mean().backward()
+        optimizer.step()
+    assert (seen[2] - seen[1]).abs().max() > 0.1
 
 
 @torch.no_grad()
