@@ -37,8 +37,19 @@ def most_tokens(recipe: Recipe) -> tuple[int, str]:
     return most, "--max-length raises the limit"
 
 
+def line_of(place: int, pairs: int, extra: int) -> str:
+    """Where a pair was read from; the extra ones come last."""
+    if place < pairs - extra:
+        return f"{place + 1}"
+    return f"{place + 1 - pairs + extra} of the extra pairs"
+
+
 def encode(
-    name: str, pairs: list[Pair], tokenizer: Tokenizer, recipe: Recipe
+    name: str,
+    pairs: list[Pair],
+    tokenizer: Tokenizer,
+    recipe: Recipe,
+    extra: int = 0,
 ) -> list[Example]:
     """Pairs as ids; says which ones are over the limit and left out."""
     limit, why = most_tokens(recipe)
@@ -47,7 +58,7 @@ def encode(
         console.out(
             f"{name} text: {len(too_long)} of {len(pairs)} pairs have more "
             f"than {limit} tokens on a side and are left out, the first in "
-            f"line {too_long[0] + 1} ({why})"
+            f"line {line_of(too_long[0], len(pairs), extra)} ({why})"
         )
     if not examples:
         raise UserError(
@@ -120,7 +131,8 @@ def diverged(
     )
     group = [batch.source[:, 0].tolist() for batch in islice(batches, each)]
     lines = sorted(line for some in group for line in some)
-    named = ", ".join(map(str, lines[:5]))
+    pairs, extra = len(corpus.train), corpus.extra
+    named = ", ".join(line_of(x - 1, pairs, extra) for x in lines[:5])
     named += f" and {len(lines) - 5} more" * (len(lines) > 5)
     return UserError(
         f"{message} (lines {named} of the training text); train with a lower "

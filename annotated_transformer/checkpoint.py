@@ -45,7 +45,8 @@ FORMAT = 1
 MOMENTS = ("exp_avg", "exp_avg_sq")
 MOST_SIZE = 1 << 40  # of whatever a configuration counts
 MOST_TOKENIZER = 1 << 26  # bytes
-MOST_SEARCH = 1000  # places of a beam, exponent of a penalty, tokens in a row
+MOST_SEARCH = 1000  # places of a beam, tokens in a row
+LARGEST_ALPHA = 50  # powers of lengths beyond it may overflow
 WRONG = (  # what a file that is not what it should be raises
     OSError,
     ValueError,
@@ -99,7 +100,11 @@ def load_checkpoint(
     for name, parameter in model.named_parameters():
         optimizer.state[parameter] = {
             "step": torch.tensor(float(step), device=parameter.device),
-            **{m: parts[m][name].to(parameter.device) for m in MOMENTS},
+            # a copy: as a view it would keep the file open
+            **{
+                m: parts[m][name].to(parameter.device, copy=True)
+                for m in MOMENTS
+            },
         }
     return int(step)
 
@@ -207,7 +212,7 @@ def check_search(
     known = whole and isinstance(alpha, int | float)
     if not known or not (
         1 <= beam <= MOST_SEARCH
-        and 0 <= alpha <= MOST_SEARCH
+        and 0 <= alpha <= LARGEST_ALPHA
         and 0 <= no_repeat <= MOST_SEARCH
     ):
         told = f"{beam!r:.40}, {alpha!r:.40}, {no_repeat!r:.40}"
@@ -242,8 +247,15 @@ def average_checkpoints(output: Path, checkpoints: list[Path]) -> None:
     """Make a model folder of the mean of some checkpoints of one run."""
     if output.exists():
         raise UserError(f"{output}: exists already; choose another folder")
+    first, *others = [path.resolve().parent for path in checkpoints]
+    for path, folder in zip(checkpoints[1:], others, strict=True):
+        if folder != first:
+            raise UserError(
+                f"{path}: not of the run of {checkpoints[0]}; the mean of two "
+                "runs is no model"
+            )
     states = [checkpoint_weights(path) for path in checkpoints]
-    run = checkpoints[0].resolve().parent.parent
+    run = first.parent
     try:
         about = read_about(run)
         tokenizer = read_tokenizer(run)

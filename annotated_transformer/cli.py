@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import sys
 from dataclasses import asdict, replace
@@ -17,14 +18,20 @@ from annotated_transformer.distributed import joined, launched
 from annotated_transformer.errors import UserError
 from annotated_transformer.files import decode_lines, read_bytes
 from annotated_transformer.plan import plan
-from annotated_transformer.preparation import choose_device, read_corpus
+from annotated_transformer.preparation import (
+    check_start,
+    choose_device,
+    read_corpus,
+)
 from annotated_transformer.pretrained import find_model
-from annotated_transformer.recipes import Recipe, recipe_of
-from annotated_transformer.records import SEARCH, record
+from annotated_transformer.recipes import recipe_of
+from annotated_transformer.records import SEARCH, read_record, record
 from annotated_transformer.run import train as run_training
 from annotated_transformer.runfolder import check_output
 from annotated_transformer.terminal import Interrupted, console
 from annotated_transformer.translation import Translator, score
+
+NO_MEMORY = "error: out of memory; lower --batch-tokens, --beam or --preset"
 
 app = typer.Typer(
     help="Train a Transformer on sentence pairs, and translate with it.",
@@ -85,11 +92,14 @@ def train(
         return  # one plan is enough
     chosen = choose_device(device)
     if bf16 is None:
-        bf16 = "cuda" in chosen and torch.cuda.is_bf16_supported()
+        bf16 = "cuda" in chosen and torch.cuda.is_bf16_supported(
+            including_emulation=False
+        )
     named = recipe_of(task, preset)
-    recipe = Recipe(
-        changed(named.model, dropout=dropout, pre_norm=pre_norm),
-        changed(
+    recipe = changed(
+        named,
+        model=changed(named.model, dropout=dropout, pre_norm=pre_norm),
+        train=changed(
             named.train,
             steps=max_steps,
             checkpoint_every=checkpoint_every,
@@ -107,12 +117,21 @@ def train(
             bf16=bf16,
             seed=seed,
         ),
-        vocab_size or named.vocab_size,
-        tokenizer.value if tokenizer else named.tokenizer,
+        vocab_size=vocab_size,
+        tokenizer=tokenizer and tokenizer.value,
     ).with_fields(fields or [])
+    if start is not None:
+        check_kept(
+            fields or [],
+            {"vocab_size": vocab_size, "tokenizer": tokenizer},
+            pre_norm,
+            new_subwords,
+        )
     own = (train_files, valid_files, train_tsv, valid_tsv)
     text = (task, source, target, own, extra)
     if dry_run:
+        check_output(output, resume)
+        check_start(recipe, start, new_subwords)
         recipe = replace(recipe, processes=launched().size)
         put(plan(recipe, read_corpus(*text), start, new_subwords))
         return
@@ -134,9 +153,34 @@ def train(
         )
 
 
+def check_kept(
+    fields: list[str],
+    subwords: dict[str, object],
+    pre_norm: bool | None,
+    new_subwords: bool,
+) -> None:
+    """UserError for what a training cannot choose that begins with --from."""
+    names = [field.partition("=")[0] for field in fields]
+    names += [name for name, value in subwords.items() if value is not None]
+    names += ["model.pre_norm"] * (pre_norm is not None)
+    free = {"model.dropout", "model.attention_dropout"}
+    free |= subwords.keys() if new_subwords else set()
+    for name in names:
+        if name not in free and name.startswith(("model.", *subwords)):
+            raise UserError(
+                f"{name}: the model that --from names keeps its own sizes "
+                "and subwords; leave it out"
+            )
+
+
 def changed(config, **given):
-    """The configuration with those options that were given."""
-    return replace(config, **{k: v for k, v in given.items() if v is not None})
+    """The configuration with those options that were given; UserError."""
+    try:
+        return replace(
+            config, **{k: v for k, v in given.items() if v is not None}
+        )
+    except ValueError as error:
+        raise UserError(f"{error}") from error
 
 
 @app.command()
@@ -153,6 +197,8 @@ def translate(
     search = {"beam": beam, "alpha": alpha, "no_repeat": no_repeat}
     translator = load(model, device, precision, **search)
     name = "standard input" if file is None else str(file)
+    if file is None and sys.stdin is None:
+        raise UserError("standard input is closed; name a file")
     data = sys.stdin.buffer.read() if file is None else read_bytes(file)
     lines = decode_lines(data, name)
     check_lengths(translator, lines, name)
@@ -190,6 +236,8 @@ def check_lengths(translator: Translator, lines: list[str], name: str) -> None:
 
 def put(text: str) -> None:
     """Write to standard output; a reader that has left ends the program."""
+    if sys.stdout is None:
+        raise UserError("standard output is closed; redirect it to a file")
     try:
         sys.stdout.buffer.write(text.encode())
         sys.stdout.buffer.flush()
@@ -220,24 +268,27 @@ def evaluate(
     Each score comes with the sacrebleu signature that defines it.
     """
     model = find_model(model)
+    about = read_config(model)[2]
+    if record_file is not None:
+        read_record(record_file, about)  # better an error now than later
     pairs = corpora.read_pairs(source, reference)
     search = {"beam": beam, "alpha": alpha, "no_repeat": no_repeat}
     translator = load(model, device, precision, **search)
     sources = [text for text, _ in pairs]
     check_lengths(translator, sources, str(source))
     outputs = translator(sources)
-    language = read_config(model)[2]["data"]["target"]
+    language = about["data"]["target"]
     scores = score(outputs, [text for _, text in pairs], language)
     searched = {name: getattr(translator, name) for name in SEARCH}
     result = {**searched, **asdict(scores)}
+    lines = [
+        f"{name:15} {result[name]:5.2f}  {signature}"
+        for name, signature in scores.signatures.items()
+    ]
+    put((json.dumps(result, indent=1) if as_json else "\n".join(lines)) + "\n")
     if record_file is not None:
         name = source.name.removesuffix(".gz").rpartition(".")[0]
         record(model, record_file, {name or source.name: result})
-    if as_json:
-        put(json.dumps(result, indent=1) + "\n")
-        return
-    for name, signature in scores.signatures.items():
-        put(f"{name:15} {result[name]:5.2f}  {signature}\n")
 
 
 @app.command()
@@ -273,9 +324,13 @@ def main() -> None:
     except UserError as error:
         fail(f"error: {error}")
     except (MemoryError, torch.OutOfMemoryError):
-        fail("error: out of memory; lower --batch-tokens, --beam or --preset")
+        fail(NO_MEMORY)
     except OSError as error:
         fail(f"error: {error.filename or 'a file'}: {error.strerror}")
+    except RuntimeError as error:
+        if not re.search("can't allocate memory|out of memory", str(error)):
+            raise
+        fail(NO_MEMORY)
 
 
 def fail(message: str, status: int = 1) -> None:

@@ -8,6 +8,7 @@ import random
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import count, islice, pairwise
 
 import sentencepiece
@@ -281,7 +282,7 @@ class Resplit:
         self.max_length = max_length  # tokens; longer text stays as it was
         piece = tokenizer.pieces.id_to_piece  # first merges, then characters
         self.ids = {piece(i): i for i in range(UNK + 1, len(tokenizer))}
-        self.known: dict[tuple[str, int], list[int]] = {}
+        self.cut = lru_cache(2**20)(self.cut)  # most words come again
 
     def __call__(
         self, examples: Iterable[Example], seed: str
@@ -302,14 +303,12 @@ class Resplit:
 
     def cut(self, word: str, way: int) -> list[int]:
         """The ids of a word's pieces in one of the ways."""
-        if (word, way) not in self.known:
-            parts, rng = list(word), random.Random(f"{word} {way}")
-            while merges := [
-                (self.ids[a + b], place)
-                for place, (a, b) in enumerate(pairwise(parts))
-                if a + b in self.ids and rng.random() >= self.dropout
-            ]:
-                _, place = min(merges)
-                parts[place : place + 2] = ["".join(parts[place : place + 2])]
-            self.known[word, way] = [self.ids[part] for part in parts]
-        return self.known[word, way]
+        parts, rng = list(word), random.Random(f"{word} {way}")
+        while merges := [
+            (self.ids[a + b], place)
+            for place, (a, b) in enumerate(pairwise(parts))
+            if a + b in self.ids and rng.random() >= self.dropout
+        ]:
+            _, place = min(merges)
+            parts[place : place + 2] = ["".join(parts[place : place + 2])]
+        return [self.ids[part] for part in parts]

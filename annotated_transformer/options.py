@@ -7,11 +7,13 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from annotated_transformer.checkpoint import LARGEST_ALPHA
 from annotated_transformer.precision import PRECISIONS
+from annotated_transformer.recipes import KINDS, LARGEST_SEED
 
 Task = StrEnum("Task", ["copy", "builtin", "multi30k"])
 Preset = StrEnum("Preset", ["tiny", "small", "base", "big"])
-Kind = StrEnum("Kind", ["bpe", "unigram", "char"])
+Kind = StrEnum("Kind", KINDS)
 Schedule = StrEnum("Schedule", ["inverse_sqrt", "linear"])
 DeviceName = StrEnum("DeviceName", ["cuda", "mps", "cpu"])
 PrecisionName = StrEnum("PrecisionName", PRECISIONS)
@@ -59,6 +61,7 @@ Alpha = Annotated[
     float | None,
     Option(
         min=0,
+        max=LARGEST_ALPHA,
         help="length penalty: higher favours longer output; 0.6, or the "
         "model's own",
     ),
@@ -252,7 +255,11 @@ Bf16 = Annotated[
 ]
 Seed = Annotated[
     int | None,
-    training(min=0, help="start of all random numbers: same seed, same model"),
+    training(
+        min=0,
+        max=LARGEST_SEED,
+        help="start of all random numbers: same seed, same model",
+    ),
 ]
 
 CheckpointEvery = Annotated[

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 
-from annotated_transformer.batching import encode
+from annotated_transformer.batching import encode, resplit_of
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.data import Example, bucket
 from annotated_transformer.model import Transformer
@@ -34,8 +34,11 @@ def plan(
         _, tokenizer, recipe = start_from(start, recipe, new_subwords)
     if start is None or new_subwords:
         tokenizer = learn_tokenizer(corpus, recipe)
-    examples = encode("training", corpus.train, tokenizer, recipe)
+    examples = encode(
+        "training", corpus.train, tokenizer, recipe, corpus.extra
+    )
     encode("validation", corpus.valid, tokenizer, recipe)
+    resplit_of(tokenizer, recipe)
     with torch.device("meta"):
         model = Transformer(replace(recipe.model, vocab_size=len(tokenizer)))
     count = sum(parameter.numel() for parameter in model.parameters())

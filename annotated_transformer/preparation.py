@@ -21,6 +21,7 @@ from annotated_transformer.records import environment
 
 __all__ = [
     "build_model",
+    "check_start",
     "choose_device",
     "describe",
     "inherit",
@@ -83,6 +84,11 @@ def named_corpus(
     if task == "multi30k":
         return corpora.multi30k(source, target)
     if task is not None:
+        if (source, target) != ("en", "de"):
+            raise UserError(
+                f"--task {task} has no other languages than its own: leave "
+                "--source and --target out"
+            )
         named = {"copy": corpora.copying, "builtin": corpora.builtin}
         return named[task]()
     train_files, valid_files, train_tsv, valid_tsv = own
@@ -105,6 +111,28 @@ def learn_tokenizer(corpus: Corpus, recipe: Recipe) -> Tokenizer:
         return train_tokenizer(texts, recipe.vocab_size, recipe.tokenizer)
     except UserError as error:
         raise UserError(f"--vocab-size: {error}") from error
+    except RuntimeError as error:
+        raise UserError(
+            "training text: sentencepiece can learn nothing from it "
+            f"({error}); it leaves out lines with the sign U+2585 and very "
+            "long ones"
+        ) from error
+
+
+def check_start(
+    recipe: Recipe, start: Path | str | None, new_subwords: bool
+) -> None:
+    """UserError if a recipe needs a trained model to begin with."""
+    if recipe.train.risk and start is None:
+        raise UserError(
+            "--risk learns from a model's own translations, so it needs a "
+            "trained one to begin with: add --from MODEL"
+        )
+    if new_subwords and start is None:
+        raise UserError(
+            "--new-subwords is for a training that begins with a model; a "
+            "new one always learns its own: leave it out, or add --from MODEL"
+        )
 
 
 def start_from(

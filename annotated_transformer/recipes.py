@@ -10,7 +10,10 @@ from annotated_transformer.errors import UserError
 from annotated_transformer.model import PRESETS, ModelConfig
 from annotated_transformer.training import TrainConfig
 
-__all__ = ["RECIPES", "Recipe", "recipe_of"]
+__all__ = ["KINDS", "LARGEST_SEED", "RECIPES", "Recipe", "recipe_of"]
+
+KINDS = ("bpe", "unigram", "char")  # of subwords
+LARGEST_SEED = 2**32 - 1
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,19 @@ class Recipe:
     vocab_size: int = 8000  # pieces, the four special ones included
     tokenizer: str = "bpe"  # or unigram, char
     processes: int = 1  # each gives accumulate batches to an update
+
+    def __post_init__(self) -> None:
+        if self.tokenizer not in KINDS:
+            raise ValueError(
+                f"tokenizer = {self.tokenizer!r}: choose {', '.join(KINDS)}"
+            )
+        train = self.train
+        if not 0 <= train.seed <= LARGEST_SEED:
+            raise ValueError(f"seed: in 0..{LARGEST_SEED}")
+        if not 0 < (train.peak_rate or 1.0) < math.inf or train.clip <= 0:
+            raise ValueError("peak_rate: finite; it and clip: above 0")
+        if not 0 <= train.label_smoothing < 1:
+            raise ValueError("label_smoothing: in [0, 1)")
 
     def as_json(self) -> dict:
         """The recipe as plain data; JSON has no infinity, so clip is null."""
@@ -53,6 +69,7 @@ class Recipe:
         UserError for a field that there is not, or a value that cannot be.
         """
         plain, known = self.as_json(), self.flat()
+        known.pop("processes")  # as many as there are
         for setting in settings:
             name, _, text = setting.partition("=")
             if name not in known:

@@ -14,11 +14,13 @@ from annotated_transformer.files import read_json, write_text
 from annotated_transformer.model import ModelConfig, parameter_count
 
 __all__ = [
+    "MOST_RECORD",
     "SEARCH",
     "environment",
     "model_card",
     "read_about",
     "read_metrics",
+    "read_record",
     "record",
 ]
 
@@ -97,26 +99,33 @@ def read_about(folder: Path) -> dict:
     return about
 
 
+def read_record(path: Path, about: dict) -> dict:
+    """A record, if it is of the run that about tells of; {} if none is there.
+
+    UserError if the file is anything else.
+    """
+    if not path.exists():
+        return {}
+    try:
+        known = read_json(path, MOST_RECORD)
+        if known["command"] == about["command"]:
+            return known
+    except (OSError, ValueError, TypeError, KeyError):
+        pass
+    raise UserError(f"{path}: not a record of this run; choose another file")
+
+
 def record(folder: Path, path: Path, scores: dict[str, dict]) -> None:
     """Write a run's record, or add scores to the one that is there.
 
-    scores are by the name of a test set; folder is the model's.
+    scores are by the name of a test set; folder is the model's. Only a run's
+    own folder has its curve, so one that is recorded already stays.
     """
     about = read_json(folder / "config.json")["about"]
-    known = {}
-    if path.exists():
-        try:
-            known = read_json(path, MOST_RECORD)
-            same = known["command"] == about["command"]
-        except (ValueError, TypeError, KeyError):
-            same = False
-        if not same:
-            raise UserError(
-                f"{path}: not a record of this run; choose another file"
-            )
+    known = read_record(path, about)
     whole = {
         **about,
-        "curve": read_metrics(folder),
+        "curve": read_metrics(folder) or known.get("curve", []),
         "scores": {**known.get("scores", {}), **scores},
     }
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -67,10 +67,10 @@ class ExpectedError:
         model.eval()
         found = beam_decode(model, batch.source, number, number=number)
         model.train()
-        rows, errors = [], []
+        rows, errors, most = [], [], model.config.most_positions
         for beam, reference in zip(found, batch.labels.tolist(), strict=True):
             beam += beam[-1:] * (number - len(beam))  # the search found fewer
-            rows += [[*best.tokens, EOS] for best in beam]
+            rows += [[*best.tokens, EOS][:most] for best in beam]
             errors.append([self.error(b.tokens, reference) for b in beam])
         device = batch.source.device
         return pad(rows).to(device), torch.tensor(errors, device=device)

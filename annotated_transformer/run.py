@@ -33,11 +33,11 @@ from annotated_transformer.data import (
     training_batches,
 )
 from annotated_transformer.distributed import ALONE, Processes
-from annotated_transformer.errors import UserError
 from annotated_transformer.model import Transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.preparation import (
     build_model,
+    check_start,
     choose_device,
     describe,
     inherit,
@@ -101,16 +101,7 @@ def train(
     console.quiet = processes.rank > 0  # the first speaks for all
     recipe = replace(recipe, processes=processes.size)
     check_output(output, resume)
-    if recipe.train.risk and start is None:
-        raise UserError(
-            "--risk learns from a model's own translations, so it needs a "
-            "trained one to begin with: add --from MODEL"
-        )
-    if new_subwords and start is None:
-        raise UserError(
-            "--new-subwords is for a training that begins with a model; a "
-            "new one always learns its own: leave it out, or add --from MODEL"
-        )
+    check_start(recipe, start, new_subwords)
     device = choose_device(device)
     keep_freed_memory()
     if start is not None:
@@ -135,7 +126,7 @@ def train(
             processes.wait()
         run.go(deadline)
     except BaseException as error:
-        if run.writes:
+        if run.writes and not resume:  # else it may be another's
             run.folder.abandon()
         if isinstance(error, FloatingPointError):
             raise diverged(
@@ -163,7 +154,9 @@ class Run:
         self.folder = RunFolder(output, every, last)
         self.processes, self.writes = processes, processes.rank == 0
         self.step, self.seconds = 0, 0.0
-        self.examples = encode("training", corpus.train, tokenizer, recipe)
+        self.examples = encode(
+            "training", corpus.train, tokenizer, recipe, corpus.extra
+        )
         self.resplit = resplit_of(tokenizer, recipe)
         valid = encode("validation", corpus.valid, tokenizer, recipe)
         self.valid = fixed_batches(valid, self.config.batch_tokens)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sacrebleu.metrics import BLEU, CHRF
 
-from annotated_transformer import Translator, corpora
+from annotated_transformer import Translator, cli, corpora
 from annotated_transformer.corpora import MULTI30K_SUMS
 from annotated_transformer.recipes import RECIPES
 
@@ -192,8 +192,14 @@ def test_evaluate_adds_to_a_record(command, trained, text, tmp_path):
     assert record["scores"]["two"]["alpha"] == 1.5
     assert record["scores"]["two"]["no_repeat"] == 3
     assert len(record["curve"]) == 5
+    packed = tmp_path / "packed"
+    assert command("pack", packed, trained).status == 0
+    assert command("evaluate", packed, *words[2:]).status == 0
+    assert json.loads(path.read_text())["curve"] == record["curve"]
     path.write_text('{"command": "another"}')
     refused(command(*words), path, "choose another file")
+    words = (*words[:-1], tmp_path)
+    refused(command(*words), tmp_path, "choose another file")
 
 
 def test_average_of_one_is_that_checkpoint(command, trained, tmp_path):
@@ -323,6 +329,7 @@ def test_vocabulary_too_small(train, text, kind):
         ("--task=copy", "--device=abacus"),
         ("--task=copy", "--max-steps=0"),
         ("--task=copy", "--dropout=1.5"),
+        ("--task=copy", "--seed=20261122103000"),
     ],
 )
 def test_unknown_choices_are_usage_errors(command, tmp_path, words):
@@ -349,6 +356,90 @@ def test_output_that_exists(command, trained, tmp_path):
     checkpoint = next((trained / "checkpoints").iterdir())
     refused(command("average", tmp_path, checkpoint), "exists already")
     assert [path.name for path in tmp_path.iterdir()] == ["notes"]
+
+
+@pytest.mark.parametrize(
+    "words, named",
+    [
+        ("--risk=1", "risk: 0, or at least 2"),
+        ("--risk=4 --r-drop=5", "without r_drop"),
+        ("--risk=4", "--from MODEL"),
+        ("--new-subwords", "--from MODEL"),
+        ("--peak-rate=inf", "peak_rate: finite"),
+        ("--set train.clip=-1", "clip: above 0"),
+        ("--set train.label_smoothing=2", "label_smoothing: in [0, 1)"),
+        ("--set train.seed=99999999999", "seed: in 0..4294967295"),
+        ("--set tokenizer=foo", "choose bpe, unigram, char"),
+        ("--set processes=4", "no field 'processes'"),
+        ("--source=de --target=en", "--task copy has no other languages"),
+        ("--tokenizer=unigram --bpe-dropout=0.1 --vocab-size=40", "merges"),
+        ("--from=MODEL --vocab-size=30", "vocab_size: the model that --from"),
+        ("--from=MODEL --tokenizer=bpe", "tokenizer: the model that --from"),
+        ("--from=MODEL --post-norm", "model.pre_norm: the model that --from"),
+        ("--from=MODEL --set model.layers=6", "model.layers: the model that"),
+    ],
+)
+def test_what_a_run_refuses_its_plan_refuses(
+    command, trained, tmp_path, words, named
+):
+    options = words.replace("MODEL", str(trained)).split()
+    for last in ([], ["--dry-run"]):
+        folder = tmp_path / "model"
+        ended = command("train", folder, "--task=copy", *options, *last)
+        refused(ended, named)
+        assert not folder.exists()
+    if "-" not in words:
+        return
+    ended = command("train", trained, "--task=copy", "--dry-run")
+    refused(ended, trained, "--resume")
+
+
+def test_what_a_start_leaves_free(command, trained, tmp_path):
+    words = ("--task=copy", f"--from={trained}", "--set=model.dropout=0.2")
+    own = ("--new-subwords", "--vocab-size=40")
+    for more in ((), own):
+        ended = command("train", tmp_path / "x", *words, *more, "--dry-run")
+        assert ended.status == 0, ended.err
+
+
+def test_checkpoints_of_two_runs_have_no_mean(command, trained, tmp_path):
+    other = shutil.copytree(trained, tmp_path / "other")
+    one, two = (
+        next((folder / "checkpoints").iterdir()) for folder in (trained, other)
+    )
+    ended = command("average", tmp_path / "mean", one, two)
+    refused(ended, two, "the mean of two runs")
+    assert not (tmp_path / "mean").exists()
+
+
+def test_closed_streams(trained):
+    program = f"{sys.executable} -m annotated_transformer translate {trained}"
+    for closing, name in (("<&-", "input"), ("</dev/null >&-", "output")):
+        ended = subprocess.run(
+            ["sh", "-c", f"{program} {closing}"], stderr=subprocess.PIPE
+        )
+        assert ended.returncode == 1
+        assert ended.stderr.startswith(b"error: standard " + name.encode())
+        assert ended.stderr.count(b"\n") == 1
+
+
+def test_text_that_no_subwords_can_be_learned_from(train, text):
+    (odd,) = text(odd="a \u2585 b\n" * 3)
+    refused(train([odd, odd], [odd, odd]), "U+2585")
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["can't allocate memory: you tried", "MPS backend out of memory"],
+)
+def test_memory_that_a_library_lacks(monkeypatch, capsys, message):
+    def fails():
+        raise RuntimeError(message)
+
+    monkeypatch.setattr(cli, "app", fails)
+    with pytest.raises(SystemExit):
+        cli.main()
+    assert "error: out of memory" in capsys.readouterr().err
 
 
 def test_resume_of_nothing(command, tmp_path):

@@ -1,5 +1,8 @@
 """Faster products change no result; integers hardly any translation."""
 
+import os
+import subprocess
+import sys
 from copy import deepcopy
 from functools import partial
 
@@ -67,13 +70,15 @@ def test_float32_asks_another_library(model, many):
     assert "mkldnn::_linear_pointwise" in names
 
 
-def test_integers_are_off_by_half_a_step():
+@pytest.mark.parametrize("largest", [127, 63])
+def test_integers_are_off_by_half_a_step(monkeypatch, largest):
     """Each factor is off by half its step at most, so the sum is bounded."""
+    monkeypatch.setattr(precision, "LARGEST", largest)
     torch.manual_seed(1)
     x, weight = torch.randn(70, 40), torch.randn(30, 40)
     weight[3] = 0.0  # a row without a scale
     x[5] *= 100  # what another row's scale must not feel
-    step_x = x.abs().amax(1, keepdim=True) / 127
+    step_x = x.abs().amax(1, keepdim=True) / largest
     step_w = weight.abs().amax(1) / 127
     bound = x.abs().sum(1, keepdim=True) * step_w / 2
     bound = bound + weight.abs().sum(1) * step_x / 2 + 40 * step_w * step_x / 4
@@ -81,6 +86,25 @@ def test_integers_are_off_by_half_a_step():
     assert (error <= bound + 1e-4).all()
     assert error.max() > 1e-3  # it does round
     assert (Integers(weight)(torch.zeros(2, 40)) == 0).all()
+
+
+def test_integers_are_not_cut_off():
+    """Where the processor adds two products in 16 bits, they fit into them."""
+    program = """
+import torch
+from annotated_transformer import precision
+precision.LARGEST = 63
+x, weight = torch.rand(70, 400), torch.rand(30, 400)
+exact = x @ weight.T
+print(((precision.Integers(weight)(x) - exact).abs() / exact).max().item())
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "ONEDNN_MAX_CPU_ISA": "AVX2"},
+        capture_output=True,
+        check=True,
+    )
+    assert float(ended.stdout) < 0.01
 
 
 @torch.no_grad()

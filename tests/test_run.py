@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from annotated_transformer import Translator, corpora, training
+from annotated_transformer import Translator, corpora, run, training
 from annotated_transformer.checkpoint import (
     checkpoint_weights,
     read_tokenizer,
@@ -265,6 +265,41 @@ def test_a_run_that_fails_at_once_leaves_nothing(tmp_path, corpus):
             device="cpu",
         )
     assert not (tmp_path / "model").exists()
+
+
+def test_a_resume_that_fails_leaves_the_run_of_another(
+    tmp_path, corpus, monkeypatch
+):
+    """It may be running still, and have no checkpoint yet."""
+    output = tmp_path / "model"
+    begin = run.RunFolder.begin
+
+    def stop(self, *words):
+        begin(self, *words)
+        raise SystemError("killed here")
+
+    monkeypatch.setattr(run.RunFolder, "begin", stop)
+    monkeypatch.setattr(run.RunFolder, "abandon", lambda self: None)
+    with pytest.raises(SystemError):
+        train(output, corpus, SMALL, device="cpu")
+    monkeypatch.undo()
+    before = {path.name for path in output.iterdir()}
+
+    def no_memory(self, deadline):
+        raise MemoryError
+
+    monkeypatch.setattr(run.Run, "go", no_memory)
+    with pytest.raises(MemoryError):
+        train(output, corpus, SMALL, device="cpu", resume=True)
+    assert {path.name for path in output.iterdir()} == before
+
+
+def test_a_long_extra_pair_is_named_by_its_own_line(tmp_path, corpus, capsys):
+    extra = [("a", "b"), ("a" * 30, "b")]
+    corpus = replace(corpus, train=corpus.train + extra, extra=len(extra))
+    config = replace(SMALL.train, max_length=20)
+    train(tmp_path / "x", corpus, replace(SMALL, train=config), device="cpu")
+    assert "the first in line 2 of the extra pairs" in capsys.readouterr().err
 
 
 def test_the_lines_of_a_bad_batch_are_named(tmp_path, corpus, monkeypatch):

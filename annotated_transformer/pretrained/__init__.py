@@ -5,7 +5,7 @@ from pathlib import Path
 from annotated_transformer.checkpoint import load_model, save_model
 from annotated_transformer.errors import UserError
 from annotated_transformer.files import read_json
-from annotated_transformer.records import SEARCH
+from annotated_transformer.records import MOST_RECORD, SEARCH
 
 __all__ = ["find_model", "pack", "shipped"]
 
@@ -42,7 +42,7 @@ def pack(output: Path, model: Path, record: Path | None = None) -> None:
     transformer, tokenizer, about = load_model(model)
     if record is not None:
         try:
-            known = read_json(record)
+            known = read_json(record, MOST_RECORD)
             if known["command"] != about["command"]:
                 raise ValueError(f"its command is {known['command']!r:.80}")
             about["result"] |= {
