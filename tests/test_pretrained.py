@@ -58,7 +58,9 @@ def test_the_card_shows_the_scores_of_the_record(folder):
     scores = {"bleu": 38.126, "bleu_lowercase": 39.0}
     search = {"beam": 3, "alpha": 1.5, "no_repeat": 2}
     scores |= {"bleu_moses": 39.1, "chrf": 60.0} | search
-    record.write_text(json.dumps({**ABOUT, "scores": {"test": scores}}))
+    curve = [{"step": 9, "note": "x" * 2000}] * 1000  # of a long training
+    whole = {**ABOUT, "scores": {"test": scores}, "curve": curve}
+    record.write_text(json.dumps(whole))
     pack(folder.parent / "packed", folder, record)
     translator = Translator.load(folder.parent / "packed")
     assert {name: getattr(translator, name) for name in search} == search

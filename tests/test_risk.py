@@ -105,6 +105,17 @@ def made_up(output, reference):
     return (sum(output) + sum(reference)) % 11 / 10
 
 
+def test_candidates_end_where_positions_end(tokenizer, corpus):
+    """An untrained model writes until the limit; then there is no EOS."""
+    batch = batch_of(corpus, tokenizer)
+    most = batch.source.size(1)
+    model = fresh(tokenizer, positions="learned", max_length=most)
+    objective = ExpectedError(tokenizer)
+    rows, _ = objective.candidates(model, batch, number=4)
+    assert rows.size(1) == most and (rows[:, -1] != PAD).any()
+    assert objective(model, batch, CONFIG).isfinite()
+
+
 def test_objective_is_that_of_a_plain_loop(tokenizer, corpus):
     """Each candidate alone, with no padding, and an error made up for it."""
     model = fresh(tokenizer, dropout=0.0).double()
