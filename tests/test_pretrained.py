@@ -25,6 +25,7 @@ ABOUT = {
 DOGS = {  # by target language
     "de": ("A dog runs on the beach.", "Hund"),
     "en": ("Ein Hund läuft am Strand.", "dog"),
+    "fr": ("A dog runs on the beach.", "chien"),
 }
 
 
