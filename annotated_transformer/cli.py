@@ -92,9 +92,9 @@ def train(
         return  # one plan is enough
     chosen = choose_device(device)
     if bf16 is None:
-        bf16 = "cuda" in chosen and torch.cuda.is_bf16_supported(
-            including_emulation=False
-        )
+        # since Ampere; is_bf16_supported also says so of slow emulation
+        capable = torch.cuda.get_device_capability
+        bf16 = "cuda" in chosen and capable(chosen) >= (8, 0)
     named = recipe_of(task, preset)
     recipe = changed(
         named,

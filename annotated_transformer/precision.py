@@ -27,7 +27,8 @@ PRECISIONS = ("float32", "int8")
 LEAST_PRODUCT = 2**19  # multiplications: for fewer, a call of oneDNN is long
 LEAST_WEIGHTS = 2**18  # for fewer, rounding x costs what integers gain
 # without VNNI, sums of two products are cut off at 16 bits
-LARGEST = 127 if torch.cpu._is_vnni_supported() else 63  # of a rounded x
+has_vnni = getattr(torch.cpu, "_is_vnni_supported", lambda: False)
+LARGEST = 127 if has_vnni() else 63  # of a rounded x
 SHORT = 16  # keys: for fewer, the formula is faster than the fused kernel
 SHORT_FOR_ONE = 64  # keys, where there is one query
 LEAST_QUERIES = 2**13  # numbers in them: for fewer, calls cost more than sums
@@ -59,7 +60,7 @@ class Integers:
         return y if bias is None else y.add_(bias)
 
 
-RESTING: ContextVar[dict[int, Tensor] | None] = ContextVar(
+RESTING: ContextVar[dict[Tensor, Tensor] | None] = ContextVar(
     "RESTING", default=None
 )
 
@@ -113,10 +114,10 @@ def resting(weight: Tensor) -> Tensor:
     known = RESTING.get()
     if known is None:
         return weight
-    if id(weight) not in known:
+    if weight not in known:
         reorder = torch.ops.mkldnn._reorder_linear_weight
-        known[id(weight)] = reorder(weight.detach())
-    return known[id(weight)]
+        known[weight] = reorder(weight.detach())
+    return known[weight]
 
 
 def product(layer: nn.Module, integers: Integers | None, x: Tensor) -> Tensor:
