@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 
 import ctranslate2
@@ -26,6 +27,7 @@ from .clock import Job
 from .systems import joey_batch, to_joey
 
 WIDTH, LENGTH = 5, 20
+FOR_GOOD = ExitStack()
 Translate = Callable[[Tensor], list[list[int]]]
 
 
@@ -50,9 +52,9 @@ def ours(model: Transformer, kind: str = "float32") -> Translate:
     """The search of this package; kind is float32 or int8."""
     keep_freed_memory()  # as translate does
     set_precision(model, kind)
+    FOR_GOOD.enter_context(weights_at_rest())  # translate, too, does so once
 
     @torch.inference_mode()
-    @weights_at_rest()
     def translate(source: Tensor) -> list[list[int]]:
         state = first_state(model, source)
         limits = source.new_full((len(source),), LENGTH)
