@@ -28,7 +28,7 @@ LEAST_PRODUCT = 2**19  # multiplications: for fewer, a call of oneDNN is long
 LEAST_WEIGHTS = 2**18  # for fewer, rounding x costs what integers gain
 # without VNNI, sums of two products are cut off at 16 bits
 has_vnni = getattr(torch.cpu, "_is_vnni_supported", lambda: False)
-LARGEST = 127 if has_vnni() else 63  # of a rounded x
+LARGEST_ROUNDED = 127 if has_vnni() else 63  # of x
 SHORT = 16  # keys: for fewer, the formula is faster than the fused kernel
 SHORT_FOR_ONE = 64  # keys, where there is one query
 LEAST_QUERIES = 2**13  # numbers in them: for fewer, calls cost more than sums
@@ -50,8 +50,10 @@ class Integers:
 
     def __call__(self, x: Tensor, bias: Tensor | None = None) -> Tensor:
         """x W^T + b; the scales of x are its own, so quantised dynamically."""
-        scale = x.abs().amax(-1, keepdim=True).clamp(min=1e-12) / LARGEST
-        zero = LARGEST + 1  # the kernels want no sign
+        scale = (
+            x.abs().amax(-1, keepdim=True).clamp(min=1e-12) / LARGEST_ROUNDED
+        )
+        zero = LARGEST_ROUNDED + 1  # the kernels want no sign
         rounded = (x / scale).round_().add_(zero).to(torch.uint8)
         given = rounded, 1.0, zero
         output = None, 1.0, 0, torch.float32, "none", [], ""  # as it is

@@ -388,8 +388,9 @@ def test_what_a_run_refuses_its_plan_refuses(
         ended = command("train", folder, "--task=copy", *options, *last)
         refused(ended, named)
         assert not folder.exists()
-    if "-" not in words:
-        return
+
+
+def test_a_plan_for_a_folder_that_is_taken(command, trained):
     ended = command("train", trained, "--task=copy", "--dry-run")
     refused(ended, trained, "--resume")
 

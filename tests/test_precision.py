@@ -73,7 +73,7 @@ def test_float32_asks_another_library(model, many):
 @pytest.mark.parametrize("largest", [127, 63])
 def test_integers_are_off_by_half_a_step(monkeypatch, largest):
     """Each factor is off by half its step at most, so the sum is bounded."""
-    monkeypatch.setattr(precision, "LARGEST", largest)
+    monkeypatch.setattr(precision, "LARGEST_ROUNDED", largest)
     torch.manual_seed(1)
     x, weight = torch.randn(70, 40), torch.randn(30, 40)
     weight[3] = 0.0  # a row without a scale
@@ -93,7 +93,7 @@ def test_integers_are_not_cut_off():
     program = """
 import torch
 from annotated_transformer import precision
-precision.LARGEST = 63
+precision.LARGEST_ROUNDED = 63
 x, weight = torch.rand(70, 400), torch.rand(30, 400)
 exact = x @ weight.T
 print(((precision.Integers(weight)(x) - exact).abs() / exact).max().item())
