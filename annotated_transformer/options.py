@@ -35,9 +35,9 @@ Source = Annotated[Path, Argument(help="what to translate, a sentence a line")]
 Reference = Annotated[
     Path, Argument(help="its translations by people, line by line")
 ]
-Checkpoints = Annotated[
+Averaged = Annotated[
     list[Path],
-    Argument(help="files in OUTPUT/checkpoints of one run of train"),
+    Argument(help="files in OUTPUT/checkpoints of one run, or models"),
 ]
 DataName = Annotated[DataSet, Argument(help="which corpus")]
 DataFolder = Annotated[
