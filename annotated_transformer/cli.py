@@ -12,11 +12,7 @@ import torch
 import typer
 
 from annotated_transformer import corpora, options, pretrained
-from annotated_transformer.averaging import (
-    average_checkpoints,
-    average_models,
-)
-from annotated_transformer.checkpoint import read_config
+from annotated_transformer.checkpoint import average_checkpoints, read_config
 from annotated_transformer.cpu import keep_freed_memory
 from annotated_transformer.distributed import joined, launched
 from annotated_transformer.errors import UserError
@@ -44,11 +40,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-def typed() -> str:
-    """The command as it was given."""
-    return shlex.join(["annotated-transformer", *sys.argv[1:]])
 
 
 @app.command()
@@ -156,7 +147,7 @@ def train(
             max_minutes=max_minutes,
             start=start,
             new_subwords=new_subwords,
-            command=typed(),
+            command=shlex.join(["annotated-transformer", *sys.argv[1:]]),
             compiled=compiled,
             processes=processes,
         )
@@ -301,17 +292,9 @@ def evaluate(
 
 
 @app.command()
-def average(output: options.Output, parts: options.Averaged) -> None:
-    """Make a model of the mean of some checkpoints, or of trained models."""
-    checkpoints = [part for part in parts if part.suffix == ".safetensors"]
-    if len(checkpoints) == len(parts):
-        average_checkpoints(output, checkpoints)
-    elif checkpoints:
-        raise UserError(
-            f"{checkpoints[0]}: name checkpoints or models, not both"
-        )
-    else:
-        average_models(output, parts, typed())
+def average(output: options.Output, checkpoints: options.Checkpoints) -> None:
+    """Make a model of the mean of some checkpoints of one run."""
+    average_checkpoints(output, checkpoints)
 
 
 @app.command()

@@ -35,9 +35,9 @@ Source = Annotated[Path, Argument(help="what to translate, a sentence a line")]
 Reference = Annotated[
     Path, Argument(help="its translations by people, line by line")
 ]
-Averaged = Annotated[
+Checkpoints = Annotated[
     list[Path],
-    Argument(help="files in OUTPUT/checkpoints of one run, or models"),
+    Argument(help="files in OUTPUT/checkpoints of one run of train"),
 ]
 DataName = Annotated[DataSet, Argument(help="which corpus")]
 DataFolder = Annotated[

@@ -236,5 +236,5 @@ def describe(
 def read_start(folder: Path | str) -> dict:
     """What a training started from: weights, their history, how good."""
     _, sums, about = read_config(find_model(folder))
-    told = ("command", "data", "result", "start", "mean")
+    told = ("command", "data", "result", "start")
     return {name: about[name] for name in told if name in about} | sums

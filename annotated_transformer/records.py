@@ -22,7 +22,6 @@ __all__ = [
     "read_metrics",
     "read_record",
     "record",
-    "trainings",
 ]
 
 SEARCH = ("beam", "alpha", "no_repeat")  # what a score depends on
@@ -134,12 +133,12 @@ def record(folder: Path, path: Path, scores: dict[str, dict]) -> None:
 
 
 def trainings(about: dict) -> list[dict]:
-    """A training and all that it came from, each once, the first one first."""
-    found = {}
-    for start in about.get("mean", [about.get("start")]):
-        if start:
-            found |= {one["command"]: one for one in trainings(start)}
-    return [*found.values(), about]
+    """A training and those that it went on from, the first one first."""
+    found = []
+    while about:
+        found.append(about)
+        about = about.get("start", {})
+    return found[::-1]
 
 
 def licences(about: dict) -> str:
