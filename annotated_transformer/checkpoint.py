@@ -20,7 +20,7 @@ from annotated_transformer.files import (
     write_text,
 )
 from annotated_transformer.model import ModelConfig, Transformer
-from annotated_transformer.records import model_card, read_about
+from annotated_transformer.records import check_about, model_card, read_about
 from annotated_transformer.tensors import (
     check_size,
     check_tensors,
@@ -34,6 +34,7 @@ from annotated_transformer.training import average
 
 __all__ = [
     "average_checkpoints",
+    "check_search",
     "checkpoint_weights",
     "load_checkpoint",
     "load_model",
@@ -181,7 +182,13 @@ def load_model(
             f"config.json says {sizes.vocab_size}; copy the folder again"
         )
     model = filled(sizes, tensors, folder / "model.safetensors")
-    return model.to(device).eval(), tokenizer, about
+    try:
+        return model.to(device).eval(), tokenizer, about
+    except (AssertionError, RuntimeError) as error:  # torch's, for no device
+        raise UserError(
+            f"device {str(device)!r} cannot be used ({error!s:.80}); choose "
+            "another"
+        ) from error
 
 
 def read_tokenizer(folder: Path) -> Tokenizer:
@@ -207,7 +214,7 @@ def read_sizes(plain: dict) -> ModelConfig:
 def check_search(
     beam: object = 1, alpha: object = 0.0, no_repeat: object = 0
 ) -> None:
-    """TypeError if a model names options of the search that are none."""
+    """ValueError for options of a search that are none."""
     whole = type(beam) is int and type(no_repeat) is int
     known = whole and isinstance(alpha, int | float)
     if not known or not (
@@ -215,8 +222,11 @@ def check_search(
         and 0 <= alpha <= LARGEST_ALPHA
         and 0 <= no_repeat <= MOST_SEARCH
     ):
-        told = f"{beam!r:.40}, {alpha!r:.40}, {no_repeat!r:.40}"
-        raise TypeError(f"search is {told}")
+        raise ValueError(
+            f"a search with beam {beam!r:.40}, alpha {alpha!r:.40} and "
+            f"no_repeat {no_repeat!r:.40}: beam is in 1..{MOST_SEARCH}, alpha "
+            f"in 0..{LARGEST_ALPHA}, no_repeat in 0..{MOST_SEARCH}"
+        )
 
 
 def read_config(folder: Path) -> tuple[ModelConfig, dict, dict]:
@@ -229,6 +239,7 @@ def read_config(folder: Path) -> tuple[ModelConfig, dict, dict]:
         sizes = read_sizes(config["model"])
         about = dict(config["about"])
         check_search(**about.get("search", {}))
+        check_about(about, sizes)
         return sizes, dict(config["sha256"]), about
     except OSError as error:
         raise UserError(

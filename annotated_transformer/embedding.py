@@ -55,7 +55,7 @@ def sinusoids(length: int, d_model: int) -> Float[Tensor, "length d_model"]:
     """PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos (3.5).
 
     The angles are computed in float64: in float32 they would be off by
-    4e-4 at position 5000.
+    3e-4 at position 5000.
     """
     position = torch.arange(length, dtype=torch.float64)[:, None]
     even = torch.arange(0, d_model, 2, dtype=torch.float64)
@@ -76,11 +76,11 @@ class SinusoidalPositions(nn.Module):
         self, x: Float[Tensor, "batch length d_model"], start: int = 0
     ) -> Float[Tensor, "batch length d_model"]:
         """Add positions start, start + 1, ... to x."""
-        end = start + x.size(1)
-        if end > len(self.table):
-            longer = sinusoids(max(end, 2 * len(self.table)), x.size(-1))
-            self.table = longer.to(self.table)
-        return x + self.table[start:end]
+        table, end = self.table, start + x.size(1)
+        if end > len(table):
+            longer = sinusoids(max(end, 2 * len(table)), x.size(-1))
+            self.table = table = longer.to(table)
+        return x + table[start:end]
 
 
 class LearnedPositions(nn.Module):

@@ -1,6 +1,8 @@
 """The one error that is shown to a user without a traceback."""
 
-__all__ = ["UserError"]
+from collections.abc import Iterable
+
+__all__ = ["UserError", "check_texts"]
 
 
 class UserError(ValueError):
@@ -9,3 +11,17 @@ class UserError(ValueError):
     The message says what is wrong, where, and what to do about it. The command
     line prints it as one line on stderr and exits with status 1.
     """
+
+
+def check_texts(texts: Iterable) -> list[str]:
+    """The texts as a list; UserError if one of them is no string."""
+    if isinstance(texts, str):
+        raise UserError("one string, where a list of texts is wanted")
+    found = list(texts)
+    for place, text in enumerate(found):
+        if not isinstance(text, str):
+            raise UserError(
+                f"text {place} is {text!r:.40}, not a string; leave it out, "
+                "or make it one"
+            )
+    return found

@@ -129,6 +129,17 @@ def as_array(values) -> np.ndarray:
     return np.asarray(values, dtype=float)
 
 
+def as_matrix(values) -> np.ndarray:
+    """As `as_array`; ValueError if it has not two dimensions."""
+    matrix = as_array(values)
+    if matrix.ndim != 2:
+        raise ValueError(
+            f"a heatmap shows a matrix, not an array of {matrix.ndim} "
+            "dimensions: choose a batch and a head first"
+        )
+    return matrix
+
+
 def heatmap(
     ax: Axes,
     matrix,
@@ -142,12 +153,7 @@ def heatmap(
 
     Colours run from 0 to `limit`, the largest number if not given.
     """
-    matrix = as_array(matrix)
-    if matrix.ndim != 2:
-        raise ValueError(
-            f"a heatmap shows a matrix, not an array of {matrix.ndim} "
-            "dimensions: choose a batch and a head first"
-        )
+    matrix = as_matrix(matrix)
     if limit is None:
         limit = float(matrix.max(initial=0)) or 1.0
     ax.imshow(matrix, cmap=SEQUENTIAL, vmin=0, vmax=limit, aspect="equal")
@@ -188,8 +194,9 @@ def attention_map(
     title: str = "",
 ) -> Axes:
     """Weights [queries, keys]: each row is a query and sums to one."""
+    weights = as_matrix(weights)
     if ax is None:
-        count, length = as_array(weights).shape
+        count, length = weights.shape
         side = min(7.0, max(2.6, 0.42 * max(count, length) + 1.4))
         _, ax = figure(side, side * max(0.6, min(1.2, count / length)))
     heatmap(ax, weights, queries, keys, limit=1.0, title=title)
@@ -207,7 +214,7 @@ def mask_map(
     title: str = "",
 ) -> Axes:
     """A boolean mask [queries, keys]: coloured where a query may look."""
-    mask = as_array(mask)
+    mask = as_matrix(mask)
     if ax is None:
         _, ax = figure(3.2, 3.2)
     colours = ListedColormap([COLOURS["mask"], COLOURS["query"]])

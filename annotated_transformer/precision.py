@@ -104,9 +104,9 @@ class Product(Function):
     ) -> tuple[Tensor, Tensor, Tensor | None]:
         """The gradients of x, W and b."""
         x, weight = ctx.saved_tensors
-        rows = dy.flatten(0, -2)
+        rows = dy.reshape(-1, dy.size(-1))
         # of dy, the larger factor, this order makes no copy
-        of_weight = onednn(x.flatten(0, -2).T, rows.T).T
+        of_weight = onednn(x.reshape(-1, x.size(-1)).T, rows.T).T
         of_bias = rows.sum(0) if ctx.needs_input_grad[2] else None
         return onednn(dy, weight.T), of_weight, of_bias
 
@@ -168,8 +168,11 @@ def attention(
     scores = query / query.size(-1) ** 0.5 @ keys.mT
     if attn_mask is not None:
         scores.masked_fill_(~attn_mask, -torch.inf)
-    weights = scores.sub_(scores.amax(-1, keepdim=True)).exp_()
-    weights /= weights.sum(-1, keepdim=True)
+    # the two clamps are for a query that sees no key: its answer is zero
+    limits = torch.finfo(scores.dtype)
+    largest = scores.amax(-1, keepdim=True).clamp_(min=limits.min)
+    weights = scores.sub_(largest).exp_()
+    weights /= weights.sum(-1, keepdim=True).clamp_(min=limits.tiny)
     if queries == 1:  # the library is slow at products of few numbers
         return (weights.mT * values).sum(-2, keepdim=True)
     return weights @ values
@@ -179,8 +182,8 @@ def set_precision(model: nn.Module, precision: str) -> None:
     """Have a model multiply in this precision, by what is fastest here.
 
     int8 rounds what its large matrices multiply when it translates. The
-    weights stay as they are. UserError for a precision that there is not,
-    or not here.
+    weights stay as they are; where they change, call it again. UserError for
+    a precision that there is not, or not here.
     """
     if precision not in PRECISIONS:
         known = " or ".join(PRECISIONS)

@@ -27,6 +27,7 @@ __all__ = [
     "inherit",
     "learn_tokenizer",
     "read_corpus",
+    "read_start",
     "start_from",
 ]
 
@@ -41,6 +42,7 @@ def choose_device(name: str | None = None) -> str:
         "mps": torch.backends.mps.is_available(),
         "cpu": True,
     }
+    name = name and str(name)
     if name is None:
         name = next(kind for kind in here if here[kind])
     elif not here.get(name.partition(":")[0]):

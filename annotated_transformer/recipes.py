@@ -14,6 +14,7 @@ __all__ = ["KINDS", "LARGEST_SEED", "RECIPES", "Recipe", "recipe_of"]
 
 KINDS = ("bpe", "unigram", "char")  # of subwords
 LARGEST_SEED = 2**32 - 1
+MOST_NUMBER = 10**12  # of whatever a field counts
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,10 @@ class Recipe:
         train = self.train
         if not 0 <= train.seed <= LARGEST_SEED:
             raise ValueError(f"seed: in 0..{LARGEST_SEED}")
-        if not 0 < (train.peak_rate or 1.0) < math.inf or train.clip <= 0:
+        if not 0 < (train.peak_rate or 1.0) < math.inf or not train.clip > 0:
             raise ValueError("peak_rate: finite; it and clip: above 0")
+        if not math.isfinite(train.r_drop):
+            raise ValueError("r_drop: finite")
         if not 0 <= train.label_smoothing < 1:
             raise ValueError("label_smoothing: in [0, 1)")
 
@@ -84,6 +87,8 @@ class Recipe:
             except ValueError:
                 value = text  # a word, which JSON wants in quotes
             kind = get_type_hints(type(config))[last]
+            if type(value) is int and abs(value) > MOST_NUMBER:
+                raise UserError(f"--set {name}: at most {MOST_NUMBER}")
             if type(value) is int and not isinstance(value, kind):
                 value = float(value)
             if isinstance(value, bool) != (kind is bool) or not isinstance(

@@ -16,6 +16,7 @@ from annotated_transformer.model import ModelConfig, parameter_count
 __all__ = [
     "MOST_RECORD",
     "SEARCH",
+    "check_about",
     "environment",
     "model_card",
     "read_about",
@@ -95,8 +96,19 @@ def read_about(folder: Path) -> dict:
     OSError, ValueError, TypeError, KeyError or AttributeError if not.
     """
     about = read_json(folder / "run.json")
-    model_card({**about, "result": {}}, ModelConfig()).encode()
+    check_about({**about, "result": {}}, ModelConfig())
     return about
+
+
+def check_about(about: dict, sizes: ModelConfig) -> None:
+    """ValueError, TypeError, KeyError or AttributeError for no history.
+
+    It must do for a model card, for scores and for a training from there.
+    """
+    model_card(about, sizes).encode()
+    words = about["data"]["target"], about["recipe"]["tokenizer"]
+    if not all(isinstance(word, str) for word in words):
+        raise TypeError(f"target and tokenizer are {words!r:.80}")
 
 
 def read_record(path: Path, about: dict) -> dict:

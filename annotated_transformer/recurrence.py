@@ -327,10 +327,7 @@ def translator_step(model: EncoderDecoder) -> Step:
     """The step of a translator: one token more."""
 
     def step(tokens, search):
-        # At first all attempts at a sentence begin with its one state.
-        attempts = len(tokens) // len(search.state[0])
-        state = tuple(x.repeat_interleave(attempts, 0) for x in search.state)
-        x, state = model.decode(tokens[:, None], search.memory, state)
+        x, state = model.decode(tokens[:, None], search.memory, search.state)
         log_p = model.logits(x[:, -1]).log_softmax(-1)
         return log_p, SearchState(search.memory, state)
 

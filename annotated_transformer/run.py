@@ -42,6 +42,7 @@ from annotated_transformer.preparation import (
     describe,
     inherit,
     learn_tokenizer,
+    read_start,
     start_from,
 )
 from annotated_transformer.recipes import Recipe
@@ -107,7 +108,8 @@ def train(
     if start is not None:
         parent, known, recipe = start_from(start, recipe, new_subwords)
     if resume:
-        tokenizer = check_same_run(output, corpus, recipe)
+        begun = None if start is None else read_start(start)
+        tokenizer = check_same_run(output, corpus, recipe, begun)
     elif start is None or new_subwords:
         tokenizer = learn_tokenizer(corpus, recipe)
     else:

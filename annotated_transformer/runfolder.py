@@ -21,6 +21,7 @@ from annotated_transformer.records import read_about, read_metrics
 
 __all__ = ["RunFolder", "check_output", "check_same_run"]
 
+WEIGHTS = "model.safetensors"  # by its sum a start is known
 # what a run that was killed while it began has left
 BEGINNING = {"tokenizer.model", ".tokenizer.model.part", ".run.json.part"}
 
@@ -44,13 +45,16 @@ def check_output(output: Path, resume: bool) -> None:
         raise UserError(f"{output}: the folder is not empty; choose another")
 
 
-def check_same_run(output: Path, corpus: Corpus, recipe: Recipe) -> Tokenizer:
-    """The tokenizer of a run to resume, if recipe and data are its own."""
+def check_same_run(
+    output: Path, corpus: Corpus, recipe: Recipe, start: dict | None = None
+) -> Tokenizer:
+    """The tokenizer of a run, if recipe, data and start are its own."""
     path = output / "run.json"
     try:
         about = read_about(output)
         began = Recipe.from_json(about["recipe"]).flat()
         sums = dict(about["data"]["sha256"])
+        parent = dict(about.get("start", {})).get(WEIGHTS)
         tokenizer = read_tokenizer(output)
     except WRONG as error:
         raise UserError(
@@ -69,6 +73,11 @@ def check_same_run(output: Path, corpus: Corpus, recipe: Recipe) -> Tokenizer:
         raise UserError(
             f"{output}: the run began with other text ({min(other)} "
             "differs); resume with the files that began it"
+        )
+    if (start or {}).get(WEIGHTS) != parent:
+        raise UserError(
+            f"{output}: the run did not begin with that model; resume with "
+            "the --from that began it"
         )
     return tokenizer
 

@@ -132,6 +132,8 @@ def updates(
         torch.manual_seed(processes.seed(config.seed * 10_000_019 + step))
         group = list(islice(batches, config.accumulate))
         tokens = processes.sum(sum(batch.tokens for batch in group))
+        if not tokens:
+            raise ValueError(f"update {step}: the batches have come to an end")
         loss = 0.0
         for batch in group:
             total = objective(model, batch.to(device), config)

@@ -3,7 +3,7 @@
 Written in book/11_translation.ipynb: edit the chapter, then `make package`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import overload
@@ -15,10 +15,11 @@ from sacremoses import MosesPunctNormalizer, MosesTokenizer
 from torch import Tensor
 
 from annotated_transformer.attention import causal_mask, padding_mask
-from annotated_transformer.checkpoint import load_model
+from annotated_transformer.checkpoint import check_search, load_model
 from annotated_transformer.data import Tokenizer, bucket, pad
 from annotated_transformer.decoding import Hypothesis, beam_decode
 from annotated_transformer.embedding import BOS, PAD
+from annotated_transformer.errors import UserError, check_texts
 from annotated_transformer.model import Transformer
 from annotated_transformer.precision import set_precision, weights_at_rest
 from annotated_transformer.pretrained import find_model
@@ -60,6 +61,7 @@ def attention_maps(
     target: Int[Tensor, "batch target_length"],
 ) -> AttentionMaps:
     """What each head looks at, by the textbook formula, without dropout."""
+    training = model.training
     model.eval()
     maps = AttentionMaps([], [], [])
     mask = padding_mask(source, PAD)
@@ -80,6 +82,7 @@ def attention_maps(
         y = layer.around_cross.before(y)
         maps.cross.append(layer.cross_attention.weights(y, memory, mask))
         x, _ = layer(x, source_kv, mask, causal)
+    model.train(training)
     return maps
 
 
@@ -144,8 +147,8 @@ class Translator(TextModel):
         """The translator of a model folder, or of a model shipped by name.
 
         A packed model searches as it did when it was scored. The precision
-        is float32 or int8. UserError if there is no such model, if it is not
-        whole, or if the precision is another.
+        is float32 or int8. UserError if there is no such model, device or
+        precision, or if the model is not whole.
         """
         model, tokenizer, about = load_model(find_model(folder), device)
         set_precision(model, precision)
@@ -164,7 +167,7 @@ class Translator(TextModel):
     @weights_at_rest()
     def n_best(
         self,
-        texts: Sequence[str],
+        texts: Iterable[str],
         number: int,
         beam: int | None = None,
         alpha: float | None = None,
@@ -174,11 +177,14 @@ class Translator(TextModel):
         """The best translations of each text, best first.
 
         A blank text has one translation, itself blank. Texts are decoded in
-        batches of like length, and come back in the order given.
+        batches of like length, and come back in the order given. UserError
+        for what is no text, ValueError for a search that cannot be.
         """
+        texts = check_texts(texts)
         beam = self.beam if beam is None else beam
         alpha = self.alpha if alpha is None else alpha
         no_repeat = self.no_repeat if no_repeat is None else no_repeat
+        check_search(beam, alpha, no_repeat)
         found = [[Translation("", 0.0, 0.0)] for _ in texts]
         places = [i for i, text in enumerate(texts) if text.strip()]
         sources = [self.tokenizer.encode(texts[i]) for i in places]
@@ -221,8 +227,16 @@ class Scores:
 def score(
     outputs: Iterable[str], references: Iterable[str], language: str = "en"
 ) -> Scores:
-    """Three kinds of BLEU, and chrF, of detokenised text of a language."""
-    texts = [list(outputs), list(references)]
+    """Three kinds of BLEU, and chrF, of detokenised text of a language.
+
+    UserError unless there are as many references as outputs, and some.
+    """
+    texts = [check_texts(side) for side in (outputs, references)]
+    if not texts[0] or len(texts[0]) != len(texts[1]):
+        raise UserError(
+            f"{len(texts[0])} outputs and {len(texts[1])} references: there "
+            "must be as many, and at least one"
+        )
     cut = MosesWords(language)
     words = [[cut(line) for line in side] for side in texts]
     lower = {"lowercase": True}

@@ -23,7 +23,7 @@ from annotated_transformer.tensors import read_tensors, weights
 
 ABOUT = {
     "command": "annotated-transformer train",
-    "recipe": {"train": {"seed": 1}},
+    "recipe": {"train": {"seed": 1}, "tokenizer": "char"},
     "data": {"name": "text", "source": "en", "target": "de", "pairs": 3},
     "machine": {"processor": "abacus"},
     "result": {"updates": 2},
@@ -176,14 +176,20 @@ def test_a_model_folder_comes_back(tmp_path, tokenizer):
         ({"model": {"layers": 0}}, "at least 1"),
         ({"model": []}, "not the configuration"),
         ({"sha256": {}}, "SHA-256 differs"),
-        ({"about": {"search": {"beam": 0}}}, "search is 0"),
-        ({"about": {"search": {"beam": 10**9}}}, "search is 1000000000"),
-        ({"about": {"search": {"alpha": math.nan}}}, "search is 1, nan"),
-        ({"about": {"search": {"alpha": "1"}}}, "search is 1, '1'"),
-        ({"about": {"search": {"no_repeat": -1}}}, "search is 1, 0.0, -1"),
-        ({"about": {"search": {"no_repeat": 2.5}}}, "search is 1, 0.0, 2.5"),
+        ({"about": {"search": {"beam": 0}}}, "beam 0,"),
+        ({"about": {"search": {"beam": 10**9}}}, "beam 1000000000,"),
+        ({"about": {"search": {"alpha": math.nan}}}, "alpha nan"),
+        ({"about": {"search": {"alpha": "1"}}}, "alpha '1'"),
+        ({"about": {"search": {"no_repeat": -1}}}, "no_repeat -1"),
+        ({"about": {"search": {"no_repeat": 2.5}}}, "no_repeat 2.5"),
         ({"about": {"search": {"wings": 2}}}, "wings"),
         ({"about": {"search": []}}, "not the configuration"),
+        ({"about": {}}, "'data'"),
+        ({"about": {**ABOUT, "recipe": {"train": {"seed": 1}}}}, "tokenizer"),
+        (
+            {"about": {**ABOUT, "data": {**ABOUT["data"], "target": ["de"]}}},
+            "target and",
+        ),
     ],
 )
 def test_configurations_that_are_refused(tmp_path, tokenizer, change, message):

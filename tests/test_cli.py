@@ -494,7 +494,8 @@ def test_device_that_is_absent(command, trained):
 
     if torch.backends.mps.is_available():
         pytest.skip("mps is at hand here")
-    refused(command("translate", trained, "--device=mps"), "'mps'", "cpu")
+    ended = command("translate", trained, "--device=mps")
+    refused(ended, "device 'mps' is", "cpu")
 
 
 def test_corrupted_download(command, tmp_path):

@@ -204,7 +204,7 @@ def model_folder(tmp_path_factory):
     tokenizer = train_tokenizer([a for a, _ in PAIRS], 40)
     about = {
         "command": "annotated-transformer train",
-        "recipe": {"train": {"seed": 1}},
+        "recipe": {"train": {"seed": 1}, "tokenizer": "char"},
         "data": {"name": "x", "source": "x", "target": "x", "pairs": 3},
         "machine": {"processor": "abacus"},
         "result": {},

@@ -82,6 +82,9 @@ def test_heatmap_refuses_what_is_not_a_matrix_or_is_misnamed():
     _, ax = plotting.figure()
     with pytest.raises(ValueError, match="3 dimensions"):
         plotting.heatmap(ax, torch.zeros(1, 2, 2))
+    for draw in (plotting.attention_map, plotting.mask_map):
+        with pytest.raises(ValueError, match="4 dimensions: choose a batch"):
+            draw(torch.ones(1, 2, 3, 3))
     with pytest.raises(ValueError, match="3 names for 2"):
         plotting.heatmap(ax, torch.zeros(2, 2), rows=["a", "b", "c"])
 

@@ -17,7 +17,7 @@ from annotated_transformer.translation import Translator, score
 
 ABOUT = {
     "command": "annotated-transformer train here",
-    "recipe": {"train": {"seed": 1}},
+    "recipe": {"train": {"seed": 1}, "tokenizer": "char"},
     "data": {"name": "x", "source": "en", "target": "de", "pairs": 3},
     "machine": {"processor": "abacus"},
     "result": {"updates": 7},

@@ -75,6 +75,10 @@ def test_any_field_can_be_set_by_its_name():
         ("model.tied=1", "must be"),
         ("model.d_ff=0", "d_ff = 0: must be at least 1"),
         ("model.heads=7", "7"),
+        ("train.clip=NaN", "clip: above 0"),
+        ("train.r_drop=Infinity", "r_drop: finite"),
+        (f"train.steps=1{400 * '0'}", "train.steps: at most"),
+        (f"train.peak_rate=1{400 * '0'}", "train.peak_rate: at most"),
     ],
 )
 def test_a_field_that_cannot_be_set_says_why(setting, part):

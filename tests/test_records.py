@@ -76,7 +76,7 @@ def test_the_card_has_command_licence_and_size():
     config = ModelConfig(layers=2)
     about = {
         "command": "annotated-transformer train x",
-        "recipe": {"train": {"seed": 7}},
+        "recipe": {"train": {"seed": 7}, "tokenizer": "char"},
         "data": {
             "name": "multi30k",
             "source": "en",

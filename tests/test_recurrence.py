@@ -330,6 +330,7 @@ def test_attempts_carry_their_own_state(name):
     step = translator_step(model)
     state = SearchState(*model.encode(source))
     written = torch.tensor([[BOS]] * 6)
+    state = state.select(torch.tensor([0, 0, 0, 1, 1, 1]), torch.arange(2))
     live = torch.zeros(2, 3).double()
     for _ in range(4):
         log_p, state = step(written[:, -1], state)

@@ -150,6 +150,18 @@ def test_resume_with_other_text_is_refused(tmp_path, corpus):
         train(tmp_path / "model", other, SMALL, resume=True)
 
 
+def test_resume_from_another_model_is_refused(tmp_path, corpus):
+    """Before its first checkpoint a run would go on from that one."""
+    for name, seed in (("one", 1), ("two", 2)):
+        recipe = replace(SMALL, train=replace(SMALL.train, seed=seed))
+        train(tmp_path / name, corpus, recipe, device="cpu")
+    child = tmp_path / "child"
+    train(child, corpus, SMALL, start=tmp_path / "one", device="cpu")
+    with pytest.raises(UserError, match="did not begin with that model"):
+        train(child, corpus, SMALL, start=tmp_path / "two", resume=True)
+    train(child, corpus, SMALL, start=tmp_path / "one", resume=True)
+
+
 @pytest.mark.parametrize("text", ["{", "[]", '{"recipe": {}}'])
 def test_resume_of_a_damaged_run_is_refused(tmp_path, corpus, text):
     (tmp_path / "run.json").write_text(text)

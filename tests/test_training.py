@@ -191,6 +191,16 @@ def test_dropout_is_back_on_after_a_validation(examples):
             break
 
 
+def test_batches_that_end_are_no_updates(examples):
+    model, batches = fresh(), iter([make_batch(examples)])
+    turns = updates(
+        model, batches, adam(model.parameters()), TrainConfig(steps=3), 16
+    )
+    assert next(turns).step == 1
+    with pytest.raises(ValueError, match="update 2: the batches have come"):
+        next(turns)
+
+
 def test_a_loss_that_is_not_finite_stops_before_the_step(examples):
     model = fresh()
     with torch.no_grad():

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from annotated_transformer.checkpoint import save_model
 from annotated_transformer.data import make_batch, pad, train_tokenizer
 from annotated_transformer.embedding import BOS, EOS, PAD
-from annotated_transformer.errors import UserError
+from annotated_transformer.errors import UserError, check_texts
 from annotated_transformer.files import read_lines
 from annotated_transformer.model import ModelConfig, Transformer
 from annotated_transformer.translation import (
@@ -72,6 +72,25 @@ def test_text_in_text_out(translator):
     assert translator([LINES[0]]) == [translator(LINES[0])]
 
 
+def test_any_iterable_of_strings_and_nothing_else(translator):
+    assert translator(line for line in LINES) == translator(LINES)
+    with pytest.raises(UserError, match="a list of texts"):
+        translator.n_best("a dog", 1)
+    for texts, told in ((["a", None], "text 1 is None"), ([b"a"], "text 0")):
+        with pytest.raises(UserError, match=told):
+            check_texts(texts)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"beam": 0}, {"no_repeat": -1}, {"alpha": math.nan}, {"alpha": -1.0}],
+)
+def test_a_search_that_cannot_be_is_refused(translator, wrong):
+    ((name, value),) = wrong.items()
+    with pytest.raises(ValueError, match=f"a search with .*{name} {value}"):
+        translator(LINES, **wrong)
+
+
 def test_n_best_is_sorted_and_begins_with_the_best(translator):
     found = translator.n_best([LINES[0]], 4, beam=5)[0]
     assert len(found) == 4
@@ -89,6 +108,7 @@ def test_dropout_is_off_whatever_mode_the_model_was_in(tokenizer):
     one = attention_maps(model, ids, ids)
     two = attention_maps(model.train(), ids, ids)
     assert torch.equal(one.cross[-1], two.cross[-1])
+    assert model.training  # as it was
 
 
 def test_unknown_characters_do_not_stop_it(translator):
@@ -165,7 +185,7 @@ def test_a_saved_model_translates_the_same(translator, tokenizer, tmp_path):
     about = {
         "command": "",
         "data": {"name": "test", "source": "en", "target": "de", "pairs": 4},
-        "recipe": {"train": {"seed": 0, "steps": 1}},
+        "recipe": {"train": {"seed": 0}, "tokenizer": "char"},
         "machine": {"processor": "none"},
         "result": {},
     }
@@ -237,6 +257,12 @@ def test_scores_are_sacrebleus_with_signatures():
     assert "tok:13a" in scores.signatures["bleu"]
 
 
+@pytest.mark.parametrize("references", [[], ["a", "b"]])
+def test_scores_need_a_reference_for_each_output(references):
+    with pytest.raises(UserError, match=rf"1 outputs and {len(references)}"):
+        score(["a"], references)
+
+
 # The first digits of the SHA-256 of Multi30k's own files of words,
 # data/task1/tok/NAME.lc.norm.tok.LANGUAGE. Left out is test_2016_flickr.fr,
 # where one full stop of 1,000 lines falls on the other side of a quotation.
@@ -276,3 +302,8 @@ def test_bleu_by_moses_is_that_of_its_words():
 def test_a_folder_without_a_model_is_a_clear_error(tmp_path):
     with pytest.raises(UserError, match="no trained model here"):
         Translator.load(tmp_path)
+
+
+def test_a_device_that_is_none_is_a_clear_error():
+    with pytest.raises(UserError, match="device 'gpu' cannot be used"):
+        Translator.load("multi30k-de-en", device="gpu")

@@ -95,8 +95,8 @@ EXERCISES = [
         "02_embedding",
         "write f(d_model, length), the position below length, other than 0, "
         "whose sinusoids are nearest to those of position 0.",
-        "widths 2, 4 and 8 and up to 300 positions",
-        lambda: [(2, 100), (2, 20), (4, 100), (8, 300)],
+        "widths 2 to 10 and up to 300 positions",
+        lambda: [(2, 100), (2, 20), (4, 100), (8, 300), (10, 50)],
         nearest,
         {
             "Every position is nearest to itself: leave out position 0.": (
