@@ -25,7 +25,7 @@ __all__ = [
 
 PRECISIONS = ("float32", "int8")
 LEAST_PRODUCT = 2**19  # multiplications: for fewer, a call of oneDNN is long
-LEAST_WEIGHTS = 2**18  # for fewer, rounding x costs what integers gain
+LEAST_WEIGHTS = 2**15  # for fewer, rounding x costs what integers gain
 # without VNNI, sums of two products are cut off at 16 bits
 has_vnni = getattr(torch.cpu, "_is_vnni_supported", lambda: False)
 LARGEST_ROUNDED = 127 if has_vnni() else 63  # of x
