@@ -131,6 +131,32 @@ def model(name, seen, lit=None):
     p.save(name)
 
 
+def decoding_step():
+    """What a decoder layer computes for one token, and what it keeps."""
+    desc = "One query; past keys and values, one new pair, those of the source."
+    p = Picture("One step of a decoder layer", desc, 338)
+    sides = (
+        (20, "self-attention", ["BOS", "Zwei", "Kinder"], "past", 2),
+        (370, "cross-attention", ["Two", "children", "play"], "source", 3),
+    )
+    for left, title, words, name, kept in sides:
+        middle = left + 155
+        p.label(middle, 28, "**" + title)
+        p.box(middle - 62, 52, 124, 42, "query", "query")
+        p.label(middle + 74, 73, "of Kinder", "start")
+        p.arrow((middle, 94), (middle, 128), colour="query")
+        p.box(left, 128, 102 * kept + 6, 162, tint=0.07)
+        p.label(left + 51 * kept + 3, 308, f"{name}: kept", colour="muted")
+        if kept < len(words):
+            p.label(left + 272, 308, "new", colour="muted")
+        for i, word in enumerate(words):
+            x = left + 9 + 102 * i + 14 * (i >= kept)
+            p.label(x + 45, 150, word)
+            p.box(x, 172, 90, 42, "key", "key")
+            p.box(x, 230, 90, 42, "value", "value")
+    p.save("decoding-step.svg")
+
+
 def attention():
     """One head, step by step, and many heads around it."""
     desc = "Query meets key, softmax, times value; the same in many heads."
@@ -300,6 +326,7 @@ if __name__ == "__main__":
     ):
         pipeline(f"where-{part}.svg", f"{part} in colour", lit.split(), line)
     attention()
+    decoding_step()
     overview()
     data()
     loss()
