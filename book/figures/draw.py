@@ -133,7 +133,7 @@ def model(name, seen, lit=None):
 
 def decoding_step():
     """What a decoder layer computes for one token, and what it keeps."""
-    desc = "One query; past keys and values, one new pair, those of the source."
+    desc = "One query; past keys and values, a new pair, the source's."
     p = Picture("One step of a decoder layer", desc, 338)
     sides = (
         (20, "self-attention", ["BOS", "Zwei", "Kinder"], "past", 2),
