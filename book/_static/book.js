@@ -1,5 +1,6 @@
 // Whatever scrolls sideways can be reached with Tab, and nothing else of it.
-const scrolling = "article :is(table.table, div.math, div.cell_output pre)";
+const scrolling =
+  "article :is(table.table, table.genindextable, div.math, div.cell_output pre)";
 
 const mark = () => {
   for (const box of document.querySelectorAll(scrolling)) {
