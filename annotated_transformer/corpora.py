@@ -101,7 +101,7 @@ def read_tsv(path: Path | str) -> list[Pair]:
         columns = line.split("\t")
         if len(columns) != 2:
             raise UserError(
-                f"{path}, line {number}: {len(columns)} columns, not 2; "
+                f"{path}, line {number}: columns: {len(columns)}, not 2; "
                 "a line is a sentence, one tab, its translation"
             )
         pairs.append((columns[0], columns[1]))

@@ -141,6 +141,9 @@ def replacing(path: Path) -> Iterator[Path]:
             folder.mkdir()
             part = folder / path.name
             yield part
+            # safetensors keeps a file to its owner; it is for whoever may
+            # read its folder
+            part.chmod(folder.stat().st_mode & 0o666)
             sync(part)
             part.replace(path)
             sync(path.parent)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from annotated_transformer.checkpoint import LARGEST_ALPHA
+from annotated_transformer.checkpoint import LARGEST_ALPHA, MOST_SEARCH
 from annotated_transformer.precision import PRECISIONS
 from annotated_transformer.recipes import KINDS, LARGEST_SEED
 
@@ -53,6 +53,7 @@ Beam = Annotated[
     int | None,
     Option(
         min=1,
+        max=MOST_SEARCH,
         help="translations kept at each step (1: greedy); 5, or the model's "
         "own",
     ),
@@ -71,6 +72,7 @@ NoRepeat = Annotated[
     Option(
         "--no-repeat",
         min=0,
+        max=MOST_SEARCH,
         help="say no N tokens in a row twice; 0, which forbids nothing, or "
         "the model's own",
     ),
@@ -133,13 +135,18 @@ Extra = Annotated[
 PresetOption = Annotated[
     Preset | None,
     model(
-        help="size: tiny and small for up to a million pairs, base and big "
-        "as in the paper"
+        help="size: tiny, the usual one, and small for up to a million "
+        "pairs, base and big as in the paper, with its schedule; with --from "
+        "the model keeps its size"
     ),
 ]
 VocabSize = Annotated[
     int | None,
-    model(min=5, help="subwords shared by both languages; 8000 if not given"),
+    model(
+        min=5,
+        help="subwords shared by both languages; 8000 if not given, 37000 for "
+        "base and big, and a task has its own",
+    ),
 ]
 TokenizerKind = Annotated[Kind | None, model(help="how text becomes subwords")]
 Dropout = Annotated[

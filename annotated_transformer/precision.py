@@ -125,8 +125,8 @@ def resting(weight: Tensor) -> Tensor:
 def product(layer: nn.Module, integers: Integers | None, x: Tensor) -> Tensor:
     """x W^T + b of a layer, by oneDNN where that is faster.
 
-    PyTorch asks MKL for products in float32, which takes twice as long on
-    the processors of other makers than its own. In another precision or on
+    PyTorch asks MKL for products in float32, which takes up to twice as long
+    on the processors of other makers than its own. In another precision or on
     another device the layer does what it always did. Integers are for
     translating: they have no gradient.
     """

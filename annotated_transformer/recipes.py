@@ -73,6 +73,7 @@ class Recipe:
         """
         plain, known = self.as_json(), self.flat()
         known.pop("processes")  # as many as there are
+        known.pop("model.vocab_size")  # as many as the subwords
         for setting in settings:
             name, _, text = setting.partition("=")
             if name not in known:

@@ -23,11 +23,13 @@ __all__ = [
     "read_metrics",
     "read_record",
     "record",
+    "same_model",
 ]
 
 SEARCH = ("beam", "alpha", "no_repeat")  # what a score depends on
 
 NUMBERS = ("step", "seconds", "valid_loss")  # of each line of metrics
+MODEL = ("updates", "averaged", "valid_perplexity")  # tell models apart
 PACKAGES = ("torch", "sentencepiece", "sacrebleu", "safetensors", "numpy")
 MOST_RECORD = 1 << 26  # bytes
 MADE_HERE = "The text was made by this package and has its licence."
@@ -111,6 +113,14 @@ def check_about(about: dict, sizes: ModelConfig) -> None:
         raise TypeError(f"target and tokenizer are {words!r:.80}")
 
 
+def same_model(known: dict, about: dict) -> bool:
+    """True if a record is of that model: two averages share a command."""
+    return known["command"] == about["command"] and all(
+        known.get("result", {}).get(name) == about.get("result", {}).get(name)
+        for name in MODEL
+    )
+
+
 def read_record(path: Path, about: dict) -> dict:
     """A record, if it is of the run that about tells of; {} if none is there.
 
@@ -120,7 +130,7 @@ def read_record(path: Path, about: dict) -> dict:
         return {}
     try:
         known = read_json(path, MOST_RECORD)
-        if known["command"] == about["command"]:
+        if same_model(known, about):
             return known
     except (OSError, ValueError, TypeError, KeyError):
         pass

@@ -117,6 +117,12 @@ def train(
     model = build_model(recipe, len(tokenizer), device, compiled)
     if start is not None:
         inherit(model, tokenizer, parent, known)
+    warmup, steps = recipe.train.warmup, recipe.train.steps
+    if warmup >= steps:
+        console.out(
+            f"the rate rises until update {warmup}, but the training ends at "
+            f"{steps}: shorten --warmup"
+        )
     run = Run(output, corpus, recipe, tokenizer, model, processes)
     run.folder.check_room(model.config, recipe.train.steps)
     try:

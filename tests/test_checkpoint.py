@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 
 import pytest
 import torch
@@ -166,6 +167,14 @@ def test_a_model_folder_comes_back(tmp_path, tokenizer):
     source = torch.tensor([[5, 6, 2]])
     assert torch.equal(loaded(source, source), model(source, source))
     assert "abacus" in (tmp_path / "m" / "README.md").read_text()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="files have no such modes")
+def test_whoever_may_read_the_folder_may_read_its_files(tmp_path, tokenizer):
+    folder = tmp_path / "m"
+    save_model(folder, small(tokenizer), tokenizer, ABOUT)
+    wanted = folder.stat().st_mode & 0o666
+    assert {x.stat().st_mode & 0o777 for x in folder.iterdir()} == {wanted}
 
 
 @pytest.mark.parametrize(

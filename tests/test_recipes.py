@@ -69,6 +69,7 @@ def test_any_field_can_be_set_by_its_name():
         ("model.width=3", "there is no field 'model.width'"),
         ("d_ff=3", "there is no field 'd_ff'"),
         ("model=3", "there is no field 'model'"),
+        ("model.vocab_size=9", "there is no field 'model.vocab_size'"),
         ("model.d_ff=wide", "must be <class 'int'>"),
         ("model.d_ff=1.5", "must be"),
         ("model.d_ff=true", "must be"),

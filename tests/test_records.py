@@ -72,6 +72,22 @@ def test_other_files_are_not_written_over(folder, text):
     assert path.read_text() == text
 
 
+def test_two_averages_of_a_run_have_a_record_each(folder):
+    """They have one command; what they are the mean of tells them apart."""
+    path, config = folder / "record.json", folder / "config.json"
+    about = {"command": "train it", "result": {"averaged": 3}}
+    config.write_text(json.dumps({"about": about}))
+    record(folder, path, {"one": {"bleu": 1.0}})
+    about["result"] |= {"one, bleu": "1.00"}  # as a packed model has it
+    config.write_text(json.dumps({"about": about}))
+    record(folder, path, {"two": {"bleu": 2.0}})
+    about["result"]["averaged"] = 2
+    config.write_text(json.dumps({"about": about}))
+    with pytest.raises(UserError, match="not a record of this run"):
+        record(folder, path, {"one": {"bleu": 3.0}})
+    assert json.loads(path.read_text())["scores"].keys() == {"one", "two"}
+
+
 def test_the_card_has_command_licence_and_size():
     config = ModelConfig(layers=2)
     about = {

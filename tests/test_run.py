@@ -339,6 +339,13 @@ def test_the_lines_of_a_bad_batch_are_named(tmp_path, corpus, monkeypatch):
     assert told in str(caught.value)
 
 
+def test_a_warm_up_that_never_ends_is_told(tmp_path, corpus, capsys):
+    short = replace(SMALL, train=replace(SMALL.train, steps=3, warmup=9))
+    train(tmp_path / "model", corpus, short, device="cpu")
+    told = "rises until update 9, but the training ends at 3: shorten --warmup"
+    assert told in capsys.readouterr().err
+
+
 def test_a_full_disk_is_told_before_a_run(tmp_path, corpus, monkeypatch):
     monkeypatch.setattr(
         "shutil.disk_usage", lambda place: SimpleNamespace(free=1000)

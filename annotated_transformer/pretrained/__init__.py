@@ -5,7 +5,7 @@ from pathlib import Path
 from annotated_transformer.checkpoint import load_model, save_model
 from annotated_transformer.errors import UserError
 from annotated_transformer.files import read_json
-from annotated_transformer.records import MOST_RECORD, SEARCH
+from annotated_transformer.records import MOST_RECORD, SEARCH, same_model
 
 __all__ = ["find_model", "pack", "shipped"]
 
@@ -43,8 +43,8 @@ def pack(output: Path, model: Path, record: Path | None = None) -> None:
     if record is not None:
         try:
             known = read_json(record, MOST_RECORD)
-            if known["command"] != about["command"]:
-                raise ValueError(f"its command is {known['command']!r:.80}")
+            if not same_model(known, about):
+                raise ValueError(f"it is of {known['command']!r:.80}")
             about["result"] |= {
                 f"{test}, {name}": f"{scores[name]:.2f}"
                 for test, scores in known["scores"].items()
