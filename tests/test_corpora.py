@@ -132,7 +132,8 @@ def test_empty_lines_are_told(tmp_path, blank):
 @pytest.mark.parametrize(("line", "count"), [("b", 1), ("b\tB\t", 3), ("", 1)])
 def test_tsv_with_wrong_columns(tmp_path, line, count):
     path = write(tmp_path / "t.tsv", f"a\tA\n{line}\nc\tC\n")
-    with pytest.raises(UserError, match=rf"tsv, line 2: columns: {count}, not 2"):
+    told = f"tsv, line 2: columns: {count}, not 2"
+    with pytest.raises(UserError, match=told):
         read_tsv(path)
 
 
