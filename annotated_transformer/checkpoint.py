@@ -184,6 +184,8 @@ def load_model(
     model = filled(sizes, tensors, folder / "model.safetensors")
     try:
         return model.to(device).eval(), tokenizer, about
+    except torch.OutOfMemoryError:
+        raise  # which has a message of its own
     except (AssertionError, RuntimeError) as error:  # torch's, for no device
         raise UserError(
             f"device {str(device)!r} cannot be used ({error!s:.80}); choose "
