@@ -90,7 +90,7 @@ def train(
     """
     if dry_run and launched().rank > 0:
         return  # one plan is enough
-    chosen = choose_device(device)
+    chosen = choose_device(device and device.value)
     if bf16 is None:
         # since Ampere; is_bf16_supported also says so of slow emulation
         capable = torch.cuda.get_device_capability
@@ -213,7 +213,8 @@ def load(
 ) -> Translator:
     """A translator that searches as asked for, or as suits the model."""
     keep_freed_memory()
-    translator = Translator.load(model, choose_device(device), precision)
+    chosen = choose_device(device and device.value)
+    translator = Translator.load(model, chosen, precision)
     for name, value in search.items():
         if value is not None:
             setattr(translator, name, value)

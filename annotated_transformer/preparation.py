@@ -42,7 +42,6 @@ def choose_device(name: str | None = None) -> str:
         "mps": torch.backends.mps.is_available(),
         "cpu": True,
     }
-    name = name and str(name)
     if name is None:
         name = next(kind for kind in here if here[kind])
     elif not here.get(name.partition(":")[0]):
