@@ -10,6 +10,8 @@ from annotated_transformer.run import train
 from annotated_transformer.training import TrainConfig
 from annotated_transformer.translation import Translator
 
+__version__ = "0.1.0"
+
 __all__ = [
     "PRESETS",
     "RECIPES",

@@ -5,13 +5,14 @@ import os
 import re
 import shlex
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import torch
 import typer
 
-from annotated_transformer import corpora, options, pretrained
+from annotated_transformer import __version__, corpora, options, pretrained
 from annotated_transformer.checkpoint import average_checkpoints, read_config
 from annotated_transformer.cpu import keep_freed_memory
 from annotated_transformer.distributed import joined, launched
@@ -36,10 +37,19 @@ NO_MEMORY = "error: out of memory; lower --batch-tokens, --beam or --preset"
 app = typer.Typer(
     help="Train a Transformer on sentence pairs, and translate with it.",
     no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+@app.callback()
+def about(version: options.Version = False) -> None:
+    """Do what every command has in common: nothing, or tell the version."""
+    if version:
+        put(f"annotated-transformer {__version__}\n")
+        raise typer.Exit
 
 
 @app.command()
@@ -193,16 +203,38 @@ def translate(
     device: options.Device = None,
     precision: options.Precision = "float32",
 ) -> None:
-    """Translate line by line, to standard output; blank lines stay blank."""
+    """Translate line by line, to standard output; blank lines stay blank.
+
+    What is typed, or comes from a program, is answered as it comes.
+    """
     search = {"beam": beam, "alpha": alpha, "no_repeat": no_repeat}
     translator = load(model, device, precision, **search)
     name = "standard input" if file is None else str(file)
-    if file is None and sys.stdin is None:
+    before = 0
+    for lines in arriving(name) if file is None else blocks(file):
+        check_lengths(translator, lines, name, before)
+        put("".join(f"{line}\n" for line in translator(lines)))
+        before += len(lines)
+
+
+def blocks(file: Path, size: int = 1000) -> Iterator[list[str]]:
+    """The lines of a file, so many at a time; UserError before the first."""
+    lines = decode_lines(read_bytes(file), file)
+    return (lines[i : i + size] for i in range(0, len(lines), size))
+
+
+def arriving(name: str) -> Iterator[list[str]]:
+    """The lines on standard input, as many at a time as have come."""
+    if sys.stdin is None:
         raise UserError("standard input is closed; name a file")
-    data = sys.stdin.buffer.read() if file is None else read_bytes(file)
-    lines = decode_lines(data, name)
-    check_lengths(translator, lines, name)
-    put("".join(f"{line}\n" for line in translator(lines)))
+    before, rest = 0, b""
+    while data := sys.stdin.buffer.read1(1 << 16):
+        rest += data
+        end = rest.rfind(b"\n") + 1
+        lines = decode_lines(rest[:end], name, before)
+        yield lines
+        before, rest = before + len(lines), rest[end:]
+    yield decode_lines(rest, name, before)
 
 
 def load(
@@ -221,12 +253,17 @@ def load(
     return translator
 
 
-def check_lengths(translator: Translator, lines: list[str], name: str) -> None:
-    """UserError for a line that has more tokens than learned positions."""
+def check_lengths(
+    translator: Translator, lines: list[str], name: str, before: int = 0
+) -> None:
+    """UserError for a line that has more tokens than learned positions.
+
+    It counts the lines of the text of that name that came before, too.
+    """
     sizes = translator.model.config
     if sizes.positions != "learned":
         return
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(lines, before + 1):
         length = len(translator.tokenizer.encode(line))
         if length > sizes.max_length:
             raise UserError(

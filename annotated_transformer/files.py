@@ -52,8 +52,10 @@ def read_bytes(path: Path | str) -> bytes:
         ) from error
 
 
-def decode_lines(data: bytes, name: Path | str) -> list[str]:
-    """The lines of UTF-8 bytes that came from the file of that name.
+def decode_lines(data: bytes, name: Path | str, before: int = 0) -> list[str]:
+    """The lines of UTF-8 bytes from the file of that name.
+
+    An error counts the lines of the file that came before these, too.
 
     Only a line feed ends a line (a carriage return before it goes, too), so
     U+2028, U+0085 or a form feed inside a sentence does not shift the lines
@@ -62,7 +64,7 @@ def decode_lines(data: bytes, name: Path | str) -> list[str]:
     try:
         text = data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        number = data.count(b"\n", 0, error.start) + 1
+        number = before + data.count(b"\n", 0, error.start) + 1
         column = error.start - data.rfind(b"\n", 0, error.start)
         raise UserError(
             f"{name}, line {number}: byte {column} of the line, "

@@ -24,6 +24,7 @@ model = partial(Option, rich_help_panel="The model")
 training = partial(Option, rich_help_panel="The training")
 run = partial(Option, rich_help_panel="The run")
 
+Version = Annotated[bool, Option("--version", help="tell the version")]
 Output = Annotated[Path, Argument(help="the folder to make; it must be new")]
 Model = Annotated[
     Path, Argument(help="a folder that train made, or a shipped model's name")

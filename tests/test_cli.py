@@ -4,12 +4,13 @@ import json
 import shutil
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 from sacrebleu.metrics import BLEU, CHRF
 
-from annotated_transformer import Translator, cli, corpora
+from annotated_transformer import Translator, __version__, cli, corpora
 from annotated_transformer.corpora import MULTI30K_SUMS
 from annotated_transformer.recipes import RECIPES
 
@@ -81,6 +82,15 @@ def test_module_runs_like_the_command():
     assert "No such command 'frobnicate'" in ended.stderr
 
 
+def test_the_version_is_the_same_everywhere(command):
+    ended = command("--version")
+    assert ended == (0, f"annotated-transformer {__version__}\n", "")
+    assert version("annotated-transformer") == __version__
+    root = Path(__file__).parents[1]
+    assert f"\nversion: {__version__}\n" in (root / "CITATION.cff").read_text()
+    assert f"\n## {__version__}" in (root / "CHANGELOG.md").read_text()
+
+
 def test_one_line_out_for_each_line_in(command, trained):
     lines = ["abc", "", "a\u2028b", "\x85c", "a\rb", "\0", "\U0001f600", "  "]
     ended = command("translate", trained, stdin="\n".join(lines).encode())
@@ -104,6 +114,38 @@ def test_a_file_reads_as_standard_input_does(command, trained, text):
     from_stdin = command("translate", trained, "--beam", 1, stdin=b"abc\nde\n")
     assert from_file == from_stdin
     assert from_file.out.count("\n") == 2
+
+
+def test_lines_are_answered_as_they_come(trained):
+    words = [sys.executable, "-m", "annotated_transformer", "translate"]
+    with subprocess.Popen(
+        [*words, str(trained), "--beam=1"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        expected = Translator.load(trained)
+        for line in ("abc", "", "de", "fgh"):  # each waits for the answer
+            process.stdin.write(f"{line}\n".encode())
+            process.stdin.flush()
+            answer = process.stdout.readline().decode()
+            assert answer == expected(line, beam=1) + "\n"
+        process.stdin.write(b"a\n\xe4")  # of a line that has no end
+        process.stdin.close()
+        assert process.stdout.read().count(b"\n") == 1
+        assert b"standard input, line 6" in process.stderr.read()
+    assert process.returncode == 1
+
+
+def test_a_long_file_comes_in_parts_and_in_order(command, trained, text):
+    lines = ["abcdefghij"[: i % 3 + 1] for i in range(2345)]
+    (path,) = text(source="\n".join(lines))
+    ended = command("translate", trained, path, "--beam", 1)
+    short = ["a", "ab", "abc"]
+    answers = dict(
+        zip(short, Translator.load(trained)(short, beam=1), strict=True)
+    )
+    assert ended.out.splitlines() == [answers[line] for line in lines]
 
 
 def test_nothing_in_nothing_out(command, trained):
