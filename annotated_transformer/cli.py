@@ -26,7 +26,7 @@ from annotated_transformer.preparation import (
 )
 from annotated_transformer.pretrained import find_model
 from annotated_transformer.recipes import recipe_of
-from annotated_transformer.records import SEARCH, read_record, record
+from annotated_transformer.records import SEARCH, record
 from annotated_transformer.run import train as run_training
 from annotated_transformer.runfolder import check_output
 from annotated_transformer.terminal import Interrupted, console
@@ -307,9 +307,9 @@ def evaluate(
     """
     model = find_model(model)
     about = read_config(model)[2]
-    if record_file is not None:
-        read_record(record_file, about)  # better an error now than later
     pairs = corpora.read_pairs(source, reference)
+    if record_file is not None:
+        record(model, record_file, {})  # better an error now than later
     search = {"beam": beam, "alpha": alpha, "no_repeat": no_repeat}
     translator = load(model, device, precision, **search)
     sources = [text for text, _ in pairs]

@@ -244,6 +244,15 @@ def test_evaluate_adds_to_a_record(command, trained, text, tmp_path):
     refused(command(*words), tmp_path, "choose another file")
 
 
+def test_a_record_that_cannot_be_is_told_before_the_search(
+    command, trained, text, monkeypatch
+):
+    monkeypatch.setattr(cli, "load", lambda *_, **__: pytest.fail("searches"))
+    one, two, file = text(one="abc\n", two="abc\n", file="")
+    ended = command("evaluate", trained, one, two, "--record", file / "x")
+    refused(ended, file)
+
+
 def test_average_of_one_is_that_checkpoint(command, trained, tmp_path):
     *_, last = sorted((trained / "checkpoints").iterdir())
     model = tmp_path / "averaged"
