@@ -43,7 +43,11 @@ Checkpoints = Annotated[
 DataName = Annotated[DataSet, Argument(help="which corpus")]
 DataFolder = Annotated[
     Path | None,
-    Option("--dir", help="where to put it; else the user's cache folder"),
+    Option(
+        "--dir",
+        help="where to put it; else what ANNOTATED_TRANSFORMER_DATA names, "
+        "or the user's cache folder",
+    ),
 ]
 
 Device = Annotated[

@@ -1,8 +1,14 @@
 """Models that come with the package: packed small, found by name, and good."""
 
 import json
+import os
+import shutil
+import subprocess
+import sys
 import time
+import zipfile
 from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 import torch
@@ -94,6 +100,53 @@ def test_a_folder_comes_before_a_shipped_model(name, folder, monkeypatch):
     monkeypatch.chdir(folder.parent)
     folder.rename(folder.parent / name)
     assert str(find_model(name)) == name
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """A folder with what a wheel of this package installs, and no more."""
+    root, place = Path(__file__).parents[1], tmp_path_factory.mktemp("wheel")
+    source, site = place / "source", place / "site"
+    trash = shutil.ignore_patterns("__pycache__")
+    package = "annotated_transformer"
+    shutil.copytree(root / package, source / package, ignore=trash)
+    for name in ("pyproject.toml", "README.md", "LICENSE", "LICENSE-book"):
+        shutil.copy(root / name, source)
+    build = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-index"]
+    build += ["--no-build-isolation", "-w", place, source]
+    subprocess.run(build, check=True, capture_output=True)
+    (wheel,) = place.glob("*.whl")
+    zipfile.ZipFile(wheel).extractall(site)
+    return site
+
+
+def test_a_wheel_has_every_file_of_the_package(installed):
+    def files(root):
+        found = (root / "annotated_transformer").rglob("*")
+        return {
+            path.relative_to(root)
+            for path in found
+            if path.is_file() and "__pycache__" not in path.parts
+        }
+
+    assert files(installed) == files(Path(__file__).parents[1])
+    (about,) = installed.glob("*.dist-info")
+    commands = (about / "entry_points.txt").read_text()
+    assert "annotated-transformer = annotated_transformer.cli:main" in commands
+    assert "LicenseRef-Multi30k" in (about / "METADATA").read_text()
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_a_wheel_translates(name, installed):
+    sentence, word = DOGS[name[-2:]]
+    ended = subprocess.run(
+        [sys.executable, "-m", "annotated_transformer", "translate", name],
+        input=sentence.encode(),
+        cwd=installed,  # `python -m` takes the package from here
+        env={**os.environ, "PYTHONPATH": str(installed)},
+        capture_output=True,
+    )
+    assert word in ended.stdout.decode(), ended.stderr.decode()
 
 
 @pytest.mark.parametrize("name", shipped())
