@@ -260,6 +260,8 @@ def average_checkpoints(output: Path, checkpoints: list[Path]) -> None:
     """Make a model folder of the mean of some checkpoints of one run."""
     if output.exists():
         raise UserError(f"{output}: exists already; choose another folder")
+    if len({path.resolve() for path in checkpoints}) < len(checkpoints):
+        raise UserError("a checkpoint is named twice; name each once")
     first, *others = [path.resolve().parent for path in checkpoints]
     for path, folder in zip(checkpoints[1:], others, strict=True):
         if folder != first:
@@ -282,7 +284,10 @@ def average_checkpoints(output: Path, checkpoints: list[Path]) -> None:
     for state, path in zip(states, checkpoints, strict=True):
         model = filled(sizes, state, path)
     set_weights(model, average(states), output)
-    about["result"] = {"averaged": len(states)}
+    about["result"] = {
+        "averaged": len(states),
+        "checkpoints": ", ".join(path.stem for path in checkpoints),
+    }
     try:
         save_model(output, model, tokenizer, about)
         if (run / "metrics.jsonl").is_file():

@@ -6,6 +6,7 @@ import re
 import shlex
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -157,10 +158,16 @@ def train(
             max_minutes=max_minutes,
             start=start,
             new_subwords=new_subwords,
-            command=shlex.join(["annotated-transformer", *sys.argv[1:]]),
+            command=command_line(),
             compiled=compiled,
             processes=processes,
         )
+
+
+def command_line() -> str:
+    r"""How the program was called; bytes that are no UTF-8 as \xff."""
+    words = shlex.join(["annotated-transformer", *sys.argv[1:]])
+    return os.fsencode(words).decode(errors="backslashreplace")
 
 
 def check_kept(
@@ -227,6 +234,9 @@ def arriving(name: str) -> Iterator[list[str]]:
     """The lines on standard input, as many at a time as have come."""
     if sys.stdin is None:
         raise UserError("standard input is closed; name a file")
+    with suppress(OSError, ValueError, AttributeError):
+        # else a pause would look like the end
+        os.set_blocking(sys.stdin.fileno(), True)
     before, rest = 0, b""
     while data := sys.stdin.buffer.read1(1 << 16):
         rest += data
@@ -373,7 +383,8 @@ def main() -> None:
 
 def fail(message: str, status: int = 1) -> None:
     """Print one line on standard error, and exit."""
-    rank = launched().rank
-    name = f"process {rank}: " if rank else ""
-    print(name + " ".join(message.split()), file=sys.stderr)
+    rank = os.environ.get("RANK", "0")
+    name = "" if rank == "0" else f"process {rank}: "
+    if sys.stderr is not None:  # else print would write among the outputs
+        print(name + " ".join(message.split()), file=sys.stderr)
     sys.exit(status)

@@ -93,8 +93,17 @@ def others_alive() -> Iterator[None]:
 
 def launched() -> Processes:
     """The processes that torchrun has started, as it says; or one alone."""
-    number = {name: os.environ.get(name) for name in ("RANK", "WORLD_SIZE")}
-    return Processes(int(number["RANK"] or 0), int(number["WORLD_SIZE"] or 1))
+    said = [os.environ.get("RANK") or 0, os.environ.get("WORLD_SIZE") or 1]
+    try:
+        rank, size = map(int, said)
+        if not 0 <= rank < size:
+            raise ValueError
+    except ValueError as error:
+        raise UserError(
+            f"RANK is {said[0]} and WORLD_SIZE is {said[1]}: not a process "
+            "and their number; unset both, or start with torchrun"
+        ) from error
+    return Processes(rank, size)
 
 
 @contextmanager
@@ -108,6 +117,11 @@ def joined(device: str) -> Iterator[Processes]:
     if processes.size == 1:
         yield processes
         return
+    if "RANK" not in os.environ:
+        raise UserError(
+            f"WORLD_SIZE is {processes.size}, but torchrun has not started "
+            "this; start with torchrun, or add --dry-run"
+        )
     backend = "gloo"  # on tensors of the CPU, such as counts
     if device.startswith("cuda"):
         torch.cuda.set_device(device)

@@ -29,7 +29,8 @@ __all__ = [
 SEARCH = ("beam", "alpha", "no_repeat")  # what a score depends on
 
 NUMBERS = ("step", "seconds", "valid_loss")  # of each line of metrics
-MODEL = ("updates", "averaged", "valid_perplexity")  # tell models apart
+# what tells the models of one run apart
+MODEL = ("updates", "averaged", "checkpoints", "valid_perplexity")
 PACKAGES = ("torch", "sentencepiece", "sacrebleu", "safetensors", "numpy")
 MOST_RECORD = 1 << 26  # bytes
 MADE_HERE = "The text was made by this package and has its licence."

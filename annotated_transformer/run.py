@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -125,22 +125,25 @@ def train(
         )
     run = Run(output, corpus, recipe, tokenizer, model, processes)
     run.folder.check_room(model.config, recipe.train.steps)
-    try:
-        if not resume:
-            kind = run.device.type
-            about = describe(command, recipe, corpus, kind, start)
-            run.folder.begin(about, tokenizer)
-        if run.writes:
-            processes.wait()
-        run.go(deadline)
-    except BaseException as error:
-        if run.writes and not resume:  # else it may be another's
-            run.folder.abandon()
-        if isinstance(error, FloatingPointError):
-            raise diverged(
-                f"{output}: {error}", run.step + 1, corpus, tokenizer, recipe
-            ) from error
-        raise
+    with run.folder.alone() if run.writes else nullcontext():
+        check_output(output, resume)  # another may have begun meanwhile
+        try:
+            if not resume:
+                kind = run.device.type
+                about = describe(command, recipe, corpus, kind, start)
+                run.folder.begin(about, tokenizer)
+            if run.writes:
+                processes.wait()
+            run.go(deadline)
+        except BaseException as error:
+            if run.writes and not resume:  # else it may be another's
+                run.folder.abandon()
+            if isinstance(error, FloatingPointError):
+                where, step = f"{output}: {error}", run.step + 1
+                raise diverged(
+                    where, step, corpus, tokenizer, recipe
+                ) from error
+            raise
     return output
 
 

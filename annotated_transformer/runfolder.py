@@ -1,8 +1,10 @@
 """The folder of a run: what it is, how far it is, and its checkpoints."""
 
 import json
+import os
 import shutil
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from annotated_transformer.checkpoint import WRONG, read_tokenizer
@@ -17,7 +19,16 @@ from annotated_transformer.files import (
 )
 from annotated_transformer.model import ModelConfig, parameter_count
 from annotated_transformer.recipes import Recipe
-from annotated_transformer.records import read_about, read_metrics
+from annotated_transformer.records import (
+    check_about,
+    read_about,
+    read_metrics,
+)
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks
+    fcntl = None
 
 __all__ = ["RunFolder", "check_output", "check_same_run"]
 
@@ -28,6 +39,15 @@ BEGINNING = {"tokenizer.model", ".tokenizer.model.part", ".run.json.part"}
 
 def check_output(output: Path, resume: bool) -> None:
     """UserError if a run cannot begin in output, or none is there."""
+    try:
+        str(output).encode()  # safetensors writes other names, never reads
+    except UnicodeEncodeError as error:
+        raise UserError(f"{output}: not UTF-8; choose another name") from error
+    for path in (output, *output.parents):
+        if path.is_dir():
+            break
+        if path.exists() or path.is_symlink():
+            raise UserError(f"{path}: a file, not a folder; choose another")
     if resume:
         if not (output / "run.json").is_file():
             raise UserError(
@@ -39,8 +59,6 @@ def check_output(output: Path, resume: bool) -> None:
             f"{output}: a run is here already; continue it with --resume, "
             "or choose another folder"
         )
-    elif output.exists() and not output.is_dir():
-        raise UserError(f"{output}: a file, not a folder; choose another")
     elif output.exists() and {x.name for x in output.iterdir()} - BEGINNING:
         raise UserError(f"{output}: the folder is not empty; choose another")
 
@@ -104,9 +122,33 @@ class RunFolder:
                 "or lower --average"
             )
 
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other trainings out of the folder, which is made if need be.
+
+        UserError if one is there. A process that is killed gives it free.
+        """
+        make_folder(self.path)
+        if fcntl is None:
+            yield
+            return
+        handle = os.open(self.path, os.O_RDONLY)
+        try:
+            with suppress(OSError):  # some file systems cannot lock
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError as error:
+                    raise UserError(
+                        f"{self.path}: another training is going on here; "
+                        "wait for its end, or choose another folder"
+                    ) from error
+            yield
+        finally:
+            os.close(handle)
+
     def begin(self, about: dict, tokenizer: Tokenizer) -> None:
         """Write what the run is; run.json, written last, makes it one."""
-        make_folder(self.path)
+        check_about({**about, "result": {}}, ModelConfig())
         with replacing(self.path / "tokenizer.model") as part:
             part.write_bytes(tokenizer.model)
         text = json.dumps(about, indent=1, allow_nan=False) + "\n"

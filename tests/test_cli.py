@@ -1,6 +1,7 @@
 """The command line: what it does, and one clear line for each bad input."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -256,7 +257,7 @@ def test_a_record_that_cannot_be_is_told_before_the_search(
 def test_average_of_one_is_that_checkpoint(command, trained, tmp_path):
     *_, last = sorted((trained / "checkpoints").iterdir())
     model = tmp_path / "averaged"
-    assert command("average", model, last, last).status == 0
+    assert command("average", model, last).status == 0
     one = Translator.load(model)(["abc"])
     assert isinstance(one[0], str)
     names = {path.name for path in model.iterdir()}
@@ -454,6 +455,27 @@ def test_what_a_start_leaves_free(command, trained, tmp_path):
         assert ended.status == 0, ended.err
 
 
+def test_a_checkpoint_counts_once_in_a_mean(command, trained, tmp_path):
+    last = max((trained / "checkpoints").iterdir())
+    ended = command("average", tmp_path / "mean", last, last)
+    refused(ended, "named twice")
+
+
+def test_scores_of_one_mean_are_not_those_of_another(
+    command, trained, tmp_path, text
+):
+    one, two, three = sorted((trained / "checkpoints").iterdir())[-3:]
+    means = tmp_path / "a", tmp_path / "b"
+    for mean, last in zip(means, (two, three), strict=True):
+        assert command("average", mean, one, last).status == 0
+    pairs, record = text(one="abc\n", two="abc\n"), tmp_path / "record.json"
+    words = (*pairs, "--record", record)
+    assert command("evaluate", means[0], *words).status == 0
+    refused(command("evaluate", means[1], *words), record)
+    packed = tmp_path / "packed"
+    refused(command("pack", packed, means[1], "--record", record), record)
+
+
 def test_checkpoints_of_two_runs_have_no_mean(command, trained, tmp_path):
     other = shutil.copytree(trained, tmp_path / "other")
     one, two = (
@@ -473,6 +495,46 @@ def test_closed_streams(trained):
         assert ended.returncode == 1
         assert ended.stderr.startswith(b"error: standard " + name.encode())
         assert ended.stderr.count(b"\n") == 1
+
+
+def test_an_error_is_never_among_the_outputs():
+    program = f"{sys.executable} -m annotated_transformer translate nowhere"
+    ended = subprocess.run(
+        ["sh", "-c", f"{program} 2>&-"], stdout=subprocess.PIPE
+    )
+    assert ended.returncode == 1 and ended.stdout == b""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such pipes")
+def test_a_pause_is_not_the_end(trained):
+    """Where another program has told the pipe not to wait."""
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    words = [sys.executable, "-m", "annotated_transformer", "translate"]
+    with subprocess.Popen(
+        [*words, str(trained), "--beam=1"],
+        stdin=reading,
+        stdout=subprocess.PIPE,
+    ) as process:
+        os.close(reading)
+        for line in (b"abc\n", b"de\n"):
+            os.write(writing, line)
+            assert process.stdout.readline()  # now it waits for more
+        os.close(writing)
+    assert process.returncode == 0
+
+
+def test_a_command_in_any_bytes_can_be_read_back(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["x", "train", "a\udcff.en"])
+    assert cli.command_line() == r"annotated-transformer train 'a\xff.en'"
+
+
+@pytest.mark.parametrize("name", ["a\udcff", "link", "file/model"])
+def test_outputs_that_cannot_be(command, text, tmp_path, name):
+    text(file="")
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    ended = command("train", tmp_path / name, "--task=copy")
+    refused(ended, "choose another")
 
 
 def test_text_that_no_subwords_can_be_learned_from(train, text):

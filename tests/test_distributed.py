@@ -298,6 +298,21 @@ def test_launched(monkeypatch):
     assert launched() == Processes(3, 4)
 
 
+@pytest.mark.parametrize(
+    "said", [{"RANK": "1"}, {"WORLD_SIZE": "two"}, {"WORLD_SIZE": "2"}]
+)
+def test_processes_that_torchrun_has_not_started(
+    command, options, tmp_path, monkeypatch, said
+):
+    for name in ("RANK", "WORLD_SIZE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in said.items():
+        monkeypatch.setenv(name, value)
+    ended = command("train", tmp_path / "model", *options)
+    assert ended.status == 1 and "start with torchrun" in ended.err
+    assert not (tmp_path / "model").exists()
+
+
 def test_each_process_has_a_gpu_of_its_own(monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "4")
     monkeypatch.setenv("LOCAL_RANK", "1")

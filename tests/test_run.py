@@ -14,7 +14,13 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from annotated_transformer import Translator, corpora, run, training
+from annotated_transformer import (
+    Translator,
+    corpora,
+    run,
+    runfolder,
+    training,
+)
 from annotated_transformer.checkpoint import (
     checkpoint_weights,
     read_tokenizer,
@@ -265,6 +271,40 @@ def test_a_beginning_that_was_killed_is_begun_again(tmp_path, corpus):
     train(output, corpus, SMALL, device="cpu")
     assert isinstance(Translator.load(output)("abc"), str)
     assert not list(output.glob(".*"))
+
+
+@pytest.mark.skipif(runfolder.fcntl is None, reason="no locks")
+def test_two_trainings_do_not_share_a_folder(tmp_path, corpus):
+    output = tmp_path / "model"
+    train(output, corpus, SMALL, device="cpu")
+    with (
+        RunFolder(output, 1, 1).alone(),
+        pytest.raises(UserError, match="another training is going on here"),
+    ):
+        train(output, corpus, SMALL, device="cpu", resume=True)
+    train(output, corpus, SMALL, device="cpu", resume=True)
+
+
+def test_a_run_that_another_has_begun_meanwhile_stays(
+    tmp_path, corpus, monkeypatch
+):
+    learn = run.learn_tokenizer
+
+    def slowly(*words):
+        (tmp_path / "run.json").write_text("another's")
+        return learn(*words)
+
+    monkeypatch.setattr(run, "learn_tokenizer", slowly)
+    with pytest.raises(UserError, match="a run is here already"):
+        train(tmp_path, corpus, SMALL, device="cpu")
+    assert (tmp_path / "run.json").read_text() == "another's"
+
+
+def test_a_run_that_could_not_be_read_back_does_not_begin(tmp_path, corpus):
+    output = tmp_path / "model"
+    with pytest.raises(UnicodeEncodeError):
+        train(output, corpus, SMALL, device="cpu", command="a\udcff")
+    assert not output.exists()
 
 
 def test_a_run_that_fails_at_once_leaves_nothing(tmp_path, corpus):
