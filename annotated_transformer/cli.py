@@ -204,6 +204,7 @@ def changed(config, **given):
 def translate(
     model: options.Model,
     file: options.Text = None,
+    n_best: options.NBest = None,
     beam: options.Beam = None,
     alpha: options.Alpha = None,
     no_repeat: options.NoRepeat = None,
@@ -212,15 +213,28 @@ def translate(
 ) -> None:
     """Translate line by line, to standard output; blank lines stay blank.
 
-    What is typed, or comes from a program, is answered as it comes.
+    What is typed, or comes from a program, is answered as it comes. With
+    --n-best there are several lines for each, best first: its number, the
+    score and the translation, with tabs between them.
     """
     search = {"beam": beam, "alpha": alpha, "no_repeat": no_repeat}
     translator = load(model, device, precision, **search)
+    if n_best is not None and n_best > translator.beam:
+        raise UserError(f"--n-best {n_best} needs --beam {n_best}, or more")
     name = "standard input" if file is None else str(file)
     before = 0
     for lines in arriving(name) if file is None else blocks(file):
         check_lengths(translator, lines, name, before)
-        put("".join(f"{line}\n" for line in translator(lines)))
+        found = translator.n_best(lines, n_best or 1)
+        if n_best is None:
+            told = [best[0].text for best in found]
+        else:
+            told = [
+                f"{number}\t{one.score:.4f}\t{one.text}"
+                for number, best in enumerate(found, before + 1)
+                for one in best
+            ]
+        put("".join(f"{line}\n" for line in told))
         before += len(lines)
 
 

@@ -54,6 +54,10 @@ Device = Annotated[
     DeviceName | None,
     Option(help="where to compute; the fastest at hand if not given"),
 ]
+NBest = Annotated[
+    int | None,
+    Option(min=1, help="tell so many translations of a line, with scores"),
+]
 Beam = Annotated[
     int | None,
     Option(

@@ -149,6 +149,18 @@ def test_a_long_file_comes_in_parts_and_in_order(command, trained, text):
     assert ended.out.splitlines() == [answers[line] for line in lines]
 
 
+def test_several_translations_of_a_line(command, trained):
+    words = ("translate", trained, "--n-best=3", "--beam=4")
+    ended = command(*words, stdin=b"abc\n\nde\n")
+    expected = Translator.load(trained).n_best(["abc", "", "de"], 3, beam=4)
+    found = [line.split("\t") for line in ended.out.splitlines()]
+    assert [int(number) for number, *_ in found] == [1] * 3 + [2] + [3] * 3
+    flat = [one for best in expected for one in best]
+    for (_, score, text), one in zip(found, flat, strict=True):
+        assert text == one.text and abs(float(score) - one.score) <= 5e-5
+    refused(command(*words[:3], "--beam=2", stdin=b"a\n"), "needs --beam 3")
+
+
 def test_nothing_in_nothing_out(command, trained):
     assert command("translate", trained) == (0, "", "")
     assert Translator.load(trained)([]) == []
