@@ -154,7 +154,7 @@ def test_a_shipped_model_is_small_and_ready(name):
     files = list(find_model(name).iterdir())
     assert sum(file.stat().st_size for file in files) < 6_000_000
     card = (find_model(name) / "README.md").read_text("utf-8")
-    assert "research" in card and "bleu" in card
+    assert "research" in card and "bleu" in card and "## Limits" in card
     text, dog = DOGS[load_model(find_model(name))[2]["data"]["target"]]
     begin = time.process_time()
     translation = Translator.load(name)(text)
