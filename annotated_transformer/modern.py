@@ -1,4 +1,4 @@
-"""Modern: the parts that were exchanged after 2017, built into the model.
+"""The parts exchanged after 2017, and the models built of them.
 
 Written in book/17_modern.ipynb: edit the chapter, then `make package`.
 """
@@ -21,6 +21,24 @@ from annotated_transformer.layers import (
     FeedForward,
 )
 from annotated_transformer.model import ModelConfig, Transformer, start_small
+
+__all__ = [
+    "RMSNorm",
+    "AddRMSNorm",
+    "SwiGLU",
+    "rotate",
+    "linear_bias",
+    "GroupedProjections",
+    "GroupedQueryAttention",
+    "RotaryAttention",
+    "BiasedAttention",
+    "tiled_attention",
+    "SELF_ATTENTION",
+    "Choices",
+    "NoPositions",
+    "ModernTransformer",
+    "LanguageModel",
+]
 
 
 class RMSNorm(nn.Module):
@@ -65,11 +83,38 @@ class SwiGLU(nn.Module):
         return self.outer(F.silu(gate) * passes)
 
 
-class GroupedQueryAttention(MultiHeadAttention):
-    """Multi-head attention whose heads share keys and values in groups.
+def rotate(
+    x: Float[Tensor, "*batch length d_k"], start: int = 0
+) -> Float[Tensor, "*batch length d_k"]:
+    """Turn each pair of components by its position times its frequency.
 
-    groups = heads is MultiHeadAttention, groups = 1 is multi-query attention.
+    Positions count from start; pair i turns by 10000^(-2i/d_k) a position.
     """
+    length, d_k = x.shape[-2:]
+    even = torch.arange(0, d_k, 2, dtype=torch.float64)
+    position = torch.arange(start, start + length, dtype=torch.float64)
+    angle = torch.outer(position, 10_000 ** (-even / d_k))
+    cos, sin = angle.cos().to(x), angle.sin().to(x)
+    a, b = x[..., 0::2], x[..., 1::2]
+    turned = [a * cos - b * sin, a * sin + b * cos]
+    return torch.stack(turned, dim=-1).flatten(-2)
+
+
+def linear_bias(
+    heads: int, queries: int, keys: int
+) -> Float[Tensor, "heads queries keys"]:
+    """ALiBi: minus the distance, times a slope 2^(-8i/heads) for head i.
+
+    The queries are the last of the positions that have keys.
+    """
+    slopes = 2.0 ** (-8 / heads * torch.arange(1, heads + 1))
+    places = torch.arange(keys)
+    distance = (places[keys - queries :, None] - places).abs()
+    return -slopes[:, None, None] * distance
+
+
+class GroupedProjections(MultiHeadAttention):
+    """Projections with keys and values for groups of heads."""
 
     def __init__(self, d_model: int, heads: int, groups: int, *sizes):
         super().__init__(d_model, heads, *sizes)
@@ -92,6 +137,10 @@ class GroupedQueryAttention(MultiHeadAttention):
         )
         return keys, values
 
+
+class GroupedQueryAttention(GroupedProjections):
+    """groups = heads is multi-head attention, groups = 1 is multi-query."""
+
     def place(
         self, query: Tensor, keys: Tensor, mask: Tensor | None
     ) -> tuple[Tensor, Tensor, Tensor | None]:
@@ -105,7 +154,7 @@ class GroupedQueryAttention(MultiHeadAttention):
         values: Float[Tensor, "batch groups keys d_v"],
         mask: Bool[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "batch heads queries d_v"]:
-        """What each head answers; its keys and values are its group's."""
+        """What each head answers from the keys and values of its group."""
         query, keys, mask = self.place(self.split(self.query(x)), keys, mask)
         return F.scaled_dot_product_attention(
             query,
@@ -139,23 +188,6 @@ class GroupedQueryAttention(MultiHeadAttention):
         return self.mixed(x, keys, unit, mask)
 
 
-def rotate(
-    x: Float[Tensor, "*batch length d_k"], start: int = 0
-) -> Float[Tensor, "*batch length d_k"]:
-    """Turn each pair of components by its position times its frequency.
-
-    Positions count from start; pair i turns by 10000^(-2i/d_k) a position.
-    """
-    length, d_k = x.shape[-2:]
-    even = torch.arange(0, d_k, 2, dtype=torch.float64)
-    position = torch.arange(start, start + length, dtype=torch.float64)
-    angle = torch.outer(position, 10_000 ** (-even / d_k))
-    cos, sin = angle.cos().to(x), angle.sin().to(x)
-    a, b = x[..., 0::2], x[..., 1::2]
-    turned = [a * cos - b * sin, a * sin + b * cos]
-    return torch.stack(turned, dim=-1).flatten(-2)
-
-
 class RotaryAttention(GroupedQueryAttention):
     """Self-attention that turns queries and keys by their positions.
 
@@ -170,16 +202,6 @@ class RotaryAttention(GroupedQueryAttention):
         return rotate(query, start), rotate(keys), mask
 
 
-def linear_bias(
-    heads: int, queries: int, keys: int
-) -> Float[Tensor, "heads queries keys"]:
-    """ALiBi: minus the distance, times a slope 2^(-8i/heads) for head i."""
-    slopes = 2.0 ** (-8 / heads * torch.arange(1, heads + 1))
-    places = torch.arange(keys)
-    distance = (places[keys - queries :, None] - places).abs()
-    return -slopes[:, None, None] * distance
-
-
 class BiasedAttention(GroupedQueryAttention):
     """Self-attention whose scores fall with the distance (ALiBi)."""
 
@@ -191,6 +213,27 @@ class BiasedAttention(GroupedQueryAttention):
         if mask is not None:
             bias = bias.masked_fill(~mask, -math.inf)
         return query, keys, bias
+
+
+def tiled_attention(
+    query: Float[Tensor, "*batch queries d_k"],
+    key: Float[Tensor, "*batch keys d_k"],
+    value: Float[Tensor, "*batch keys d_v"],
+    tile: int = 64,
+) -> Float[Tensor, "*batch queries d_v"]:
+    """Equation 1, a tile of keys at a time: no row of scores is ever whole."""
+    query = query / math.sqrt(query.size(-1))
+    largest = torch.full_like(query[..., :1], -math.inf)
+    total, answer = torch.zeros_like(largest), 0.0
+    tiles = key.split(tile, -2), value.split(tile, -2)
+    for keys, values in zip(*tiles, strict=True):
+        scores = query @ keys.transpose(-2, -1)
+        new = torch.maximum(largest, scores.amax(-1, keepdim=True))
+        shrink, weights = (largest - new).exp(), (scores - new).exp()
+        total = total * shrink + weights.sum(-1, keepdim=True)
+        answer = answer * shrink + weights @ values
+        largest = new
+    return answer / total
 
 
 SELF_ATTENTION = {
@@ -208,16 +251,19 @@ class Choices:
     rms_norm: bool = True
     swiglu: bool = True  # at two thirds of d_ff
     positions: str = "rotary"  # "biased", "none", or "added" as in 2017
-    groups: int | None = None  # heads of keys and values; None: all heads
-
-    def norm(self, d_model: int) -> nn.Module:
-        """One norm of this width."""
-        return RMSNorm(d_model) if self.rms_norm else nn.LayerNorm(d_model)
+    groups: int | None = None  # sets of keys and values; None: one a head
 
     def add_norm(self, config: ModelConfig) -> nn.Module:
         """One box Add & Norm."""
         kind = AddRMSNorm if self.rms_norm else AddNorm
         return kind(config.d_model, config.dropout, config.pre_norm)
+
+    def final_norm(self, config: ModelConfig) -> nn.Module:
+        """The norm behind a stack of pre-norm layers."""
+        if not config.pre_norm:
+            return nn.Identity()
+        kind = RMSNorm if self.rms_norm else nn.LayerNorm
+        return kind(config.d_model)
 
     def feed_forward(self, config: ModelConfig) -> nn.Module:
         """One feed-forward layer with about as many parameters as in 2017."""
@@ -246,7 +292,7 @@ class NoPositions(nn.Module):
 
 
 class ModernTransformer(Transformer):
-    """The model of 2017 with other parts; a pre-norm one, as all are now."""
+    """The Transformer with the parts that Choices names."""
 
     def __init__(self, config: ModelConfig, choices: Choices = Choices()):
         super().__init__(config)
@@ -265,9 +311,9 @@ class ModernTransformer(Transformer):
                 choices.feed_forward(config),
                 add_norm,
             )
+        self.encoder_norm = choices.final_norm(config)
+        self.decoder_norm = choices.final_norm(config)
         if config.pre_norm:
-            self.encoder_norm = choices.norm(config.d_model)
-            self.decoder_norm = choices.norm(config.d_model)
             start_small(self.encoder)
             start_small(self.decoder)
 
@@ -289,8 +335,9 @@ class LanguageModel(nn.Module):
             )
             for _ in range(config.layers)
         )
-        self.norm = choices.norm(config.d_model)
-        start_small(self.layers)
+        self.norm = choices.final_norm(config)
+        if config.pre_norm:
+            start_small(self.layers)
 
     def forward(
         self, tokens: Int[Tensor, "batch length"]
