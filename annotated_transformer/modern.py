@@ -110,7 +110,7 @@ def linear_bias(
     slopes = 2.0 ** (-8 / heads * torch.arange(1, heads + 1))
     places = torch.arange(keys)
     distance = (places[keys - queries :, None] - places).abs()
-    return -slopes[:, None, None] * distance
+    return slopes[:, None, None] * -distance
 
 
 class GroupedProjections(MultiHeadAttention):
