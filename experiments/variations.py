@@ -180,6 +180,7 @@ def measured(
     learning: dict | None = None,
     attention: Callable = MultiHeadAttention,
     change: Callable[[Transformer], None] | None = None,
+    build: Callable[[ModelConfig], Transformer] | None = None,
 ) -> dict:
     """Train a variation of the base; its size, its perplexity and its BLEU.
 
@@ -189,7 +190,7 @@ def measured(
     config = replace(base.model, vocab_size=len(pieces), **(sizes or {}))
     recipe = replace(base.train, seed=seed, **(learning or {}))
     torch.manual_seed(seed)
-    model = Transformer(config, attention)
+    model = build(config) if build else Transformer(config, attention)
     if change:
         change(model)
     examples, _ = encode_pairs(text.train, pieces, recipe.max_length)

@@ -27,6 +27,7 @@ from annotated_transformer.exercises import exercises
 from annotated_transformer.exercises.judge import hint
 from annotated_transformer.loss import label_smoothing_loss
 from annotated_transformer.model import PRESETS, parameter_count
+from annotated_transformer.modern import rotate
 from annotated_transformer.optimizer import inverse_sqrt_rate
 from annotated_transformer.risk import risk
 
@@ -179,6 +180,10 @@ RIGHT = {
     "what-keys-receive": what_keys_receive,
     "additive-weights": lambda q, k, v, mask: additive()(q, k, v, mask),
     "gated-linear-unit": F.glu,
+    "rotary-positions": rotate,
+    "join-answers": lambda a1, L1, a2, L2: torch.lerp(
+        a2, a1, (L1 - L2).sigmoid()[..., None]
+    ),
 }
 
 
@@ -238,6 +243,25 @@ def received(rows=None, heads="mean", of="sum", axis=2):
         return getattr(found, heads)(1) if heads else found
 
     return receive
+
+
+def turning(angle, pairs=lambda n, i: (2 * i, 2 * i + 1)):
+    """Vectors turned by angle(m, i, d_k), pair by pair, by matrices."""
+
+    def turn(x):
+        (length, d_k), found = x.shape, x.clone()
+        for m, i in itertools.product(range(length), range(d_k // 2)):
+            a = angle(m, i, d_k)
+            by = [[math.cos(a), -math.sin(a)], [math.sin(a), math.cos(a)]]
+            pair = list(pairs(d_k // 2, i))
+            found[m, pair] = torch.tensor(by) @ x[m, pair]
+        return found
+
+    return turn
+
+
+def speed(m, i, d_k):
+    return m / 10_000 ** (2 * i / d_k)
 
 
 def clock(angle, order="interleaved"):
@@ -1040,6 +1064,45 @@ WRONG = {
         ),
         ("The gate is neg", glu(lambda a, b: a * (1 - b.sigmoid()))),
     ],
+    "rotary-positions": [
+        ("The pairs turn back", turning(lambda *at: -speed(*at))),
+        ("The first pos", turning(lambda m, i, d: speed(m + 1, i, d))),
+        ("All pairs", turning(lambda m, i, d: m)),
+        (
+            "The slowest",
+            turning(lambda m, i, d: speed(m, d // 2 - 1 - i, d)),
+        ),
+        ("Component i", turning(speed, lambda half, i: (i, i + half))),
+        ("The pairs turn too", turning(lambda m, i, d: speed(m, i, 2 * d))),
+        ("The sinusoids", lambda x: x + sinusoids(*x.shape)),
+        ("Nothing", lambda x: x.clone()),
+    ],
+    "join-answers": [
+        ("This is the mean", lambda a1, L1, a2, L2: torch.lerp(a1, a2, 0.5)),
+        (
+            "The two answers are",
+            lambda a1, L1, a2, L2: torch.lerp(
+                a2, a1, (L1 / (L1 + L2)).unsqueeze(-1)
+            ),
+        ),
+        (
+            "The weights are ex",
+            lambda a1, L1, a2, L2: torch.lerp(
+                a1, a2, (L1 - L2).sigmoid()[..., None]
+            ),
+        ),
+        (
+            "The weights do not",
+            lambda a1, L1, a2, L2: torch.einsum(
+                "...d, ... -> ...d", a1, L1.exp()
+            ).add(torch.einsum("...d, ... -> ...d", a2, L2.exp())),
+        ),
+        ("The answers are", lambda a1, L1, a2, L2: a2.add(a1)),
+        (
+            "Only the half",
+            lambda a1, L1, a2, L2: a1.where((L1 - L2 > 0)[..., None], a2),
+        ),
+    ],
 }
 CASES = [
     pytest.param(name, start, wrong, id=f"{name}: {start}")
@@ -1085,7 +1148,7 @@ def test_no_hint_is_the_code_of_the_solution(name):
         assert not re.search(r"tril|triu|softmax\(|lambda|return", text)
 
 
-CHAPTERS = [p for p in chapters.find_chapters() if p.stem < "16"]
+CHAPTERS = [p for p in chapters.find_chapters() if p.stem < "18"]
 CALL = re.compile(r'check\("([\w-]+)", ')
 
 
@@ -1128,7 +1191,7 @@ def test_list_and_task(capsys):
     check()
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == " 1 attention: causal-mask, scaled-attention"
-    assert len(lines) == 15
+    assert len(lines) == len(CHAPTERS)
     check("causal-mask")
     assert "write f(length)" in capsys.readouterr().out
 

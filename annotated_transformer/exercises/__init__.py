@@ -18,7 +18,7 @@ CHAPTERS = (
     *("attention", "embedding", "layers", "model", "sequences"),
     *("data", "loss", "optimizer", "training"),
     *("decoding", "translation"),
-    *("variations", "risk", "heads", "recurrence"),
+    *("variations", "risk", "heads", "recurrence", "modern"),
 )
 
 

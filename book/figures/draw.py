@@ -323,6 +323,7 @@ if __name__ == "__main__":
         ("risk", "model loss decoding", ""),
         ("heads", "model", "opened,\nhead by\nhead"),
         ("recurrence", "model", "or LSTM or\nconvolution\nin its place"),
+        ("modern", "model", "five parts\nexchanged"),
     ):
         pipeline(f"where-{part}.svg", f"{part} in colour", lit.split(), line)
     attention()

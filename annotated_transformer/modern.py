@@ -1,0 +1,350 @@
+"""The parts exchanged after 2017, and the models built of them.
+
+Written in book/17_modern.ipynb: edit the chapter, then `make package`.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from annotated_transformer.attention import MultiHeadAttention, causal_mask
+from annotated_transformer.embedding import SinusoidalPositions, TokenEmbedding
+from annotated_transformer.layers import (
+    AddNorm,
+    DecoderLayer,
+    EncoderLayer,
+    FeedForward,
+)
+from annotated_transformer.model import ModelConfig, Transformer, start_small
+
+__all__ = [
+    "RMSNorm",
+    "AddRMSNorm",
+    "SwiGLU",
+    "rotate",
+    "linear_bias",
+    "GroupedProjections",
+    "GroupedQueryAttention",
+    "RotaryAttention",
+    "BiasedAttention",
+    "tiled_attention",
+    "SELF_ATTENTION",
+    "Choices",
+    "NoPositions",
+    "ModernTransformer",
+    "LanguageModel",
+]
+
+
+class RMSNorm(nn.Module):
+    """x / sqrt(mean(x^2) + eps) times a gain: no mean, no shift."""
+
+    def __init__(self, d_model: int, eps: float = 1e-5):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(d_model))
+        self.eps = eps
+
+    def forward(
+        self, x: Float[Tensor, "*batch d_model"]
+    ) -> Float[Tensor, "*batch d_model"]:
+        """Bring the root of the mean square to one, then apply the gain."""
+        mean_square = x.square().mean(-1, keepdim=True)
+        return x * (mean_square + self.eps).rsqrt() * self.weight
+
+
+class AddRMSNorm(AddNorm):
+    """The box Add & Norm with the shorter norm."""
+
+    def __init__(self, d_model: int, dropout: float, pre_norm: bool = True):
+        super().__init__(d_model, dropout, pre_norm)
+        self.norm = RMSNorm(d_model)
+
+
+class SwiGLU(nn.Module):
+    """(SiLU(x W) * x V) W_2: one half of the inner layer gates the other."""
+
+    def __init__(self, d_model: int, width: int):
+        super().__init__()
+        self.inner = nn.Linear(d_model, 2 * width, bias=False)  # W and V
+        self.outer = nn.Linear(width, d_model, bias=False)
+        for weight in (*self.inner.weight.chunk(2), self.outer.weight):
+            nn.init.xavier_uniform_(weight)
+
+    def forward(
+        self, x: Float[Tensor, "*batch d_model"]
+    ) -> Float[Tensor, "*batch d_model"]:
+        """Widen twice, multiply, narrow again."""
+        gate, passes = self.inner(x).chunk(2, dim=-1)
+        return self.outer(F.silu(gate) * passes)
+
+
+def rotate(
+    x: Float[Tensor, "*batch length d_k"], start: int = 0
+) -> Float[Tensor, "*batch length d_k"]:
+    """Turn each pair of components by its position times its frequency.
+
+    Positions count from start; pair i turns by 10000^(-2i/d_k) a position.
+    """
+    length, d_k = x.shape[-2:]
+    even = torch.arange(0, d_k, 2, dtype=torch.float64)
+    position = torch.arange(start, start + length, dtype=torch.float64)
+    angle = torch.outer(position, 10_000 ** (-even / d_k))
+    cos, sin = angle.cos().to(x), angle.sin().to(x)
+    a, b = x[..., 0::2], x[..., 1::2]
+    turned = [a * cos - b * sin, a * sin + b * cos]
+    return torch.stack(turned, dim=-1).flatten(-2)
+
+
+def linear_bias(
+    heads: int, queries: int, keys: int
+) -> Float[Tensor, "heads queries keys"]:
+    """ALiBi: minus the distance, times a slope 2^(-8i/heads) for head i.
+
+    The queries are the last of the positions that have keys.
+    """
+    slopes = 2.0 ** (-8 / heads * torch.arange(1, heads + 1))
+    places = torch.arange(keys)
+    distance = (places[keys - queries :, None] - places).abs()
+    return slopes[:, None, None] * -distance
+
+
+class GroupedProjections(MultiHeadAttention):
+    """Projections with keys and values for groups of heads."""
+
+    def __init__(self, d_model: int, heads: int, groups: int, *sizes):
+        super().__init__(d_model, heads, *sizes)
+        if heads % groups:
+            raise ValueError(f"{heads} heads do not make {groups} groups")
+        self.groups = groups
+        self.widths = [groups * self.d_k, groups * self.d_v]
+        self.key_value = nn.Linear(d_model, sum(self.widths))
+        for weight in self.key_value.weight.split(self.widths):
+            nn.init.xavier_uniform_(weight)
+        nn.init.zeros_(self.key_value.bias)
+
+    def keys_values(
+        self, memory: Float[Tensor, "batch keys d_model"]
+    ) -> tuple[Tensor, Tensor]:
+        """Keys [batch groups keys d_k], values [batch groups keys d_v]."""
+        keys, values = (
+            x.unflatten(-1, (self.groups, -1)).transpose(1, 2)
+            for x in self.key_value(memory).split(self.widths, dim=-1)
+        )
+        return keys, values
+
+
+class GroupedQueryAttention(GroupedProjections):
+    """groups = heads is multi-head attention, groups = 1 is multi-query."""
+
+    def place(
+        self, query: Tensor, keys: Tensor, mask: Tensor | None
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Where positions come in, if they do: here they do not."""
+        return query, keys, mask
+
+    def mixed(
+        self,
+        x: Float[Tensor, "batch queries d_model"],
+        keys: Float[Tensor, "batch groups keys d_k"],
+        values: Float[Tensor, "batch groups keys d_v"],
+        mask: Bool[Tensor, "..."] | None = None,
+    ) -> Float[Tensor, "batch heads queries d_v"]:
+        """What each head answers from the keys and values of its group."""
+        query, keys, mask = self.place(self.split(self.query(x)), keys, mask)
+        return F.scaled_dot_product_attention(
+            query,
+            keys.repeat_interleave(self.heads // self.groups, dim=1),
+            values.repeat_interleave(self.heads // self.groups, dim=1),
+            attn_mask=mask,
+            dropout_p=self.dropout if self.training else 0.0,
+        )
+
+    def attend(
+        self,
+        x: Float[Tensor, "rows queries d_model"],
+        keys: Float[Tensor, "batch groups keys d_k"],
+        values: Float[Tensor, "batch groups keys d_v"],
+        mask: Bool[Tensor, "..."] | None = None,
+    ) -> Float[Tensor, "rows queries d_model"]:
+        """Attend from x; rows that share keys become further queries."""
+        queries = x.reshape(len(keys), -1, x.size(-1))
+        heads = self.mixed(queries, keys, values, mask)
+        return self.output(heads.transpose(1, 2).flatten(2)).view_as(x)
+
+    def weights(
+        self,
+        x: Float[Tensor, "batch queries d_model"],
+        memory: Float[Tensor, "batch keys d_model"],
+        mask: Bool[Tensor, "..."] | None = None,
+    ) -> Float[Tensor, "batch heads queries keys"]:
+        """The weights: the answers if value j is the j-th unit vector."""
+        keys, _ = self.keys_values(memory)
+        unit = torch.eye(keys.size(2)).to(keys).expand(*keys.shape[:3], -1)
+        return self.mixed(x, keys, unit, mask)
+
+
+class RotaryAttention(GroupedQueryAttention):
+    """Self-attention that turns queries and keys by their positions.
+
+    The queries are the last of the positions that have keys.
+    """
+
+    def place(
+        self, query: Tensor, keys: Tensor, mask: Tensor | None
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Turn both; keys are kept unturned, so all of them turn here."""
+        start = keys.size(2) - query.size(2)
+        return rotate(query, start), rotate(keys), mask
+
+
+class BiasedAttention(GroupedQueryAttention):
+    """Self-attention whose scores fall with the distance (ALiBi)."""
+
+    def place(
+        self, query: Tensor, keys: Tensor, mask: Tensor | None
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """The bias, with -inf where the mask hides a key."""
+        bias = linear_bias(self.heads, query.size(2), keys.size(2)).to(query)
+        if mask is not None:
+            bias = bias.masked_fill(~mask, -math.inf)
+        return query, keys, bias
+
+
+def tiled_attention(
+    query: Float[Tensor, "*batch queries d_k"],
+    key: Float[Tensor, "*batch keys d_k"],
+    value: Float[Tensor, "*batch keys d_v"],
+    tile: int = 64,
+) -> Float[Tensor, "*batch queries d_v"]:
+    """Equation 1, a tile of keys at a time: no row of scores is ever whole."""
+    query = query / math.sqrt(query.size(-1))
+    largest = torch.full_like(query[..., :1], -math.inf)
+    total, answer = torch.zeros_like(largest), 0.0
+    tiles = key.split(tile, -2), value.split(tile, -2)
+    for keys, values in zip(*tiles, strict=True):
+        scores = query @ keys.transpose(-2, -1)
+        new = torch.maximum(largest, scores.amax(-1, keepdim=True))
+        shrink, weights = (largest - new).exp(), (scores - new).exp()
+        total = total * shrink + weights.sum(-1, keepdim=True)
+        answer = answer * shrink + weights @ values
+        largest = new
+    return answer / total
+
+
+SELF_ATTENTION = {
+    "rotary": RotaryAttention,
+    "biased": BiasedAttention,
+    "added": GroupedQueryAttention,
+    "none": GroupedQueryAttention,
+}
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What is exchanged; the defaults are the parts of today's models."""
+
+    rms_norm: bool = True
+    swiglu: bool = True  # at two thirds of d_ff
+    positions: str = "rotary"  # "biased", "none", or "added" as in 2017
+    groups: int | None = None  # sets of keys and values; None: one a head
+
+    def add_norm(self, config: ModelConfig) -> nn.Module:
+        """One box Add & Norm."""
+        kind = AddRMSNorm if self.rms_norm else AddNorm
+        return kind(config.d_model, config.dropout, config.pre_norm)
+
+    def final_norm(self, config: ModelConfig) -> nn.Module:
+        """The norm behind a stack of pre-norm layers."""
+        if not config.pre_norm:
+            return nn.Identity()
+        kind = RMSNorm if self.rms_norm else nn.LayerNorm
+        return kind(config.d_model)
+
+    def feed_forward(self, config: ModelConfig) -> nn.Module:
+        """One feed-forward layer with about as many parameters as in 2017."""
+        if self.swiglu:
+            return SwiGLU(config.d_model, 2 * config.d_ff // 3)
+        return FeedForward(config.d_model, config.d_ff)
+
+    def attention(self, config: ModelConfig, to_itself: bool) -> nn.Module:
+        """One attention; only self-attention knows of positions."""
+        kind = GroupedQueryAttention
+        if to_itself:
+            kind = SELF_ATTENTION[self.positions]
+        sizes = config.d_k, config.d_v, config.attention_dropout
+        groups = self.groups or config.heads
+        return kind(config.d_model, config.heads, groups, *sizes)
+
+
+class NoPositions(nn.Module):
+    """Adds nothing: the attention knows the positions, or nobody does."""
+
+    def forward(
+        self, x: Float[Tensor, "batch length d_model"], start: int = 0
+    ) -> Float[Tensor, "batch length d_model"]:
+        """Give x back."""
+        return x
+
+
+class ModernTransformer(Transformer):
+    """The Transformer with the parts that Choices names."""
+
+    def __init__(self, config: ModelConfig, choices: Choices = Choices()):
+        super().__init__(config)
+        if choices.positions != "added":
+            self.source_positions = self.target_positions = NoPositions()
+        add_norm = partial(choices.add_norm, config)
+        for i in range(config.layers):
+            self.encoder[i] = EncoderLayer(
+                choices.attention(config, to_itself=True),
+                choices.feed_forward(config),
+                add_norm,
+            )
+            self.decoder[i] = DecoderLayer(
+                choices.attention(config, to_itself=True),
+                choices.attention(config, to_itself=False),
+                choices.feed_forward(config),
+                add_norm,
+            )
+        self.encoder_norm = choices.final_norm(config)
+        self.decoder_norm = choices.final_norm(config)
+        if config.pre_norm:
+            start_small(self.encoder)
+            start_small(self.decoder)
+
+
+class LanguageModel(nn.Module):
+    """A decoder without a source: it scores the next token of a text."""
+
+    def __init__(self, config: ModelConfig, choices: Choices = Choices()):
+        super().__init__()
+        self.embedding = TokenEmbedding(config.vocab_size, config.d_model)
+        self.positions = NoPositions()
+        if choices.positions == "added":
+            self.positions = SinusoidalPositions(config.d_model)
+        self.layers = nn.ModuleList(
+            EncoderLayer(
+                choices.attention(config, to_itself=True),
+                choices.feed_forward(config),
+                partial(choices.add_norm, config),
+            )
+            for _ in range(config.layers)
+        )
+        self.norm = choices.final_norm(config)
+        if config.pre_norm:
+            start_small(self.layers)
+
+    def forward(
+        self, tokens: Int[Tensor, "batch length"]
+    ) -> Float[Tensor, "batch length vocab_size"]:
+        """Logits of the token after each token."""
+        x = self.positions(self.embedding(tokens))
+        mask = causal_mask(tokens.size(1), tokens.device)
+        for layer in self.layers:
+            x = layer(x, mask)
+        return self.embedding.logits(self.norm(x))

@@ -1,0 +1,378 @@
+"""The parts since 2017, against torch, complex numbers and plain loops."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+from torch.nn import functional as F
+from torch_twins import lively
+
+from annotated_transformer.attention import (
+    MultiHeadAttention,
+    causal_mask,
+    padding_mask,
+)
+from annotated_transformer.attention import (
+    scaled_dot_product_attention as textbook,
+)
+from annotated_transformer.decoding import (
+    beam_decode,
+    first_state,
+    model_step,
+)
+from annotated_transformer.embedding import BOS, EOS
+from annotated_transformer.layers import AddNorm, FeedForward
+from annotated_transformer.model import (
+    ModelConfig,
+    Transformer,
+    greedy_decode,
+)
+from annotated_transformer.modern import (
+    SELF_ATTENTION,
+    BiasedAttention,
+    Choices,
+    GroupedQueryAttention,
+    LanguageModel,
+    ModernTransformer,
+    RMSNorm,
+    RotaryAttention,
+    SwiGLU,
+    linear_bias,
+    rotate,
+    tiled_attention,
+)
+from annotated_transformer.translation import attention_maps
+
+CONFIG = ModelConfig(
+    vocab_size=30,
+    layers=2,
+    d_model=16,
+    d_ff=24,
+    heads=4,
+    dropout=0.0,
+    pre_norm=True,
+)
+OLD = Choices(rms_norm=False, swiglu=False, positions="added")
+CHOICES = [
+    OLD,
+    Choices(),
+    Choices(groups=2),
+    Choices(positions="biased", groups=1),
+    Choices(False, True, "rotary", 2),
+    Choices(True, False, "none"),
+]
+each_choice = pytest.mark.parametrize("choices", CHOICES, ids=str)
+each_position = pytest.mark.parametrize("positions", SELF_ATTENTION)
+sizes = st.integers(1, 9)
+double = torch.double
+
+
+def model_of(choices, **changes):
+    config = ModelConfig(**{**vars(CONFIG), **changes})
+    return lively(ModernTransformer(config, choices))
+
+
+# ---- norm and feed-forward ----
+
+
+@given(sizes, sizes, st.sampled_from([1e-8, 1e-5, 1e-2]), st.floats(-3, 3))
+def test_rms_norm_is_torchs(length, d_model, eps, shift):
+    ours, theirs = RMSNorm(d_model, eps), nn.RMSNorm(d_model, eps)
+    gain = torch.randn(d_model)
+    for norm in (ours, theirs):
+        norm.weight.data = gain
+    x = torch.randn(2, length, d_model) + shift
+    torch.testing.assert_close(ours(x), theirs(x))
+
+
+@given(sizes, st.integers(2, 9))
+def test_rms_norm_is_layer_norm_without_a_mean(length, d_model):
+    x = torch.randn(length, d_model, dtype=double)
+    x -= x.mean(-1, keepdim=True)
+    expected = F.layer_norm(x, [d_model])
+    torch.testing.assert_close(RMSNorm(d_model).double()(x), expected)
+
+
+@given(sizes, sizes, sizes)
+def test_swiglu_is_a_loop(length, d_model, width):
+    layer, x = SwiGLU(d_model, width).double(), torch.randn(length, d_model)
+    x = x.double()
+    W, V = layer.inner.weight.view(2, width, d_model)
+    expected = torch.zeros_like(x)
+    for n in range(length):
+        for j in range(width):
+            gate, passes = (W[j] * x[n]).sum(), (V[j] * x[n]).sum()
+            inner = gate / (1 + (-gate).exp()) * passes
+            expected[n] += layer.outer.weight[:, j] * inner
+    torch.testing.assert_close(layer(x), expected)
+
+
+# ---- positions ----
+
+
+@given(sizes, sizes, st.integers(0, 5000))
+def test_rotation_is_a_complex_product(length, pairs, start):
+    x = torch.randn(2, length, 2 * pairs, dtype=double)
+    expected = torch.empty_like(x)
+    for m in range(length):
+        for i in range(pairs):
+            z = torch.complex(x[:, m, 2 * i], x[:, m, 2 * i + 1])
+            angle = (start + m) * 10_000 ** (-2 * i / (2 * pairs))
+            z = z * complex(math.cos(angle), math.sin(angle))
+            expected[:, m, 2 * i], expected[:, m, 2 * i + 1] = z.real, z.imag
+    torch.testing.assert_close(rotate(x, start), expected)
+
+
+@given(sizes, st.integers(0, 300), st.integers(0, 300), st.integers(0, 3000))
+def test_scores_know_the_offset_alone(pairs, m, n, shift):
+    q, k = torch.randn(2, 1, 2 * pairs, dtype=double)
+    here = rotate(q, m) @ rotate(k, n).T
+    there = rotate(q, m + shift) @ rotate(k, n + shift).T
+    torch.testing.assert_close(here, there, rtol=0, atol=1e-9)
+    torch.testing.assert_close(rotate(q, m).norm(), q.norm())
+
+
+@given(st.integers(1, 8), sizes, sizes)
+def test_linear_bias_is_a_loop(heads, queries, before):
+    keys = queries + before
+    bias = linear_bias(heads, queries, keys)
+    for h in range(heads):
+        for i in range(queries):
+            for j in range(keys):
+                distance = abs(i + before - j)
+                expected = -distance * 2 ** (-8 * (h + 1) / heads)
+                assert bias[h, i, j].item() == pytest.approx(expected)
+
+
+def test_slopes_are_those_of_the_paper():
+    """Eight heads: 1/2, 1/4, ... 1/256."""
+    slopes = -linear_bias(8, 1, 2)[:, 0, 0]
+    assert slopes.tolist() == [2.0**-i for i in range(1, 9)]
+
+
+# ---- heads ----
+
+
+@given(sizes, sizes, st.sampled_from([1, 2, 4]), st.booleans())
+def test_groups_are_torchs(queries, keys, groups, masked):
+    layer = lively(GroupedQueryAttention(8, 4, groups))
+    x = torch.randn(2, queries, 8, dtype=double)
+    memory = torch.randn(2, keys, 8, dtype=double)
+    mask = torch.rand(2, 1, queries, keys) < 0.6 if masked else None
+    if masked:
+        mask[..., 0] = True
+    q = layer.query(x).view(2, queries, 4, 2).transpose(1, 2)
+    k, v = layer.key_value(memory).chunk(2, -1)
+    k, v = (y.view(2, keys, groups, 2).transpose(1, 2) for y in (k, v))
+    heads = F.scaled_dot_product_attention(q, k, v, mask, enable_gqa=True)
+    expected = layer.output(heads.transpose(1, 2).reshape(2, queries, 8))
+    torch.testing.assert_close(layer(x, memory, mask), expected)
+    weights = layer.weights(x, memory, mask)
+    torch.testing.assert_close(
+        weights.sum(-1), torch.ones_like(weights[..., 0])
+    )
+    answers = weights @ v.repeat_interleave(4 // groups, 1)
+    torch.testing.assert_close(answers, heads)
+
+
+@given(sizes, sizes)
+def test_as_many_groups_as_heads_is_multi_head(queries, keys):
+    old, new = MultiHeadAttention(8, 4), GroupedQueryAttention(8, 4, 4)
+    new.load_state_dict(old.state_dict())
+    x, memory = torch.randn(2, queries, 8), torch.randn(2, keys, 8)
+    torch.testing.assert_close(new(x, memory), old(x, memory))
+
+
+def test_heads_that_make_no_groups_are_refused():
+    with pytest.raises(ValueError, match="4 heads do not make 3 groups"):
+        GroupedQueryAttention(8, 4, 3)
+
+
+def test_rows_that_share_keys_are_further_queries():
+    layer = lively(GroupedQueryAttention(8, 4, 2))
+    x = torch.randn(6, 1, 8, dtype=double)
+    memory = torch.randn(2, 5, 8, dtype=double)
+    mask = padding_mask(torch.tensor([[4, 4, 4, 4, 4], [4, 4, 0, 0, 0]]))
+    shared = layer.attend(x, *layer.keys_values(memory), mask)
+    copied = layer(
+        x, memory.repeat_interleave(3, 0), mask.repeat_interleave(3, 0)
+    )
+    torch.testing.assert_close(shared, copied)
+
+
+@given(sizes, st.sampled_from([1, 2, 4]), st.booleans())
+def test_placed_attention_is_the_formula(length, groups, rotary):
+    kind = RotaryAttention if rotary else BiasedAttention
+    layer = lively(kind(16, 4, groups))
+    x = torch.randn(2, length, 16, dtype=double)
+    q, (k, v) = layer.split(layer.query(x)), layer.keys_values(x)
+    k, v = (y.repeat_interleave(4 // groups, 1) for y in (k, v))
+    scores = torch.empty(2, 4, length, length, dtype=double)
+    for m in range(length):
+        for n in range(length):
+            query, key = q[:, :, m], k[:, :, n]
+            if rotary:
+                query = rotate(query[:, :, None], m)[:, :, 0]
+                key = rotate(key[:, :, None], n)[:, :, 0]
+            scores[:, :, m, n] = (query * key).sum(-1) / 2
+    if not rotary:
+        scores += linear_bias(4, length, length)
+    scores = scores.masked_fill(~causal_mask(length), -math.inf)
+    expected = scores.softmax(-1)
+    found = layer.weights(x, x, causal_mask(length))
+    torch.testing.assert_close(found, expected)
+    answer = layer.output((expected @ v).transpose(1, 2).flatten(2))
+    torch.testing.assert_close(layer(x, x, causal_mask(length)), answer)
+
+
+# ---- tiles ----
+
+
+@given(sizes, st.integers(1, 40), sizes, st.integers(1, 50), st.floats(0, 30))
+def test_tiles_are_exact(queries, keys, d_v, tile, size):
+    q = size * torch.randn(2, queries, 4, dtype=double)
+    k = torch.randn(2, keys, 4, dtype=double)
+    v = torch.randn(2, keys, d_v, dtype=double)
+    expected = textbook(q, k, v)
+    torch.testing.assert_close(tiled_attention(q, k, v, tile), expected)
+
+
+def test_tiles_survive_scores_beyond_the_exponential():
+    q, k, v = torch.randn(3, 1, 20, 4)
+    found = tiled_attention(1e3 * q, k, v, 3)
+    torch.testing.assert_close(found, textbook(1e3 * q, k, v))
+    assert found.isfinite().all()
+
+
+# ---- models ----
+
+
+def test_nothing_exchanged_is_the_model_of_2017():
+    old, new = lively(Transformer(CONFIG)), model_of(OLD)
+    new.load_state_dict(old.state_dict())
+    source, target = torch.randint(4, 30, (2, 3, 6))
+    source[1, 3:] = 0
+    torch.testing.assert_close(new(source, target), old(source, target))
+
+
+@pytest.mark.parametrize("pre_norm", [False, True])
+def test_start_has_the_variance_of_2017(pre_norm):
+    """Weights of each kind, whichever builder drew them."""
+    config = ModelConfig(vocab_size=50, layers=2, pre_norm=pre_norm)
+    old, new = Transformer(config), ModernTransformer(config, OLD)
+    theirs = dict(old.named_parameters())
+    assert [*theirs] == [name for name, _ in new.named_parameters()]
+    for name, ours in new.named_parameters():
+        if ours.dim() > 1:
+            ratio = (ours.std() / theirs[name].std()).item()
+            assert ratio == pytest.approx(1, abs=0.02), name
+
+
+@each_choice
+def test_parts_are_those_chosen(choices):
+    model = model_of(choices)
+    kinds = {type(part) for part in model.modules()}
+    assert (RMSNorm in kinds) == choices.rms_norm
+    assert (nn.LayerNorm in kinds) != choices.rms_norm
+    assert (SwiGLU in kinds) == choices.swiglu == (FeedForward not in kinds)
+    assert (AddNorm in kinds) != choices.rms_norm
+    for layer in (*model.encoder, *model.decoder):
+        kind = SELF_ATTENTION[choices.positions]
+        assert type(layer.self_attention) is kind
+        assert layer.self_attention.groups == (choices.groups or 4)
+    for layer in model.decoder:
+        assert type(layer.cross_attention) is GroupedQueryAttention
+
+
+@each_choice
+def test_cached_equals_uncached(choices):
+    model = model_of(choices)
+    source = torch.randint(4, 30, (3, 7))
+    source[1, 4:] = 0
+    target = torch.randint(4, 30, (3, 12))
+    target[:, 0] = BOS
+    expected = model(source, target).log_softmax(-1)
+    step, state = model_step(model), first_state(model, source)
+    for i in range(target.size(1)):
+        found, state = step(target[:, i], state)
+        torch.testing.assert_close(
+            found.double(), expected[:, i], rtol=0, atol=1e-5
+        )
+    groups = choices.groups or 4
+    assert state.pasts[0][0].shape == (3, groups, 12, 4)
+
+
+@each_choice
+def test_search_writes_what_greedy_decoding_writes(choices):
+    model = model_of(choices)
+    source = torch.randint(4, 30, (4, 6))
+    rows = greedy_decode(model, source).tolist()
+    rows = [row[: row.index(EOS)] if EOS in row else row for row in rows]
+    found = beam_decode(model, source, width=1)
+    assert [best[0].tokens for best in found] == rows
+
+
+@each_choice
+def test_the_future_does_not_leak_and_padding_does_not_count(choices):
+    model = model_of(choices)
+    source, target = torch.randint(4, 30, (2, 2, 8))
+    source[0, 5:] = 0
+    changed = target.clone()
+    changed[:, 5] = target[:, 5] % 26 + 4
+    before, after = model(source, target), model(source, changed)
+    torch.testing.assert_close(before[:, :5], after[:, :5])
+    assert (before[:, 5:] - after[:, 5:]).abs().amax() > 1e-3
+    alone = model(source[:1, :5], target[:1])
+    torch.testing.assert_close(alone, before[:1])
+
+
+@each_position
+def test_a_language_model_reads_from_left_to_right(positions):
+    model = lively(LanguageModel(CONFIG, Choices(positions=positions)))
+    tokens = torch.randint(4, 30, (2, 9))
+    changed = tokens.clone()
+    changed[:, 4] = tokens[:, 4] % 26 + 4
+    before, after = model(tokens), model(changed)
+    torch.testing.assert_close(before[:, :4], after[:, :4])
+    assert ((before - after)[:, 4:].abs().amax(-1) > 1e-6).all()
+
+
+@each_position
+def test_an_encoder_sees_order_if_it_has_positions(positions):
+    model = model_of(Choices(positions=positions))
+    tokens = torch.randperm(20)[None, :6] + 4
+    order = torch.tensor([3, 0, 5, 1, 4, 2])
+    memory, moved = model.encode(tokens), model.encode(tokens[:, order])
+    unseen = torch.allclose(memory[:, order], moved)
+    assert unseen == (positions == "none")
+
+
+@each_choice
+def test_maps_are_the_weights_that_are_used(choices):
+    model = model_of(choices)
+    source, target = torch.randint(4, 30, (2, 1, 6))
+    maps = attention_maps(model, source, target)
+    layer = model.encoder[0]
+    x = model.source_positions(model.source_embedding(source))
+    y = layer.around_attention.before(x)
+    _, values = layer.self_attention.keys_values(y)
+    heads = maps.encoder[0] @ values.repeat_interleave(
+        4 // layer.self_attention.groups, 1
+    )
+    expected = layer.self_attention(y, y)
+    found = layer.self_attention.output(heads.transpose(1, 2).flatten(2))
+    torch.testing.assert_close(found, expected)
+
+
+@each_choice
+def test_every_parameter_learns(choices):
+    for model, inputs in (
+        (model_of(choices), torch.randint(4, 30, (2, 3, 6)).unbind()),
+        (LanguageModel(CONFIG, choices), [torch.randint(4, 30, (3, 6))]),
+    ):
+        model.train()(*inputs).square().mean().backward()
+        for name, parameter in model.named_parameters():
+            assert parameter.grad.abs().sum() > 0, name
