@@ -29,6 +29,7 @@ from annotated_transformer.loss import label_smoothing_loss
 from annotated_transformer.model import PRESETS, parameter_count
 from annotated_transformer.modern import rotate
 from annotated_transformer.optimizer import inverse_sqrt_rate
+from annotated_transformer.parsing import delinearise
 from annotated_transformer.risk import risk
 
 EXERCISES = exercises()
@@ -180,6 +181,8 @@ RIGHT = {
     "what-keys-receive": what_keys_receive,
     "additive-weights": lambda q, k, v, mask: additive()(q, k, v, mask),
     "gated-linear-unit": F.glu,
+    "well-formed": lambda texts, n: trees_over(texts, n),
+    "bracket-f1": lambda found, gold: f1(found, gold),
     "rotary-positions": rotate,
     "join-answers": lambda a1, L1, a2, L2: torch.lerp(
         a2, a1, (L1 - L2).sigmoid()[..., None]
@@ -507,6 +510,33 @@ def strongest(weights, words):
 def glu(of):
     """Something else done with the two halves."""
     return lambda x: of(*x.chunk(2, -1))
+
+
+def trees_over(texts, n=None, change=str):
+    """Which strings are trees, after a change, over n or any words."""
+    found = []
+    for text in map(change, texts):
+        words = ["w"] * (text.split().count("XX") if n is None else n)
+        found.append(delinearise(text, words) is not None)
+    return found
+
+
+def f1(found, gold, a=None, b=None):
+    """F1 by counters, with other sizes of the two lists if given."""
+    right = (Counter(found) & Counter(gold)).total()
+    return 2 * right / ((a or len(found)) + (b or len(gold)))
+
+
+def opening(texts, n, sign):
+    """Whether the signs of what opens and what closes are the same."""
+    found = []
+    for text in texts:
+        tokens = text.split()
+        ends = [
+            Counter(sign(t[1:]) for t in tokens if t[0] == end) for end in "()"
+        ]
+        found.append(ends[0] == ends[1] and tokens.count("XX") == n)
+    return found
 
 
 WRONG = {
@@ -1064,6 +1094,46 @@ WRONG = {
         ),
         ("The gate is neg", glu(lambda a, b: a * (1 - b.sigmoid()))),
     ],
+    "well-formed": [
+        ("The number of words", lambda texts, n: trees_over(texts)),
+        ("Brackets are counted. ", lambda t, n: opening(t, n, lambda _: 0)),
+        ("Brackets are counted by", lambda t, n: opening(t, n, str)),
+        (
+            "A bracket is closed",
+            lambda t, n: trees_over(
+                t, n, lambda one: re.sub(r"([()])\w+", r"\1A", one)
+            ),
+        ),
+        (
+            "Two trees beside",
+            lambda t, n: trees_over(t, n, lambda one: f"(A {one} )A"),
+        ),
+        (
+            "A phrase without",
+            lambda t, n: trees_over(
+                t, n, lambda one: re.sub(r"\((\w+) \)\1 ", "", one)
+            ),
+        ),
+    ],
+    "bracket-f1": [
+        ("This is the precision", lambda a, b: f1(a, b, len(a), len(a))),
+        ("This is the recall", lambda a, b: f1(a, b, len(b), len(b))),
+        (
+            "This is the plain mean",
+            lambda a, b: (
+                (f1(a, b, len(a), len(a)) + f1(a, b, len(b), len(b))) / 2
+            ),
+        ),
+        ("Brackets are counted", lambda a, b: f1({*a}, {*b})),
+        (
+            "Each bracket found",
+            lambda a, b: f1(a, [x for x in b for _ in a], b=len(b)),
+        ),
+        (
+            "The labels are",
+            lambda a, b: f1([x[1:] for x in a], [x[1:] for x in b]),
+        ),
+        ("This is the share", lambda a, b: f1(a, b) / (2 - f1(a, b))),
     "rotary-positions": [
         ("The pairs turn back", turning(lambda *at: -speed(*at))),
         ("The first pos", turning(lambda m, i, d: speed(m + 1, i, d))),
@@ -1191,6 +1261,7 @@ def test_list_and_task(capsys):
     check()
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == " 1 attention: causal-mask, scaled-attention"
+    assert len(lines) == 16
     assert len(lines) == len(CHAPTERS)
     check("causal-mask")
     assert "write f(length)" in capsys.readouterr().out

@@ -18,7 +18,8 @@ CHAPTERS = (
     *("attention", "embedding", "layers", "model", "sequences"),
     *("data", "loss", "optimizer", "training"),
     *("decoding", "translation"),
-    *("variations", "risk", "heads", "recurrence", "modern"),
+    *("variations", "risk", "heads", "recurrence"),
+    *("parsing", "modern"),
 )
 
 
