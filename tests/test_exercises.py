@@ -1134,6 +1134,7 @@ WRONG = {
             lambda a, b: f1([x[1:] for x in a], [x[1:] for x in b]),
         ),
         ("This is the share", lambda a, b: f1(a, b) / (2 - f1(a, b))),
+    ],
     "rotary-positions": [
         ("The pairs turn back", turning(lambda *at: -speed(*at))),
         ("The first pos", turning(lambda m, i, d: speed(m + 1, i, d))),
