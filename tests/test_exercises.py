@@ -1263,7 +1263,6 @@ def test_list_and_task(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == " 1 attention: causal-mask, scaled-attention"
     assert len(lines) == len(CHAPTERS)
-    assert len(lines) == len(CHAPTERS)
     check("causal-mask")
     assert "write f(length)" in capsys.readouterr().out
 
