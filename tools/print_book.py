@@ -18,6 +18,8 @@ from chromium import launch
 from playwright.sync_api import Page, sync_playwright
 from pypdf import PdfReader, PdfWriter
 
+from annotated_transformer import __version__
+
 MARGIN = {"top": "18mm", "bottom": "20mm", "left": "18mm", "right": "18mm"}
 TITLE = """<!doctype html><html lang="en"><title>{name}</title><style>
 body {{font-family: sans-serif; text-align: center; padding: 25% 5% 0}}
@@ -65,7 +67,7 @@ def title_page() -> str:
     words = {
         "name": title_of_book(),
         "description": given["description"],
-        "version": given["version"],
+        "version": __version__,
         "repository": given["urls"]["Repository"],
     }
     logo = (ROOT / "book" / "_static" / "logo.svg").read_text("utf-8")
