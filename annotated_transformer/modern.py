@@ -253,6 +253,11 @@ class Choices:
     positions: str = "rotary"  # "biased", "none", or "added" as in 2017
     groups: int | None = None  # sets of keys and values; None: one a head
 
+    def __post_init__(self):
+        if self.positions not in SELF_ATTENTION:
+            names = ", ".join(SELF_ATTENTION)
+            raise ValueError(f"positions: one of {names}")
+
     def add_norm(self, config: ModelConfig) -> nn.Module:
         """One box Add & Norm."""
         kind = AddRMSNorm if self.rms_norm else AddNorm

@@ -376,3 +376,8 @@ def test_every_parameter_learns(choices):
         model.train()(*inputs).square().mean().backward()
         for name, parameter in model.named_parameters():
             assert parameter.grad.abs().sum() > 0, name
+
+
+def test_positions_that_do_not_exist():
+    with pytest.raises(ValueError, match="one of rotary, biased, added, none"):
+        Choices(positions="learned")
