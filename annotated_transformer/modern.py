@@ -141,40 +141,31 @@ class GroupedProjections(MultiHeadAttention):
 class GroupedQueryAttention(GroupedProjections):
     """groups = heads is multi-head attention, groups = 1 is multi-query."""
 
+    def __init__(self, d_model: int, heads: int, groups: int, *sizes):
+        super().__init__(d_model, heads, groups, *sizes)
+        self.kernel = self.grouped
+
     def place(
         self, query: Tensor, keys: Tensor, mask: Tensor | None
     ) -> tuple[Tensor, Tensor, Tensor | None]:
         """Where positions come in, if they do: here they do not."""
         return query, keys, mask
 
-    def mixed(
+    def grouped(
         self,
-        x: Float[Tensor, "batch queries d_model"],
+        query: Float[Tensor, "batch heads queries d_k"],
         keys: Float[Tensor, "batch groups keys d_k"],
         values: Float[Tensor, "batch groups keys d_v"],
-        mask: Bool[Tensor, "..."] | None = None,
+        attn_mask: Bool[Tensor, "..."] | None = None,
+        dropout_p: float = 0.0,
     ) -> Float[Tensor, "batch heads queries d_v"]:
-        """What each head answers from the keys and values of its group."""
-        query, keys, mask = self.place(self.split(self.query(x)), keys, mask)
+        """Equation 1; all heads of a group have its keys and values."""
+        query, keys, mask = self.place(query, keys, attn_mask)
+        size = self.heads // self.groups
+        keys, values = (x.repeat_interleave(size, 1) for x in (keys, values))
         return F.scaled_dot_product_attention(
-            query,
-            keys.repeat_interleave(self.heads // self.groups, dim=1),
-            values.repeat_interleave(self.heads // self.groups, dim=1),
-            attn_mask=mask,
-            dropout_p=self.dropout if self.training else 0.0,
+            query, keys, values, attn_mask=mask, dropout_p=dropout_p
         )
-
-    def attend(
-        self,
-        x: Float[Tensor, "rows queries d_model"],
-        keys: Float[Tensor, "batch groups keys d_k"],
-        values: Float[Tensor, "batch groups keys d_v"],
-        mask: Bool[Tensor, "..."] | None = None,
-    ) -> Float[Tensor, "rows queries d_model"]:
-        """Attend from x; rows that share keys become further queries."""
-        queries = x.reshape(len(keys), -1, x.size(-1))
-        heads = self.mixed(queries, keys, values, mask)
-        return self.output(heads.transpose(1, 2).flatten(2)).view_as(x)
 
     def weights(
         self,
@@ -185,7 +176,7 @@ class GroupedQueryAttention(GroupedProjections):
         """The weights: the answers if value j is the j-th unit vector."""
         keys, _ = self.keys_values(memory)
         unit = torch.eye(keys.size(2)).to(keys).expand(*keys.shape[:3], -1)
-        return self.mixed(x, keys, unit, mask)
+        return self.grouped(self.split(self.query(x)), keys, unit, mask)
 
 
 class RotaryAttention(GroupedQueryAttention):

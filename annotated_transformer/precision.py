@@ -199,7 +199,8 @@ def set_precision(model: nn.Module, precision: str) -> None:
         return
     methods = {nn.Linear: "forward", TokenEmbedding: "logits"}
     for layer in model.modules():
-        if isinstance(layer, MultiHeadAttention):
+        fused = F.scaled_dot_product_attention  # a kernel of its own stays
+        if isinstance(layer, MultiHeadAttention) and layer.kernel is fused:
             layer.kernel = attention
         if method := methods.get(type(layer)):
             large = layer.weight.numel() >= LEAST_WEIGHTS

@@ -1,6 +1,7 @@
 """The parts since 2017, against torch, complex numbers and plain loops."""
 
 import math
+from copy import deepcopy
 
 import pytest
 import torch
@@ -44,6 +45,7 @@ from annotated_transformer.modern import (
     rotate,
     tiled_attention,
 )
+from annotated_transformer.precision import set_precision
 from annotated_transformer.translation import attention_maps
 
 CONFIG = ModelConfig(
@@ -381,3 +383,20 @@ def test_every_parameter_learns(choices):
 def test_positions_that_do_not_exist():
     with pytest.raises(ValueError, match="one of rotary, biased, added, none"):
         Choices(positions="learned")
+
+
+def test_a_kernel_of_its_own_stays():
+    config = ModelConfig(40, 1, 16, 32, 4, dropout=0.0, pre_norm=True)
+    model = lively(ModernTransformer(config, Choices(groups=2))).float().eval()
+    source, target = torch.randint(4, 40, (2, 3, 5))
+    with torch.no_grad():
+        before = model(source, target)
+        set_precision(model, "float32")
+        torch.testing.assert_close(model(source, target), before)
+
+
+def test_a_copy_has_its_own_kernel():
+    layer = lively(RotaryAttention(8, 2, 1))
+    other, x = deepcopy(layer), torch.randn(1, 3, 8).to(layer.query.weight)
+    assert torch.equal(other(x, x), layer(x, x))
+    assert other.kernel.__self__ is other
