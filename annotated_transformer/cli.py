@@ -84,6 +84,7 @@ def train(
     seed: options.Seed = None,
     checkpoint_every: options.CheckpointEvery = None,
     average: options.AverageLast = None,
+    valid_bleu: options.ValidBleu = 0,
     max_minutes: options.MaxMinutes = None,
     device: options.Device = None,
     compiled: options.Compiled = False,
@@ -160,6 +161,7 @@ def train(
             new_subwords=new_subwords,
             command=command_line(),
             compiled=compiled,
+            valid_bleu=valid_bleu,
             processes=processes,
         )
 

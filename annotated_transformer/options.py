@@ -290,6 +290,16 @@ AverageLast = Annotated[
         help="how many of the last checkpoints make the final model",
     ),
 ]
+ValidBleu = Annotated[
+    int,
+    run(
+        "--valid-bleu",
+        min=0,
+        help="also translate so many validation sentences at each "
+        "checkpoint, greedily, and keep the one with the highest BLEU; 0: "
+        "none",
+    ),
+]
 MaxMinutes = Annotated[
     float | None,
     run(

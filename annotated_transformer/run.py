@@ -11,6 +11,7 @@ from annotated_transformer.batching import (
     diverged,
     encode,
     fixed_batches,
+    most_tokens,
     resplit_of,
 )
 from annotated_transformer.checkpoint import (
@@ -30,6 +31,7 @@ from annotated_transformer.cpu import (
 from annotated_transformer.data import (
     Batch,
     Tokenizer,
+    encode_pairs,
     training_batches,
 )
 from annotated_transformer.distributed import ALONE, Processes
@@ -64,6 +66,7 @@ from annotated_transformer.training import (
     updates,
     validate,
 )
+from annotated_transformer.translation import Translator, score
 
 __all__ = ["Run", "train"]
 
@@ -80,6 +83,7 @@ def train(
     new_subwords: bool = False,
     command: str = "",
     compiled: bool = False,
+    valid_bleu: int = 0,
     processes: Processes = ALONE,
 ) -> Path:
     """Train a model into the folder output, and return the folder.
@@ -89,6 +93,8 @@ def train(
     trained model, in that model's sizes; new_subwords are learned from the
     corpus instead, and take over the vectors of those that the model has.
     After max_minutes the model is made of what has been learned so far.
+    At each checkpoint the first valid_bleu validation sentences are also
+    translated, and the checkpoint kept as the best has the highest BLEU.
     SIGINT and SIGTERM write a checkpoint and raise Interrupted. A run that
     fails before its first checkpoint leaves no folder.
 
@@ -123,7 +129,7 @@ def train(
             f"the rate rises until update {warmup}, but the training ends at "
             f"{steps}: shorten --warmup"
         )
-    run = Run(output, corpus, recipe, tokenizer, model, processes)
+    run = Run(output, corpus, recipe, tokenizer, model, processes, valid_bleu)
     run.folder.check_room(model.config, recipe.train.steps)
     with run.folder.alone() if run.writes else nullcontext():
         check_output(output, resume)  # another may have begun meanwhile
@@ -158,6 +164,7 @@ class Run:
         tokenizer: Tokenizer,
         model: Transformer,
         processes: Processes = ALONE,
+        valid_bleu: int = 0,
     ):
         self.corpus, self.tokenizer = corpus, tokenizer
         self.recipe, self.config = recipe, recipe.train
@@ -171,6 +178,11 @@ class Run:
         self.resplit = resplit_of(tokenizer, recipe)
         valid = encode("validation", corpus.valid, tokenizer, recipe)
         self.valid = fixed_batches(valid, self.config.batch_tokens)
+        first, limit = corpus.valid[:valid_bleu], most_tokens(recipe)[0]
+        _, left_out = encode_pairs(first, tokenizer, limit)
+        self.to_translate = [
+            pair for i, pair in enumerate(first) if i not in left_out
+        ]
         next(self.training_batches())  # better an error now than later
         self.model, self.device = model, next(model.parameters()).device
         self.optimizer = adam(model.parameters())
@@ -256,24 +268,33 @@ class Run:
         path = self.folder.checkpoint(self.step)
         save_checkpoint(path, self.model, self.optimizer, self.step)
         result = validate(self.model, self.valid)
-        self.folder.add_metrics(
-            {
-                "step": self.step,
-                "seconds": round(self.seconds, 1),
-                "tokens": tokens,
-                "rate": rate,
-                "loss": round(loss, 4),
-                "valid_loss": round(result.loss, 4),
-                "valid_perplexity": round(result.perplexity, 3),
-                "valid_accuracy": round(result.accuracy, 4),
-            }
-        )
+        line = {
+            "step": self.step,
+            "seconds": round(self.seconds, 1),
+            "tokens": tokens,
+            "rate": rate,
+            "loss": round(loss, 4),
+            "valid_loss": round(result.loss, 4),
+            "valid_perplexity": round(result.perplexity, 3),
+            "valid_accuracy": round(result.accuracy, 4),
+        }
+        told = ""
+        if self.to_translate:
+            line["valid_bleu"] = round(self.bleu(), 2)
+            told = f"BLEU {line['valid_bleu']:.2f}, "
+        self.folder.add_metrics(line)
         console.out(
             f"update {self.step} of {self.config.steps}: loss {loss:.3f}, "
             f"validation perplexity {result.perplexity:.2f}, accuracy "
-            f"{result.accuracy:.3f}, {self.seconds / 60:.1f} minutes"
+            f"{result.accuracy:.3f}, {told}{self.seconds / 60:.1f} minutes"
         )
         self.folder.prune()
+
+    def bleu(self) -> float:
+        """BLEU, cased, of greedy translations of validation sentences."""
+        sources, references = zip(*self.to_translate, strict=True)
+        translator = Translator(self.model, self.tokenizer)
+        return score(translator([*sources], beam=1), references).bleu
 
     def finish(self) -> None:
         """Make the final model: the mean of the last checkpoints.

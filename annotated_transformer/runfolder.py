@@ -195,14 +195,17 @@ class RunFolder:
         return self.kept()[-self.average :]
 
     def best(self) -> Path | None:
-        """The checkpoint with the lowest validation loss, if one is known."""
+        """The checkpoint that did best on the validation text, if known.
+
+        It has the highest BLEU, or the lowest loss where BLEU was not asked.
+        """
         paths = {int(path.stem[5:]): path for path in self.checkpoints()}
         known = [
-            (line["valid_loss"], line["step"])
+            (-line.get("valid_bleu", 0.0), line["valid_loss"], line["step"])
             for line in read_metrics(self.path)
             if line["step"] in paths and line["valid_loss"] >= 0
         ]
-        return paths[min(known)[1]] if known else None
+        return paths[min(known)[-1]] if known else None
 
     def prune(self) -> None:
         """Delete all but the best checkpoint and those that are kept."""

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from sacrebleu.metrics import BLEU
 
 from annotated_transformer import (
     Translator,
@@ -24,6 +25,7 @@ from annotated_transformer import (
 from annotated_transformer.checkpoint import (
     checkpoint_weights,
     read_tokenizer,
+    set_weights,
 )
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.data import copy_task, train_tokenizer
@@ -245,6 +247,34 @@ def test_the_best_checkpoint_is_kept(tmp_path):
     assert kept == [4, 8, 10, 12]
     assert folder.best() == folder.checkpoint(4)
     assert folder.averaged() == [folder.checkpoint(n) for n in (10, 12)]
+
+
+def test_the_best_checkpoint_has_the_highest_bleu(tmp_path):
+    folder = RunFolder(tmp_path, every=2, average=1)
+    for step, loss, bleu in [(2, 1.0, 10.0), (4, 2.0, 12.0), (6, 3.0, 12.0)]:
+        folder.checkpoint(step).touch()
+        line = {"step": step, "seconds": step, "valid_loss": loss}
+        folder.add_metrics(line | {"valid_bleu": bleu})
+    assert folder.best() == folder.checkpoint(4)
+
+
+def test_validation_sentences_are_translated(
+    command, recipe_options, trained, tmp_path
+):
+    output = tmp_path / "model"
+    asked = [*recipe_options, "--valid-bleu", "7"]
+    result = command("train", output, *asked)
+    assert result.status == 0, result.err
+    same_weights(output, trained)  # to look at it changes nothing
+    lines = read_metrics(output)
+    assert f"BLEU {lines[-1]['valid_bleu']:.2f}, " in result.err
+    translator = Translator.load(output)
+    last = output / "checkpoints" / "step-00000040.safetensors"
+    set_weights(translator.model, checkpoint_weights(last), last)
+    sources, references = zip(*copy_task(440)[400:407], strict=True)
+    outputs = [translator(source, beam=1) for source in sources]
+    bleu = BLEU().corpus_score(outputs, [references]).score
+    assert lines[-1]["valid_bleu"] == round(bleu, 2)
 
 
 def test_room_for_checkpoints_is_judged_before(tmp_path, monkeypatch):
