@@ -22,7 +22,14 @@ from annotated_transformer.errors import UserError
 from annotated_transformer.recipes import Recipe
 from annotated_transformer.terminal import console
 
-__all__ = ["ahead", "diverged", "encode", "fixed_batches", "resplit_of"]
+__all__ = [
+    "ahead",
+    "diverged",
+    "encode",
+    "fixed_batches",
+    "placed_batches",
+    "resplit_of",
+]
 
 
 def most_tokens(recipe: Recipe) -> tuple[int, str]:
@@ -86,6 +93,18 @@ def fixed_batches(examples: list[Example], max_tokens: int) -> list[Batch]:
     lengths = [(len(source), len(target)) for source, target in examples]
     places = bucket(lengths, max_tokens)
     return [make_batch([examples[i] for i in some]) for some in places]
+
+
+def placed_batches(
+    examples: list[Example], max_tokens: int
+) -> Iterator[tuple[list[int], Batch]]:
+    """Batches of examples alike in length, each with their places.
+
+    What is longer than max_tokens still has its batch.
+    """
+    lengths = [(len(source), len(target)) for source, target in examples]
+    for places in bucket(lengths, max([max_tokens, *map(max, lengths)])):
+        yield places, make_batch([examples[i] for i in places])
 
 
 def ahead(

@@ -1,4 +1,4 @@
-"""The command line: train, translate, evaluate, average, pack, data."""
+"""The command line: train, translate, score, evaluate, average, pack, data."""
 
 import json
 import os
@@ -13,7 +13,14 @@ from pathlib import Path
 import torch
 import typer
 
-from annotated_transformer import __version__, corpora, options, pretrained
+from annotated_transformer import (
+    __version__,
+    corpora,
+    options,
+    pretrained,
+    translation,
+)
+from annotated_transformer.alignment import align_pairs, pharaoh
 from annotated_transformer.checkpoint import average_checkpoints, read_config
 from annotated_transformer.cpu import keep_freed_memory
 from annotated_transformer.distributed import joined, launched
@@ -30,8 +37,9 @@ from annotated_transformer.recipes import recipe_of
 from annotated_transformer.records import SEARCH, record
 from annotated_transformer.run import train as run_training
 from annotated_transformer.runfolder import check_output
+from annotated_transformer.scoring import score_pairs
 from annotated_transformer.terminal import Interrupted, console
-from annotated_transformer.translation import Translator, score
+from annotated_transformer.translation import Translator
 
 NO_MEMORY = "error: out of memory; lower --batch-tokens, --beam or --preset"
 
@@ -210,6 +218,7 @@ def translate(
     beam: options.Beam = None,
     alpha: options.Alpha = None,
     no_repeat: options.NoRepeat = None,
+    alignment: options.Alignment = False,
     device: options.Device = None,
     precision: options.Precision = "float32",
 ) -> None:
@@ -217,7 +226,8 @@ def translate(
 
     What is typed, or comes from a program, is answered as it comes. With
     --n-best there are several lines for each, best first: its number, the
-    score and the translation, with tabs between them.
+    score and the translation, with tabs between them. --alignment adds a
+    column: pairs of words, source and translation, counted from 0.
     """
     search = {"beam": beam, "alpha": alpha, "no_repeat": no_repeat}
     translator = load(model, device, precision, **search)
@@ -225,24 +235,33 @@ def translate(
         raise UserError(f"--n-best {n_best} needs --beam {n_best}, or more")
     name = "standard input" if file is None else str(file)
     before = 0
-    for lines in arriving(name) if file is None else blocks(file):
+    if file is None:
+        texts = arriving(name)
+    else:
+        texts = blocks(decode_lines(read_bytes(file), file))
+    for lines in texts:
         check_lengths(translator, lines, name, before)
         found = translator.n_best(lines, n_best or 1)
-        if n_best is None:
-            told = [best[0].text for best in found]
-        else:
-            told = [
-                f"{number}\t{one.score:.4f}\t{one.text}"
-                for number, best in enumerate(found, before + 1)
-                for one in best
-            ]
-        put("".join(f"{line}\n" for line in told))
+        rows = [
+            [line, f"{number}", f"{one.score:.4f}", one.text]
+            for number, (line, best) in enumerate(
+                zip(lines, found, strict=True), before + 1
+            )
+            for one in best
+        ]
+        if alignment:
+            pairs = [(row[0], row[3]) for row in rows]
+            for row, links in zip(
+                rows, align_pairs(translator, pairs), strict=True
+            ):
+                row.append(pharaoh(links))
+        first = 3 if n_best is None else 1
+        put("".join("\t".join(row[first:]) + "\n" for row in rows))
         before += len(lines)
 
 
-def blocks(file: Path, size: int = 1000) -> Iterator[list[str]]:
-    """The lines of a file, so many at a time; UserError before the first."""
-    lines = decode_lines(read_bytes(file), file)
+def blocks(lines: list, size: int = 1000) -> Iterator[list]:
+    """The lines of a text, so many at a time."""
     return (lines[i : i + size] for i in range(0, len(lines), size))
 
 
@@ -315,6 +334,29 @@ def put(text: str) -> None:
 
 
 @app.command()
+def score(
+    model: options.Model,
+    source: options.Source,
+    target: options.Target,
+    alpha: options.Penalty = 0.0,
+    device: options.Device = None,
+    precision: options.Precision = "float32",
+) -> None:
+    """Tell how probable a model finds translations that are there already.
+
+    For each line its log-probability: the natural logarithm, summed over the
+    tokens of the line and its end. A blank line is the end alone.
+    """
+    pairs = corpora.read_side_by_side(source, target)
+    translator = load(model, device, precision)
+    for side, file in enumerate((source, target)):
+        check_lengths(translator, [pair[side] for pair in pairs], str(file))
+    for some in blocks(pairs):
+        found = score_pairs(translator, some, alpha)
+        put("".join(f"{one.score:.4f}\n" for one in found))
+
+
+@app.command()
 def evaluate(
     model: options.Model,
     source: options.Source,
@@ -342,7 +384,7 @@ def evaluate(
     check_lengths(translator, sources, str(source))
     outputs = translator(sources)
     language = about["data"]["target"]
-    scores = score(outputs, [text for _, text in pairs], language)
+    scores = translation.score(outputs, [text for _, text in pairs], language)
     searched = {name: getattr(translator, name) for name in SEARCH}
     result = {**searched, **asdict(scores)}
     lines = [

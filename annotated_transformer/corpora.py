@@ -29,6 +29,7 @@ __all__ = [
     "pairs_sha256",
     "read_pairs",
     "read_parallel",
+    "read_side_by_side",
     "read_tsv",
     "text_corpus",
 ]
@@ -81,15 +82,22 @@ def _refuse_empty(pairs: list[Pair], names: tuple[str, str]) -> None:
             )
 
 
-def read_pairs(source_path: Path | str, target_path: Path | str) -> list[Pair]:
-    """Pair line n of one text file with line n of the other."""
+def read_side_by_side(
+    source_path: Path | str, target_path: Path | str
+) -> list[Pair]:
+    """Line n of one text file with line n of the other, blank ones too."""
     sources, targets = read_lines(source_path), read_lines(target_path)
     if len(sources) != len(targets):
         raise UserError(
             f"{source_path} has {len(sources)} lines but {target_path} has "
             f"{len(targets)}; line n of one must translate line n of the other"
         )
-    pairs = list(zip(sources, targets, strict=True))
+    return list(zip(sources, targets, strict=True))
+
+
+def read_pairs(source_path: Path | str, target_path: Path | str) -> list[Pair]:
+    """Pair line n of one text file with line n of the other; none is blank."""
+    pairs = read_side_by_side(source_path, target_path)
     _refuse_empty(pairs, (str(source_path), str(target_path)))
     return pairs
 

@@ -33,6 +33,7 @@ Text = Annotated[
     Path | None, Argument(help="a sentence a line; else standard input")
 ]
 Source = Annotated[Path, Argument(help="what to translate, a sentence a line")]
+Target = Annotated[Path, Argument(help="its translations, line by line")]
 Reference = Annotated[
     Path, Argument(help="its translations by people, line by line")
 ]
@@ -58,6 +59,13 @@ NBest = Annotated[
     int | None,
     Option(min=1, help="tell so many translations of a line, with scores"),
 ]
+Alignment = Annotated[
+    bool,
+    Option(
+        "--alignment",
+        help="add which word each word came from: a tab, then 0-0 1-2",
+    ),
+]
 Beam = Annotated[
     int | None,
     Option(
@@ -74,6 +82,16 @@ Alpha = Annotated[
         max=LARGEST_ALPHA,
         help="length penalty: higher favours longer output; 0.6, or the "
         "model's own",
+    ),
+]
+Penalty = Annotated[
+    float,
+    Option(
+        "--alpha",
+        min=0,
+        max=LARGEST_ALPHA,
+        help="divide by the length penalty, as translate --n-best does with "
+        "this alpha; 0 leaves the log-probability",
     ),
 ]
 NoRepeat = Annotated[

@@ -15,7 +15,7 @@ from annotated_transformer import Translator, __version__, cli, corpora
 from annotated_transformer.corpora import MULTI30K_SUMS
 from annotated_transformer.recipes import RECIPES
 
-COMMANDS = ("train", "translate", "evaluate", "average", "data")
+COMMANDS = ("train", "translate", "score", "evaluate", "average", "data")
 
 
 def refused(ended, *parts):
