@@ -3,11 +3,8 @@
 import json
 import os
 import re
-import shlex
 import sys
-from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
 import torch
@@ -22,22 +19,15 @@ from annotated_transformer import (
 )
 from annotated_transformer.alignment import align_pairs, pharaoh
 from annotated_transformer.checkpoint import average_checkpoints, read_config
+from annotated_transformer.cli_train import train
 from annotated_transformer.cpu import keep_freed_memory
-from annotated_transformer.distributed import joined, launched
 from annotated_transformer.errors import UserError
 from annotated_transformer.files import decode_lines, read_bytes
-from annotated_transformer.plan import plan
-from annotated_transformer.preparation import (
-    check_start,
-    choose_device,
-    read_corpus,
-)
+from annotated_transformer.preparation import choose_device
 from annotated_transformer.pretrained import find_model
-from annotated_transformer.recipes import recipe_of
 from annotated_transformer.records import SEARCH, record
-from annotated_transformer.run import train as run_training
-from annotated_transformer.runfolder import check_output
 from annotated_transformer.scoring import score_pairs
+from annotated_transformer.streams import arriving, blocks, put
 from annotated_transformer.terminal import Interrupted, console
 from annotated_transformer.translation import Translator
 
@@ -61,153 +51,7 @@ def about(version: options.Version = False) -> None:
         raise typer.Exit
 
 
-@app.command()
-def train(
-    output: options.Output,
-    task: options.TrainTask = None,
-    train_files: options.TrainFiles = None,
-    valid_files: options.ValidFiles = None,
-    train_tsv: options.TrainTsv = None,
-    valid_tsv: options.ValidTsv = None,
-    extra: options.Extra = None,
-    source: options.Language = "en",
-    target: options.Language = "de",
-    preset: options.PresetOption = None,
-    vocab_size: options.VocabSize = None,
-    tokenizer: options.TokenizerKind = None,
-    dropout: options.Dropout = None,
-    pre_norm: options.PreNorm = None,
-    max_steps: options.MaxSteps = None,
-    batch_tokens: options.BatchTokens = None,
-    accumulate: options.Accumulate = None,
-    schedule: options.ScheduleOption = None,
-    warmup: options.Warmup = None,
-    peak_rate: options.PeakRate = None,
-    label_smoothing: options.LabelSmoothing = None,
-    r_drop: options.RDrop = None,
-    risk: options.Risk = None,
-    bpe_dropout: options.BPEDropout = None,
-    max_length: options.MaxLength = None,
-    bf16: options.Bf16 = None,
-    seed: options.Seed = None,
-    checkpoint_every: options.CheckpointEvery = None,
-    average: options.AverageLast = None,
-    valid_bleu: options.ValidBleu = 0,
-    max_minutes: options.MaxMinutes = None,
-    device: options.Device = None,
-    compiled: options.Compiled = False,
-    start: options.Start = None,
-    new_subwords: options.NewSubwords = False,
-    resume: options.Resume = False,
-    dry_run: options.DryRun = False,
-    fields: options.Fields = None,
-) -> None:
-    """Train a model into the folder OUTPUT.
-
-    Name the text by --task, or by --train and --valid. Ctrl-C writes a
-    checkpoint; the same command with --resume continues. On N devices:
-    torchrun --nproc-per-node=N -m annotated_transformer train ...
-    """
-    if dry_run and launched().rank > 0:
-        return  # one plan is enough
-    chosen = choose_device(device and device.value)
-    if bf16 is None:
-        # since Ampere; is_bf16_supported also says so of slow emulation
-        capable = torch.cuda.get_device_capability
-        bf16 = "cuda" in chosen and capable(chosen) >= (8, 0)
-    named = recipe_of(task, preset)
-    recipe = changed(
-        named,
-        model=changed(named.model, dropout=dropout, pre_norm=pre_norm),
-        train=changed(
-            named.train,
-            steps=max_steps,
-            checkpoint_every=checkpoint_every,
-            batch_tokens=batch_tokens,
-            accumulate=accumulate,
-            schedule=schedule and schedule.value,
-            warmup=warmup,
-            peak_rate=peak_rate,
-            label_smoothing=label_smoothing,
-            r_drop=r_drop,
-            risk=risk,
-            bpe_dropout=bpe_dropout,
-            average=average,
-            max_length=max_length,
-            bf16=bf16,
-            seed=seed,
-        ),
-        vocab_size=vocab_size,
-        tokenizer=tokenizer and tokenizer.value,
-    ).with_fields(fields or [])
-    if start is not None:
-        check_kept(
-            fields or [],
-            {"vocab_size": vocab_size, "tokenizer": tokenizer},
-            pre_norm,
-            new_subwords,
-        )
-    own = (train_files, valid_files, train_tsv, valid_tsv)
-    text = (task, source, target, own, extra)
-    if dry_run:
-        check_output(output, resume)
-        check_start(recipe, start, new_subwords)
-        recipe = replace(recipe, processes=launched().size)
-        put(plan(recipe, read_corpus(*text), start, new_subwords))
-        return
-    with joined(chosen) as processes:
-        resume = resume or processes.rank > 0  # what the first has begun
-        check_output(output, resume)
-        run_training(
-            output,
-            read_corpus(*text),
-            recipe,
-            device=chosen,
-            resume=resume,
-            max_minutes=max_minutes,
-            start=start,
-            new_subwords=new_subwords,
-            command=command_line(),
-            compiled=compiled,
-            valid_bleu=valid_bleu,
-            processes=processes,
-        )
-
-
-def command_line() -> str:
-    r"""How the program was called; bytes that are no UTF-8 as \xff."""
-    words = shlex.join(["annotated-transformer", *sys.argv[1:]])
-    return os.fsencode(words).decode(errors="backslashreplace")
-
-
-def check_kept(
-    fields: list[str],
-    subwords: dict[str, object],
-    pre_norm: bool | None,
-    new_subwords: bool,
-) -> None:
-    """UserError for what a training cannot choose that begins with --from."""
-    names = [field.partition("=")[0] for field in fields]
-    names += [name for name, value in subwords.items() if value is not None]
-    names += ["model.pre_norm"] * (pre_norm is not None)
-    free = {"model.dropout", "model.attention_dropout"}
-    free |= subwords.keys() if new_subwords else set()
-    for name in names:
-        if name not in free and name.startswith(("model.", *subwords)):
-            raise UserError(
-                f"{name}: the model that --from names keeps its own sizes "
-                "and subwords; leave it out"
-            )
-
-
-def changed(config, **given):
-    """The configuration with those options that were given; UserError."""
-    try:
-        return replace(
-            config, **{k: v for k, v in given.items() if v is not None}
-        )
-    except ValueError as error:
-        raise UserError(f"{error}") from error
+app.command()(train)
 
 
 @app.command()
@@ -260,28 +104,6 @@ def translate(
         before += len(lines)
 
 
-def blocks(lines: list, size: int = 1000) -> Iterator[list]:
-    """The lines of a text, so many at a time."""
-    return (lines[i : i + size] for i in range(0, len(lines), size))
-
-
-def arriving(name: str) -> Iterator[list[str]]:
-    """The lines on standard input, as many at a time as have come."""
-    if sys.stdin is None:
-        raise UserError("standard input is closed; name a file")
-    with suppress(OSError, ValueError, AttributeError):
-        # else a pause would look like the end
-        os.set_blocking(sys.stdin.fileno(), True)
-    before, rest = 0, b""
-    while data := sys.stdin.buffer.read1(1 << 16):
-        rest += data
-        end = rest.rfind(b"\n") + 1
-        lines = decode_lines(rest[:end], name, before)
-        yield lines
-        before, rest = before + len(lines), rest[end:]
-    yield decode_lines(rest, name, before)
-
-
 def load(
     model: Path,
     device: str | None,
@@ -315,22 +137,6 @@ def check_lengths(
                 f"{name}, line {number}: {length} tokens, but the model has "
                 f"learned only {sizes.max_length} positions; split the line"
             )
-
-
-def put(text: str) -> None:
-    """Write to standard output; a reader that has left ends the program."""
-    if sys.stdout is None:
-        raise UserError("standard output is closed; redirect it to a file")
-    try:
-        sys.stdout.buffer.write(text.encode())
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(141) from None
-    except OSError as error:
-        raise UserError(
-            f"standard output cannot be written ({error.strerror})"
-        ) from error
 
 
 @app.command()

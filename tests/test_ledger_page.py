@@ -12,7 +12,7 @@ import yaml
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
-from annotated_transformer import options
+from annotated_transformer import options, options_train
 from annotated_transformer.decoding import beam_decode
 from annotated_transformer.ledger import compare
 from annotated_transformer.model import ModelConfig, Transformer
@@ -196,7 +196,8 @@ def test_the_table_of_versions_names_switches_that_exist():
     }
     found = switches()
     assert len(found) > 20
-    declared = Path(options.__file__).read_text("utf-8")
+    files = options.__file__, options_train.__file__
+    declared = "".join(Path(file).read_text("utf-8") for file in files)
     for switch in found:
         if switch.startswith("--"):
             flag = switch[2:].replace("-", "_")
