@@ -1,5 +1,6 @@
 """The experiments: their engine on a toy, their records against the book."""
 
+import ast
 import json
 import re
 import shutil
@@ -224,3 +225,36 @@ def test_every_record_is_shown_by_a_chapter():
     ]
     read = set(re.findall(r'read_run\(\\?"([\w-]+)', " ".join(notebooks)))
     assert {*RECORDS} - read == set()
+
+
+def bare(source: str) -> dict[str, str]:
+    """Functions and classes by name, without docstrings and annotations."""
+    found = {}
+    for node in ast.parse(source).body:
+        if not isinstance(node, ast.FunctionDef | ast.ClassDef):
+            continue
+        if ast.get_docstring(node) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+        if isinstance(node, ast.FunctionDef):
+            node.returns = None
+            for argument in node.args.args:
+                argument.annotation = None
+        found[node.name] = ast.unparse(node)
+    return found
+
+
+def test_the_page_shows_the_bugs_that_were_trained():
+    module = import_module("experiments.bugs")
+    trained = bare(Path(module.__file__).read_text("utf-8"))
+    page = json.loads((ROOT / "book" / "bugs.ipynb").read_text("utf-8"))
+    shown = bare(
+        "\n".join(
+            "".join(cell["source"])
+            for cell in page["cells"]
+            if cell["cell_type"] == "code"
+        )
+    )
+    for bug in module.BUGS.values():
+        assert shown[bug.__name__] == trained[bug.__name__]
+    for name in ("Program", "unchanged", "translate", "attentions"):
+        assert shown[name] == trained[name]
