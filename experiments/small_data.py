@@ -164,7 +164,7 @@ VARIATIONS: dict[str, dict] = {
     },
     "shuffled": {"shuffled": True},
 }
-SEEDS = (0, 1)
+SEEDS = (0, 1, 2)
 
 RUNS: dict[str, Callable[[], dict]] = {
     f"{name} seed={seed}": partial(run, seed=seed, **variation)
