@@ -1,4 +1,4 @@
-"""The command line: train, translate, score, evaluate, average, pack, data."""
+"""The command line: one function a command, and what an error looks like."""
 
 import json
 import os
@@ -18,6 +18,7 @@ from annotated_transformer import (
     translation,
 )
 from annotated_transformer.alignment import align_pairs, pharaoh
+from annotated_transformer.augmentation import extra_pairs
 from annotated_transformer.checkpoint import average_checkpoints, read_config
 from annotated_transformer.cli_train import train
 from annotated_transformer.cpu import keep_freed_memory
@@ -160,6 +161,57 @@ def score(
     for some in blocks(pairs):
         found = score_pairs(translator, some, alpha)
         put("".join(f"{one.score:.4f}\n" for one in found))
+
+
+@app.command()
+def augment(
+    forward: options.Forward,
+    backward: options.Backward,
+    source: options.TrainSource,
+    target: options.TrainTarget,
+    number: options.Number = 3,
+    beam: options.ChoiceBeam = 8,
+    alpha: options.Alpha = None,
+    device: options.Device = None,
+    precision: options.Precision = "float32",
+) -> None:
+    """Make more pairs of a text, by a model in each direction.
+
+    For each pair come pairs with its source written by a model, and pairs
+    with its target written by one: lines for train --extra, with a tab
+    between source and target. Of what a model finds, those are taken that
+    are most like what a person wrote there.
+    """
+    if number > beam:
+        raise UserError(f"--number {number} needs --beam {number}, or more")
+    pairs = corpora.read_pairs(source, target)
+    check_directions(forward, backward)
+    search = {"beam": beam, "alpha": alpha}
+    models = [
+        load(name, device, precision, **search) for name in (forward, backward)
+    ]
+    for side, (model, file) in enumerate(
+        zip(models, (source, target), strict=True)
+    ):
+        check_lengths(model, [pair[side] for pair in pairs], str(file))
+    for some in blocks(pairs):
+        made = extra_pairs(*models, some, number)
+        columns = [[text.replace("\t", " ") for text in pair] for pair in made]
+        put("".join("\t".join(pair) + "\n" for pair in columns))
+
+
+def check_directions(forward: Path, backward: Path) -> None:
+    """UserError unless one model translates back what the other makes."""
+    there, back = (
+        read_config(find_model(model))[2]["data"]
+        for model in (forward, backward)
+    )
+    if (there["source"], there["target"]) != (back["target"], back["source"]):
+        raise UserError(
+            f"{forward} translates {there['source']} to {there['target']}, "
+            f"and {backward} {back['source']} to {back['target']}; "
+            "the second must translate back"
+        )
 
 
 @app.command()

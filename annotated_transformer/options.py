@@ -23,6 +23,12 @@ Text = Annotated[
 ]
 Source = Annotated[Path, Argument(help="what to translate, a sentence a line")]
 Target = Annotated[Path, Argument(help="its translations, line by line")]
+Forward = Annotated[Path, Argument(help="a model from source to target")]
+Backward = Annotated[Path, Argument(help="a model from target to source")]
+TrainSource = Annotated[
+    Path, Argument(help="the text that both have learned from, its sources")
+]
+TrainTarget = Annotated[Path, Argument(help="its targets, line by line")]
 Reference = Annotated[
     Path, Argument(help="its translations by people, line by line")
 ]
@@ -53,6 +59,19 @@ Alignment = Annotated[
     Option(
         "--alignment",
         help="add which word each word came from: a tab, then 0-0 1-2",
+    ),
+]
+Number = Annotated[
+    int,
+    Option(min=1, help="how many each model writes for a pair, at most"),
+]
+ChoiceBeam = Annotated[
+    int,
+    Option(
+        "--beam",
+        min=1,
+        max=MOST_SEARCH,
+        help="how many to choose them from",
     ),
 ]
 Beam = Annotated[

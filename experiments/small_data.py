@@ -83,31 +83,24 @@ def bleu(model: Transformer, pieces: Tokenizer, held_out: list[Pair]) -> float:
     ).bleu
 
 
-def run(
-    seed: int,
+def trained(
+    learned: list[Pair],
+    pieces: Tokenizer,
+    train: TrainConfig,
     sizes: dict | None = None,
-    learning: dict | None = None,
-    vocab_size: int = BASE.vocab_size,
-    shuffled: bool = False,
-) -> dict:
-    """Train with a change; losses and BLEU, also of the mean of checkpoints.
-
-    Losses are nats a sentence, since pieces of different vocabularies cannot
-    be compared: of validation text, and of what was learned from.
-    """
+) -> tuple[Transformer, list[dict]]:
+    """A model of the pairs, and its weights over the last quarter."""
     keep_freed_memory()
-    pieces, text = tokenizer(vocab_size), corpus()
     config = replace(BASE.model, vocab_size=len(pieces), **(sizes or {}))
-    train = replace(BASE.train, seed=seed, **(learning or {}))
-    torch.manual_seed(seed)
+    torch.manual_seed(train.seed)
     model = Transformer(config)
     set_precision(model, "float32")
     draw_fewer_numbers(model)
 
-    examples, _ = encode_pairs(pairs(shuffled), pieces, train.max_length)
+    examples, _ = encode_pairs(learned, pieces, train.max_length)
     resplit = resplit_of(pieces, replace(BASE, train=train))
     batches = training_batches(
-        examples, train.batch_tokens, seed, resplit=resplit
+        examples, train.batch_tokens, train.seed, resplit=resplit
     )
     optimizer = adam(model.parameters())
     every, saved = train.steps // (4 * SAVED), []
@@ -116,22 +109,48 @@ def run(
         if left % every == 0 and left < every * SAVED:
             state = model.state_dict()
             saved.append({name: x.clone() for name, x in state.items()})
+    return model, saved
+
+
+def measured(
+    model: Transformer, pieces: Tokenizer, learned: list[Pair]
+) -> dict:
+    """Losses and BLEU of a model that has learned the pairs.
+
+    Losses are nats a sentence, since pieces of different vocabularies cannot
+    be compared: of validation text, and of what was learned from.
+    """
+    text = corpus()
 
     def nats(some: list[Pair]) -> float:
-        encoded, _ = encode_pairs(some, pieces, train.max_length)
+        encoded, _ = encode_pairs(some, pieces, BASE.train.max_length)
         found = validate(model, fixed_batches(encoded, 2048))
         tokens = sum(len(target) for _, target in encoded)
         return found.loss * tokens / len(encoded)
 
-    found = {
+    return {
         "parameters": sum(p.numel() for p in model.parameters()),
         "nats": nats(text.valid),
-        "nats of learned": nats(pairs(shuffled)[: len(text.valid)]),
+        "nats of learned": nats(learned[: len(text.valid)]),
         "bleu": bleu(model, pieces, text.valid),
         "test bleu": bleu(model, pieces, text.tests["test_2016_flickr"]),
     }
+
+
+def run(
+    seed: int,
+    sizes: dict | None = None,
+    learning: dict | None = None,
+    vocab_size: int = BASE.vocab_size,
+    shuffled: bool = False,
+) -> dict:
+    """Train with a change; losses, and BLEU, also of the mean of weights."""
+    pieces, learned = tokenizer(vocab_size), pairs(shuffled)
+    train = replace(BASE.train, seed=seed, **(learning or {}))
+    model, saved = trained(learned, pieces, train, sizes)
+    found = measured(model, pieces, learned)
     model.load_state_dict(average(saved))
-    return found | {"bleu of mean": bleu(model, pieces, text.valid)}
+    return found | {"bleu of mean": bleu(model, pieces, corpus().valid)}
 
 
 VARIATIONS: dict[str, dict] = {

@@ -21,7 +21,16 @@ from annotated_transformer import (
 from annotated_transformer.corpora import MULTI30K_SUMS
 from annotated_transformer.recipes import RECIPES
 
-COMMANDS = ("train", "translate", "score", "evaluate", "average", "data")
+COMMANDS = (
+    "train",
+    "translate",
+    "score",
+    "augment",
+    "evaluate",
+    "average",
+    "pack",
+    "data",
+)
 
 
 def refused(ended, *parts):

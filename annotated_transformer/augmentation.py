@@ -1,0 +1,68 @@
+"""Augmentation: more pairs from the same text, made by trained models."""
+
+from collections.abc import Iterable
+
+from sacrebleu.metrics import BLEU
+
+from annotated_transformer.data import Pair
+from annotated_transformer.translation import Translation, Translator
+
+__all__ = ["extra_pairs", "nearest", "other_targets", "swapped"]
+
+
+def nearest(
+    found: Iterable[Translation], reference: str, number: int
+) -> list[str]:
+    """The translations most like a person's, by the BLEU of a sentence.
+
+    None is given twice, nor what the person wrote: it would add nothing.
+    """
+    known, new = {reference.strip().lower(), ""}, []
+    for text in (translation.text.strip() for translation in found):
+        if text.lower() not in known:
+            known.add(text.lower())
+            new.append(text)
+    bleu = BLEU(effective_order=True, lowercase=True)
+    scores = {t: bleu.sentence_score(t, [reference]).score for t in new}
+    return sorted(new, key=scores.__getitem__, reverse=True)[:number]
+
+
+def other_targets(
+    translator: Translator, pairs: Iterable[Pair], number: int
+) -> list[Pair]:
+    """Each pair's source with targets of the translator's own making.
+
+    Of the translations that it finds, as many as its beam is wide, those
+    nearest to the pair's target are taken, so many at most. UserError for
+    what is no text.
+    """
+    pairs = list(pairs)
+    sources = [source for source, _ in pairs]
+    found = translator.n_best(sources, translator.beam)
+    return [
+        (source, text)
+        for (source, target), best in zip(pairs, found, strict=True)
+        for text in nearest(best, target, number)
+    ]
+
+
+def swapped(pairs: Iterable[Pair]) -> list[Pair]:
+    """The pairs of the other direction: target, source."""
+    return [(target, source) for source, target in pairs]
+
+
+def extra_pairs(
+    forward: Translator,
+    backward: Translator,
+    pairs: Iterable[Pair],
+    number: int = 3,
+) -> list[Pair]:
+    """Pairs in which a model wrote one side: up to 2 * number for each pair.
+
+    Backward writes sources for people's targets, which is back-translation,
+    and forward writes targets for people's sources, which is distillation:
+    together data diversification (Nguyen et al., 2020). See other_targets.
+    """
+    pairs = list(pairs)
+    sources = other_targets(backward, swapped(pairs), number)
+    return swapped(sources) + other_targets(forward, pairs, number)
