@@ -95,7 +95,7 @@ def measured():
     yield page, f"one in {WORDS[round(1 / once)]} a word that it had once"
     lost = read_run("circles")["results"]["into de n=0 seed=0"]["circling"]
     one_in = f"One German output in {10 * round(OUTPUTS / lost / 10)} goes"
-    yield "book/comparisons.ipynb", one_in
+    yield "book/searching.ipynb", one_in
     run = read_run("multi30k-en-fr")
     while "--risk" not in run["command"] or run["result"]["updates"] != 800:
         run = run["start"]
