@@ -51,7 +51,7 @@ class Picture:
         middle = y + h // 2 - 12 * len(more)
         self.label(x + w // 2, middle, name, size=21)
         for i, line in enumerate(more, 1):
-            self.label(x + w // 2, middle + 25 * i, line, colour="muted")
+            self.label(x + w // 2, middle + 25 * i, line, size=16, colour="muted")
 
     def arrow(self, *points, colour="muted"):
         """An arrow along points that lie level or upright to each other."""
@@ -86,7 +86,8 @@ def stack(p, x, side, tokens, layer, colour, blocks):
     p.part = "layers"
     p.box(x - 140 + 9 * side, top, 280, low - top, "", colour, tint=0.07)
     for text, way in ("**" + layer, side), ("**× N", -side):
-        p.label(x + 11 * way, top + 20, text, "start" if way > 0 else "end")
+        at = "start" if way > 0 else "end"
+        p.label(x + 11 * way, top + 20, text, at, size=16)
     p.arrow((x, low + 20), (x, low - 30))
     for i, text in enumerate(blocks):
         y, last = low - 30 - 128 * i, i == len(blocks) - 1
