@@ -49,9 +49,11 @@ class Picture:
             )
         name, *more = text.split("\n")
         middle = y + h // 2 - 12 * len(more)
-        self.label(x + w // 2, middle, name, size=21)
+        self.label(x + w // 2, middle, name, size=20)
         for i, line in enumerate(more, 1):
-            self.label(x + w // 2, middle + 25 * i, line, size=16, colour="muted")
+            self.label(
+                x + w // 2, middle + 25 * i, line, size=16, colour="muted"
+            )
 
     def arrow(self, *points, colour="muted"):
         """An arrow along points that lie level or upright to each other."""
