@@ -89,7 +89,10 @@ def resplit_of(tokenizer: Tokenizer, recipe: Recipe) -> Resplit | None:
 
 
 def fixed_batches(examples: list[Example], max_tokens: int) -> list[Batch]:
-    """Examples as batches in one order: what validation runs over."""
+    """Examples as batches in one order: what validation runs over.
+
+    UserError if one is longer than max_tokens, as in training.
+    """
     lengths = [(len(source), len(target)) for source, target in examples]
     places = bucket(lengths, max_tokens)
     return [make_batch([examples[i] for i in some]) for some in places]

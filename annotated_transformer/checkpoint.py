@@ -1,8 +1,7 @@
 """Models and checkpoints as files: safetensors and JSON, never pickles."""
 
 import json
-import shutil
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import get_args, get_type_hints
 
@@ -20,7 +19,7 @@ from annotated_transformer.files import (
     write_text,
 )
 from annotated_transformer.model import ModelConfig, Transformer
-from annotated_transformer.records import check_about, model_card, read_about
+from annotated_transformer.records import check_about, model_card
 from annotated_transformer.tensors import (
     check_size,
     check_tensors,
@@ -30,10 +29,8 @@ from annotated_transformer.tensors import (
     set_weights,
     weights,
 )
-from annotated_transformer.training import average
 
 __all__ = [
-    "average_checkpoints",
     "check_search",
     "checkpoint_weights",
     "load_checkpoint",
@@ -254,44 +251,3 @@ def read_config(folder: Path) -> tuple[ModelConfig, dict, dict]:
             f"{path}: not the configuration of a model ({error!r:.200}); "
             "copy the folder again"
         ) from error
-
-
-def average_checkpoints(output: Path, checkpoints: list[Path]) -> None:
-    """Make a model folder of the mean of some checkpoints of one run."""
-    if output.exists():
-        raise UserError(f"{output}: exists already; choose another folder")
-    if len({path.resolve() for path in checkpoints}) < len(checkpoints):
-        raise UserError("a checkpoint is named twice; name each once")
-    first, *others = [path.resolve().parent for path in checkpoints]
-    for path, folder in zip(checkpoints[1:], others, strict=True):
-        if folder != first:
-            raise UserError(
-                f"{path}: not of the run of {checkpoints[0]}; the mean of two "
-                "runs is no model"
-            )
-    states = [checkpoint_weights(path) for path in checkpoints]
-    run = first.parent
-    try:
-        about = read_about(run)
-        tokenizer = read_tokenizer(run)
-        sizes = read_sizes(about["recipe"]["model"])
-        sizes = replace(sizes, vocab_size=len(tokenizer))
-    except WRONG as error:
-        raise UserError(
-            f"{checkpoints[0]}: not inside the folder of a run "
-            f"({error!r:.200}); name files in its folder checkpoints"
-        ) from error
-    for state, path in zip(states, checkpoints, strict=True):
-        model = filled(sizes, state, path)
-    set_weights(model, average(states), output)
-    about["result"] = {
-        "averaged": len(states),
-        "checkpoints": ", ".join(path.stem for path in checkpoints),
-    }
-    try:
-        save_model(output, model, tokenizer, about)
-        if (run / "metrics.jsonl").is_file():
-            shutil.copy(run / "metrics.jsonl", output)
-    except BaseException:
-        shutil.rmtree(output, ignore_errors=True)
-        raise

@@ -19,7 +19,8 @@ from annotated_transformer import (
 )
 from annotated_transformer.alignment import align_pairs, pharaoh
 from annotated_transformer.augmentation import extra_pairs
-from annotated_transformer.checkpoint import average_checkpoints, read_config
+from annotated_transformer.averaging import average_checkpoints
+from annotated_transformer.checkpoint import read_config
 from annotated_transformer.cli_train import train
 from annotated_transformer.cpu import keep_freed_memory
 from annotated_transformer.errors import UserError

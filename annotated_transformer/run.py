@@ -1,42 +1,15 @@
-"""A training run: updates, progress, validation, checkpoints and an end."""
+"""A training run: begun in a folder of its own, or resumed there."""
 
 import time
-from collections.abc import Iterator
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
-from annotated_transformer.batching import (
-    ahead,
-    diverged,
-    encode,
-    fixed_batches,
-    most_tokens,
-    resplit_of,
-)
-from annotated_transformer.checkpoint import (
-    checkpoint_weights,
-    load_checkpoint,
-    save_checkpoint,
-    save_model,
-    set_weights,
-)
+from annotated_transformer.batching import diverged
 from annotated_transformer.corpora import Corpus
-from annotated_transformer.cpu import (
-    UPDATES_BETWEEN_RETURNS,
-    attention_kernel,
-    keep_freed_memory,
-    return_freed_memory,
-)
-from annotated_transformer.data import (
-    Batch,
-    Tokenizer,
-    encode_pairs,
-    training_batches,
-)
+from annotated_transformer.cpu import keep_freed_memory
 from annotated_transformer.distributed import ALONE, Processes
-from annotated_transformer.model import Transformer
-from annotated_transformer.optimizer import adam
+from annotated_transformer.loop import Run
 from annotated_transformer.preparation import (
     build_model,
     check_start,
@@ -48,27 +21,10 @@ from annotated_transformer.preparation import (
     start_from,
 )
 from annotated_transformer.recipes import Recipe
-from annotated_transformer.risk import ExpectedError
-from annotated_transformer.runfolder import (
-    RunFolder,
-    check_output,
-    check_same_run,
-)
-from annotated_transformer.terminal import (
-    Interrupted,
-    console,
-    progress,
-    stop_signals,
-)
-from annotated_transformer.training import (
-    average,
-    batch_loss,
-    updates,
-    validate,
-)
-from annotated_transformer.translation import Translator, score
+from annotated_transformer.runfolder import check_output, check_same_run
+from annotated_transformer.terminal import console
 
-__all__ = ["Run", "train"]
+__all__ = ["train"]
 
 
 def train(
@@ -151,177 +107,3 @@ def train(
                 ) from error
             raise
     return output
-
-
-class Run:
-    """One run in its folder: the model, its data and where it stands."""
-
-    def __init__(
-        self,
-        output: Path,
-        corpus: Corpus,
-        recipe: Recipe,
-        tokenizer: Tokenizer,
-        model: Transformer,
-        processes: Processes = ALONE,
-        valid_bleu: int = 0,
-    ):
-        self.corpus, self.tokenizer = corpus, tokenizer
-        self.recipe, self.config = recipe, recipe.train
-        every, last = self.config.checkpoint_every, self.config.average
-        self.folder = RunFolder(output, every, last)
-        self.processes, self.writes = processes, processes.rank == 0
-        self.step, self.seconds = 0, 0.0
-        self.examples = encode(
-            "training", corpus.train, tokenizer, recipe, corpus.extra
-        )
-        self.resplit = resplit_of(tokenizer, recipe)
-        valid = encode("validation", corpus.valid, tokenizer, recipe)
-        self.valid = fixed_batches(valid, self.config.batch_tokens)
-        first, limit = corpus.valid[:valid_bleu], most_tokens(recipe)[0]
-        _, left_out = encode_pairs(first, tokenizer, limit)
-        self.to_translate = [
-            pair for i, pair in enumerate(first) if i not in left_out
-        ]
-        next(self.training_batches())  # better an error now than later
-        self.model, self.device = model, next(model.parameters()).device
-        self.optimizer = adam(model.parameters())
-        self.objective = batch_loss
-        if self.config.risk:
-            self.objective = ExpectedError(tokenizer)
-
-    def training_batches(self) -> Iterator[Batch]:
-        """The batches that are still to come to this process, for ever."""
-        config, size = self.config, self.processes.size
-        # dealt out like cards, so that nothing is read twice or left over
-        skip = self.step * config.accumulate * size + self.processes.rank
-        return training_batches(
-            self.examples,
-            config.batch_tokens,
-            config.seed,
-            skip,
-            size,
-            self.resplit,
-        )
-
-    def go(self, deadline: float | None = None) -> None:
-        """Train from the last checkpoint to the end, or to the deadline."""
-        self.rewind()
-        began = time.monotonic() - self.seconds
-        every, steps = self.config.checkpoint_every, self.config.steps
-        losses, tokens = 0.0, 0
-        with (
-            attention_kernel(self.device, self.config.bf16),
-            stop_signals() as stop,
-            progress(steps, self.step) as show,
-            closing(ahead(self.training_batches(), self.device)) as batches,
-        ):
-            for update in updates(
-                self.model,
-                batches,
-                self.optimizer,
-                self.config,
-                self.recipe.model.d_model,
-                self.step,
-                self.processes,
-                self.objective,
-            ):
-                self.step = update.step
-                self.seconds = time.monotonic() - began
-                losses += update.loss * update.tokens
-                tokens += update.tokens
-                if self.step % UPDATES_BETWEEN_RETURNS == 0:
-                    return_freed_memory()
-                show(update)
-                late = deadline is not None and time.monotonic() > deadline
-                # 1 if out of time, more if a signal came to any process
-                end = self.processes.largest(stop[0] if stop else int(late))
-                if end or self.step % every == 0 or self.step == steps:
-                    self.save(losses / tokens, tokens, update.rate)
-                    losses, tokens = 0.0, 0
-                if end > 1:
-                    raise Interrupted(end, self.folder.path, self.step)
-                if end:
-                    break
-        if self.writes:
-            self.finish()
-
-    def rewind(self) -> None:
-        """Go back to the last checkpoint, if there is one."""
-        checkpoints = self.folder.checkpoints()
-        if checkpoints:
-            last = checkpoints[-1]
-            self.step = load_checkpoint(last, self.model, self.optimizer)
-            steps = self.config.steps
-            console.out(
-                f"{self.folder.path}: all {steps} updates are done already"
-                if self.step == steps
-                else f"continuing after update {self.step} of {steps}"
-            )
-        if self.writes:
-            self.seconds = self.folder.rewind(self.step)
-
-    def save(self, loss: float, tokens: int, rate: float) -> None:
-        """Write a checkpoint, validate, and write a line of metrics."""
-        if not self.writes:
-            return
-        path = self.folder.checkpoint(self.step)
-        save_checkpoint(path, self.model, self.optimizer, self.step)
-        result = validate(self.model, self.valid)
-        line = {
-            "step": self.step,
-            "seconds": round(self.seconds, 1),
-            "tokens": tokens,
-            "rate": rate,
-            "loss": round(loss, 4),
-            "valid_loss": round(result.loss, 4),
-            "valid_perplexity": round(result.perplexity, 3),
-            "valid_accuracy": round(result.accuracy, 4),
-        }
-        told = ""
-        if self.to_translate:
-            line["valid_bleu"] = round(self.bleu(), 2)
-            told = f"BLEU {line['valid_bleu']:.2f}, "
-        self.folder.add_metrics(line)
-        console.out(
-            f"update {self.step} of {self.config.steps}: loss {loss:.3f}, "
-            f"validation perplexity {result.perplexity:.2f}, accuracy "
-            f"{result.accuracy:.3f}, {told}{self.seconds / 60:.1f} minutes"
-        )
-        self.folder.prune()
-
-    def bleu(self) -> float:
-        """BLEU, cased, of greedy translations of validation sentences."""
-        sources, references = zip(*self.to_translate, strict=True)
-        translator = Translator(self.model, self.tokenizer)
-        return score(translator([*sources], beam=1), references).bleu
-
-    def finish(self) -> None:
-        """Make the final model: the mean of the last checkpoints.
-
-        In a run too short for it the mean may be worse, on the validation
-        text, than the last checkpoint, which is then the final model.
-        """
-        paths = self.folder.averaged()
-        states = [checkpoint_weights(path) for path in paths]
-        last = validate(self.model, self.valid)
-        set_weights(self.model, average(states), paths[-1])
-        result = validate(self.model, self.valid)
-        if last.loss < result.loss:
-            states, result = states[-1:], last
-            set_weights(self.model, states[0], paths[-1])
-        about = self.folder.about()
-        about["result"] = {
-            "updates": self.step,
-            "seconds": round(self.seconds, 1),
-            "averaged": len(states),
-            "valid_perplexity": round(result.perplexity, 3),
-            "valid_accuracy": round(result.accuracy, 4),
-        }
-        path = self.folder.path
-        save_model(path, self.model, self.tokenizer, about)
-        console.out(
-            f"{path}: the model is ready after update {self.step} of "
-            f"{self.config.steps}; checkpoints averaged: {len(states)}, "
-            f"validation perplexity {result.perplexity:.2f}"
-        )

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from faults import Work, peak
 
 from annotated_transformer import Translator
-from annotated_transformer.checkpoint import average_checkpoints
+from annotated_transformer.averaging import average_checkpoints
 from annotated_transformer.corpora import read_parallel
 from annotated_transformer.errors import UserError
 from annotated_transformer.files import sha256

@@ -22,6 +22,7 @@ from annotated_transformer.checkpoint import read_tensors, weights
 from annotated_transformer.data import copy_task, make_batch
 from annotated_transformer.distributed import Processes, joined, launched
 from annotated_transformer.errors import UserError
+from annotated_transformer.loop import Run
 from annotated_transformer.model import ModelConfig, Transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.preparation import (
@@ -31,7 +32,6 @@ from annotated_transformer.preparation import (
 )
 from annotated_transformer.recipes import Recipe
 from annotated_transformer.records import read_metrics
-from annotated_transformer.run import Run
 from annotated_transformer.training import TrainConfig, batch_loss, updates
 
 CONFIG = TrainConfig(steps=3, accumulate=2, peak_rate=1e-2, warmup=1, clip=1.0)

@@ -164,7 +164,7 @@ def poisoned(monkeypatch, update, poison):
         total = plain(*arguments)
         return poison(total) if next(calls) == update else total
 
-    monkeypatch.setattr("annotated_transformer.run.batch_loss", loss)
+    monkeypatch.setattr("annotated_transformer.loop.batch_loss", loss)
 
 
 POISONS = {

@@ -354,14 +354,14 @@ def test_a_resume_that_fails_leaves_the_run_of_another(
 ):
     """It may be running still, and have no checkpoint yet."""
     output = tmp_path / "model"
-    begin = run.RunFolder.begin
+    begin = RunFolder.begin
 
     def stop(self, *words):
         begin(self, *words)
         raise SystemError("killed here")
 
-    monkeypatch.setattr(run.RunFolder, "begin", stop)
-    monkeypatch.setattr(run.RunFolder, "abandon", lambda self: None)
+    monkeypatch.setattr(RunFolder, "begin", stop)
+    monkeypatch.setattr(RunFolder, "abandon", lambda self: None)
     with pytest.raises(SystemError):
         train(output, corpus, SMALL, device="cpu")
     monkeypatch.undo()
@@ -396,7 +396,7 @@ def test_the_lines_of_a_bad_batch_are_named(tmp_path, corpus, monkeypatch):
             math.nan if len(seen) == 9 else 1
         )
 
-    monkeypatch.setattr("annotated_transformer.run.batch_loss", loss)
+    monkeypatch.setattr("annotated_transformer.loop.batch_loss", loss)
     output = tmp_path / "model"
     with pytest.raises(UserError, match="update 5: the loss is nan") as caught:
         train(output, corpus, replace(SMALL, train=config), device="cpu")
