@@ -119,7 +119,7 @@ def train_tokenizer(
             raise
         raise UserError(
             f"a vocabulary of {vocab_size} pieces is too large for this "
-            f"text: the largest possible is {largest[1]}"
+            f"text: the largest possible is {largest[1]}; choose far fewer"
         ) from error
     return Tokenizer(model.getvalue())
 

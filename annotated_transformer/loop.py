@@ -205,10 +205,12 @@ class Run:
         """
         paths = self.folder.averaged()
         states = [checkpoint_weights(path) for path in paths]
+        told = f"the mean of the last {len(states)} checkpoints"
         last = validate(self.model, self.valid)
         set_weights(self.model, average(states), paths[-1])
         result = validate(self.model, self.valid)
         if last.loss < result.loss:
+            told = f"the last checkpoint, since {told} is worse"
             states, result = states[-1:], last
             set_weights(self.model, states[0], paths[-1])
         about = self.folder.about()
@@ -223,6 +225,6 @@ class Run:
         save_model(path, self.model, self.tokenizer, about)
         console.out(
             f"{path}: the model is ready after update {self.step} of "
-            f"{self.config.steps}; checkpoints averaged: {len(states)}, "
+            f"{self.config.steps}: {told}; "
             f"validation perplexity {result.perplexity:.2f}"
         )

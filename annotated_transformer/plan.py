@@ -1,6 +1,5 @@
 """A plan: what a training would need and do, before anything is trained."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -9,7 +8,12 @@ from annotated_transformer.batching import encode, resplit_of
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.data import Example, bucket
 from annotated_transformer.model import Transformer
-from annotated_transformer.preparation import learn_tokenizer, start_from
+from annotated_transformer.preparation import (
+    learn_tokenizer,
+    start_from,
+    warn_of_overlap,
+    with_subwords,
+)
 from annotated_transformer.recipes import Recipe
 
 __all__ = ["plan"]
@@ -34,13 +38,14 @@ def plan(
         _, tokenizer, recipe = start_from(start, recipe, new_subwords)
     if start is None or new_subwords:
         tokenizer = learn_tokenizer(corpus, recipe)
+    warn_of_overlap(corpus)
     examples = encode(
         "training", corpus.train, tokenizer, recipe, corpus.extra
     )
     encode("validation", corpus.valid, tokenizer, recipe)
     resplit_of(tokenizer, recipe)
     with torch.device("meta"):
-        model = Transformer(replace(recipe.model, vocab_size=len(tokenizer)))
+        model = Transformer(with_subwords(recipe, tokenizer).model)
     count = sum(parameter.numel() for parameter in model.parameters())
     rows = {
         "parameters": f"{count:,}",

@@ -18,6 +18,7 @@ from annotated_transformer.precision import set_precision
 from annotated_transformer.pretrained import find_model
 from annotated_transformer.recipes import Recipe
 from annotated_transformer.records import environment
+from annotated_transformer.terminal import console
 
 __all__ = [
     "build_model",
@@ -29,6 +30,8 @@ __all__ = [
     "read_corpus",
     "read_start",
     "start_from",
+    "warn_of_overlap",
+    "with_subwords",
 ]
 
 
@@ -120,6 +123,24 @@ def learn_tokenizer(corpus: Corpus, recipe: Recipe) -> Tokenizer:
         ) from error
 
 
+def with_subwords(recipe: Recipe, tokenizer: Tokenizer) -> Recipe:
+    """The recipe with a model for just these subwords."""
+    sizes = replace(recipe.model, vocab_size=len(tokenizer))
+    return replace(recipe, model=sizes)
+
+
+def warn_of_overlap(corpus: Corpus) -> None:
+    """Say so if validation pairs stand in the training text as well."""
+    known = set(corpus.train)
+    both = sum(pair in known for pair in corpus.valid)
+    if both:
+        console.out(
+            f"{both} of {len(corpus.valid)} validation pairs stand in the "
+            "training text, too: what is said of the validation text is "
+            "better than the model"
+        )
+
+
 def check_start(
     recipe: Recipe, start: Path | str | None, new_subwords: bool
 ) -> None:
@@ -183,7 +204,7 @@ def inherit(
 
 
 def build_model(
-    recipe: Recipe, vocab_size: int, device: str, compiled: bool = False
+    recipe: Recipe, device: str, compiled: bool = False
 ) -> Transformer:
     """A model to be trained, its weights drawn from the recipe's seed.
 
@@ -200,8 +221,7 @@ def build_model(
                 "install a C++ compiler such as g++, or leave the option out"
             ) from error
     torch.manual_seed(recipe.train.seed)
-    sizes = replace(recipe.model, vocab_size=vocab_size)
-    model = Transformer(sizes).to(device)
+    model = Transformer(recipe.model).to(device)
     if compiled:
         model.compile(dynamic=True)  # batches have many shapes
     elif device == "cpu":

@@ -73,7 +73,6 @@ class Recipe:
         """
         plain, known = self.as_json(), self.flat()
         known.pop("processes")  # as many as there are
-        known.pop("model.vocab_size")  # as many as the subwords
         for setting in settings:
             name, _, text = setting.partition("=")
             if name not in known:
@@ -103,13 +102,17 @@ class Recipe:
             raise UserError(f"--set: {error}") from error
 
     def flat(self) -> dict[str, object]:
-        """Every field by its dotted name: model.layers, train.seed, ..."""
+        """Every field by its dotted name: model.layers, train.seed, ...
+
+        But for model.vocab_size, which is not asked for: it is counted.
+        """
         flat: dict[str, object] = {}
         for name, value in asdict(self).items():
             if isinstance(value, dict):
                 flat |= {f"{name}.{k}": v for k, v in value.items()}
             else:
                 flat[name] = value
+        del flat["model.vocab_size"]
         return flat
 
 

@@ -19,6 +19,8 @@ from annotated_transformer.preparation import (
     learn_tokenizer,
     read_start,
     start_from,
+    warn_of_overlap,
+    with_subwords,
 )
 from annotated_transformer.recipes import Recipe
 from annotated_transformer.runfolder import check_output, check_same_run
@@ -76,7 +78,9 @@ def train(
         tokenizer = learn_tokenizer(corpus, recipe)
     else:
         tokenizer = known
-    model = build_model(recipe, len(tokenizer), device, compiled)
+    recipe = with_subwords(recipe, tokenizer)
+    warn_of_overlap(corpus)
+    model = build_model(recipe, device, compiled)
     if start is not None:
         inherit(model, tokenizer, parent, known)
     warmup, steps = recipe.train.warmup, recipe.train.steps

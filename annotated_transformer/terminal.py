@@ -40,7 +40,7 @@ class Interrupted(Exception):
     def __init__(self, signal_number: int, folder: Path, step: int):
         super().__init__(
             f"stopped after update {step}; the same command with --resume "
-            f"continues {folder}"
+            f"(in Python resume=True) continues {folder}"
         )
         self.signal_number = signal_number
 

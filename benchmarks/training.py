@@ -36,7 +36,7 @@ def ours(
     """The loop of this package, one update a part."""
     keep_freed_memory()  # as the command train does
     recipe = Recipe(config, TrainConfig(clip=CLIP, bf16=bf16))
-    model = build_model(recipe, config.vocab_size, device, compiled)
+    model = build_model(recipe, device, compiled)
     batches = on_device(parts, device)
     queue: deque[Batch] = deque()
     turns = updates(

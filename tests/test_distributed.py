@@ -368,7 +368,7 @@ def compile_and_compare(folder):
     """Traced as always, but run without a C++ compiler."""
     torch.compile = functools.partial(torch.compile, backend="eager")
     recipe = Recipe(SIZES, TrainConfig())
-    plain, compiled = (build_model(recipe, 8, "cpu", how) for how in (0, 1))
+    plain, compiled = (build_model(recipe, "cpu", how) for how in (0, 1))
     assert list(weights(plain)) == list(weights(compiled))
     for n in (3, 5, 7):
         batch = make_batch([([4] * n + [2], [5] * (n + 1) + [2])] * n)

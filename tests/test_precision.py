@@ -158,7 +158,7 @@ def test_a_single_vector_has_gradients():
 
 def test_training_asks_it_too(many):
     recipe = Recipe(CONFIG, TrainConfig())
-    model = build_model(recipe, 4100, "cpu")
+    model = build_model(recipe, "cpu")
     with torch.profiler.profile() as seen:
         model(many, many).sum().backward()
     names = [event.name for event in seen.events()]

@@ -98,7 +98,7 @@ def test_a_stopped_run_ends_like_any_other(
     output = tmp_path / "model"
     status, told = interrupted(output, recipe_options, number)
     assert status == 128 + number
-    assert f"--resume continues {output}" in told.splitlines()[-1]
+    assert f"continues {output}" in told.splitlines()[-1]
     assert list((output / "checkpoints").glob("step-*.safetensors"))
     refused = command("translate", output)
     assert refused.status == 1 and "no trained model here" in refused.err

@@ -192,7 +192,7 @@ def tensor_difference(found, wanted: Tensor) -> str | None:
             f"{number_type(wanted)} ones are asked for."
         )
     if found.isnan().any():
-        return "there is NaN in the result: somewhere 0 / 0, or inf - inf."
+        return "there is NaN in the result: 0 / 0, 0 * inf or inf - inf."
     one, other = found.detach().double(), wanted.double()
     near = torch.isclose(one, other, 1e-4, 1e-5)
     if near.all():
