@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, nullcontext
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 from annotated_transformer.batching import (
@@ -93,8 +94,9 @@ def train(
     trained model, in that model's sizes; new_subwords are learned from the
     corpus instead, and take over the vectors of those that the model has.
     After max_minutes the model is made of what has been learned so far.
-    At each checkpoint the first valid_bleu validation sentences are also
-    translated, and the checkpoint kept as the best has the highest BLEU.
+    At each checkpoint the first valid_bleu validation sentences that are not
+    too long are also translated, and the checkpoint kept as the best has the
+    highest BLEU.
     SIGINT and SIGTERM write a checkpoint and raise Interrupted. A run that
     fails before its first checkpoint leaves no folder.
 
@@ -178,11 +180,13 @@ class Run:
         self.resplit = resplit_of(tokenizer, recipe)
         valid = encode("validation", corpus.valid, tokenizer, recipe)
         self.valid = fixed_batches(valid, self.config.batch_tokens)
-        first, limit = corpus.valid[:valid_bleu], most_tokens(recipe)[0]
-        _, left_out = encode_pairs(first, tokenizer, limit)
-        self.to_translate = [
-            pair for i, pair in enumerate(first) if i not in left_out
-        ]
+        limit = most_tokens(recipe)[0]
+        short = (
+            pair
+            for pair in corpus.valid
+            if encode_pairs([pair], tokenizer, limit)[0]
+        )
+        self.to_translate = [*islice(short, valid_bleu)]
         next(self.training_batches())  # better an error now than later
         self.model, self.device = model, next(model.parameters()).device
         self.optimizer = adam(model.parameters())
