@@ -4,7 +4,6 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, nullcontext
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 
 from annotated_transformer.batching import (
@@ -181,12 +180,9 @@ class Run:
         valid = encode("validation", corpus.valid, tokenizer, recipe)
         self.valid = fixed_batches(valid, self.config.batch_tokens)
         limit = most_tokens(recipe)[0]
-        short = (
-            pair
-            for pair in corpus.valid
-            if encode_pairs([pair], tokenizer, limit)[0]
-        )
-        self.to_translate = [*islice(short, valid_bleu)]
+        _, left_out = encode_pairs(corpus.valid, tokenizer, limit)
+        places = sorted({*range(len(corpus.valid))} - {*left_out})
+        self.to_translate = [corpus.valid[i] for i in places[:valid_bleu]]
         next(self.training_batches())  # better an error now than later
         self.model, self.device = model, next(model.parameters()).device
         self.optimizer = adam(model.parameters())
