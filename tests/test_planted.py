@@ -335,8 +335,8 @@ BEHIND = {
     "validation searches with a beam": (
         "run",
         "translator([*sources], beam=1)",
-        "translator([*sources])",
-        "run::test_validation_sentences_are_translated",
+        "translator([*sources], beam=5)",
+        "run::test_validation_is_scored_cased_and_greedy",
     ),
 }
 # one of each kind every time, all of them at length

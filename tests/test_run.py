@@ -290,6 +290,24 @@ def test_sentences_that_are_left_out_are_not_translated(corpus, tmp_path):
         assert one.to_translate == found
 
 
+def test_validation_is_scored_cased_and_greedy(corpus, tmp_path, monkeypatch):
+    pairs = [("a b c d e", "A b c d e f g"), ("b c d e a", "b c d e a")]
+    tokenizer = train_tokenizer(map("".join, pairs), 40, "char")
+    model = Transformer(replace(SMALL.model, vocab_size=len(tokenizer)))
+    few = replace(corpus, train=pairs, valid=pairs)
+    parts = few, SMALL, tokenizer, model
+
+    class Echo(Translator):
+        def __call__(self, texts, beam):
+            assert beam == 1
+            return texts
+
+    monkeypatch.setattr(run, "Translator", Echo)
+    sources, references = zip(*pairs, strict=True)
+    expected = BLEU().corpus_score(sources, [references]).score
+    assert run.Run(tmp_path, *parts, valid_bleu=2).bleu() == expected > 0
+
+
 def test_room_for_checkpoints_is_judged_before(tmp_path, monkeypatch):
     sizes = PRESETS["base"]
     # at most 5 checkpoints of 12 bytes a parameter, and a model of 4
