@@ -33,7 +33,10 @@ from annotated_transformer.streams import arriving, blocks, put
 from annotated_transformer.terminal import Interrupted, console
 from annotated_transformer.translation import Translator
 
-NO_MEMORY = "error: out of memory; lower --batch-tokens, --beam or --preset"
+NO_MEMORY = (
+    "error: out of memory; split long lines, or lower --beam, --batch-tokens "
+    "or --preset"
+)
 
 app = typer.Typer(
     help="Train a Transformer on sentence pairs, and translate with it.",

@@ -62,7 +62,7 @@ def decode_lines(data: bytes, name: Path | str, before: int = 0) -> list[str]:
     of two files against each other, as `str.splitlines` would.
     """
     try:
-        text = data.decode("utf-8").removeprefix("\ufeff")
+        text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         number = before + data.count(b"\n", 0, error.start) + 1
         column = error.start - data.rfind(b"\n", 0, error.start)
@@ -71,6 +71,8 @@ def decode_lines(data: bytes, name: Path | str, before: int = 0) -> list[str]:
             f"0x{data[error.start]:02x}, is not UTF-8; convert the file, "
             "for example with iconv -f LATIN1 -t UTF-8"
         ) from None
+    if not before:
+        text = text.removeprefix("\ufeff")
     lines = text.split("\n")
     if not lines[-1]:
         lines.pop()

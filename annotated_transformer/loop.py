@@ -79,11 +79,10 @@ class Run:
         self.resplit = resplit_of(tokenizer, recipe)
         valid = encode("validation", corpus.valid, tokenizer, recipe)
         self.valid = fixed_batches(valid, self.config.batch_tokens)
-        first, limit = corpus.valid[:valid_bleu], most_tokens(recipe)[0]
-        _, left_out = encode_pairs(first, tokenizer, limit)
-        self.to_translate = [
-            pair for i, pair in enumerate(first) if i not in left_out
-        ]
+        limit = most_tokens(recipe)[0]
+        _, left_out = encode_pairs(corpus.valid, tokenizer, limit)
+        places = sorted({*range(len(corpus.valid))} - {*left_out})
+        self.to_translate = [corpus.valid[i] for i in places[:valid_bleu]]
         next(self.training_batches())  # better an error now than later
         self.model, self.device = model, next(model.parameters()).device
         self.optimizer = adam(model.parameters())

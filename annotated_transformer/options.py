@@ -52,7 +52,11 @@ Device = Annotated[
 ]
 NBest = Annotated[
     int | None,
-    Option(min=1, help="tell so many translations of a line, with scores"),
+    Option(
+        min=1,
+        max=MOST_SEARCH,
+        help="tell so many translations of a line, with scores",
+    ),
 ]
 Alignment = Annotated[
     bool,

@@ -83,6 +83,7 @@ def read_metrics(folder: Path) -> list[dict]:
         try:
             found.append(json.loads(line))
             numbers = [found[-1][name] for name in NUMBERS]
+            numbers.append(found[-1].get("valid_bleu", 0.0))
             if not all(isinstance(x, int | float) for x in numbers):
                 raise TypeError(f"{numbers!r:.80}")
         except (ValueError, TypeError, KeyError, RecursionError) as error:

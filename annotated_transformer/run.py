@@ -51,8 +51,9 @@ def train(
     trained model, in that model's sizes; new_subwords are learned from the
     corpus instead, and take over the vectors of those that the model has.
     After max_minutes the model is made of what has been learned so far.
-    At each checkpoint the first valid_bleu validation sentences are also
-    translated, and the checkpoint kept as the best has the highest BLEU.
+    At each checkpoint the first valid_bleu validation sentences that are not
+    too long are also translated, and the checkpoint kept as the best has the
+    highest BLEU.
     SIGINT and SIGTERM write a checkpoint and raise Interrupted. A run that
     fails before its first checkpoint leaves no folder.
 

@@ -40,7 +40,8 @@ def put(text: str) -> None:
     if sys.stdout is None:
         raise UserError("standard output is closed; redirect it to a file")
     try:
-        sys.stdout.buffer.write(text.encode())
+        # what a file's name may hold that is not UTF-8 goes out as it was
+        sys.stdout.buffer.write(text.encode(errors="surrogateescape"))
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

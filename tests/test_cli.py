@@ -1,5 +1,6 @@
 """The command line: what it does, and one clear line for each bad input."""
 
+import io
 import json
 import os
 import shutil
@@ -7,6 +8,7 @@ import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from sacrebleu.metrics import BLEU, CHRF
@@ -19,7 +21,9 @@ from annotated_transformer import (
     corpora,
 )
 from annotated_transformer.corpora import MULTI30K_SUMS
+from annotated_transformer.files import decode_lines
 from annotated_transformer.recipes import RECIPES
+from annotated_transformer.streams import arriving, put
 
 COMMANDS = (
     "train",
@@ -174,6 +178,8 @@ def test_several_translations_of_a_line(command, trained):
     for (_, score, text), one in zip(found, flat, strict=True):
         assert text == one.text and abs(float(score) - one.score) <= 5e-5
     refused(command(*words[:3], "--beam=2", stdin=b"a\n"), "needs --beam 3")
+    ended = command(*words[:2], "--n-best=1001")  # no beam is that wide
+    assert ended.status == 2 and "'--n-best'" in ended.err
 
 
 def test_nothing_in_nothing_out(command, trained):
@@ -298,6 +304,24 @@ def test_data_from_a_folder_with_all_files(command, real_folder):
     ended = command("data", "multi30k", "--dir", real_folder)
     assert ended.status == 0
     assert str(real_folder) in ended.out
+
+
+def test_only_what_begins_with_a_mark_loses_it(text):
+    """Also where the text comes in parts, and a part begins with one."""
+    sent = b"\xef\xbb\xbf" + b"\n" * ((1 << 16) - 3) + b"\xef\xbb\xbfabc\n"
+    (path,) = text(source=sent)
+    with mock.patch("sys.stdin", io.TextIOWrapper(io.BytesIO(sent))):
+        parts = [line for part in arriving("input") for line in part]
+    assert parts == decode_lines(path.read_bytes(), path)
+    assert parts[0] == "" and parts[-1] == "\ufeffabc"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are other there")
+def test_a_name_goes_out_as_the_bytes_that_it_is(tmp_path, capfdbinary):
+    name = os.fsdecode(bytes(tmp_path) + b"/\xff")
+    with mock.patch("sys.stdout", open(1, "w", closefd=False)):
+        put(f"{name}\n")
+    assert capfdbinary.readouterr().out == bytes(tmp_path) + b"/\xff\n"
 
 
 # Bad input

@@ -1,6 +1,7 @@
 """The experiments: their engine on a toy, their records against the book."""
 
 import ast
+import inspect
 import json
 import re
 import shutil
@@ -10,8 +11,16 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+import torch
 
 from annotated_transformer.corpora import MULTI30K_SUMS
+from annotated_transformer.data import Batch, make_batch
+from annotated_transformer.embedding import PAD
+from annotated_transformer.model import (
+    ModelConfig,
+    Transformer,
+    greedy_decode,
+)
 from experiments.compare import moved
 from experiments.engine import Task, finished, measure
 
@@ -258,3 +267,123 @@ def test_the_page_shows_the_bugs_that_were_trained():
         assert shown[bug.__name__] == trained[bug.__name__]
     for name in ("Program", "unchanged", "translate", "attentions"):
         assert shown[name] == trained[name]
+
+
+# ---- the bugs: each is the one that it is named for ----
+
+
+@pytest.fixture
+def batch():
+    torch.manual_seed(3)
+    rows = torch.randint(4, 20, (2, 2, 6)).tolist()
+    return make_batch([(rows[0][0], rows[1][0]), (rows[0][1][:3], rows[1][1])])
+
+
+def program(*bugs):
+    """A program of the page in which everything counts, with these bugs."""
+    module = import_module("experiments.bugs")
+    torch.manual_seed(0)
+    sizes = {**module.SIZES, "vocab_size": 20, "pre_norm": False}
+    found = module.Program(Transformer(ModelConfig(**sizes)).eval())
+    for bug in bugs:
+        module.BUGS[bug](found)
+    return found
+
+
+def logits(batch, *bugs):
+    return program(*bugs).model(batch.source, batch.inputs)
+
+
+@pytest.mark.parametrize("bug, leaks", [("control", False), ("no mask", True)])
+def test_whether_the_future_is_seen(batch, bug, leaks):
+    before = logits(batch, bug)
+    batch.inputs[:, 4] = batch.inputs[:, 4] % 16 + 4
+    after = logits(batch, bug)
+    assert torch.allclose(before[:, :4], after[:, :4], atol=1e-5) != leaks
+
+
+@pytest.mark.parametrize(
+    "bug, seen", [("control", False), ("padding seen", True)]
+)
+def test_whether_padding_is_seen(batch, bug, seen):
+    together = logits(batch, bug)[1:]
+    rest = batch.inputs[1:], batch.labels[1:]
+    alone = logits(Batch(batch.source[1:, :3], *rest), bug)
+    assert torch.allclose(together, alone, atol=1e-5) != seen
+
+
+@pytest.mark.parametrize(
+    "bug, seen",
+    [
+        ("control", [[1, 1, 1, 0, 0, 0]] * 6),
+        ("mask upside down", [[0, 0, 0, 1, 1, 1]] * 6),
+        ("target's mask", torch.ones(6, 6).tril().tolist()),
+    ],
+)
+def test_what_cross_attention_sees(bug, seen):
+    """The answers that change with a value tell which keys have weight."""
+    layer = program(bug).model.decoder[0].cross_attention
+    query, keys = torch.randn(2, 1, 4, 6, 16)
+    mask = torch.tensor([[1, 1, 1, 0, 0, 0]], dtype=torch.bool)
+    unit = torch.eye(6).expand(1, 4, 6, 6)
+    weights = layer.kernel(query, keys, unit, attn_mask=mask, dropout_p=0.0)
+    assert torch.equal((weights[0, 0] > 0).float(), torch.tensor(seen).float())
+
+
+def test_over_which_axis_weights_sum_to_one():
+    query, keys = torch.randn(2, 1, 4, 6, 16)
+    unit, mask = torch.eye(6).expand(1, 4, 6, 6), torch.ones(6, 6).bool()
+    for bug, axis in (("control", -1), ("softmax over queries", -2)):
+        kernel = program(bug).model.encoder[0].self_attention.kernel
+        weights = kernel(query, keys, unit, attn_mask=mask, dropout_p=0.0)
+        for each in (-1, -2):
+            ones = torch.ones(1, 4, 6)
+            even = torch.allclose(weights.sum(each), ones, atol=1e-5)
+            assert even == (each == axis)
+
+
+def test_a_view_that_mixes_positions():
+    """A head of one place has, in the right program, numbers of that place."""
+    x = torch.arange(6.0)[None, :, None].expand(1, 6, 64)
+    for bug, mixed in (("control", False), ("heads by a wrong view", True)):
+        heads = program(bug).model.encoder[0].self_attention.split(x)
+        assert heads.shape == (1, 4, 6, 16)
+        assert torch.equal(heads[0, 0, :, 0], torch.arange(6.0)) != mixed
+
+
+def test_what_else_is_spoilt(batch):
+    right = program()
+    probabilities = logits(batch, "softmax twice")
+    assert torch.allclose(probabilities, logits(batch).softmax(-1))
+    assert program("rate too high").rate == 10 * right.rate
+    shown = program("labels not shifted").prepare(batch)
+    assert torch.equal(shown.inputs, batch.labels)
+    assert right.prepare(batch) is batch
+    for bug, kept in (("control", False), ("no zero_grad", True)):
+        parameter = torch.nn.Parameter(torch.ones(2))
+        optimizer = program(bug).optimizer([parameter])
+        parameter.sum().backward()
+        optimizer.zero_grad()
+        assert (parameter.grad is not None) == kept
+
+
+def test_how_outputs_are_decoded(batch, monkeypatch):
+    unchecked = inspect.unwrap(greedy_decode)  # one bug decodes a function
+    module = import_module("experiments.bugs")
+    monkeypatch.setattr(module, "greedy_decode", unchecked)
+    right, forced = program(), program("teacher forcing")
+    outputs = right.decode(right.model, batch)
+    assert torch.equal(outputs, greedy_decode(right.model, batch.source))
+    expected = logits(batch).argmax(-1)
+    assert torch.equal(forced.decode(forced.model, batch), expected)
+    other = program("another start")
+    first = other.decode(other.model, batch)[:, :1]
+    start = torch.full((2, 1), PAD)
+    begun = other.model(batch.source, start)[:, -1:].argmax(-1)
+    assert torch.equal(first, begun)
+    noisy, modes = program("dropout left on"), []
+    noisy.model.register_forward_pre_hook(
+        lambda model, _: modes.append(model.training)
+    )
+    noisy.decode(noisy.model, batch)
+    assert all(modes)

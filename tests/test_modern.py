@@ -2,6 +2,7 @@
 
 import math
 from copy import deepcopy
+from dataclasses import replace
 
 import pytest
 import torch
@@ -24,7 +25,7 @@ from annotated_transformer.decoding import (
     first_state,
     model_step,
 )
-from annotated_transformer.embedding import BOS, EOS
+from annotated_transformer.embedding import BOS, EOS, SinusoidalPositions
 from annotated_transformer.layers import AddNorm, FeedForward
 from annotated_transformer.model import (
     ModelConfig,
@@ -38,6 +39,7 @@ from annotated_transformer.modern import (
     GroupedQueryAttention,
     LanguageModel,
     ModernTransformer,
+    NoPositions,
     RMSNorm,
     RotaryAttention,
     SwiGLU,
@@ -182,10 +184,16 @@ def test_groups_are_torchs(queries, keys, groups, masked):
 
 @given(sizes, sizes)
 def test_as_many_groups_as_heads_is_multi_head(queries, keys):
-    old, new = MultiHeadAttention(8, 4), GroupedQueryAttention(8, 4, 4)
+    old = MultiHeadAttention(8, 4, dropout=0.4)
+    new = GroupedQueryAttention(8, 4, 4, None, None, 0.4)
     new.load_state_dict(old.state_dict())
     x, memory = torch.randn(2, queries, 8), torch.randn(2, keys, 8)
-    torch.testing.assert_close(new(x, memory), old(x, memory))
+    for learns in (False, True):
+        outputs = []
+        for layer in (old.train(learns), new.train(learns)):
+            torch.manual_seed(5)  # the same weights are dropped
+            outputs.append(layer(x, memory))
+        torch.testing.assert_close(*outputs)
 
 
 def test_heads_that_make_no_groups_are_refused():
@@ -253,11 +261,18 @@ def test_tiles_survive_scores_beyond_the_exponential():
 
 
 def test_nothing_exchanged_is_the_model_of_2017():
-    old, new = lively(Transformer(CONFIG)), model_of(OLD)
+    dropped = {"dropout": 0.2, "attention_dropout": 0.4}
+    old = lively(Transformer(replace(CONFIG, **dropped)))
+    new = model_of(OLD, **dropped)
     new.load_state_dict(old.state_dict())
     source, target = torch.randint(4, 30, (2, 3, 6))
     source[1, 3:] = 0
-    torch.testing.assert_close(new(source, target), old(source, target))
+    for learns in (False, True):
+        outputs = []
+        for model in (old.train(learns), new.train(learns)):
+            torch.manual_seed(5)  # the same numbers are dropped
+            outputs.append(model(source, target))
+        torch.testing.assert_close(*outputs)
 
 
 @pytest.mark.parametrize("pre_norm", [False, True])
@@ -271,6 +286,42 @@ def test_start_has_the_variance_of_2017(pre_norm):
         if ours.dim() > 1:
             ratio = (ours.std() / theirs[name].std()).item()
             assert ratio == pytest.approx(1, abs=0.02), name
+        else:  # biases and gains are not drawn
+            assert torch.equal(ours, theirs[name]), name
+
+
+def test_each_matrix_of_a_swiglu_starts_as_xavier_has_it():
+    layer = SwiGLU(48, 200)
+    limit = math.sqrt(6 / (48 + 200))  # the inner ones are two, not one
+    for weight in (*layer.inner.weight.chunk(2), layer.outer.weight):
+        assert 0.99 * limit < weight.abs().max() <= limit
+
+
+def test_a_language_model_starts_small():
+    """What each box adds, as in an encoder of so many boxes."""
+    config = ModelConfig(**{**vars(CONFIG), "d_model": 64, "d_ff": 192})
+    for choices in (OLD, Choices()):
+        small = LanguageModel(config, choices)
+        plain = LanguageModel(replace(config, pre_norm=False), choices)
+        for ours, theirs in zip(small.layers, plain.layers, strict=True):
+            for a, b in (
+                (ours.self_attention.output, theirs.self_attention.output),
+                (ours.feed_forward.outer, theirs.feed_forward.outer),
+            ):
+                ratio = (a.weight.std() / b.weight.std()).item()
+                assert ratio == pytest.approx(0.5, rel=0.05)  # of 4 boxes
+
+
+def test_a_swiglu_has_the_parameters_of_a_feed_forward_layer():
+    config = ModelConfig(d_model=64, d_ff=300)
+    ours, theirs = (
+        sum(p.numel() for p in layer.parameters() if p.dim() > 1)
+        for layer in (
+            Choices(swiglu=swiglu).feed_forward(config)
+            for swiglu in (True, False)
+        )
+    )
+    assert ours == theirs
 
 
 @each_choice
@@ -287,6 +338,10 @@ def test_parts_are_those_chosen(choices):
         assert layer.self_attention.groups == (choices.groups or 4)
     for layer in model.decoder:
         assert type(layer.cross_attention) is GroupedQueryAttention
+    reader = LanguageModel(CONFIG, choices)
+    added = model.source_positions, model.target_positions, reader.positions
+    kind = SinusoidalPositions if choices.positions == "added" else NoPositions
+    assert {type(each) for each in added} == {kind}
 
 
 @each_choice

@@ -3,12 +3,15 @@
 Each fault is planted in a copy of the package, and in the exported cell where
 the chapter that is run defines the thing itself. Only the chapters that own a
 claim about it are run, with every error allowed, and exactly those claims must
-fail. It takes minutes: `make soak`.
+fail. Others are planted for the tests: the one that is named must fail. All of
+it takes minutes: `make soak`.
 """
 
 import os
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import chapters
@@ -16,6 +19,7 @@ import pytest
 from export import export_cells
 from nbclient import NotebookClient
 
+TESTS = Path(__file__).parent
 RED = re.compile(r"claim (\S+) does not agree")
 # module, what stands there, what is planted, and what must go red where
 FAULTS = {
@@ -62,8 +66,283 @@ FAULTS = {
         {"13_risk": {"risk-gradient"}},
     ),
 }
-# one of them each time, all of them at length
-TRIED = FAULTS if "SOAK" in os.environ else ["no positions"]
+# module, what stands there, what is planted, and a test that must find it
+BEHIND = {
+    "mean square of each column": (
+        "modern",
+        "x.square().mean(-1",
+        "x.square().mean(-2",
+        "modern::test_rms_norm_is_torchs",
+    ),
+    "epsilon behind the root": (
+        "modern",
+        "(mean_square + self.eps).rsqrt()",
+        "(1 / (mean_square.sqrt() + self.eps))",
+        "modern::test_rms_norm_is_torchs",
+    ),
+    "the other half is the gate": (
+        "modern",
+        "F.silu(gate) * passes",
+        "gate * F.silu(passes)",
+        "modern::test_swiglu_is_a_loop",
+    ),
+    "both halves drawn as one matrix": (
+        "modern",
+        "(*self.inner.weight.chunk(2), self.outer.weight)",
+        "(self.inner.weight, self.outer.weight)",
+        "modern::test_each_matrix_of_a_swiglu_starts_as_xavier_has_it",
+    ),
+    "a SwiGLU as wide as the layer of 2017": (
+        "modern",
+        "2 * config.d_ff // 3",
+        "config.d_ff",
+        "modern::test_a_swiglu_has_the_parameters_of_a_feed_forward_layer",
+    ),
+    "turned the other way": (
+        "modern",
+        "[a * cos - b * sin, a * sin + b * cos]",
+        "[a * cos + b * sin, b * cos - a * sin]",
+        "modern::test_rotation_is_a_complex_product",
+    ),
+    "halves turned, not neighbours": (
+        "modern",
+        "a, b = x[..., 0::2], x[..., 1::2]",
+        "a, b = x.chunk(2, -1)",
+        "modern::test_rotation_is_a_complex_product",
+    ),
+    "with a cache, each query is at position 0": (
+        "modern",
+        "start = keys.size(2) - query.size(2)",
+        "start = 0",
+        "modern::test_cached_equals_uncached",
+    ),
+    "queries one position on": (
+        "modern",
+        "start = keys.size(2) - query.size(2)",
+        "start = keys.size(2) - query.size(2) + 1",
+        "modern::test_placed_attention_is_the_formula",
+    ),
+    "slopes from 1": (
+        "modern",
+        "torch.arange(1, heads + 1)",
+        "torch.arange(heads)",
+        "modern::test_linear_bias_is_a_loop",
+    ),
+    "slopes of eight heads for any number": (
+        "modern",
+        "2.0 ** (-8 / heads *",
+        "2.0 ** (-1 *",
+        "modern::test_linear_bias_is_a_loop",
+    ),
+    "far keys are favoured": (
+        "modern",
+        "[:, None, None] * -distance",
+        "[:, None, None] * distance",
+        "modern::test_linear_bias_is_a_loop",
+    ),
+    "mask upside down": (
+        "modern",
+        "bias.masked_fill(~mask",
+        "bias.masked_fill(mask",
+        "modern::test_placed_attention_is_the_formula",
+    ),
+    "heads take turns at the groups": (
+        "modern",
+        "x.repeat_interleave(size, 1) for",
+        "x.repeat(1, size, 1, 1) for",
+        "modern::test_groups_are_torchs",
+    ),
+    "groups cut along the wrong axis": (
+        "modern",
+        "x.unflatten(-1, (self.groups, -1)).transpose(1, 2)",
+        "x.unflatten(-1, (-1, self.groups)).permute(0, 3, 1, 2)",
+        "modern::test_groups_are_torchs",
+    ),
+    "no dropout in grouped attention": (
+        "modern",
+        "attn_mask=mask, dropout_p=dropout_p",
+        "attn_mask=mask",
+        "modern::test_as_many_groups_as_heads_is_multi_head",
+    ),
+    "the option for it is lost": (
+        "modern",
+        "config.d_k, config.d_v, config.attention_dropout",
+        "config.d_k, config.d_v",
+        "modern::test_nothing_exchanged_is_the_model_of_2017",
+    ),
+    "biases drawn at random": (
+        "modern",
+        "        nn.init.zeros_(self.key_value.bias)\n",
+        "",
+        "modern::test_start_has_the_variance_of_2017",
+    ),
+    "sinusoids are added to what is turned": (
+        "modern",
+        'if choices.positions != "added"',
+        'if choices.positions == "none"',
+        "modern::test_parts_are_those_chosen",
+    ),
+    "a language model starts large": (
+        "modern",
+        "            start_small(self.layers)",
+        "            pass",
+        "modern::test_a_language_model_starts_small",
+    ),
+    "earlier tiles are not shrunk": (
+        "modern",
+        "answer = answer * shrink +",
+        "answer = answer +",
+        "modern::test_tiles_are_exact",
+    ),
+    "brackets end a word early": (
+        "parsing",
+        "found[tree.label, start, end] += 1",
+        "found[tree.label, start, end - 1] += 1",
+        "parsing::test_brackets_are_those_of_a_stack",
+    ),
+    "a bracket counts once": (
+        "parsing",
+        "found[tree.label, start, end] += 1",
+        "found[tree.label, start, end] = 1",
+        "parsing::test_brackets_are_those_of_a_stack",
+    ),
+    "precision of what is wanted": (
+        "parsing",
+        "right / max(1, written),",
+        "right / max(1, wanted),",
+        "parsing::test_score_is_that_of_a_plain_count",
+    ),
+    "outputs that are no tree are passed over": (
+        "parsing",
+        "theirs = brackets(reference)",
+        "theirs = brackets(reference) if tree else Counter()",
+        "parsing::test_a_malformed_output_costs_recall_alone",
+    ),
+    "words may be left over": (
+        "parsing",
+        "if waiting or len(phrases) > 1",
+        "if len(phrases) > 1",
+        "parsing::test_what_is_no_tree_is_none",
+    ),
+    "two trees for a sentence": (
+        "parsing",
+        "if head in heads and not {*others} & {*heads}",
+        "if head in heads",
+        "parsing::test_each_modifier_goes_with_its_head_and_nothing_else",
+    ),
+    "forget gates open the wrong gate": (
+        "recurrence",
+        "bias.data.chunk(4)[1]",
+        "bias.data.chunk(4)[2]",
+        "recurrence::test_gates_that_keep_start_open",
+    ),
+    "positions begin again with a cache": (
+        "recurrence",
+        "self.target_positions(self.embedding(target), int(start[0]))",
+        "self.target_positions(self.embedding(target))",
+        "recurrence::test_one_token_at_a_time_gives_the_same",
+    ),
+    "a window reaches back one place too far": (
+        "recurrence",
+        "presents.append(both[:, target.size(1) :])",
+        "presents.append(both[:, target.size(1) - 1 : -1])",
+        "recurrence::test_one_token_at_a_time_gives_the_same",
+    ),
+    "log-probability of the token that is read": (
+        "scoring",
+        "log_probabilities(logits.float(), batch.labels)",
+        "log_probabilities(logits.float(), batch.inputs)",
+        "scoring::test_scores_are_those_of_a_plain_loop",
+    ),
+    "the end symbol is not counted": (
+        "scoring",
+        "length_penalty(len(ids), alpha)",
+        "length_penalty(len(ids) - 1, alpha)",
+        "scoring::test_scores_are_those_of_a_plain_loop",
+    ),
+    "padding is counted": (
+        "risk",
+        "    where = labels != PAD\n    nats",
+        "    where = labels >= PAD\n    nats",
+        "scoring::test_scores_are_those_of_a_plain_loop",
+    ),
+    "scores in the order of the batches": (
+        "scoring",
+        "log_p[places[i]] = nats",
+        "log_p[i] = nats",
+        "scoring::test_batches_change_nothing",
+    ),
+    "an alpha of 0 is none": (
+        "scoring",
+        "translator.alpha if alpha is None else alpha",
+        "alpha or translator.alpha",
+        "scoring::test_scores_are_those_of_a_plain_loop",
+    ),
+    "one alpha for all translators": (
+        "scoring",
+        "translator.alpha if alpha is None else alpha",
+        "0.6 if alpha is None else alpha",
+        "scoring::test_a_translator_scores_with_its_own_alpha",
+    ),
+    "links are transposed": (
+        "alignment",
+        "(int(row.argmax()), j)",
+        "(j, int(row.argmax()))",
+        "alignment::test_links_are_those_of_a_plain_loop",
+    ),
+    "the last layer aligns": (
+        "alignment",
+        "maps.cross[-2:][0]",
+        "maps.cross[-1]",
+        "alignment::test_links_are_those_of_a_plain_loop",
+    ),
+    "where it looked after the word": (
+        "alignment",
+        "batch.source, batch.inputs)",
+        "batch.source, batch.labels)",
+        "alignment::test_links_are_those_of_a_plain_loop",
+    ),
+    "mean of a word's pieces, not their sum": (
+        "alignment",
+        "weights @ columns.T",
+        "weights @ (columns / columns.sum(1, keepdim=True)).T",
+        "alignment::test_links_are_those_of_a_plain_loop",
+    ),
+    "the best has the smallest BLEU": (
+        "runfolder",
+        '-line.get("valid_bleu", 0.0)',
+        'line.get("valid_bleu", 0.0)',
+        "run::test_the_best_checkpoint_has_the_highest_bleu",
+    ),
+    "a loss that is no number is the best": (
+        "runfolder",
+        ' and line["valid_loss"] >= 0',
+        "",
+        "run::test_the_best_checkpoint_is_kept",
+    ),
+    "the best is deleted": (
+        "runfolder",
+        "- {*self.kept(), self.best()}",
+        "- {*self.kept()}",
+        "run::test_the_best_checkpoint_is_kept",
+    ),
+    "validation translates what is too long": (
+        "loop",
+        "{*range(len(corpus.valid))} - {*left_out}",
+        "range(len(corpus.valid))",
+        "run::test_sentences_that_are_left_out_are_not_translated",
+    ),
+    "validation searches with a beam": (
+        "loop",
+        "translator([*sources], beam=1)",
+        "translator([*sources], beam=5)",
+        "run::test_validation_is_scored_cased_and_greedy",
+    ),
+}
+# one of each kind every time, all of them at length
+SOAK = "SOAK" in os.environ
+TRIED = FAULTS if SOAK else ["no positions"]
+BEHIND_TRIED = BEHIND if SOAK else ["links are transposed"]
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -74,22 +353,60 @@ def test_the_fault_can_still_be_planted(name):
     assert all((chapters.BOOK / f"{owner}.ipynb").exists() for owner in owners)
 
 
+@pytest.mark.parametrize("name", BEHIND)
+def test_it_can_still_be_planted_behind_its_test(name):
+    module, old, _, test = BEHIND[name]
+    text = (chapters.PACKAGE / f"{module}.py").read_text("utf-8")
+    assert text.count(old) == 1
+    file, _, function = test.partition("::")
+    tests = (TESTS / f"test_{file}.py").read_text("utf-8")
+    assert f"def {function}(" in tests
+
+
 @pytest.mark.parametrize("name", TRIED)
 def test_exactly_the_claims_about_it_go_red(name, tmp_path, monkeypatch):
     module, old, new, owners = FAULTS[name]
-    folder = tmp_path / "annotated_transformer"
-    shutil.copytree(chapters.PACKAGE, folder)
+    planted(tmp_path, module, old, new)
     shutil.copytree(
         chapters.BOOK, tmp_path / "book", ignore=shutil.ignore_patterns("_*")
     )
-    planted = folder / f"{module}.py"
-    planted.write_text(planted.read_text("utf-8").replace(old, new), "utf-8")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     found = {
         owner: red(tmp_path / "book", owner, old, new) for owner in owners
     }
     assert found == owners
+
+
+@pytest.mark.parametrize("name", BEHIND_TRIED)
+def test_the_test_finds_it(name, tmp_path):
+    module, old, new, test = BEHIND[name]
+    planted(tmp_path, module, old, new)
+    file, _, function = test.partition("::")
+    words = ["pytest", "-q", "-x", "-o", "addopts=", "--basetemp=made"]
+    ended = subprocess.run(
+        [sys.executable, "-m", *words, f"{TESTS}/test_{file}.py::{function}"],
+        cwd=tmp_path,  # so that its package is the one that is tested
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )
+    assert ended.returncode == 1, ended.stdout
+    assert " failed" in ended.stdout.splitlines()[-1]  # and no error
+
+
+def planted(folder: Path, module: str, old: str, new: str) -> None:
+    """Put the package into a folder, with a fault in one module."""
+    package = shutil.copytree(
+        chapters.PACKAGE,
+        folder / "annotated_transformer",
+        ignore=shutil.ignore_patterns("__pycache__"),
+        copy_function=os.symlink,
+    )
+    path = package / f"{module}.py"
+    text = path.read_text("utf-8").replace(old, new)
+    path.unlink()
+    path.write_text(text, "utf-8")
 
 
 def red(book: Path, owner: str, old: str, new: str) -> set[str]:

@@ -34,7 +34,12 @@ def test_a_cut_last_line_of_metrics_is_left_out(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "line", ["", "{", "7", "{}", "[" * 9999, '{"step": "1"}', "\0\0"]
+    "line",
+    [
+        *("", "{", "7", "{}", "[" * 9999, '{"step": "1"}', "\0\0"),
+        json.dumps({**LINE, "valid_bleu": "high"}),
+        json.dumps({**LINE, "valid_bleu": None}),
+    ],
 )
 def test_other_lines_of_metrics_are_named(tmp_path, line):
     path = tmp_path / "metrics.jsonl"

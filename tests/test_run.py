@@ -237,7 +237,8 @@ def test_checkpoints_that_an_interruption_left_are_not_averaged(tmp_path):
 
 def test_the_best_checkpoint_is_kept(tmp_path):
     folder = RunFolder(tmp_path, every=2, average=2)
-    losses = {2: 3.0, 4: 1.0, 6: float("nan"), 8: 2.0, 10: 1.5, 12: 1.0}
+    nan = float("nan")  # neither less than a number nor more
+    losses = {1: nan, 2: 3.0, 4: 1.0, 6: nan, 8: 2.0, 10: 1.5, 12: 1.0}
     for step, loss in losses.items():
         folder.checkpoint(step).touch()
         line = {"step": step, "seconds": step, "valid_loss": loss}
@@ -275,6 +276,36 @@ def test_validation_sentences_are_translated(
     outputs = [translator(source, beam=1) for source in sources]
     bleu = BLEU().corpus_score(outputs, [references]).score
     assert lines[-1]["valid_bleu"] == round(bleu, 2)
+
+
+def test_sentences_that_are_left_out_are_not_translated(corpus, tmp_path):
+    pairs = [("a" * 40, "a"), ("ab", "ba"), ("a", "a" * 40), ("c", "c")]
+    tokenizer = train_tokenizer(map("".join, pairs), 40, "char")
+    recipe = replace(SMALL, train=replace(SMALL.train, max_length=20))
+    model = Transformer(replace(recipe.model, vocab_size=len(tokenizer)))
+    few = replace(corpus, train=pairs[1:2], valid=pairs)
+    for asked, found in ((0, []), (1, pairs[1:2]), (10**30, pairs[1::2])):
+        parts = few, recipe, tokenizer, model
+        one = run.Run(tmp_path, *parts, valid_bleu=asked)
+        assert one.to_translate == found
+
+
+def test_validation_is_scored_cased_and_greedy(corpus, tmp_path, monkeypatch):
+    pairs = [("a b c d e", "A b c d e f g"), ("b c d e a", "b c d e a")]
+    tokenizer = train_tokenizer(map("".join, pairs), 40, "char")
+    model = Transformer(replace(SMALL.model, vocab_size=len(tokenizer)))
+    few = replace(corpus, train=pairs, valid=pairs)
+    parts = few, SMALL, tokenizer, model
+
+    class Echo(Translator):
+        def __call__(self, texts, beam):
+            assert beam == 1
+            return texts
+
+    monkeypatch.setattr(run, "Translator", Echo)
+    sources, references = zip(*pairs, strict=True)
+    expected = BLEU().corpus_score(sources, [references]).score
+    assert run.Run(tmp_path, *parts, valid_bleu=2).bleu() == expected > 0
 
 
 def test_room_for_checkpoints_is_judged_before(tmp_path, monkeypatch):

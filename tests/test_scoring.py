@@ -79,6 +79,12 @@ def test_scores_are_those_of_a_plain_loop(translator, alpha):
         assert one.score == pytest.approx(score, rel=1e-6)
 
 
+def test_a_translator_scores_with_its_own_alpha(translator):
+    other = Translator(translator.model, translator.tokenizer, alpha=2.0)
+    own, asked = score_pairs(other, PAIRS), score_pairs(translator, PAIRS, 2.0)
+    assert own == asked != score_pairs(translator, PAIRS)
+
+
 TEXTS = st.lists(
     st.sampled_from([*"adg ", "dogs", "ein", "Hund", "語"]), max_size=8
 ).map("".join)
