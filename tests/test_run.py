@@ -644,3 +644,35 @@ def test_a_training_may_learn_subwords_for_another_language(tmp_path, words):
     assert known["recipe"]["vocab_size"] == 90
     assert known["recipe"]["model"]["d_model"] == 8
     assert known["start"]["result"]["updates"] == 6
+
+
+def test_a_run_tells_the_size_of_its_vocabulary(corpus, tmp_path):
+    folder = train(tmp_path / "model", corpus, SMALL)
+    found = json.loads((folder / "run.json").read_text())["recipe"]
+    shapes = read_tensors(folder / "model.safetensors")[0]
+    rows = {len(x) for name, x in shapes.items() if "_embedding." in name}
+    assert {found["model"]["vocab_size"]} == rows
+    # and goes on although the recipe that is asked for does not know it
+    assert train(folder, corpus, SMALL, resume=True) == folder
+
+
+@pytest.mark.parametrize("both", [0, 3])
+def test_validation_text_that_is_learned_from_is_told(
+    corpus, tmp_path, capsys, both
+):
+    mixed = replace(corpus, valid=corpus.valid + corpus.train[:both])
+    train(tmp_path / "model", mixed, SMALL)
+    told = f"{both} of {10 + both} validation pairs" in capsys.readouterr().err
+    assert told == bool(both)
+
+
+@pytest.mark.parametrize("rate", [1e-5, 0.3])
+def test_what_became_the_model_is_told(corpus, tmp_path, capsys, rate):
+    learning = replace(SMALL.train, schedule="linear", peak_rate=rate)
+    folder = train(tmp_path / "model", corpus, replace(SMALL, train=learning))
+    about = json.loads((folder / "config.json").read_text())["about"]
+    told = capsys.readouterr().err.replace("\n", " ")
+    if about["result"]["averaged"] == 1:
+        assert "the last checkpoint, since the mean of the last 2" in told
+    else:
+        assert "6: the mean of the last 2 checkpoints;" in told
