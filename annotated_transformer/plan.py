@@ -38,12 +38,12 @@ def plan(
         _, tokenizer, recipe = start_from(start, recipe, new_subwords)
     if start is None or new_subwords:
         tokenizer = learn_tokenizer(corpus, recipe)
-    warn_of_overlap(corpus)
     examples = encode(
         "training", corpus.train, tokenizer, recipe, corpus.extra
     )
     encode("validation", corpus.valid, tokenizer, recipe)
     resplit_of(tokenizer, recipe)
+    warn_of_overlap(corpus)
     with torch.device("meta"):
         model = Transformer(with_subwords(recipe, tokenizer).model)
     count = sum(parameter.numel() for parameter in model.parameters())

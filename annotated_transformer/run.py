@@ -80,7 +80,6 @@ def train(
     else:
         tokenizer = known
     recipe = with_subwords(recipe, tokenizer)
-    warn_of_overlap(corpus)
     model = build_model(recipe, device, compiled)
     if start is not None:
         inherit(model, tokenizer, parent, known)
@@ -91,6 +90,7 @@ def train(
             f"{steps}: shorten --warmup"
         )
     run = Run(output, corpus, recipe, tokenizer, model, processes, valid_bleu)
+    warn_of_overlap(corpus)
     run.folder.check_room(model.config, recipe.train.steps)
     with run.folder.alone() if run.writes else nullcontext():
         check_output(output, resume)  # another may have begun meanwhile

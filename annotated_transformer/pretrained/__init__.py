@@ -22,8 +22,8 @@ def find_model(name: Path | str) -> Path:
     """The folder of that name, or the shipped model; a folder comes first."""
     if Path(name).is_file():
         raise UserError(
-            f"{name}: a file, not the folder of a model; for a model of one "
-            "checkpoint give it to the command average"
+            f"{name}: no trained model, but a file; to make a model of a "
+            "checkpoint, give it to the command average"
         )
     if Path(name).exists():
         return Path(name)
