@@ -38,6 +38,8 @@ __all__ = [
     "NoPositions",
     "ModernTransformer",
     "LanguageModel",
+    "chances",
+    "sample",
 ]
 
 
@@ -344,3 +346,37 @@ class LanguageModel(nn.Module):
         for layer in self.layers:
             x = layer(x, mask)
         return self.embedding.logits(self.norm(x))
+
+
+def chances(
+    logits: Float[Tensor, "*batch vocab_size"],
+    temperature: float = 1.0,
+    top_k: int = 0,
+    top_p: float = 1.0,
+) -> Float[Tensor, "*batch vocab_size"]:
+    """The softmax of logits / temperature, its tail cut off.
+
+    What stays is among the top_k likeliest, unless top_k is 0, and among the
+    fewest whose probabilities add up to top_p or more.
+    """
+    if temperature <= 0 or top_k < 0 or not 0 < top_p <= 1:
+        raise ValueError("temperature > 0, top_k >= 0 and 0 < top_p <= 1")
+    p = (logits / temperature).softmax(-1)
+    ranked, order = p.sort(-1, descending=True)
+    before = ranked.cumsum(-1) - ranked  # of those that are likelier
+    cut = (before >= top_p) & (top_p < 1)
+    if top_k:
+        cut[..., top_k:] = True
+    p = torch.zeros_like(p).scatter(-1, order, ranked.masked_fill(cut, 0))
+    return p / p.sum(-1, keepdim=True)
+
+
+@torch.inference_mode()
+def sample(
+    model: nn.Module, tokens: Int[Tensor, "rows length"], most: int, **knobs
+) -> Int[Tensor, "rows longer"]:
+    """Draw `most` more tokens for each row; knobs are those of chances."""
+    for _ in range(most):
+        p = chances(model(tokens)[:, -1], **knobs)
+        tokens = torch.cat([tokens, p.multinomial(1)], dim=1)
+    return tokens

@@ -43,8 +43,10 @@ from annotated_transformer.modern import (
     RMSNorm,
     RotaryAttention,
     SwiGLU,
+    chances,
     linear_bias,
     rotate,
+    sample,
     tiled_attention,
 )
 from annotated_transformer.precision import set_precision
@@ -455,3 +457,67 @@ def test_a_copy_has_its_own_kernel():
     other, x = deepcopy(layer), torch.randn(1, 3, 8).to(layer.query.weight)
     assert torch.equal(other(x, x), layer(x, x))
     assert other.kernel.__self__ is other
+
+
+# ---- writing ----
+
+
+@given(
+    st.integers(2, 7),
+    st.floats(0.2, 5),
+    st.integers(0, 8),
+    st.floats(0.05, 1),
+)
+def test_chances_are_a_loop(vocab, temperature, top_k, top_p):
+    logits = torch.randn(3, vocab, dtype=double)
+    found = chances(logits, temperature, top_k, top_p)
+    for row, z in zip(found.tolist(), logits.tolist(), strict=True):
+        e = [math.exp(x / temperature) for x in z]
+        p = [x / sum(e) for x in e]
+        kept, total = [], 0.0
+        for i in sorted(range(vocab), key=lambda i: -p[i]):
+            if total < top_p and (not top_k or len(kept) < top_k):
+                kept.append(i)
+            total += p[i]
+        whole = sum(p[i] for i in kept)
+        expected = [p[i] / whole if i in kept else 0 for i in range(vocab)]
+        assert row == pytest.approx(expected)
+
+
+def test_nothing_is_cut_unless_asked():
+    logits = 40 * torch.randn(100, 50)
+    assert torch.equal(chances(logits) > 0, logits.softmax(-1) > 0)
+    torch.testing.assert_close(chances(logits), logits.softmax(-1))
+
+
+@pytest.mark.parametrize("only", [{"top_k": 1}, {"top_p": 1e-6}])
+def test_one_that_stays_is_certain(only):
+    logits = torch.randn(20, 9)
+    best = F.one_hot(logits.argmax(-1), 9).float()
+    assert torch.equal(chances(logits, **only), best)
+    torch.testing.assert_close(chances(logits, 1e-4), best)
+
+
+@pytest.mark.parametrize(
+    "knobs",
+    [{"temperature": 0.0}, {"top_k": -1}, {"top_p": 0.0}, {"top_p": 1.1}],
+)
+def test_knobs_out_of_range(knobs):
+    with pytest.raises(ValueError, match="temperature > 0"):
+        chances(torch.zeros(3), **knobs)
+
+
+@each_position
+@torch.inference_mode()
+def test_the_surest_sample_is_greedy_and_draws_follow_the_model(positions):
+    model = lively(LanguageModel(CONFIG, Choices(positions=positions)))
+    begun = torch.randint(4, 30, (2, 3))
+    text = sample(model, begun, 5, top_k=1)
+    assert torch.equal(text[:, :3], begun) and text.shape == (2, 8)
+    best = model(text[:, :-1]).argmax(-1)
+    assert torch.equal(text[:, 3:], best[:, 2:])
+    n = 20_000
+    drawn = sample(model, begun[:1].expand(n, -1), 1, top_k=4)[:, -1]
+    p = chances(model(begun[:1])[0, -1], top_k=4)
+    error = (drawn.bincount(minlength=30) / n - p).abs()
+    assert (error <= 5 * (p * (1 - p) / n).sqrt()).all()
