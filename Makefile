@@ -42,7 +42,7 @@ test: lint book  ## package, code, every chapter, the built pages
 	$(BIN)/python tools/check_html.py _build/html
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
-measure: $(READY)  ## the trained experiments, five hours: their records
+measure: $(READY)  ## the trained experiments, six hours: their records
 	$(BIN)/python -m experiments
 
 soak: $(READY)  ## the fault tests at length: 50 kills, 1,000 mutants
