@@ -241,7 +241,7 @@ def test_a_signal_to_one_stops_all(options, whole, tmp_path):
     os.kill(started[1].pid, signal.SIGTERM)
     assert ends(started) == [128 + signal.SIGTERM] * 2
     first, second = logs(tmp_path)
-    assert "--resume continues" in first and second == ""
+    assert "with --resume" in first and second == ""
     same(resumed(output, tmp_path, options), whole)
 
 

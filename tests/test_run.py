@@ -18,6 +18,7 @@ from sacrebleu.metrics import BLEU
 from annotated_transformer import (
     Translator,
     corpora,
+    loop,
     run,
     runfolder,
     training,
@@ -286,7 +287,7 @@ def test_sentences_that_are_left_out_are_not_translated(corpus, tmp_path):
     few = replace(corpus, train=pairs[1:2], valid=pairs)
     for asked, found in ((0, []), (1, pairs[1:2]), (10**30, pairs[1::2])):
         parts = few, recipe, tokenizer, model
-        one = run.Run(tmp_path, *parts, valid_bleu=asked)
+        one = loop.Run(tmp_path, *parts, valid_bleu=asked)
         assert one.to_translate == found
 
 
@@ -302,10 +303,10 @@ def test_validation_is_scored_cased_and_greedy(corpus, tmp_path, monkeypatch):
             assert beam == 1
             return texts
 
-    monkeypatch.setattr(run, "Translator", Echo)
+    monkeypatch.setattr(loop, "Translator", Echo)
     sources, references = zip(*pairs, strict=True)
     expected = BLEU().corpus_score(sources, [references]).score
-    assert run.Run(tmp_path, *parts, valid_bleu=2).bleu() == expected > 0
+    assert loop.Run(tmp_path, *parts, valid_bleu=2).bleu() == expected > 0
 
 
 def test_room_for_checkpoints_is_judged_before(tmp_path, monkeypatch):
@@ -401,7 +402,7 @@ def test_a_resume_that_fails_leaves_the_run_of_another(
     def no_memory(self, deadline):
         raise MemoryError
 
-    monkeypatch.setattr(run.Run, "go", no_memory)
+    monkeypatch.setattr(loop.Run, "go", no_memory)
     with pytest.raises(MemoryError):
         train(output, corpus, SMALL, device="cpu", resume=True)
     assert {path.name for path in output.iterdir()} == before
