@@ -7,7 +7,6 @@ the made sides are dealt out anew among the pairs, they must do harm: the
 negative control.
 """
 
-import random
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
@@ -16,7 +15,15 @@ from annotated_transformer.augmentation import other_targets, swapped
 from annotated_transformer.corpora import Pair
 from annotated_transformer.translation import Translator
 
-from .small_data import BASE, LONG, corpus, measured, tokenizer, trained
+from .small_data import (
+    BASE,
+    LONG,
+    corpus,
+    dealt,
+    measured,
+    tokenizer,
+    trained,
+)
 from .small_data import RECIPE as LITTLE
 
 NUMBER, BEAM = 3, 8  # what each model adds to a pair, and chooses it from
@@ -48,13 +55,6 @@ def made(seed: int, sources: bool, beam: int) -> list[Pair]:
 def learned(seed: int, back: bool) -> Translator:
     """A teacher: a model of people's pairs alone, in either direction."""
     return learn((swapped if back else list)(corpus().train), seed)
-
-
-def dealt(pairs: list[Pair]) -> list[Pair]:
-    """The sources, each with the target of another pair."""
-    sources, targets = zip(*pairs, strict=True)
-    targets = random.Random(0).sample(targets, len(targets))
-    return list(zip(sources, targets, strict=True))
 
 
 def run(

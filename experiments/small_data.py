@@ -67,11 +67,10 @@ def tokenizer(size: int) -> Tokenizer:
     return learn_tokenizer(corpus(), replace(BASE, vocab_size=size))
 
 
-def pairs(shuffled: bool) -> list[Pair]:
-    """What is learned from; shuffled: each source with another's target."""
-    sources, targets = zip(*corpus().train, strict=True)
-    if shuffled:
-        targets = random.Random(0).sample(targets, len(targets))
+def dealt(pairs: list[Pair]) -> list[Pair]:
+    """The sources, each with the target of another pair."""
+    sources, targets = zip(*pairs, strict=True)
+    targets = random.Random(0).sample(targets, len(targets))
     return list(zip(sources, targets, strict=True))
 
 
@@ -145,7 +144,9 @@ def run(
     shuffled: bool = False,
 ) -> dict:
     """Train with a change; losses, and BLEU, also of the mean of weights."""
-    pieces, learned = tokenizer(vocab_size), pairs(shuffled)
+    pieces, learned = tokenizer(vocab_size), corpus().train
+    if shuffled:
+        learned = dealt(learned)
     train = replace(BASE.train, seed=seed, **(learning or {}))
     model, saved = trained(learned, pieces, train, sizes)
     found = measured(model, pieces, learned)
