@@ -1,14 +1,20 @@
 """The Annotated Transformer, rebuilt: the package that the book builds."""
 
-from annotated_transformer.corpora import Corpus, builtin, multi30k
-from annotated_transformer.decoding import beam_decode, beam_search
-from annotated_transformer.errors import UserError
-from annotated_transformer.exercises import check
-from annotated_transformer.model import PRESETS, ModelConfig, Transformer
-from annotated_transformer.recipes import RECIPES, Recipe
-from annotated_transformer.run import train
-from annotated_transformer.training import TrainConfig
-from annotated_transformer.translation import Translator
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+# What type checkers read; a test compares it with HOMES.
+if TYPE_CHECKING:
+    from annotated_transformer.corpora import Corpus, builtin, multi30k
+    from annotated_transformer.decoding import beam_decode, beam_search
+    from annotated_transformer.errors import UserError
+    from annotated_transformer.exercises import check
+    from annotated_transformer.model import PRESETS, ModelConfig, Transformer
+    from annotated_transformer.recipes import RECIPES, Recipe
+    from annotated_transformer.run import train
+    from annotated_transformer.training import TrainConfig
+    from annotated_transformer.translation import Translator
 
 __version__ = "0.1.0"
 
@@ -29,3 +35,41 @@ __all__ = [
     "multi30k",
     "train",
 ]
+
+# The module of each name. PyTorch takes over a second to load, so nothing
+# is loaded before it is asked for.
+HOMES = {
+    "PRESETS": "model",
+    "RECIPES": "recipes",
+    "Corpus": "corpora",
+    "ModelConfig": "model",
+    "Recipe": "recipes",
+    "TrainConfig": "training",
+    "Transformer": "model",
+    "Translator": "translation",
+    "UserError": "errors",
+    "beam_decode": "decoding",
+    "beam_search": "decoding",
+    "builtin": "corpora",
+    "check": "exercises",
+    "multi30k": "corpora",
+    "train": "run",
+}
+
+
+if not TYPE_CHECKING:  # else checkers would believe that every name exists
+
+    def __getattr__(name: str) -> object:
+        """A public name, or a module of the package, loaded when asked for."""
+        if name in HOMES:
+            home = import_module(f"{__name__}.{HOMES[name]}")
+            return globals().setdefault(name, getattr(home, name))
+        path = f"{__name__}.{name}"
+        if name.startswith("_") or find_spec(path) is None:
+            raise AttributeError(f"{__name__} has no attribute {name!r}")
+        return import_module(path)
+
+
+def __dir__() -> list[str]:
+    """All names, loaded or not."""
+    return sorted({*globals(), *__all__})

@@ -18,6 +18,7 @@ from annotated_transformer.files import (
     sha256,
     write_text,
 )
+from annotated_transformer.limits import LARGEST_ALPHA, MOST_SEARCH
 from annotated_transformer.model import ModelConfig, Transformer
 from annotated_transformer.records import check_about, model_card
 from annotated_transformer.tensors import (
@@ -43,8 +44,6 @@ FORMAT = 1
 MOMENTS = ("exp_avg", "exp_avg_sq")
 MOST_SIZE = 1 << 40  # of whatever a configuration counts
 MOST_TOKENIZER = 1 << 26  # bytes
-MOST_SEARCH = 1000  # places of a beam, tokens in a row
-LARGEST_ALPHA = 50  # powers of lengths beyond it may overflow
 WRONG = (  # what a file that is not what it should be raises
     OSError,
     ValueError,

@@ -6,18 +6,9 @@ import re
 import sys
 from dataclasses import asdict
 
-import torch
 import typer
 
-from annotated_transformer import (
-    __version__,
-    corpora,
-    options,
-    pretrained,
-    translation,
-)
-from annotated_transformer.averaging import average_checkpoints
-from annotated_transformer.checkpoint import read_config
+from annotated_transformer import __version__, options
 from annotated_transformer.cli_train import train
 from annotated_transformer.cli_translate import (
     augment,
@@ -27,8 +18,6 @@ from annotated_transformer.cli_translate import (
     translate,
 )
 from annotated_transformer.errors import UserError
-from annotated_transformer.pretrained import find_model
-from annotated_transformer.records import SEARCH, record
 from annotated_transformer.streams import put
 from annotated_transformer.terminal import Interrupted, console
 
@@ -76,6 +65,11 @@ def evaluate(
 
     Each score comes with the sacrebleu signature that defines it.
     """
+    from annotated_transformer import corpora, translation
+    from annotated_transformer.checkpoint import read_config
+    from annotated_transformer.pretrained import find_model
+    from annotated_transformer.records import SEARCH, record
+
     model = find_model(model)
     about = read_config(model)[2]
     pairs = corpora.read_pairs(source, reference)
@@ -103,6 +97,8 @@ def evaluate(
 @app.command()
 def average(output: options.Output, checkpoints: options.Checkpoints) -> None:
     """Make a model of the mean of some checkpoints of one run."""
+    from annotated_transformer.averaging import average_checkpoints
+
     average_checkpoints(output, checkpoints)
 
 
@@ -113,12 +109,16 @@ def pack(
     record_file: options.Record = None,
 ) -> None:
     """Copy a trained model in half precision, to pass it on."""
-    pretrained.pack(output, find_model(model), record_file)
+    from annotated_transformer import pretrained
+
+    pretrained.pack(output, pretrained.find_model(model), record_file)
 
 
 @app.command()
 def data(name: options.DataName, folder: options.DataFolder = None) -> None:
     """Download a corpus, or check the files that are there already."""
+    from annotated_transformer import corpora
+
     where = corpora.download_multi30k(folder)
     put(f"{name}: {where}\n{corpora.MULTI30K_LICENCE}\n")
 
@@ -132,11 +132,11 @@ def main() -> None:
         sys.exit(128 + stop.signal_number)
     except UserError as error:
         fail(f"error: {error}")
-    except (MemoryError, torch.OutOfMemoryError):
+    except MemoryError:
         fail(NO_MEMORY)
     except OSError as error:
         fail(f"error: {error.filename or 'a file'}: {error.strerror}")
-    except RuntimeError as error:
+    except RuntimeError as error:  # PyTorch's own are, too
         if not re.search("can't allocate memory|out of memory", str(error)):
             raise
         fail(NO_MEMORY)

@@ -5,20 +5,8 @@ import shlex
 import sys
 from dataclasses import replace
 
-import torch
-
 from annotated_transformer import options, options_train
-from annotated_transformer.distributed import joined, launched
 from annotated_transformer.errors import UserError
-from annotated_transformer.plan import plan
-from annotated_transformer.preparation import (
-    check_start,
-    choose_device,
-    read_corpus,
-)
-from annotated_transformer.recipes import recipe_of
-from annotated_transformer.run import train as run_training
-from annotated_transformer.runfolder import check_output
 from annotated_transformer.streams import put
 
 __all__ = ["command_line", "train"]
@@ -70,6 +58,20 @@ def train(
     checkpoint; the same command with --resume continues. On N devices:
     torchrun --nproc-per-node=N -m annotated_transformer train ...
     """
+    # here, because they load PyTorch, which --help has no need of
+    import torch
+
+    from annotated_transformer.distributed import joined, launched
+    from annotated_transformer.plan import plan
+    from annotated_transformer.preparation import (
+        check_start,
+        choose_device,
+        read_corpus,
+    )
+    from annotated_transformer.recipes import recipe_of
+    from annotated_transformer.run import train as run_training
+    from annotated_transformer.runfolder import check_output
+
     if dry_run and launched().rank > 0:
         return  # one plan is enough
     chosen = choose_device(device and device.value)

@@ -1,19 +1,16 @@
 """The commands that make text of text: translate, score and augment."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from annotated_transformer import corpora, options
-from annotated_transformer.alignment import align_pairs, pharaoh
-from annotated_transformer.augmentation import extra_pairs
-from annotated_transformer.checkpoint import read_config
-from annotated_transformer.cpu import keep_freed_memory
+from annotated_transformer import options
 from annotated_transformer.errors import UserError
 from annotated_transformer.files import decode_lines, read_bytes
-from annotated_transformer.preparation import choose_device
-from annotated_transformer.pretrained import find_model
-from annotated_transformer.scoring import score_pairs
 from annotated_transformer.streams import arriving, blocks, put
-from annotated_transformer.translation import Translator
+
+# What loads PyTorch is imported where it is used: --help has no need of it.
+if TYPE_CHECKING:
+    from annotated_transformer.translation import Translator
 
 __all__ = ["augment", "check_lengths", "load", "score", "translate"]
 
@@ -57,6 +54,8 @@ def translate(
             for one in best
         ]
         if alignment:
+            from annotated_transformer.alignment import align_pairs, pharaoh
+
             pairs = [(row[0], row[3]) for row in rows]
             for row, links in zip(
                 rows, align_pairs(translator, pairs), strict=True
@@ -72,8 +71,12 @@ def load(
     device: str | None,
     precision: str,
     **search: int | float | None,
-) -> Translator:
+) -> "Translator":
     """A translator that searches as asked for, or as suits the model."""
+    from annotated_transformer.cpu import keep_freed_memory
+    from annotated_transformer.preparation import choose_device
+    from annotated_transformer.translation import Translator
+
     keep_freed_memory()
     chosen = choose_device(device and device.value)
     translator = Translator.load(model, chosen, precision)
@@ -84,7 +87,7 @@ def load(
 
 
 def check_lengths(
-    translator: Translator, lines: list[str], name: str, before: int = 0
+    translator: "Translator", lines: list[str], name: str, before: int = 0
 ) -> None:
     """UserError for a line that has more tokens than learned positions.
 
@@ -115,7 +118,10 @@ def score(
     For each line its log-probability: the natural logarithm, summed over the
     tokens of the line and its end. A blank line is the end alone.
     """
-    pairs = corpora.read_side_by_side(source, target)
+    from annotated_transformer.corpora import read_side_by_side
+    from annotated_transformer.scoring import score_pairs
+
+    pairs = read_side_by_side(source, target)
     translator = load(model, device, precision)
     for side, file in enumerate((source, target)):
         check_lengths(translator, [pair[side] for pair in pairs], str(file))
@@ -142,9 +148,12 @@ def augment(
     between source and target. Of what a model finds, those are taken that
     are most like what a person wrote there.
     """
+    from annotated_transformer.augmentation import extra_pairs
+    from annotated_transformer.corpora import read_pairs
+
     if number > beam:
         raise UserError(f"--number {number} needs --beam {number}, or more")
-    pairs = corpora.read_pairs(source, target)
+    pairs = read_pairs(source, target)
     check_directions(forward, backward)
     search = {"beam": beam, "alpha": alpha}
     models = [
@@ -162,6 +171,9 @@ def augment(
 
 def check_directions(forward: Path, backward: Path) -> None:
     """UserError unless one model translates back what the other makes."""
+    from annotated_transformer.checkpoint import read_config
+    from annotated_transformer.pretrained import find_model
+
     there, back = (
         read_config(find_model(model))[2]["data"]
         for model in (forward, backward)

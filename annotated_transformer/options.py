@@ -6,8 +6,11 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from annotated_transformer.checkpoint import LARGEST_ALPHA, MOST_SEARCH
-from annotated_transformer.precision import PRECISIONS
+from annotated_transformer.limits import (
+    LARGEST_ALPHA,
+    MOST_SEARCH,
+    PRECISIONS,
+)
 
 DeviceName = StrEnum("DeviceName", ["cuda", "mps", "cpu"])
 PrecisionName = StrEnum("PrecisionName", PRECISIONS)

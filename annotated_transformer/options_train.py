@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Option
 
-from annotated_transformer.recipes import KINDS, LARGEST_SEED
+from annotated_transformer.limits import KINDS, LARGEST_SEED
 
 Task = StrEnum("Task", ["copy", "builtin", "multi30k"])
 Preset = StrEnum("Preset", ["tiny", "small", "base", "big"])

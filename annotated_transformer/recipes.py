@@ -7,13 +7,12 @@ from dataclasses import asdict, dataclass, replace
 from typing import get_type_hints
 
 from annotated_transformer.errors import UserError
+from annotated_transformer.limits import KINDS, LARGEST_SEED
 from annotated_transformer.model import PRESETS, ModelConfig
 from annotated_transformer.training import TrainConfig
 
-__all__ = ["KINDS", "LARGEST_SEED", "RECIPES", "Recipe", "recipe_of"]
+__all__ = ["RECIPES", "Recipe", "recipe_of"]
 
-KINDS = ("bpe", "unigram", "char")  # of subwords
-LARGEST_SEED = 2**32 - 1
 MOST_NUMBER = 10**12  # of whatever a field counts
 
 

@@ -5,11 +5,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import Progress
 
-from annotated_transformer.training import Update
+if TYPE_CHECKING:
+    from annotated_transformer.training import Update
 
 __all__ = ["Interrupted", "console", "progress", "stop_signals"]
 
@@ -17,7 +19,7 @@ console = Console(stderr=True)
 
 
 @contextmanager
-def progress(steps: int, done: int) -> Iterator[Callable[[Update], None]]:
+def progress(steps: int, done: int) -> Iterator[Callable[["Update"], None]]:
     """A function to call after each update; it moves a bar, if there is one.
 
     Lines printed to the console meanwhile appear above the bar.
