@@ -136,7 +136,7 @@ def main() -> None:
         fail(NO_MEMORY)
     except OSError as error:
         fail(f"error: {error.filename or 'a file'}: {error.strerror}")
-    except RuntimeError as error:  # PyTorch's own are, too
+    except RuntimeError as error:  # torch.OutOfMemoryError is one
         if not re.search("can't allocate memory|out of memory", str(error)):
             raise
         fail(NO_MEMORY)

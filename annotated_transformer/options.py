@@ -6,14 +6,10 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from annotated_transformer.limits import (
-    LARGEST_ALPHA,
-    MOST_SEARCH,
-    PRECISIONS,
-)
+from annotated_transformer.limits import LARGEST_ALPHA, MOST_SEARCH
 
 DeviceName = StrEnum("DeviceName", ["cuda", "mps", "cpu"])
-PrecisionName = StrEnum("PrecisionName", PRECISIONS)
+PrecisionName = StrEnum("PrecisionName", ["float32", "int8"])
 DataSet = StrEnum("DataSet", ["multi30k"])
 
 Version = Annotated[bool, Option("--version", help="tell the version")]

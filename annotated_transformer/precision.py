@@ -14,15 +14,16 @@ from torch.nn import functional as F
 from annotated_transformer.attention import MultiHeadAttention
 from annotated_transformer.embedding import TokenEmbedding
 from annotated_transformer.errors import UserError
-from annotated_transformer.limits import PRECISIONS
 
 __all__ = [
+    "PRECISIONS",
     "Integers",
     "product",
     "set_precision",
     "weights_at_rest",
 ]
 
+PRECISIONS = ("float32", "int8")
 LEAST_PRODUCT = 2**19  # multiplications: for fewer, a call of oneDNN is long
 LEAST_WEIGHTS = 2**15  # for fewer, rounding x costs what integers gain
 # without VNNI, sums of two products are cut off at 16 bits

@@ -11,7 +11,6 @@ from typing import overload
 import torch
 from jaxtyping import Int
 from sacrebleu.metrics import BLEU, CHRF
-from sacremoses import MosesPunctNormalizer, MosesTokenizer
 from torch import Tensor
 
 from annotated_transformer.attention import causal_mask, padding_mask
@@ -204,6 +203,10 @@ class MosesWords:
     """Text as Multi30k's published files have it: lower-cased words."""
 
     def __init__(self, language: str):
+        # here, because loading it takes a quarter of a second, and
+        # translating does not need it
+        from sacremoses import MosesPunctNormalizer, MosesTokenizer
+
         self.normalizer = MosesPunctNormalizer(language)
         self.tokenizer = MosesTokenizer(language)
 
