@@ -174,7 +174,12 @@ def start_from(
     recipe = replace(recipe, model=sizes)
     if not new_subwords:
         kind = about["recipe"]["tokenizer"]
-        recipe = replace(recipe, vocab_size=len(tokenizer), tokenizer=kind)
+        try:
+            recipe = replace(recipe, vocab_size=len(tokenizer), tokenizer=kind)
+        except ValueError as error:
+            raise UserError(
+                f"{folder}: no training can go on from there ({error!s:.200})"
+            ) from error
     return model, tokenizer, recipe
 
 

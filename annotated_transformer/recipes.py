@@ -87,8 +87,8 @@ class Recipe:
             name, _, text = setting.partition("=")
             if name not in known:
                 raise UserError(
-                    f"--set {setting:.80}: there is no field {name!r:.80}; choose "
-                    f"from {', '.join(known)}"
+                    f"--set {setting:.80}: there is no field {name!r:.80}; "
+                    f"choose from {', '.join(known)}"
                 )
             *part, last = name.split(".")
             config = getattr(self, part[0]) if part else self

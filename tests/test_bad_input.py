@@ -4,23 +4,25 @@ import gzip
 import json
 import os
 import re
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
-import threading
-from dataclasses import replace
+import time
 
 import pytest
 from test_cli import refused
 
-from annotated_transformer import Corpus, Translator, train
+from annotated_transformer import Corpus, Translator
 from annotated_transformer.alignment import align_pairs
 from annotated_transformer.augmentation import extra_pairs
-from annotated_transformer.data import copy_task
-from annotated_transformer.errors import UserError, check_pairs, printable
+from annotated_transformer.data import Tokenizer, copy_task, train_tokenizer
+from annotated_transformer.errors import UserError, printable
 from annotated_transformer.model import PRESETS
-from annotated_transformer.recipes import RECIPES, Recipe
+from annotated_transformer.recipes import Recipe
 from annotated_transformer.scoring import score_pairs
+from annotated_transformer.terminal import stop_signals
 from annotated_transformer.training import TrainConfig
 
 PAIRS = copy_task(60)
@@ -110,10 +112,6 @@ def test_a_gzip_bomb_is_not_unpacked(command, trained, tmp_path, monkeypatch):
     refused(command("translate", trained, path), path, "unpacks to more than")
     path.write_bytes(gzip.compress(b"abc\n" * 2_000))
     assert command("translate", trained, path).status == 0
-
-
-class Writes(str):
-    """What a translator answers that has learned to write several lines."""
 
 
 def test_a_line_stays_a_line_and_a_column_a_column(
@@ -222,3 +220,102 @@ def test_penalties_of_scores_keep_their_sign(command, trained, tmp_path):
     path.write_text("abc\n")
     ended = command("score", trained, path, path, "--alpha=50")
     assert float(ended.out) < 0
+
+
+@pytest.mark.parametrize("scores", [[], "abc", None, {"test": []}, {"a": 1}])
+@pytest.mark.parametrize("word", ["evaluate", "pack"])
+def test_a_record_has_scores(scores, word, command, trained, tmp_path):
+    path = tmp_path / "record.json"
+    text = tmp_path / "text"
+    text.write_text("abc\n")
+    argument = f"--record={path}"
+    assert not command("evaluate", trained, text, text, argument).status
+    known = json.loads(path.read_text())
+    path.write_text(json.dumps(known | {"scores": scores}))
+    given = {
+        "evaluate": ["evaluate", trained, text, text, argument],
+        "pack": ["pack", tmp_path / "packed", trained, argument],
+    }
+    refused(command(*given[word]), path, "not a record")
+    assert json.loads(path.read_text())["scores"] == scores
+    assert not (tmp_path / "packed").exists()
+
+
+def test_a_training_goes_on_from_known_subwords(
+    command, trained, recipe_options, tmp_path
+):
+    shutil.copytree(trained, tmp_path / "model")
+    path = tmp_path / "model" / "config.json"
+    config = json.loads(path.read_text())
+    config["about"]["recipe"]["tokenizer"] = "wordpiece\x1b[2J"
+    path.write_text(json.dumps(config))
+    options = [x for x in recipe_options if "tokenizer" not in x]
+    start = f"--from={tmp_path / 'model'}"
+    refused(
+        command("train", tmp_path / "out", *options, start), "wordpiece\\x1b"
+    )
+
+
+def test_a_run_keeps_its_tokenizer(command, trained, recipe_options, tmp_path):
+    shutil.copytree(trained, tmp_path / "run")
+    other = train_tokenizer(["jihgfedcba", "jjjjjj"], 15, "char")
+    path = tmp_path / "run" / "tokenizer.model"
+    assert len(other) == len(Tokenizer(path.read_bytes()))
+    assert other.model != path.read_bytes()
+    path.write_bytes(other.model)
+    ended = command("train", tmp_path / "run", *recipe_options, "--resume")
+    refused(ended, "tokenizer.model")
+
+
+LOST = {
+    "full disk": "2>/dev/full",
+    "reader that has left": "2>&1 | head -n 1",
+}
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="not Linux")
+@pytest.mark.parametrize("name", LOST)
+def test_a_training_outlives_its_standard_error(
+    name, recipe_options, trained, tmp_path
+):
+    program = shlex.join([*PROGRAM, "train", f"{tmp_path / 'out'}"])
+    options = shlex.join(recipe_options)
+    ended = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {program} {options} {LOST[name]}"],
+        capture_output=True,
+    )
+    assert ended.returncode == 0
+    assert (tmp_path / "out/model.safetensors").read_bytes() == (
+        trained / "model.safetensors"
+    ).read_bytes()
+
+
+def test_hanging_up_saves_a_checkpoint(recipe_options, tmp_path):
+    output = tmp_path / "out"
+    options = [*recipe_options, "--max-steps=100000"]
+    process = subprocess.Popen([*PROGRAM, "train", output, *options])
+    while not [*output.glob("checkpoints/*.safetensors")]:
+        time.sleep(0.05)
+        assert process.poll() is None
+    process.send_signal(signal.SIGHUP)
+    assert process.wait(60) == 128 + signal.SIGHUP
+    last = max(output.glob("checkpoints/*.safetensors"))
+    step = json.loads((output / "metrics.jsonl").read_text().splitlines()[-1])[
+        "step"
+    ]
+    assert int(last.stem[5:]) == step
+
+
+def test_hanging_up_is_ignored_where_it_was(monkeypatch):
+    before = signal.getsignal(signal.SIGHUP)
+    try:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        with stop_signals() as received:
+            signal.raise_signal(signal.SIGHUP)
+        assert not received
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        with stop_signals() as received:
+            signal.raise_signal(signal.SIGHUP)
+        assert received == [signal.SIGHUP]
+    finally:
+        signal.signal(signal.SIGHUP, before)
