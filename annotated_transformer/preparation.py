@@ -222,7 +222,7 @@ def build_model(
         except RuntimeError as error:
             raise UserError(
                 "--compile: torch.compile does not work here "
-                f"({str(error).partition(chr(10))[0]}); "
+                f"({' '.join(str(error).splitlines()[:2])}); "
                 "install a C++ compiler such as g++, or leave the option out"
             ) from error
     torch.manual_seed(recipe.train.seed)
