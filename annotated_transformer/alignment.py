@@ -8,7 +8,7 @@ from torch import Tensor
 
 from annotated_transformer.batching import placed_batches
 from annotated_transformer.data import Pair
-from annotated_transformer.errors import check_texts
+from annotated_transformer.errors import check_pairs
 from annotated_transformer.precision import weights_at_rest
 from annotated_transformer.translation import TextModel, attention_maps
 
@@ -44,8 +44,8 @@ def align_pairs(
     the last decoder layer but one. The last layer often looks elsewhere. A
     blank side has no links. UserError for what is no text.
     """
-    pairs = list(pairs)
-    sources, targets = (check_texts(pair[i] for pair in pairs) for i in (0, 1))
+    pairs = check_pairs(pairs)
+    sources, targets = ([pair[i] for pair in pairs] for i in (0, 1))
     encode, split = translator.tokenizer.encode, translator.tokenizer.split
     most = translator.model.config.most_positions  # outputs may end there
     examples = [

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from sacrebleu.metrics import BLEU
 
 from annotated_transformer.data import Pair
+from annotated_transformer.errors import check_pairs
 from annotated_transformer.translation import Translation, Translator
 
 __all__ = ["extra_pairs", "nearest", "other_targets", "swapped"]
@@ -34,9 +35,11 @@ def other_targets(
 
     Of the translations that it finds, as many as its beam is wide, those
     nearest to the pair's target are taken, so many at most. UserError for
-    what is no text.
+    what is no text, ValueError for a number that is not above 0.
     """
-    pairs = list(pairs)
+    pairs = check_pairs(pairs)
+    if number < 1:
+        raise ValueError(f"number = {number}: must be at least 1")
     sources = [source for source, _ in pairs]
     found = translator.n_best(sources, translator.beam)
     return [
@@ -63,6 +66,6 @@ def extra_pairs(
     and forward writes targets for people's sources, which is distillation:
     together data diversification (Nguyen et al., 2020). See other_targets.
     """
-    pairs = list(pairs)
+    pairs = check_pairs(pairs)
     sources = other_targets(backward, swapped(pairs), number)
     return swapped(sources) + other_targets(forward, pairs, number)

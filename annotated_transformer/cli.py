@@ -17,8 +17,8 @@ from annotated_transformer.cli_translate import (
     score,
     translate,
 )
-from annotated_transformer.errors import UserError
-from annotated_transformer.streams import put
+from annotated_transformer.errors import UserError, printable
+from annotated_transformer.streams import StandardError, put
 from annotated_transformer.terminal import Interrupted, console
 
 NO_MEMORY = (
@@ -146,6 +146,6 @@ def fail(message: str, status: int = 1) -> None:
     """Print one line on standard error, and exit."""
     rank = os.environ.get("RANK", "0")
     name = "" if rank == "0" else f"process {rank}: "
-    if sys.stderr is not None:  # else print would write among the outputs
-        print(name + " ".join(message.split()), file=sys.stderr)
+    line = printable(name + " ".join(message.split()))
+    StandardError().write(line + "\n")
     sys.exit(status)

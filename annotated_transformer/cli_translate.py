@@ -6,13 +6,23 @@ from typing import TYPE_CHECKING
 from annotated_transformer import options
 from annotated_transformer.errors import UserError
 from annotated_transformer.files import decode_lines, read_bytes
-from annotated_transformer.streams import arriving, blocks, put
+from annotated_transformer.streams import (
+    arriving,
+    blocks,
+    in_column,
+    in_digits,
+    in_line,
+    put,
+)
+from annotated_transformer.terminal import console
 
 # What loads PyTorch is imported where it is used: --help has no need of it.
 if TYPE_CHECKING:
     from annotated_transformer.translation import Translator
 
 __all__ = ["augment", "check_lengths", "load", "score", "translate"]
+
+LONGEST_LINE = 10_000  # characters; a page of a book has three thousand
 
 
 def translate(
@@ -28,7 +38,8 @@ def translate(
 ) -> None:
     """Translate line by line, to standard output; blank lines stay blank.
 
-    What is typed, or comes from a program, is answered as it comes. With
+    What is typed, or comes from a program, is answered as it comes. A line
+    that is too long stays blank, too, and the exit status is 1. With
     --n-best there are several lines for each, best first: its number, the
     score and the translation, with tabs between them. --alignment adds a
     column: pairs of words, source and translation, counted from 0.
@@ -38,16 +49,21 @@ def translate(
     if n_best is not None and n_best > translator.beam:
         raise UserError(f"--n-best {n_best} needs --beam {n_best}, or more")
     name = "standard input" if file is None else str(file)
-    before = 0
+    before = left_out = 0
+    tidy = in_line if n_best is None and not alignment else in_column
     if file is None:
         texts = arriving(name)
     else:
         texts = blocks(decode_lines(read_bytes(file), file))
     for lines in texts:
-        check_lengths(translator, lines, name, before)
+        for number, line in enumerate(lines):
+            if why := too_long(translator, line):
+                console.out(f"{name}, line {before + number + 1}: {why}")
+                lines[number] = ""
+                left_out += 1
         found = translator.n_best(lines, n_best or 1)
         rows = [
-            [line, f"{number}", f"{one.score:.4f}", one.text]
+            [line, f"{number}", in_digits(one.score), tidy(one.text)]
             for number, (line, best) in enumerate(
                 zip(lines, found, strict=True), before + 1
             )
@@ -64,6 +80,8 @@ def translate(
         first = 3 if n_best is None else 1
         put("".join("\t".join(row[first:]) + "\n" for row in rows))
         before += len(lines)
+    if left_out:
+        raise UserError(f"{name}: {left_out} lines left blank, see above")
 
 
 def load(
@@ -86,23 +104,35 @@ def load(
     return translator
 
 
-def check_lengths(
-    translator: "Translator", lines: list[str], name: str, before: int = 0
-) -> None:
-    """UserError for a line that has more tokens than learned positions.
+def too_long(translator: "Translator", line: str) -> str:
+    """Why a line is too long for a translator, and what to do; or nothing.
 
-    It counts the lines of the text of that name that came before, too.
+    A line of megabytes would take all memory, and the signs of it alone
+    minutes to be cut into subwords.
     """
+    if len(line) > LONGEST_LINE:
+        return (
+            f"{len(line)} characters, and a line has at most {LONGEST_LINE}; "
+            "split the line"
+        )
     sizes = translator.model.config
-    if sizes.positions != "learned":
-        return
-    for number, line in enumerate(lines, before + 1):
+    if sizes.positions == "learned":
         length = len(translator.tokenizer.encode(line))
         if length > sizes.max_length:
-            raise UserError(
-                f"{name}, line {number}: {length} tokens, but the model has "
-                f"learned only {sizes.max_length} positions; split the line"
+            return (
+                f"{length} tokens, but the model has learned only "
+                f"{sizes.max_length} positions; split the line"
             )
+    return ""
+
+
+def check_lengths(
+    translator: "Translator", lines: list[str], name: str
+) -> None:
+    """UserError for a line of the text of that name that is too long."""
+    for number, line in enumerate(lines, 1):
+        if why := too_long(translator, line):
+            raise UserError(f"{name}, line {number}: {why}")
 
 
 def score(
@@ -127,7 +157,7 @@ def score(
         check_lengths(translator, [pair[side] for pair in pairs], str(file))
     for some in blocks(pairs):
         found = score_pairs(translator, some, alpha)
-        put("".join(f"{one.score:.4f}\n" for one in found))
+        put("".join(in_digits(one.score) + "\n" for one in found))
 
 
 def augment(
@@ -165,7 +195,7 @@ def augment(
         check_lengths(model, [pair[side] for pair in pairs], str(file))
     for some in blocks(pairs):
         made = extra_pairs(*models, some, number)
-        columns = [[text.replace("\t", " ") for text in pair] for pair in made]
+        columns = [map(in_column, pair) for pair in made]
         put("".join("\t".join(pair) + "\n" for pair in columns))
 
 

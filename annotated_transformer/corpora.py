@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib import request
 
 from annotated_transformer.download import download, https_opener
-from annotated_transformer.errors import UserError
+from annotated_transformer.errors import UserError, check_pairs
 from annotated_transformer.files import read_lines
 
 __all__ = [
@@ -45,6 +45,7 @@ MULTI30K_LICENCE = (
 )
 MULTI30K_LANGUAGES = ("en", "de", "fr")
 MULTI30K_TESTS = ("test_2016_flickr", "test_2017_flickr", "test_2017_mscoco")
+LONGEST_NAME = 100  # characters
 DATA_VARIABLE = "ANNOTATED_TRANSFORMER_DATA"
 
 
@@ -61,6 +62,17 @@ class Corpus:
     checksums: dict[str, str]  # SHA-256 of what the pairs were read from
     extra: int = 0  # pairs at the end of train that are not of the corpus
 
+    def __post_init__(self) -> None:
+        texts = {"train": self.train, "valid": self.valid, **self.tests}
+        for name, pairs in texts.items():
+            _refuse_halves(name, check_pairs(pairs))
+        for name in (self.source, self.target):
+            if not name.isprintable() or len(name) > LONGEST_NAME:
+                raise UserError(
+                    f"{name!r:.40}: a language is named by at most "
+                    f"{LONGEST_NAME} printable characters, such as 'en'"
+                )
+
     def with_extra(self, path: Path | str) -> "Corpus":
         """The corpus with more to train on, as `read_tsv` reads it."""
         pairs = read_tsv(path)
@@ -70,6 +82,18 @@ class Corpus:
             checksums=self.checksums | {"extra": pairs_sha256(pairs)},
             extra=len(pairs),
         )
+
+
+def _refuse_halves(name: str, pairs: list[Pair]) -> None:
+    for place, pair in enumerate(pairs):
+        try:
+            "".join(pair).encode()
+        except UnicodeEncodeError as error:
+            raise UserError(
+                f"{name}, pair {place}: half a character, "
+                f"{error.object[error.start]!a}, which no file can hold; "
+                "decode the text anew, with errors='replace'"
+            ) from None
 
 
 def _refuse_empty(pairs: list[Pair], names: tuple[str, str]) -> None:
@@ -186,12 +210,23 @@ MULTI30K_SUMS: dict[str, str] = tomllib.loads(
 def multi30k_folder() -> Path:
     """Name the folder of Multi30k: the variable's, or the user's cache."""
     if named := os.environ.get(DATA_VARIABLE):
-        return Path(named).expanduser()
+        return at_home(named, DATA_VARIABLE)
     places = {"darwin": "~/Library/Caches", "win32": "~/AppData/Local"}
     place = os.environ.get("XDG_CACHE_HOME") or places.get(
         sys.platform, "~/.cache"
     )
-    return Path(place).expanduser() / "annotated-transformer" / "multi30k"
+    cache = at_home(place, "XDG_CACHE_HOME")
+    return cache / "annotated-transformer" / "multi30k"
+
+
+def at_home(path: str, variable: str) -> Path:
+    """The path with ~ replaced; UserError where there is no such home."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise UserError(
+            f"{path}: no such home folder; set {variable} to a folder"
+        ) from error
 
 
 def download_multi30k(

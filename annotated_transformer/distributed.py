@@ -117,10 +117,11 @@ def joined(device: str) -> Iterator[Processes]:
     if processes.size == 1:
         yield processes
         return
-    if "RANK" not in os.environ:
+    if missing := {"RANK", "MASTER_ADDR", "MASTER_PORT"} - os.environ.keys():
         raise UserError(
             f"WORLD_SIZE is {processes.size}, but torchrun has not started "
-            "this; start with torchrun, or add --dry-run"
+            f"this ({min(missing)} is not set); start with torchrun, or add "
+            "--dry-run"
         )
     backend = "gloo"  # on tensors of the CPU, such as counts
     if device.startswith("cuda"):

@@ -1,14 +1,17 @@
 """Files fetched over HTTPS: continued, checked, and only then put in place."""
 
-import shutil
 from http.client import HTTPException
 from pathlib import Path
+from threading import Event, Thread
 from urllib import request
+from urllib.error import HTTPError
 
 from annotated_transformer.errors import UserError
 from annotated_transformer.files import sha256
 
 __all__ = ["download", "https_opener"]
+
+MOST_BYTES, MOST_SECONDS = 1 << 26, 600  # of one file
 
 
 def https_opener() -> request.OpenerDirector:
@@ -57,20 +60,50 @@ def download(
 def _fetch(
     url: str, part: Path, instead: str, opener: request.OpenerDirector
 ) -> None:
+    failed: list[Exception] = []
+    late = Event()
+
+    def work() -> None:
+        try:
+            _receive(url, part, opener, late)
+        except (OSError, HTTPException, ValueError) as error:
+            failed.append(error)
+
+    # A server can keep its reader waiting for ever, a byte at a time; a
+    # thread that waits there is left behind.
+    thread = Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(MOST_SECONDS)
+    if thread.is_alive():
+        late.set()
+        failed.append(TimeoutError(f"not done after {MOST_SECONDS} seconds"))
+    if failed:
+        raise UserError(
+            f"{url} could not be downloaded ({str(failed[0]).strip('<>')}); "
+            f"run the command again to continue, or {instead}"
+        ) from failed[0]
+
+
+def _receive(
+    url: str, part: Path, opener: request.OpenerDirector, late: Event
+) -> None:
+    """Append what a server sends to the part, until it is too late."""
     start = part.stat().st_size if part.exists() else 0
     ask = request.Request(url, headers={"Range": f"bytes={start}-"})
+    part.parent.mkdir(parents=True, exist_ok=True)
     try:
-        part.parent.mkdir(parents=True, exist_ok=True)
-        with opener.open(ask, timeout=30) as answer:
-            # 206 continues where the part ends; 200 is the file from its start
-            with part.open("ab" if answer.status == 206 else "wb") as file:
-                shutil.copyfileobj(answer, file)
-            if answer.length:
-                raise ConnectionError(f"{answer.length} bytes are missing")
-    except (OSError, HTTPException) as error:
-        if getattr(error, "code", None) == 416 and start:
+        answer = opener.open(ask, timeout=30)
+    except HTTPError as error:
+        if error.code == 416 and start:
             return  # the part had every byte
-        raise UserError(
-            f"{url} could not be downloaded ({str(error).strip('<>')}); "
-            f"run the command again to continue, or {instead}"
-        ) from error
+        raise
+    with answer:
+        # 206 continues where the part ends; 200 is the file from its start
+        with part.open("ab" if answer.status == 206 else "wb") as file:
+            while (data := answer.read1(1 << 16)) and not late.is_set():
+                file.write(data)
+                if file.tell() > MOST_BYTES:
+                    part.unlink()
+                    raise OSError(f"it has more than {MOST_BYTES:,} bytes")
+        if answer.length:
+            raise ConnectionError(f"{answer.length} bytes are missing")

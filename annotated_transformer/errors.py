@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-__all__ = ["UserError", "check_texts"]
+__all__ = ["UserError", "check_pairs", "check_texts", "printable"]
 
 
 class UserError(ValueError):
@@ -25,3 +25,33 @@ def check_texts(texts: Iterable) -> list[str]:
                 "or make it one"
             )
     return found
+
+
+def check_pairs(pairs: Iterable) -> list[tuple[str, str]]:
+    """The pairs as a list; UserError if one of them is no two strings."""
+    found = list(pairs)
+    for place, pair in enumerate(found):
+        # a string of two letters would pass for a pair of them
+        if (
+            not isinstance(pair, tuple | list)
+            or len(pair) != 2
+            or not all(isinstance(text, str) for text in pair)
+        ):
+            raise UserError(
+                f"pair {place} is {pair!r:.40}; a pair is two strings, a "
+                "source and a target"
+            )
+    return [(source, target) for source, target in found]
+
+
+def printable(text: str) -> str:
+    r"""The text with signs that steer a terminal written out, as \x1b.
+
+    Names, messages and settings that strangers wrote may hold them.
+    """
+    return "".join(
+        sign
+        if sign.isprintable() or sign == "\n"
+        else sign.encode("unicode_escape").decode()
+        for sign in text
+    )

@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import io
 import json
 import os
 import shutil
@@ -26,6 +27,8 @@ __all__ = [
     "write_text",
 ]
 
+MOST_UNZIPPED = 1 << 33  # bytes; a hundred million sentences have fewer
+
 
 def unreadable(path: Path | str, error: OSError) -> UserError:
     """The error for a file that cannot be opened or read."""
@@ -44,12 +47,46 @@ def read_bytes(path: Path | str) -> bytes:
     if path.suffix != ".gz":
         return data
     try:
-        return gzip.decompress(data)
+        if not data:  # which Python takes for a whole file of nothing
+            raise EOFError("it has no byte")
+        return unzipped(data, path)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise UserError(
             f"{path} is damaged or cut short, or not gzip in spite of its "
             f"name ({error}); copy or download it again"
         ) from error
+
+
+def unzipped(data: bytes, path: Path) -> bytes:
+    """What gzip packed; UserError beyond what a corpus may need.
+
+    A file of some kilobytes can unpack to more than any memory holds.
+    """
+    with gzip.open(io.BytesIO(data)) as file:
+        found = file.read(MOST_UNZIPPED + 1)
+    if len(found) > MOST_UNZIPPED:
+        raise UserError(
+            f"{path} unpacks to more than {MOST_UNZIPPED >> 30} GB; unzip "
+            "it yourself, and name the text"
+        )
+    return found
+
+
+def check_text(data: bytes, name: Path | str) -> None:
+    """UserError for what is UTF-8 by its bytes, but no text of lines."""
+    zeros = data[::2].count(0), data[1::2].count(0)
+    if 3 * max(zeros) > len(data) and min(zeros) == 0:
+        order = "LE" if zeros[1] else "BE"
+        raise UserError(
+            f"{name}: this looks like UTF-16; convert the file, for example "
+            f"with iconv -f UTF-16{order} -t UTF-8"
+        )
+    if b"\n" not in data and b"\r" in data.rstrip(b"\r"):
+        raise UserError(
+            f"{name}: its lines end with carriage returns alone, so all of "
+            "it would be one line; convert the file, for example with "
+            "tr '\\r' '\\n'"
+        )
 
 
 def decode_lines(data: bytes, name: Path | str, before: int = 0) -> list[str]:
@@ -61,6 +98,8 @@ def decode_lines(data: bytes, name: Path | str, before: int = 0) -> list[str]:
     U+2028, U+0085 or a form feed inside a sentence does not shift the lines
     of two files against each other, as `str.splitlines` would.
     """
+    if not before:
+        check_text(data, name)
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:

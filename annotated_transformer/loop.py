@@ -135,12 +135,14 @@ class Run:
                 show(update)
                 late = deadline is not None and time.monotonic() > deadline
                 # 1 if out of time, more if a signal came to any process
-                end = self.processes.largest(stop[0] if stop else int(late))
+                end = self.processes.largest(
+                    1 + stop[0] if stop else int(late)
+                )
                 if end or self.step % every == 0 or self.step == steps:
                     self.save(losses / tokens, tokens, update.rate)
                     losses, tokens = 0.0, 0
                 if end > 1:
-                    raise Interrupted(end, self.folder.path, self.step)
+                    raise Interrupted(end - 1, self.folder.path, self.step)
                 if end:
                     break
         if self.writes:

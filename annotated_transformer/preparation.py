@@ -174,7 +174,12 @@ def start_from(
     recipe = replace(recipe, model=sizes)
     if not new_subwords:
         kind = about["recipe"]["tokenizer"]
-        recipe = replace(recipe, vocab_size=len(tokenizer), tokenizer=kind)
+        try:
+            recipe = replace(recipe, vocab_size=len(tokenizer), tokenizer=kind)
+        except ValueError as error:
+            raise UserError(
+                f"{folder}: no training can go on from there ({error!s:.200})"
+            ) from error
     return model, tokenizer, recipe
 
 
@@ -217,7 +222,7 @@ def build_model(
         except RuntimeError as error:
             raise UserError(
                 "--compile: torch.compile does not work here "
-                f"({str(error).partition(chr(10))[0]}); "
+                f"({' '.join(str(error).splitlines()[:2])}); "
                 "install a C++ compiler such as g++, or leave the option out"
             ) from error
     torch.manual_seed(recipe.train.seed)

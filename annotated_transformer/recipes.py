@@ -14,6 +14,8 @@ from annotated_transformer.training import TrainConfig
 __all__ = ["RECIPES", "Recipe", "recipe_of"]
 
 MOST_NUMBER = 10**12  # of whatever a field counts
+# a training with more than these would not begin in a day
+MOST_SUBWORDS, MOST_ACCUMULATED, MOST_LAYERS = 10**7, 10**4, 10**3
 
 
 @dataclass(frozen=True)
@@ -34,10 +36,18 @@ class Recipe:
             raise ValueError(
                 f"tokenizer = {self.tokenizer!r}: choose {', '.join(KINDS)}"
             )
-        train = self.train
+        train, sizes = self.train, self.model
+        for name, value, most in (
+            ("vocab_size", self.vocab_size, MOST_SUBWORDS),
+            ("accumulate", train.accumulate, MOST_ACCUMULATED),
+            ("layers", sizes.layers, MOST_LAYERS),
+        ):
+            if value > most:
+                raise ValueError(f"{name} = {value}: at most {most}")
         if not 0 <= train.seed <= LARGEST_SEED:
             raise ValueError(f"seed: in 0..{LARGEST_SEED}")
-        if not 0 < (train.peak_rate or 1.0) < math.inf or not train.clip > 0:
+        peak = 1.0 if train.peak_rate is None else train.peak_rate
+        if not 0 < peak < math.inf or not train.clip > 0:
             raise ValueError("peak_rate: finite; it and clip: above 0")
         if not math.isfinite(train.r_drop):
             raise ValueError("r_drop: finite")
@@ -76,14 +86,14 @@ class Recipe:
             name, _, text = setting.partition("=")
             if name not in known:
                 raise UserError(
-                    f"--set {setting}: there is no field {name!r}; choose "
-                    f"from {', '.join(known)}"
+                    f"--set {setting:.80}: there is no field {name!r:.80}; "
+                    f"choose from {', '.join(known)}"
                 )
             *part, last = name.split(".")
             config = getattr(self, part[0]) if part else self
             try:
                 value = json.loads(text)
-            except ValueError:
+            except (ValueError, RecursionError):
                 value = text  # a word, which JSON wants in quotes
             kind = get_type_hints(type(config))[last]
             if type(value) is int and abs(value) > MOST_NUMBER:
@@ -93,7 +103,9 @@ class Recipe:
             if isinstance(value, bool) != (kind is bool) or not isinstance(
                 value, kind
             ):
-                raise UserError(f"--set {setting}: the value must be {kind}")
+                raise UserError(
+                    f"--set {setting:.80}: the value must be {kind}"
+                )
             (plain[part[0]] if part else plain)[last] = value
         try:
             return Recipe.from_json(plain)

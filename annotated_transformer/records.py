@@ -132,9 +132,11 @@ def read_record(path: Path, about: dict) -> dict:
         return {}
     try:
         known = read_json(path, MOST_RECORD)
-        if same_model(known, about):
+        scores = known.get("scores", {})
+        whole = all(isinstance(x, dict) for x in [scores, *scores.values()])
+        if whole and same_model(known, about):
             return known
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
         pass
     raise UserError(f"{path}: not a record of this run; choose another file")
 

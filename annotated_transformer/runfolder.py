@@ -13,6 +13,7 @@ from annotated_transformer.data import Tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.files import (
     replacing,
+    sha256,
     sync,
     unwritable,
     write_text,
@@ -33,6 +34,7 @@ except ImportError:  # Windows has no such locks
 __all__ = ["RunFolder", "check_output", "check_same_run"]
 
 WEIGHTS = "model.safetensors"  # by its sum a start is known
+TOKENIZER = "tokenizer_sha256"  # in run.json; older runs have none
 # what a run that was killed while it began has left
 BEGINNING = {"tokenizer.model", ".tokenizer.model.part", ".run.json.part"}
 
@@ -92,6 +94,20 @@ def check_same_run(
             f"{output}: the run began with other text ({min(other)} "
             "differs); resume with the files that began it"
         )
+    for side in ("source", "target"):
+        began, now = about["data"][side], getattr(corpus, side)
+        if began != now:
+            raise UserError(
+                f"{output}: the run began with {side} {began!r:.40}, now it "
+                f"is {now!r:.40}; resume with the languages that began it"
+            )
+    if about.get(TOKENIZER, sha256(output / "tokenizer.model")) != sha256(
+        output / "tokenizer.model"
+    ):
+        raise UserError(
+            f"{output}: tokenizer.model is not the one that the run began "
+            "with; put it back, or begin anew in another folder"
+        )
     if (start or {}).get(WEIGHTS) != parent:
         raise UserError(
             f"{output}: the run did not begin with that model; resume with "
@@ -149,8 +165,10 @@ class RunFolder:
     def begin(self, about: dict, tokenizer: Tokenizer) -> None:
         """Write what the run is; run.json, written last, makes it one."""
         check_about({**about, "result": {}}, ModelConfig())
-        with replacing(self.path / "tokenizer.model") as part:
+        path = self.path / "tokenizer.model"
+        with replacing(path) as part:
             part.write_bytes(tokenizer.model)
+        about = {**about, TOKENIZER: sha256(path)}
         text = json.dumps(about, indent=1, allow_nan=False) + "\n"
         write_text(self.path / "run.json", text)
 

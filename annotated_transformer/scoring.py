@@ -8,7 +8,7 @@ from annotated_transformer.batching import placed_batches
 from annotated_transformer.checkpoint import check_search
 from annotated_transformer.data import Pair
 from annotated_transformer.decoding import length_penalty
-from annotated_transformer.errors import check_texts
+from annotated_transformer.errors import check_pairs
 from annotated_transformer.precision import weights_at_rest
 from annotated_transformer.risk import log_probabilities
 from annotated_transformer.translation import Translation, Translator
@@ -33,8 +33,8 @@ def score_pairs(
     there, and any other has -inf. UserError for what is no text, ValueError
     for an alpha that cannot be.
     """
-    pairs = list(pairs)
-    sources, targets = (check_texts(pair[i] for pair in pairs) for i in (0, 1))
+    pairs = check_pairs(pairs)
+    sources, targets = ([pair[i] for pair in pairs] for i in (0, 1))
     alpha = translator.alpha if alpha is None else alpha
     check_search(alpha=alpha)
     log_p = [-torch.inf if text.strip() else 0.0 for text in targets]

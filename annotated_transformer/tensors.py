@@ -37,6 +37,8 @@ def weights(model: Transformer) -> dict[str, Tensor]:
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     """The tensors of a safetensors file in float32, and its notes."""
     try:
+        if path.exists() and not path.is_file():
+            raise ValueError("it is no file")  # and might never end
         with path.open("rb") as file:
             if int.from_bytes(file.read(8), "little") > MOST_HEADER:
                 raise ValueError("its header is too long")

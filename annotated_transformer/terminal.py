@@ -1,21 +1,33 @@
-"""The terminal: progress is shown on it, Ctrl-C and SIGTERM stop a run."""
+"""The terminal: progress is shown on it, and signals stop a run."""
 
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import Progress
+
+from annotated_transformer.errors import printable
+from annotated_transformer.streams import StandardError
 
 if TYPE_CHECKING:
     from annotated_transformer.training import Update
 
 __all__ = ["Interrupted", "console", "progress", "stop_signals"]
 
-console = Console(stderr=True)
+
+class Words(Console):
+    """A console that writes out what would steer the terminal."""
+
+    def out(self, *objects: Any, **options: Any) -> None:
+        r"""Print as it is, without markup; what is not printable as \x1b."""
+        super().out(*(printable(str(x)) for x in objects), **options)
+
+
+console = Words(file=StandardError())
 
 
 @contextmanager
@@ -49,10 +61,11 @@ class Interrupted(Exception):
 
 @contextmanager
 def stop_signals() -> Iterator[list[int]]:
-    """Collect SIGINT and SIGTERM in a list in place of dying of them.
+    """Collect SIGINT, SIGTERM and SIGHUP in a list in place of dying of them.
 
-    A second Ctrl-C ends the program at once. Only the main thread may do
-    this; elsewhere the list stays empty.
+    A second Ctrl-C ends the program at once. What was ignored before, as
+    nohup ignores SIGHUP, still is. Only the main thread may do this;
+    elsewhere the list stays empty.
     """
     received: list[int] = []
 
@@ -61,7 +74,9 @@ def stop_signals() -> Iterator[list[int]]:
             raise KeyboardInterrupt
         received.append(number)
 
-    numbers = [signal.SIGINT, signal.SIGTERM]
+    names = ("SIGINT", "SIGTERM", "SIGHUP")  # Windows has no third
+    known = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    numbers = [n for n in known if signal.getsignal(n) != signal.SIG_IGN]
     if threading.current_thread() is not threading.main_thread():
         numbers = []
     before = {number: signal.signal(number, receive) for number in numbers}

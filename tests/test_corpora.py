@@ -4,6 +4,8 @@ import gzip
 import hashlib
 import os
 import threading
+import time
+from contextlib import suppress
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -13,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotated_transformer import corpora
+from annotated_transformer import corpora, download
 from annotated_transformer.corpora import (
     builtin,
     download_multi30k,
@@ -188,6 +190,8 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Answer)
         self.files, self.asked = {}, []
         self.cut, self.ranges, self.moved = None, True, None
+        self.stopped = threading.Event()
+        self.endless = None  # bytes before, and bytes again and again
 
 
 class Answer(BaseHTTPRequestHandler):
@@ -195,6 +199,13 @@ class Answer(BaseHTTPRequestHandler):
         server, name = self.server, self.path.rsplit("/", 1)[1]
         start = int(self.headers["Range"][len("bytes=") : -1])
         server.asked.append((self.headers["Host"], self.path, start))
+        if server.endless:
+            before, again, pause = server.endless
+            with suppress(OSError):  # until the reader leaves
+                self.wfile.write(before)
+                while not server.stopped.wait(pause):
+                    self.wfile.write(again)
+            return
         if server.moved:
             self.send_response(302)
             self.send_header("Location", server.moved)
@@ -250,6 +261,7 @@ def server(monkeypatch):
         )
         thread.start()
         yield server
+        server.stopped.set()
         server.shutdown()
         thread.join()
 
@@ -342,6 +354,38 @@ def test_no_redirect_leads_away_from_https(server, opener, tmp_path, scheme):
     assert len(server.asked) == 1
     with pytest.raises(OSError, match=f"unknown url type: {scheme}"):
         https_opener().open(server.moved)
+
+
+BODY = b"HTTP/1.1 200 OK\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("endless", "told"),
+    [
+        ((BODY, b"a" * 10_000, 0), "more than 100,000 bytes"),
+        ((BODY, b"a", 0.1), "not done after 1 seconds"),
+        ((b"", b"HTTP/1.1 100 Continue\r\n\r\n", 0.1), "not done after 1"),
+        ((b"HTTP/1.1 200 OK\r\n", b"A", 0.1), "not done after 1"),
+    ],
+)
+def test_no_download_goes_on_for_ever(
+    endless, told, server, opener, tmp_path, monkeypatch
+):
+    server.endless = endless
+    monkeypatch.setattr(download, "MOST_SECONDS", 1)
+    monkeypatch.setattr(download, "MOST_BYTES", 100_000)
+    began = time.monotonic()
+    with pytest.raises(UserError, match=told):
+        download_multi30k(tmp_path, opener=opener)
+    assert time.monotonic() - began < 20
+    sizes = [path.stat().st_size for path in tmp_path.iterdir()]
+    assert sum(sizes) <= 100_000
+
+
+def test_a_redirect_to_nowhere(server, opener, tmp_path):
+    server.moved = "https://[::1/x"
+    with pytest.raises(UserError, match="could not be downloaded"):
+        download_multi30k(tmp_path, opener=opener)
 
 
 def test_where_the_files_are_kept(monkeypatch, tmp_path):

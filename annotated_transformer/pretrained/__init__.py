@@ -62,7 +62,13 @@ def pack(output: Path, model: Path, record: Path | None = None) -> None:
             if not searches or any(one != searches[0] for one in searches):
                 raise ValueError(f"it searched as in {searches!r:.150}")
             about["search"] = searches[0]
-        except (OSError, ValueError, TypeError, KeyError) as error:
+        except (
+            OSError,
+            ValueError,
+            TypeError,
+            KeyError,
+            AttributeError,
+        ) as error:
             raise UserError(
                 f"{record}: not a record of {model} ({error!r:.200})"
             ) from error
