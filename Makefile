@@ -2,6 +2,7 @@
 BIN = .venv/bin
 READY = .venv/.stamp
 BENCH = benchmarks/.venv
+PYTEST = $(BIN)/python -m pytest -q $(if $(filter none,$(BROWSER)),--no-browser)
 BOOK = _build/html/.stamp
 SOURCES = _config.yml _toc.yml pyproject.toml $(shell find book \
 	annotated_transformer tools -type f -not -path '*/.*' \
@@ -10,7 +11,8 @@ PYTHONS = python3 python3.13 python3.12 python3.11 python
 RECENT = import sys; sys.exit(sys.version_info < (3, 11))
 
 export OMP_NUM_THREADS ?= 1
-.PHONY: setup book serve pdf run package pull test measure soak bench lint clean
+.PHONY: setup book serve pdf run package pull test measure soak bench lint \
+	clean browser
 
 setup: $(READY)  ## a fresh .venv with everything that the book needs
 
@@ -20,7 +22,7 @@ book: $(BOOK)  ## build the book as HTML, every warning an error
 serve: book  ## show the book at http://localhost:8000
 	$(BIN)/python -m http.server 8000 --directory _build/html
 
-pdf: book  ## print the book as one PDF, with Chromium
+pdf: browser book  ## print the book as one PDF, with Chromium
 	$(BIN)/python tools/print_book.py _build/html \
 	  _build/annotated-transformer.pdf
 
@@ -37,10 +39,15 @@ lint: $(READY)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 
-test: lint book  ## package, code, every chapter, the built pages
+browser: $(READY)  # first of all, so that its want is told in seconds
+ifneq ($(BROWSER),none)
+	@$(BIN)/python tools/chromium.py
+endif
+
+test: browser lint book  ## all of it; make test BROWSER=none: but for pages
 	$(BIN)/python tools/export.py --check
 	$(BIN)/python tools/check_html.py _build/html
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile
+	$(PYTEST) -n 2 --dist loadfile
 
 measure: $(READY)  ## the trained experiments, six hours: their records
 	$(BIN)/python -m experiments

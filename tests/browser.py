@@ -6,6 +6,7 @@ network is noted beside it.
 """
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,6 +26,41 @@ from playwright.sync_api import (
     Request,
     sync_playwright,
 )
+
+LEFT_OUT = "left out: it needs a browser"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--no-browser",
+        action="store_true",
+        help="leave out the tests that open pages, and say how many they are",
+    )
+
+
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    if config.getoption("--no-browser"):
+        for item in items:
+            if "browser" in getattr(item, "fixturenames", ()):
+                item.add_marker(pytest.mark.skip(reason=LEFT_OUT))
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    if config.getoption("--no-browser"):
+        left = Counter(
+            report.location[0]
+            for report in terminalreporter.getreports("skipped")
+            if LEFT_OUT in str(report.longrepr)
+        )
+        files = (f"{count} of {file}" for file, count in left.items())
+        terminalreporter.line(
+            f"Left out: {left.total()} tests that open pages in a browser"
+            f" ({', '.join(files)})."
+        )
 
 
 @dataclass
@@ -73,7 +109,7 @@ def browser() -> Iterator[Browser]:
     """
     with sync_playwright() as playwright:
         try:
-            running = launch(playwright)
+            running = launch(playwright.chromium)
         except FileNotFoundError as error:
             pytest.fail(str(error), pytrace=False)
         yield running

@@ -2,17 +2,25 @@
 
 import io
 import os
+import pkgutil
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
 
 import jaxtyping
 
-# Before any test imports the package, so that every signature is checked.
-jaxtyping.install_import_hook("annotated_transformer", "beartype.beartype")
+# Before any test imports the package, so that every signature is checked;
+# but the grammar's are called millions of times and hold no tensor.
+PACKAGE = find_spec("annotated_transformer").submodule_search_locations
+MODULES = {m.name for m in pkgutil.iter_modules(PACKAGE)} - {"grammar"}
+jaxtyping.install_import_hook(
+    [f"annotated_transformer.{name}" for name in sorted(MODULES)],
+    "beartype.beartype",
+)
 
 import pytest  # noqa: E402
 import torch  # noqa: E402

@@ -125,7 +125,8 @@ def test_one_line_out_for_each_line_in(command, trained):
 def test_order_is_kept_whatever_the_lengths(command, trained):
     lines = ["abcdefghij"[: 1 + i * 7 % 10] for i in range(40)]
     whole = command("translate", trained, stdin="\n".join(lines).encode())
-    one_by_one = [Translator.load(trained)(line) for line in lines]
+    translator = Translator.load(trained)
+    one_by_one = [translator(line) for line in lines]
     assert whole.out.splitlines() == one_by_one
 
 

@@ -14,11 +14,11 @@ PAGE = """<!doctype html><html lang="en"><title>{name}</title>
 
 
 @pytest.fixture(scope="module")
-def pdf(tmp_path_factory):
+def pdf(browser, tmp_path_factory):
     folder = tmp_path_factory.mktemp("book")
     for name in ("one", "two"):
         (folder / f"{name}.html").write_text(PAGE.format(name=name))
-    return print_book(folder, ["one", "two"])
+    return print_book(browser, folder, ["one", "two"])
 
 
 def test_title_page_comes_first_and_each_page_follows(pdf):

@@ -2,19 +2,25 @@
 
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
+from pkgutil import walk_packages
 
 import chapters
 import export
 import nbformat
 import pytest
 import run_chapters
+import torch
+from jaxtyping import TypeCheckError
 from nbformat.v4 import (
     new_code_cell,
     new_markdown_cell,
     new_notebook,
     new_output,
 )
+
+from annotated_transformer.attention import padding_mask
 
 SUMMARY = "Circles and their areas."
 EXPORTED = [
@@ -238,3 +244,17 @@ def test_picture_is_stored_as_one_line(tmp_path):
     stored = chapters.read(tmp_path / "c.ipynb").cells[-1].outputs[0].data
     one_line = "<?xml version='1.0'?> <svg> <path d='M 0 1'/> </svg>"
     assert stored["image/svg+xml"] == one_line
+
+
+def test_every_signature_but_the_grammars_is_checked():
+    package = chapters.PACKAGE.name
+    loaders = {
+        name: type(find_spec(name).loader).__module__.partition(".")[0]
+        for _, name, _ in walk_packages([chapters.PACKAGE], f"{package}.")
+    }
+    grammar = {x for x in loaders if x.startswith(f"{package}.grammar")}
+    assert f"{package}.exercises.judge" in loaders.keys() - grammar
+    for name, loader in loaders.items():
+        assert (loader == "jaxtyping") == (name not in grammar), name
+    with pytest.raises(TypeCheckError, match="batch length"):
+        padding_mask(torch.ones(2, 3, 4, dtype=torch.long))

@@ -15,7 +15,7 @@ from pathlib import Path
 import yaml
 from chapters import ROOT
 from chromium import launch
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 from pypdf import PdfReader, PdfWriter
 
 from annotated_transformer import __version__
@@ -81,31 +81,26 @@ def printed(page: Page) -> PdfReader:
     return PdfReader(io.BytesIO(page.pdf(**paper, tagged=True)))
 
 
-def print_book(folder: Path, pages: list[str]) -> PdfWriter:
+def print_book(browser: Browser, folder: Path, pages: list[str]) -> PdfWriter:
     """The pages of a built book as one document."""
     writer = PdfWriter()
-    with sync_playwright() as playwright:
-        browser = launch(playwright)
-        page = browser.new_page(color_scheme="light")
-        page.set_content(title_page())
-        writer.append(printed(page))
-        for name in pages:
-            page.goto((folder / f"{name}.html").resolve().as_uri())
-            page.evaluate(PREPARE)
-            title = page.locator("article h1").first.inner_text()
-            writer.append(printed(page), outline_item=title.rstrip("#\n "))
-        count = len(writer.pages)
-        numbers = range(2, count + 1)
-        page.set_content("".join(NUMBER.format(n) for n in numbers))
-        stamps = PdfReader(
-            io.BytesIO(
-                page.pdf(format="A4", margin=dict.fromkeys(MARGIN, "0"))
-            )
-        )
-        for sheet, stamp in zip(writer.pages[1:], stamps.pages, strict=False):
-            sheet.merge_page(stamp)
-            sheet.compress_content_streams()  # merging has unpacked them
-        browser.close()
+    page = browser.new_page(color_scheme="light")
+    page.set_content(title_page())
+    writer.append(printed(page))
+    for name in pages:
+        page.goto((folder / f"{name}.html").resolve().as_uri())
+        page.evaluate(PREPARE)
+        title = page.locator("article h1").first.inner_text()
+        writer.append(printed(page), outline_item=title.rstrip("#\n "))
+    count = len(writer.pages)
+    numbers = range(2, count + 1)
+    page.set_content("".join(NUMBER.format(n) for n in numbers))
+    paper = page.pdf(format="A4", margin=dict.fromkeys(MARGIN, "0"))
+    stamps = PdfReader(io.BytesIO(paper))
+    page.close()
+    for sheet, stamp in zip(writer.pages[1:], stamps.pages, strict=False):
+        sheet.merge_page(stamp)
+        sheet.compress_content_streams()  # merging has unpacked them
     writer.add_metadata({"/Title": title_of_book()})
     return writer
 
@@ -117,7 +112,9 @@ def main() -> int:
     parser.add_argument("output", type=Path, help="for example book.pdf")
     arguments = parser.parse_args()
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
-    writer = print_book(arguments.folder, list(files(toc)))
+    with sync_playwright() as playwright:
+        browser = launch(playwright.chromium)
+        writer = print_book(browser, arguments.folder, list(files(toc)))
     writer.write(arguments.output)
     print(f"{arguments.output}: {len(writer.pages)} pages")
     return 0

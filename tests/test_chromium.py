@@ -1,0 +1,164 @@
+"""A Chromium that opens pages is found, or installed, or asked for."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import chromium
+import pytest
+from chapters import ROOT
+
+STUB = "echo 'chromium needs a snap: snap install chromium' >&2; exit 1"
+
+
+def script(path: Path, text: str) -> None:
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
+class Machine:
+    """A machine without a browser: its PATH, its tools, its make."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path, self.tools = folder / "path", folder / "tools"
+        for made in (self.path, self.tools):
+            made.mkdir()
+        for tool in ("sh", "find"):  # all that the Makefile asks for
+            (self.path / tool).symlink_to(shutil.which(tool))
+        (self.tools / "python").symlink_to(sys.executable)
+        self.environment = {
+            "PATH": str(self.path),
+            "HOME": str(folder),
+            "PYTHONPATH": os.pathsep.join(sys.path),
+            "PLAYWRIGHT_BROWSERS_PATH": str(folder / "browsers"),
+        }
+
+    def make(self, *words: str) -> subprocess.CompletedProcess:
+        """Ask make for something, after a set-up and a build."""
+        ready = ["-o", ".venv/.stamp", "-o", "_build/html/.stamp"]
+        return subprocess.run(
+            [shutil.which("make"), *ready, f"BIN={self.tools}", *words],
+            cwd=ROOT,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+        )
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+@pytest.fixture(params=["refuses", "is silent"])
+def dead_proxy(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The address of a proxy that leads nowhere."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        if request.param == "refuses":
+            server.close()
+        yield f"http://127.0.0.1:{port}"
+
+
+def test_without_a_network_one_line_says_what_to_type(machine, dead_proxy):
+    script(machine.path / "chromium", STUB)
+    own = Path(sys.executable).with_name("playwright")
+    (machine.tools / "playwright").symlink_to(own)
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"):
+        machine.environment[name] = dead_proxy
+    began = time.monotonic()
+    ended = machine.make("test")
+    assert time.monotonic() - began < 10
+    assert ended.returncode != 0
+    assert ended.stdout == ""
+    told, of_make = ended.stderr.splitlines()
+    assert told == chromium.NEEDED and of_make.startswith("make: ")
+
+
+def test_playwright_installs_one(machine, browser):
+    kind = browser.browser_type
+    real = next(x for x in chromium.places(kind) if chromium.started(kind, x))
+    script(machine.path / "chromium", STUB)
+    script(
+        machine.path / "waiting",
+        f"PATH='{os.environ['PATH']}' HOME='{Path.home()}'\n"
+        f"exec '{real}' \"$@\"",
+    )
+    script(
+        machine.tools / "playwright",
+        '[ "$*" = "install chromium" ] && echo "|##  |  10% of 1 MiB" &&'
+        f" PATH=/bin mv {machine.path}/waiting {machine.path}/google-chrome",
+    )
+    ended = machine.make("browser")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout == "No Chromium is here: playwright installs it\n"
+    (machine.tools / "playwright").unlink()
+    ended = machine.make("browser")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
+
+
+def test_what_only_looks_like_a_browser_is_none(browser, tmp_path):
+    for name, text in {"stub": STUB, "quiet": "exit 0"}.items():
+        script(tmp_path / name, text)
+        kind = browser.browser_type
+        assert chromium.started(kind, str(tmp_path / name)) is None
+
+
+def test_apt_is_asked_first_where_it_may_install(machine, monkeypatch, capsys):
+    script(machine.path / "apt-get", "echo Get:1 $0 $*; [ $1 != update ]")
+    monkeypatch.setenv("PATH", str(machine.path))
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert [tool for tool, _ in chromium.ways()] == ["playwright"]
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    apt, own = chromium.ways()
+    assert own[1][1:] == ["install", "--with-deps", "chromium"]
+    assert chromium.run(*apt)  # though an index could not be updated
+    told = "No Chromium is here: apt-get installs it\n"
+    assert capsys.readouterr().out == told
+
+
+def test_only_silence_cuts_an_installation_short(monkeypatch, capsys):
+    monkeypatch.setattr(chromium, "PATIENCE", 2)
+    shell = ["/bin/sh", "-c"]
+    assert chromium.run("slow", [*shell, "echo Hit:1 x; sleep 3"])
+    assert "slow installs" in capsys.readouterr().out
+    began = time.monotonic()
+    assert not chromium.run("dead", [*shell, "echo Ign:1; sleep 60 & wait"])
+    assert time.monotonic() - began < 30
+    assert capsys.readouterr().out == ""
+
+
+TESTS = """\
+import pytest
+
+@pytest.mark.parametrize("page", range(3))
+def test_page(browser, page):
+    assert False
+
+@pytest.mark.skip
+def test_skipped():
+    assert False
+
+def test_number():
+    assert True
+"""
+
+
+def test_what_is_left_out_is_counted_and_not_passed(tmp_path):
+    (tmp_path / "test_pages.py").write_text(TESTS)
+    words = "-q -p browser -p no:cacheprovider -n 1 --no-browser"
+    ended = subprocess.run(
+        [sys.executable, "-m", "pytest", *words.split(), str(tmp_path)],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == 0, ended.stdout
+    assert "Left out: 3 tests that open pages" in ended.stdout
+    assert "1 passed, 4 skipped" in ended.stdout
