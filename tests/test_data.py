@@ -356,7 +356,7 @@ def test_no_examples_are_refused_instead_of_waited_for():
 
 
 def resplit(dropout, max_length=256):
-    return Resplit(BPE, dropout, max_length)
+    return Resplit(BPE.vocabulary, dropout, max_length)
 
 
 @settings(max_examples=50, deadline=None)
