@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from inspect import getsource
+from traceback import format_exc
 
 from annotated_transformer.data import Example, Resplit
 from annotated_transformer.embedding import EOS, UNK
@@ -40,6 +41,7 @@ def serve() -> None:
             try:
                 answer = resplit(*question)
             except Exception as error:
+                error.add_note(format_exc())
                 answer = error
             pickle.dump(answer, answers)
             answers.flush()
@@ -53,6 +55,7 @@ import os, pickle, random, re, signal, sys
 from contextlib import suppress
 from functools import lru_cache
 from itertools import pairwise
+from traceback import format_exc
 
 EOS, UNK = {EOS}, {UNK}
 
