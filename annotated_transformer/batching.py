@@ -85,7 +85,7 @@ def resplit_of(tokenizer: Tokenizer, recipe: Recipe) -> Resplit | None:
             "subwords have none; use --tokenizer bpe"
         )
     limit = most_tokens(recipe)[0]
-    return Resplit(tokenizer, recipe.train.bpe_dropout, limit)
+    return Resplit(tokenizer.vocabulary, recipe.train.bpe_dropout, limit)
 
 
 def fixed_batches(examples: list[Example], max_tokens: int) -> list[Batch]:
@@ -116,18 +116,43 @@ def ahead(
     """The same batches on the device, prepared while others are computed on.
 
     A thread builds and moves them, as many ahead as the number says; what
-    it raises, the reader gets in the place of the batch.
+    it raises, the reader gets in the place of the batch. To a GPU they are
+    copied on a stream of their own, and nobody here waits for it.
     """
+    device = torch.device(device)
+    stream = torch.cuda.Stream(device) if device.type == "cuda" else None
 
     def prepare() -> Batch | None:
         batch = next(batches, None)
-        return batch and batch.to(device)
+        if batch is None or stream is None:
+            return batch and batch.to(device)
+        return copied(batch, stream)
 
     with ThreadPoolExecutor(1) as thread:
         coming = deque(thread.submit(prepare) for _ in range(number))
         while (batch := coming.popleft().result()) is not None:
             coming.append(thread.submit(prepare))
+            if stream is not None:
+                received(batch, stream)
             yield batch
+
+
+def copied(batch: Batch, stream: torch.cuda.Stream) -> Batch:
+    """The batch on the stream's GPU, as soon as the stream has come so far.
+
+    Only from pinned memory is a copy made while the GPU computes.
+    """
+    with torch.cuda.stream(stream):
+        pinned = Batch(*(x.pin_memory() for x in vars(batch).values()))
+        return pinned.to(stream.device, non_blocking=True)
+
+
+def received(batch: Batch, stream: torch.cuda.Stream) -> None:
+    """Let the GPU's next work wait for the copies that the stream makes."""
+    reader = torch.cuda.current_stream(stream.device)
+    reader.wait_stream(stream)
+    for tensor in vars(batch).values():
+        tensor.record_stream(reader)  # not to be overwritten before it is read
 
 
 def diverged(
@@ -149,7 +174,11 @@ def diverged(
     config = recipe.train
     each = config.accumulate * recipe.processes
     batches = training_batches(
-        numbered, config.batch_tokens, config.seed, (update - 1) * each
+        numbered,
+        config.batch_tokens,
+        config.seed,
+        (update - 1) * each,
+        order=config.order,
     )
     group = [batch.source[:, 0].tolist() for batch in islice(batches, each)]
     lines = sorted(line for some in group for line in some)

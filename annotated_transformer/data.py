@@ -6,16 +6,17 @@ Written in book/06_data.ipynb: edit the chapter, then `make package`.
 import io
 import random
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import count, islice, pairwise
+from itertools import chain, count, islice, pairwise
 
+import numpy as np
 import sentencepiece
 import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
+from torch.nn import functional as F
 
 from annotated_transformer.embedding import BOS, EOS, PAD, UNK
 from annotated_transformer.errors import UserError
@@ -29,9 +30,11 @@ __all__ = [
     "Pair",
     "Example",
     "encode_pairs",
-    "Batch",
+    "Ragged",
     "pad",
+    "Batch",
     "make_batch",
+    "ORDERS",
     "bucket",
     "training_batches",
     "copy_task",
@@ -53,6 +56,11 @@ class Tokenizer:
 
     def __len__(self) -> int:
         return self.pieces.vocab_size()
+
+    @property
+    def vocabulary(self) -> list[str]:
+        """All pieces, in the order of their ids."""
+        return self.pieces.id_to_piece([*range(len(self))])
 
     def encode(self, text: str) -> list[int]:
         """The ids of the text's pieces, closed by EOS."""
@@ -142,6 +150,29 @@ def encode_pairs(
     return examples, too_long
 
 
+class Ragged:
+    """Rows of ids, each as long as it is, end to end in one tensor."""
+
+    def __init__(self, rows: Iterable[list[int]]):
+        rows = [*rows, [PAD]]  # what cells beyond the end of a row read
+        ids = np.fromiter(chain.from_iterable(rows), np.int64)
+        self.ids = torch.from_numpy(ids)
+        self.offsets = torch.tensor([0, *map(len, rows)]).cumsum(0)
+
+    def matrix(self, places: Sequence[int]) -> Int[Tensor, "batch length"]:
+        """The rows at these places, filled up with PAD on the right."""
+        rows = torch.tensor(places)[:, None]
+        starts, ends = self.offsets[rows], self.offsets[rows + 1]
+        cells = starts + torch.arange(int((ends - starts).max()))
+        return self.ids[cells.where(cells < ends, -1)]
+
+
+def pad(rows: Iterable[list[int]]) -> Int[Tensor, "batch length"]:
+    """Rows of ids as one matrix, filled up with PAD on the right."""
+    rows = list(rows)
+    return Ragged(rows).matrix(range(len(rows)))
+
+
 @dataclass(frozen=True)
 class Batch:
     """Padded sentences: the decoder reads inputs and predicts labels."""
@@ -149,48 +180,66 @@ class Batch:
     source: Int[Tensor, "batch source_length"]  # pieces, EOS
     inputs: Int[Tensor, "batch target_length"]  # BOS, pieces
     labels: Int[Tensor, "batch target_length"]  # pieces, EOS
+    places: Int[Tensor, "tokens"]  # of what is no padding, in labels.flatten()
+    targets: Int[Tensor, "tokens"]  # the labels there
+
+    @classmethod
+    def of(
+        cls,
+        source: Int[Tensor, "batch source_length"],
+        labels: Int[Tensor, "batch target_length"],
+    ) -> "Batch":
+        """The batch of a source and its labels: the rest follows from them."""
+        shifted, flat = F.pad(labels, (1, -1), value=BOS), labels.flatten()
+        inputs = shifted.masked_fill(labels == PAD, PAD)
+        places = (flat != PAD).nonzero().flatten()
+        return cls(source, inputs, labels, places, flat[places])
+
+    @property
+    def tokens(self) -> int:
+        """How many labels there are to predict."""
+        return len(self.places)
 
     @property
     def where(self) -> Bool[Tensor, "batch target_length"]:
         """True where there is a label to predict."""
         return self.labels != PAD
 
-    @property
-    def tokens(self) -> int:
-        """How many labels there are."""
-        return int(self.where.sum())
-
     def twice(self) -> "Batch":
         """The same batch with each of its sentences in it twice."""
         both = [self.source, self.inputs, self.labels]
-        return Batch(*(rows.repeat(2, 1) for rows in both))
+        rows = (matrix.repeat(2, 1) for matrix in both)
+        places = torch.cat([self.places, self.places + self.labels.numel()])
+        return Batch(*rows, places, self.targets.repeat(2))
 
-    def to(self, device: torch.device | str) -> "Batch":
+    def to(
+        self, device: torch.device | str, non_blocking: bool = False
+    ) -> "Batch":
         """The same batch on another device."""
-        return Batch(
-            self.source.to(device),
-            self.inputs.to(device),
-            self.labels.to(device),
-        )
-
-
-def pad(rows: Iterable[list[int]]) -> Int[Tensor, "batch length"]:
-    """Rows of ids as one matrix, filled up with PAD on the right."""
-    tensors = [torch.tensor(row) for row in rows]
-    return pad_sequence(tensors, batch_first=True, padding_value=PAD)
+        tensors = vars(self).values()
+        moved = (x.to(device, non_blocking=non_blocking) for x in tensors)
+        return Batch(*moved)
 
 
 def make_batch(examples: Sequence[Example]) -> Batch:
-    """Pad examples; the inputs are the labels shifted right by one."""
-    return Batch(
-        source=pad(source for source, _ in examples),
-        inputs=pad([BOS, *target[:-1]] for _, target in examples),
-        labels=pad(target for _, target in examples),
+    """Examples as a batch, padded on the right."""
+    return Batch.of(
+        pad(source for source, _ in examples),
+        pad(target for _, target in examples),
     )
 
 
+ORDERS: dict[str, Callable[[tuple[int, int]], tuple]] = {
+    "target": lambda lengths: lengths[::-1],  # then by the source
+    "longest": lambda lengths: (max(lengths), *lengths[::-1]),
+}
+
+
 def bucket(
-    lengths: Sequence[tuple[int, int]], max_tokens: int, seed: str = "0"
+    lengths: Sequence[tuple[int, int]],
+    max_tokens: int,
+    seed: str = "0",
+    order: str = "target",
 ) -> list[list[int]]:
     """Batches of places, alike in length, of at most max_tokens a side.
 
@@ -198,12 +247,12 @@ def bucket(
     matrix, and in its target matrix. Ties and batches are shuffled.
     """
     rng = random.Random(seed)
-    order = list(range(len(lengths)))
-    rng.shuffle(order)
-    order.sort(key=lambda place: lengths[place][::-1])
+    places = list(range(len(lengths)))
+    rng.shuffle(places)
+    places.sort(key=lambda place: ORDERS[order](lengths[place]))
     batches: list[list[int]] = []
     longest = 0
-    for place in order:
+    for place in places:
         here = max(lengths[place])
         if here > max_tokens:
             raise UserError(
@@ -225,7 +274,8 @@ def training_batches(
     seed: int,
     skip: int = 0,
     every: int = 1,
-    resplit: "Resplit | None" = None,
+    resplit: Callable[[list[Example], str], list[Example]] | None = None,
+    order: str = "target",
 ) -> Iterator[Batch]:
     """Batches for ever: each epoch is a function of the seed and its number.
 
@@ -236,16 +286,19 @@ def training_batches(
     if not examples:
         raise UserError("there is no sentence pair to make batches of")
     lengths = [(len(source), len(target)) for source, target in examples]
-    places = (
-        batch
+    sources = Ragged(source for source, _ in examples)
+    targets = Ragged(target for _, target in examples)
+    batches = (
+        places
         for epoch in count()
-        for batch in bucket(lengths, max_tokens, f"{seed} {epoch}")
+        for places in bucket(lengths, max_tokens, f"{seed} {epoch}", order)
     )
-    for number, batch in islice(enumerate(places), skip, None, every):
-        chosen = [examples[place] for place in batch]
+    for number, places in islice(enumerate(batches), skip, None, every):
         if resplit:
-            chosen = resplit(chosen, f"{seed} {number}")
-        yield make_batch(chosen)
+            chosen = [examples[place] for place in places]
+            yield make_batch(resplit(chosen, f"{seed} {number}"))
+        else:
+            yield Batch.of(sources.matrix(places), targets.matrix(places))
 
 
 def copy_task(
@@ -277,11 +330,11 @@ class Resplit:
 
     ways = 64  # of cutting a word
 
-    def __init__(self, tokenizer: Tokenizer, dropout: float, max_length: int):
-        self.tokenizer, self.dropout = tokenizer, dropout
+    def __init__(self, pieces: list[str], dropout: float, max_length: int):
+        self.pieces, self.dropout = pieces, dropout
         self.max_length = max_length  # tokens; longer text stays as it was
-        piece = tokenizer.pieces.id_to_piece  # first merges, then characters
-        self.ids = {piece(i): i for i in range(UNK + 1, len(tokenizer))}
+        # first merges, in the order of their ids, then characters
+        self.ids = {piece: i for i, piece in enumerate(pieces) if i > UNK}
         self.cut = lru_cache(2**20)(self.cut)  # most words come again
 
     def __call__(
@@ -295,7 +348,7 @@ class Resplit:
         """The ids of the same text, cut anew; unknown pieces stay."""
         if UNK in ids or ids == [EOS]:
             return ids
-        text = "▁" + self.tokenizer.decode(ids).replace(" ", "▁")
+        text = "".join(self.pieces[i] for i in ids[:-1])
         again = []
         for word in re.findall("▁[^▁]*", text):
             again += self.cut(word, rng.randrange(self.ways))

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 from annotated_transformer.batching import (
@@ -34,6 +34,7 @@ from annotated_transformer.distributed import ALONE, Processes
 from annotated_transformer.model import Transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.recipes import Recipe
+from annotated_transformer.resplitting import elsewhere
 from annotated_transformer.risk import ExpectedError
 from annotated_transformer.runfolder import RunFolder
 from annotated_transformer.tensors import set_weights
@@ -83,7 +84,8 @@ class Run:
         _, left_out = encode_pairs(corpus.valid, tokenizer, limit)
         places = sorted({*range(len(corpus.valid))} - {*left_out})
         self.to_translate = [corpus.valid[i] for i in places[:valid_bleu]]
-        next(self.training_batches())  # better an error now than later
+        with closing(self.training_batches()) as batches:
+            next(batches)  # better an error now than later
         self.model, self.device = model, next(model.parameters()).device
         self.optimizer = adam(model.parameters())
         self.objective = batch_loss
@@ -95,14 +97,17 @@ class Run:
         config, size = self.config, self.processes.size
         # dealt out like cards, so that nothing is read twice or left over
         skip = self.step * config.accumulate * size + self.processes.rank
-        return training_batches(
-            self.examples,
-            config.batch_tokens,
-            config.seed,
-            skip,
-            size,
-            self.resplit,
-        )
+        own = elsewhere(self.resplit) if self.resplit else nullcontext()
+        with own as resplit:
+            yield from training_batches(
+                self.examples,
+                config.batch_tokens,
+                config.seed,
+                skip,
+                size,
+                resplit,
+                config.order,
+            )
 
     def go(self, deadline: float | None = None) -> None:
         """Train from the last checkpoint to the end, or to the deadline."""
@@ -114,7 +119,8 @@ class Run:
             attention_kernel(self.device, self.config.bf16),
             stop_signals() as stop,
             progress(steps, self.step) as show,
-            closing(ahead(self.training_batches(), self.device)) as batches,
+            closing(self.training_batches()) as made,
+            closing(ahead(made, self.device)) as batches,
         ):
             for update in updates(
                 self.model,

@@ -78,7 +78,9 @@ def batches(recipe: Recipe, examples: list[Example]) -> dict[str, str]:
     """How the first epoch's batches make updates, and how many epochs."""
     config = recipe.train
     lengths = [(len(source), len(target)) for source, target in examples]
-    epoch = bucket(lengths, config.batch_tokens, f"{config.seed} 0")
+    epoch = bucket(
+        lengths, config.batch_tokens, f"{config.seed} 0", config.order
+    )
     tokens = [sum(side) for side in zip(*lengths, strict=True)]
     cells = [
         sum(

@@ -11,7 +11,7 @@ from itertools import islice
 import torch
 from torch import Tensor, nn
 
-from annotated_transformer.data import Batch
+from annotated_transformer.data import ORDERS, Batch
 from annotated_transformer.distributed import ALONE, Processes
 from annotated_transformer.loss import consistency_loss, label_smoothing_loss
 from annotated_transformer.optimizer import (
@@ -51,6 +51,7 @@ class TrainConfig:
     checkpoint_every: int = 1000  # updates
     average: int = 5  # last checkpoints that make the final model
     max_length: int = 256  # pairs with more tokens are left out, and told
+    order: str = "target"  # the side that sorts the pairs; or "longest"
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -67,6 +68,10 @@ class TrainConfig:
             raise ValueError(
                 f"schedule = {self.schedule!r}: choose "
                 "'inverse_sqrt' or 'linear'"
+            )
+        if self.order not in ORDERS:
+            raise ValueError(
+                f"order = {self.order!r}: choose 'target' or 'longest'"
             )
 
     def rate(self, step: int, d_model: int) -> float:

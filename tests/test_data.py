@@ -9,9 +9,14 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch.utils._python_dispatch import TorchDispatchMode
 
+from annotated_transformer.corpora import multi30k
 from annotated_transformer.data import (
+    ORDERS,
+    Ragged,
     Resplit,
+    Tokenizer,
     bucket,
     copy_task,
     encode_pairs,
@@ -23,6 +28,7 @@ from annotated_transformer.data import (
 from annotated_transformer.embedding import BOS, EOS, PAD, UNK
 from annotated_transformer.errors import UserError
 from annotated_transformer.grammar import sentence_pairs
+from annotated_transformer.pretrained import find_model
 
 PAIRS = [(x.source, x.target) for x in sentence_pairs(300, seed=5)]
 LINES = [side for pair in PAIRS for side in pair]
@@ -236,6 +242,8 @@ examples_lists = st.lists(
 def test_inputs_are_labels_shifted_by_one(examples):
     batch = make_batch(examples)
     assert batch.tokens == sum(len(target) for _, target in examples)
+    assert torch.equal(batch.labels.flatten()[batch.places], batch.targets)
+    assert torch.equal(batch.labels[batch.where], batch.targets)
     for row, (source, target) in enumerate(examples):
         n = len(target)
         assert batch.source[row, : len(source)].tolist() == source
@@ -254,19 +262,69 @@ def test_padding_is_on_the_right_and_as_short_as_can_be():
     assert pad([[5]]).dtype == torch.long
 
 
-def test_to_moves_all_three_tensors():
-    batch = make_batch([([5, EOS], [6, EOS])]).to("meta")
-    places = {
-        x.device.type for x in (batch.source, batch.inputs, batch.labels)
-    }
-    assert places == {"meta"}
+def test_to_moves_all_tensors_and_knows_how_many_labels_there_are():
+    batch = make_batch([([5, EOS], [6, EOS]), ([5, EOS], [EOS])]).to("meta")
+    assert {x.device.type for x in vars(batch).values()} == {"meta"}
+    assert len(vars(batch)) == 5 and batch.tokens == 3
 
 
+def by_loop(rows):
+    """Rows filled up one by one."""
+    longest = max(map(len, rows))
+    return [row + [PAD] * (longest - len(row)) for row in rows]
+
+
+rows_lists = st.lists(
+    st.lists(st.integers(0, 50), min_size=1, max_size=9), min_size=1
+)
+
+
+@given(rows_lists, st.data())
+def test_rows_of_flat_arrays_are_those_of_the_plain_loop(rows, data):
+    """Whichever are asked for, in whatever order, some of them twice."""
+    assert pad(rows).tolist() == by_loop(rows)
+    some = st.lists(st.integers(0, len(rows) - 1), min_size=1, max_size=9)
+    places = data.draw(some)
+    found = Ragged(rows).matrix(places)
+    assert found.tolist() == by_loop([rows[place] for place in places])
+    assert found.dtype == torch.long
+
+
+class Calls(TorchDispatchMode):
+    """Counts what torch is asked to compute."""
+
+    number = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.number += 1
+        return func(*args, **(kwargs or {}))
+
+
+def calls(make) -> int:
+    with Calls() as mode:
+        make()
+    return mode.number
+
+
+def test_a_batch_takes_as_many_calls_whatever_is_in_it():
+    """So one made of a hundred sentences costs hardly more than of one."""
+    numbers = {calls(lambda n=n: make_batch(EXAMPLES[:n])) for n in (1, 7, 60)}
+    assert len(numbers) == 1 and numbers.pop() < 50
+    batches = training_batches(EXAMPLES, 256, 0)
+    first = next(batches)  # the flat arrays are made with it
+    rows, numbers = {len(first.source)}, set()
+    for _ in range(30):
+        numbers.add(calls(lambda: rows.add(len(next(batches).source))))
+    assert len(rows) > 3
+    assert len(numbers) == 1 and numbers.pop() < 50
+
+
+@pytest.mark.parametrize("order", ORDERS)
 @given(lengths_lists, st.integers(20, 200), st.integers(0, 9))
 def test_bucket_has_every_place_once_and_keeps_its_budget(
-    lengths, max_tokens, seed
+    order, lengths, max_tokens, seed
 ):
-    batches = bucket(lengths, max_tokens, str(seed))
+    batches = bucket(lengths, max_tokens, str(seed), order)
     places = [place for batch in batches for place in batch]
     assert Counter(places) == Counter(range(len(lengths)))
     for batch in batches:
@@ -313,6 +371,25 @@ def test_buckets_have_far_less_padding_than_random_batches():
     assert padded(bucket(lengths, 1024)) < padded(random_batches) / 3
 
 
+def test_the_order_by_the_longest_side_wastes_less_in_large_batches(
+    real_folder,
+):
+    """Real text at the paper's size: a third of the source is padding now."""
+    model = find_model("multi30k-en-de") / "tokenizer.model"
+    pairs = multi30k("en", "de", real_folder).train
+    examples, _ = encode_pairs(pairs, Tokenizer(model.read_bytes()), 256)
+    lengths = [(len(source), len(target)) for source, target in examples]
+
+    def cut(order):
+        batches = bucket(lengths, 25_000, "0 0", order)
+        sources = [[lengths[i][0] for i in batch] for batch in batches]
+        cells = sum(len(some) * max(some) for some in sources)
+        return len(batches), 1 - sum(map(sum, sources)) / cells
+
+    assert cut("target") == (27, pytest.approx(0.332, abs=0.005))
+    assert cut("longest") == (21, pytest.approx(0.116, abs=0.005))
+
+
 EXAMPLES, _ = encode_pairs(PAIRS[:60], BPE, max_length=100)
 
 
@@ -356,7 +433,7 @@ def test_no_examples_are_refused_instead_of_waited_for():
 
 
 def resplit(dropout, max_length=256):
-    return Resplit(BPE, dropout, max_length)
+    return Resplit(BPE.vocabulary, dropout, max_length)
 
 
 @settings(max_examples=50, deadline=None)
@@ -414,3 +491,5 @@ def test_twice_has_each_sentence_two_times():
         rows, both = getattr(batch, name), getattr(double, name)
         assert torch.equal(both, torch.cat([rows, rows]))
     assert double.tokens == 2 * batch.tokens
+    assert torch.equal(double.labels.flatten()[double.places], double.targets)
+    assert torch.equal(double.labels[double.where], double.targets)

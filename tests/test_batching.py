@@ -1,0 +1,92 @@
+"""Batches ahead of the model: on a GPU nobody waits for their copies."""
+
+import threading
+from contextlib import contextmanager
+from unittest import mock
+
+import pytest
+import torch
+
+from annotated_transformer import batching
+from annotated_transformer.batching import ahead
+from annotated_transformer.data import Batch, make_batch
+
+BATCHES = [make_batch([([4] * n + [2], [5, 2])] * n) for n in (1, 2, 3, 4)]
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    """The calls that would go to a GPU, by the thread that makes them."""
+    calls = {"reader": [], "thread": []}
+
+    def said(what):
+        here = threading.current_thread() is threading.main_thread()
+        calls["reader" if here else "thread"].append(what)
+
+    device = torch.device("cuda")
+    own, reader = (
+        mock.Mock(spec=torch.cuda.Stream, device=device) for _ in range(2)
+    )
+    names = {id(own): "its own stream", id(reader): "the reader's"}
+    reader.wait_stream = lambda which: said(f"wait for {names[id(which)]}")
+
+    @contextmanager
+    def stream(which):
+        said(names[id(which)])
+        yield
+        said("end")
+
+    def to(batch, device, non_blocking=False):
+        said(f"to {device}" + " at once" * (not non_blocking))
+        return batch
+
+    def pin(tensor):
+        said("pin")
+        return tensor
+
+    def record(tensor, which):
+        said(f"kept for {names[id(which)]}")
+
+    cuda = batching.torch.cuda
+    monkeypatch.setattr(cuda, "Stream", lambda device: own)
+    monkeypatch.setattr(cuda, "stream", stream)
+    monkeypatch.setattr(cuda, "current_stream", lambda device: reader)
+    monkeypatch.setattr(torch.Tensor, "pin_memory", pin)
+    monkeypatch.setattr(torch.Tensor, "record_stream", record)
+    monkeypatch.setattr(Batch, "to", to)
+    return calls
+
+
+def test_the_reader_of_a_gpu_s_batches_copies_nothing(gpu):
+    """It only tells the GPU what to wait for, before it uses the batch."""
+    for number, batch in enumerate(ahead(iter(BATCHES), "cuda"), 1):
+        for name, tensor in vars(BATCHES[number - 1]).items():
+            assert tensor.equal(getattr(batch, name))
+        each = ["wait for its own stream", *["kept for the reader's"] * 5]
+        assert gpu["reader"] == number * each
+    each = ["its own stream", *["pin"] * 5, "to cuda", "end"]
+    assert number == 4 and gpu["thread"] == 4 * each
+
+
+def test_on_a_cpu_nothing_is_pinned():
+    for batch, made in zip(ahead(iter(BATCHES), "cpu"), BATCHES, strict=True):
+        for tensor, other in zip(
+            vars(batch).values(), vars(made).values(), strict=True
+        ):
+            assert tensor is other
+
+
+def test_elsewhere_they_are_moved():
+    found = list(ahead(iter(BATCHES), "meta"))
+    assert {batch.source.device.type for batch in found} == {"meta"}
+    assert [b.tokens for b in found] == [b.tokens for b in BATCHES]
+
+
+def test_what_the_thread_raises_comes_in_the_place_of_the_batch():
+    def broken():
+        yield from BATCHES[:3]
+        raise ValueError("no more")
+
+    found = []
+    with pytest.raises(ValueError, match="no more"):
+        found.extend(ahead(broken(), "cpu"))
