@@ -1,5 +1,19 @@
 """Run the command line: python -m annotated_transformer."""
 
-from annotated_transformer.cli import main
+import sys
 
-main()
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line; Ctrl-C while it still loads ends it quietly."""
+    try:
+        from annotated_transformer import cli
+
+        cli.main()
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

@@ -319,3 +319,16 @@ def test_hanging_up_is_ignored_where_it_was(monkeypatch):
         assert received == [signal.SIGHUP]
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.parametrize("seconds", [0.3, 1.0, 2.0])
+def test_ctrl_c_while_the_program_loads(seconds, recipe_options, tmp_path):
+    process = subprocess.Popen(
+        [*PROGRAM, "train", tmp_path / "out", *recipe_options],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(seconds)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode and "annotated_transformer/" not in told
