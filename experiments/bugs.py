@@ -279,7 +279,7 @@ def trained(bug: Callable[[Program], None], seed: int) -> tuple[Program, dict]:
     for update in updates(
         model, batches, optimizer, recipe, model.config.d_model
     ):
-        losses.append(update.loss)
+        losses.append(update.loss.item())
         if update.step % EVERY == 0:
             training.append(round(fmean(losses[-EVERY:]), 4))
             validation.append(round(validate(model, held_out).loss, 4))

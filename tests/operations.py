@@ -26,7 +26,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 WHOLE = torch._C.DispatchKey.CompositeImplicitAutograd
-READ = {Tensor.tolist, Tensor.numpy, Tensor.__array__, Tensor.cpu}
+READ = {Tensor.tolist, Tensor.numpy, Tensor.__array__}
 WAITING = {  # the answer is a number, or its shape depends on numbers
     "_local_scalar_dense",
     "_unique",
@@ -136,16 +136,26 @@ class Watch(TorchDispatchMode):
 
 
 class Reads(TorchFunctionMode):
-    """Sees what reads a CPU's memory directly, without an operation."""
+    """Sees what is brought to a CPU, and what is read there.
+
+    Neither is an operation if it was there before. What has been brought is
+    read for nothing.
+    """
 
     def __init__(self, seen: Seen):
         super().__init__()
-        self.seen = seen
+        self.seen, self.brought = seen, []
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
-        if func in READ:
+        kwargs = kwargs or {}
+        to_cpu = func is Tensor.cpu or (func is Tensor.to and "cpu" in args)
+        if to_cpu and args[0].device.type == "cpu":  # else it is a copy
+            if not kwargs.get("non_blocking"):
+                self.seen.waits[func.__name__] += 1
+            self.brought.append(args[0])
+        if func in READ and not any(args[0] is x for x in self.brought):
             self.seen.waits[func.__name__] += 1
-        return func(*args, **(kwargs or {}))
+        return func(*args, **kwargs)
 
 
 @contextmanager
