@@ -138,13 +138,13 @@ class Watch(TorchDispatchMode):
 class Reads(TorchFunctionMode):
     """Sees what is brought to a CPU, and what is read there.
 
-    Neither is an operation if it was there before. What has been brought is
-    read for nothing.
+    Neither is an operation if it was there before. What has been brought,
+    and seen to be, is read for nothing.
     """
 
     def __init__(self, seen: Seen):
         super().__init__()
-        self.seen, self.brought = seen, []
+        self.seen = seen
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -152,8 +152,8 @@ class Reads(TorchFunctionMode):
         if to_cpu and args[0].device.type == "cpu":  # else it is a copy
             if not kwargs.get("non_blocking"):
                 self.seen.waits[func.__name__] += 1
-            self.brought.append(args[0])
-        if func in READ and not any(args[0] is x for x in self.brought):
+            args[0].was_brought = True
+        if func in READ and not hasattr(args[0], "was_brought"):
             self.seen.waits[func.__name__] += 1
         return func(*args, **kwargs)
 

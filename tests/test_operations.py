@@ -1,10 +1,26 @@
 """What an update costs a GPU, counted on a CPU; and the counter itself."""
 
+from dataclasses import replace
+from functools import partial
+
 import pytest
 import torch
 from operations import counted
 from torch.autograd.profiler import record_function
 from torch.nn import functional as F
+
+from annotated_transformer.data import make_batch
+from annotated_transformer.model import PRESETS, Transformer
+from annotated_transformer.modern import Choices, ModernTransformer
+from annotated_transformer.optimizer import adam
+from annotated_transformer.preparation import build_model
+from annotated_transformer.recipes import RECIPES
+from annotated_transformer.training import (
+    TrainConfig,
+    batch_loss,
+    updates,
+    validate,
+)
 
 X = torch.randn(4, 6)
 SEEN = X > 0
@@ -47,8 +63,8 @@ def test_a_dropout_is_one_operation_each_way():
         lambda: bool(SEEN.any()),
         lambda: X.tolist(),
         lambda: X.numpy(),
-        lambda: X.cpu().tolist(),
-        lambda: X.to("cpu").numpy(),
+        lambda: X.clone().cpu().tolist(),
+        lambda: X.clone().to("cpu").numpy(),
         lambda: SEEN.nonzero(),
         lambda: X[SEEN],
         lambda: X.clone().__setitem__(SEEN, X[0, 0]),
@@ -86,3 +102,112 @@ def test_what_does_not_wait_is_no_synchronisation(block):
     with counted() as seen:
         block()
     assert not seen.synchronisations, seen
+
+
+TINY = replace(PRESETS["tiny"], vocab_size=1000)
+CONFIG = TrainConfig(warmup=10)
+
+
+def batch_of(sentences, length=12):
+    """Sentences of unlike lengths, up to the given one."""
+    rows = [4 + torch.arange(length - i % 5) for i in range(sentences)]
+    return make_batch([(row.tolist(), row.tolist()[::-1]) for row in rows])
+
+
+def an_update(model, batch, config):
+    """What an update is seen to do; the first makes Adam's moments."""
+    batches = (batch for _ in range(99))
+    optimizer = adam(model.parameters())
+    turns = updates(model, batches, optimizer, config, TINY.d_model)
+    with counted():
+        next(turns), next(turns)
+    with counted() as seen:
+        next(turns)
+    return seen
+
+
+@pytest.mark.parametrize("sentences", [1, 7, 40])
+@pytest.mark.parametrize("bf16, most", [(False, 460), (True, 560)])
+def test_operations_of_an_update(bf16, most, sentences):
+    config = replace(CONFIG, bf16=bf16)
+    seen = an_update(Transformer(TINY), batch_of(sentences), config)
+    assert 300 < seen.operations <= most, seen
+    again = an_update(Transformer(TINY), batch_of(3, 20), config)
+    assert again.calls == seen.calls
+
+
+@pytest.mark.parametrize("bf16", [False, True])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"r_drop": 1.0},
+        {"accumulate": 3},
+        {"clip": 0.1, "schedule": "linear"},
+    ],
+    ids=str,
+)
+def test_no_synchronisation_in_an_update(change, bf16):
+    config = replace(CONFIG, bf16=bf16, **change)
+    seen = an_update(Transformer(TINY), batch_of(5), config)
+    assert not seen.synchronisations, seen
+
+
+MODELS = {
+    "tiny": Transformer,
+    "rotary": ModernTransformer,
+    "biased": lambda c: ModernTransformer(c, Choices(positions="biased")),
+    "grouped": lambda c: ModernTransformer(c, Choices(groups=2)),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_nothing_crosses_to_the_device(name):
+    """Forward, loss and backward where tensors have no numbers at all."""
+    with torch.device("meta"):
+        model = MODELS[name](TINY)
+    batch = batch_of(5).to("meta")
+    model(batch.source, batch.inputs)  # makes the tables of positions
+    with counted() as seen:
+        for config in (CONFIG, replace(CONFIG, r_drop=1.0)):
+            loss = batch_loss(model, batch, config)
+            loss.backward()
+    assert loss.is_meta and loss.shape == ()
+    assert all(weight.grad.is_meta for weight in model.parameters())
+    assert not seen.synchronisations, seen
+    assert seen.operations > 300
+
+
+def test_a_validation_waits_twice():
+    """For its loss and for its hits, however many batches there are."""
+    batches = [batch_of(n) for n in (1, 5, 3)]
+    with counted() as seen:
+        validate(Transformer(TINY), batches)
+    assert seen.waits == {"tolist": 2}
+
+
+def test_a_mask_is_converted_once():
+    """Not in each of the twelve attentions."""
+    model, batch = Transformer(TINY), batch_of(5)
+    with counted() as seen:
+        model(batch.source, batch.inputs)
+    assert seen.calls["aten.log.default"] == 3
+    assert not seen.calls["aten.where.self"]
+
+
+@pytest.mark.parametrize("bf16", [False, True])
+def test_lengths_are_not_compiled_anew(monkeypatch, bf16):
+    """Twenty batches of unlike lengths, the longest in the middle."""
+    monkeypatch.setattr(
+        torch, "compile", partial(torch.compile, backend="eager")
+    )
+    few = replace(TINY, layers=2, d_model=16, d_ff=32)
+    train = replace(CONFIG, bf16=bf16, steps=20, max_length=300)
+    recipe = replace(RECIPES["copy"], model=few, train=train)
+    model = build_model(recipe, "cpu", compiled=True)
+    lengths = [9, 17, 40, 130, 6, 300, *range(50, 20, -3), 200, 7, 8, 100]
+    batches = iter([batch_of(2 + n % 7, n) for n in lengths])
+    turns = updates(model, batches, adam(model.parameters()), train, 16)
+    next(turns), next(turns)
+    with torch._dynamo.config.patch(error_on_recompile=True):
+        assert len(list(turns)) == 18
