@@ -1,7 +1,9 @@
 """What an update costs a GPU, counted on a CPU; and the counter itself."""
 
+import subprocess
+import sys
 from dataclasses import replace
-from functools import partial
+from pathlib import Path
 
 import pytest
 import torch
@@ -13,8 +15,6 @@ from annotated_transformer.data import make_batch
 from annotated_transformer.model import PRESETS, Transformer
 from annotated_transformer.modern import Choices, ModernTransformer
 from annotated_transformer.optimizer import adam
-from annotated_transformer.preparation import build_model
-from annotated_transformer.recipes import RECIPES
 from annotated_transformer.training import (
     TrainConfig,
     batch_loss,
@@ -195,19 +195,8 @@ def test_a_mask_is_converted_once():
     assert not seen.calls["aten.where.self"]
 
 
-@pytest.mark.parametrize("bf16", [False, True])
-def test_lengths_are_not_compiled_anew(monkeypatch, bf16):
-    """Twenty batches of unlike lengths, the longest in the middle."""
-    monkeypatch.setattr(
-        torch, "compile", partial(torch.compile, backend="eager")
-    )
-    few = replace(TINY, layers=2, d_model=16, d_ff=32)
-    train = replace(CONFIG, bf16=bf16, steps=20, max_length=300)
-    recipe = replace(RECIPES["copy"], model=few, train=train)
-    model = build_model(recipe, "cpu", compiled=True)
-    lengths = [9, 17, 40, 130, 6, 300, *range(50, 20, -3), 200, 7, 8, 100]
-    batches = iter([batch_of(2 + n % 7, n) for n in lengths])
-    turns = updates(model, batches, adam(model.parameters()), train, 16)
-    next(turns), next(turns)
-    with torch._dynamo.config.patch(error_on_recompile=True):
-        assert len(list(turns)) == 18
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_lengths_are_not_compiled_anew(precision):
+    program = [sys.executable, Path(__file__).with_name("compiling.py")]
+    ended = subprocess.run([*program, precision], capture_output=True)
+    assert ended.returncode == 0, ended.stderr.decode()
