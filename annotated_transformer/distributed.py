@@ -20,7 +20,7 @@ from typing import TypeVar
 
 import torch
 import torch.distributed as dist
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from annotated_transformer.errors import UserError
@@ -29,7 +29,7 @@ __all__ = ["ALONE", "Processes", "joined", "launched"]
 
 PATIENCE = timedelta(hours=3)  # the first may learn subwords as long as that
 
-Number = TypeVar("Number", int, float)
+Number = TypeVar("Number", int, float, Tensor)
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,10 @@ class Processes:
         return seed + 1_000_000_007 * self.rank
 
     def sum(self, number: Number) -> Number:
-        """The sum of the numbers that all processes give."""
+        """The sum of the numbers that all processes give.
+
+        A number in a tensor is summed on its device, and not waited for.
+        """
         return self._reduce(number, dist.ReduceOp.SUM)
 
     def largest(self, number: Number) -> Number:
@@ -70,10 +73,11 @@ class Processes:
     def _reduce(self, number: Number, how: dist.ReduceOp) -> Number:
         if self.size == 1:
             return number
-        tensor = torch.tensor(number, dtype=torch.float64)
+        given = isinstance(number, Tensor)
+        tensor = torch.as_tensor(number, dtype=None if given else torch.double)
         with others_alive():
             dist.all_reduce(tensor, how)
-        return type(number)(tensor.item())
+        return tensor if given else type(number)(tensor.item())
 
 
 ALONE = Processes()

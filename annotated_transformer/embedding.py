@@ -76,11 +76,16 @@ class SinusoidalPositions(nn.Module):
         self, x: Float[Tensor, "batch length d_model"], start: int = 0
     ) -> Float[Tensor, "batch length d_model"]:
         """Add positions start, start + 1, ... to x."""
-        table, end = self.table, start + x.size(1)
-        if end > len(table):
-            longer = sinusoids(max(end, 2 * len(table)), x.size(-1))
-            self.table = table = longer.to(table)
-        return x + table[start:end]
+        end = start + x.size(1)
+        self.reserve(end)
+        return x + self.table[start:end]
+
+    def reserve(self, length: int) -> None:
+        """Make the table longer if it has fewer positions than that."""
+        if length > len(self.table):
+            length = max(length, 2 * len(self.table))
+            longer = sinusoids(length, self.table.size(1))
+            self.table = longer.to(self.table)
 
 
 class LearnedPositions(nn.Module):

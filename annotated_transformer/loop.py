@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from contextlib import closing, nullcontext
 from pathlib import Path
 
+import torch
+
 from annotated_transformer.batching import (
     ahead,
     encode,
@@ -114,7 +116,7 @@ class Run:
         self.rewind()
         began = time.monotonic() - self.seconds
         every, steps = self.config.checkpoint_every, self.config.steps
-        losses, tokens = 0.0, 0
+        losses, tokens = [], 0
         with (
             attention_kernel(self.device, self.config.bf16),
             stop_signals() as stop,
@@ -134,7 +136,7 @@ class Run:
             ):
                 self.step = update.step
                 self.seconds = time.monotonic() - began
-                losses += update.loss * update.tokens
+                losses.append(update.loss * update.tokens)
                 tokens += update.tokens
                 if self.step % UPDATES_BETWEEN_RETURNS == 0:
                     return_freed_memory()
@@ -145,8 +147,10 @@ class Run:
                     1 + stop[0] if stop else int(late)
                 )
                 if end or self.step % every == 0 or self.step == steps:
-                    self.save(losses / tokens, tokens, update.rate)
-                    losses, tokens = 0.0, 0
+                    update.check()  # so that nothing spoilt is written
+                    loss = sum(torch.stack(losses).tolist()) / tokens
+                    self.save(loss, tokens, update.rate)
+                    losses, tokens = [], 0
                 if end > 1:
                     raise Interrupted(end - 1, self.folder.path, self.step)
                 if end:

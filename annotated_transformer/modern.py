@@ -4,15 +4,21 @@ Written in book/17_modern.ipynb: edit the chapter, then `make package`.
 """
 
 import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Float64, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from annotated_transformer.attention import MultiHeadAttention, causal_mask
+from annotated_transformer.attention import (
+    Mask,
+    MultiHeadAttention,
+    additive,
+    causal_mask,
+)
 from annotated_transformer.embedding import SinusoidalPositions, TokenEmbedding
 from annotated_transformer.layers import (
     AddNorm,
@@ -26,10 +32,14 @@ __all__ = [
     "RMSNorm",
     "AddRMSNorm",
     "SwiGLU",
+    "rotations",
+    "turn",
     "rotate",
     "linear_bias",
     "GroupedProjections",
     "GroupedQueryAttention",
+    "Table",
+    "share_tables",
     "RotaryAttention",
     "BiasedAttention",
     "tiled_attention",
@@ -85,21 +95,34 @@ class SwiGLU(nn.Module):
         return self.outer(F.silu(gate) * passes)
 
 
-def rotate(
-    x: Float[Tensor, "*batch length d_k"], start: int = 0
-) -> Float[Tensor, "*batch length d_k"]:
-    """Turn each pair of components by its position times its frequency.
+def rotations(length: int, d_k: int) -> Float64[Tensor, "2 length pairs"]:
+    """The cosines and the sines of all angles, position by position.
 
-    Positions count from start; pair i turns by 10000^(-2i/d_k) a position.
+    Pair i turns by 10000^(-2i/d_k) a position.
     """
-    length, d_k = x.shape[-2:]
     even = torch.arange(0, d_k, 2, dtype=torch.float64)
-    position = torch.arange(start, start + length, dtype=torch.float64)
+    position = torch.arange(length, dtype=torch.float64)
     angle = torch.outer(position, 10_000 ** (-even / d_k))
-    cos, sin = angle.cos().to(x), angle.sin().to(x)
+    return torch.stack([angle.cos(), angle.sin()])
+
+
+def turn(
+    x: Float[Tensor, "*batch length d_k"],
+    angles: Float[Tensor, "2 length pairs"],
+) -> Float[Tensor, "*batch length d_k"]:
+    """Turn each pair of components by the angle of its position."""
+    cos, sin = angles
     a, b = x[..., 0::2], x[..., 1::2]
     turned = [a * cos - b * sin, a * sin + b * cos]
     return torch.stack(turned, dim=-1).flatten(-2)
+
+
+def rotate(
+    x: Float[Tensor, "*batch length d_k"], start: int = 0
+) -> Float[Tensor, "*batch length d_k"]:
+    """Turn pairs of components; positions count from start."""
+    length, d_k = x.shape[-2:]
+    return turn(x, rotations(start + length, d_k)[:, start:].to(x))
 
 
 def linear_bias(
@@ -158,7 +181,7 @@ class GroupedQueryAttention(GroupedProjections):
         query: Float[Tensor, "batch heads queries d_k"],
         keys: Float[Tensor, "batch groups keys d_k"],
         values: Float[Tensor, "batch groups keys d_v"],
-        attn_mask: Bool[Tensor, "..."] | None = None,
+        attn_mask: Mask | None = None,
         dropout_p: float = 0.0,
     ) -> Float[Tensor, "batch heads queries d_v"]:
         """Equation 1; all heads of a group have its keys and values."""
@@ -181,30 +204,72 @@ class GroupedQueryAttention(GroupedProjections):
         return self.grouped(self.split(self.query(x)), keys, unit, mask)
 
 
+class Table:
+    """What depends on positions alone, for all that have been needed so far.
+
+    make(length) computes it, with the positions along the second last axis.
+    It is kept in the type and on the device of what asked for it last.
+    """
+
+    def __init__(self, make: Callable[[int], Tensor]):
+        self.make, self.kept = make, None
+
+    def __call__(self, length: int, like: Tensor) -> Tensor:
+        """The table for as many positions, or for more."""
+        kept, longest = self.kept, 0
+        if kept is not None:
+            longest = kept.size(-2)
+            if (kept.dtype, kept.device) == (like.dtype, like.device):
+                if length <= longest:
+                    return kept
+                longest *= 2  # so that it seldom grows
+        with torch.inference_mode(False):  # what trains may use it too
+            self.kept = self.make(max(length, longest)).to(like)
+        return self.kept
+
+
+def share_tables(layers: Iterable[nn.Module]) -> None:
+    """Give all layers the table of the first one, if it has any."""
+    attentions = [layer.self_attention for layer in layers]
+    for attention in attentions:
+        if hasattr(attention, "table"):
+            attention.table = attentions[0].table
+
+
 class RotaryAttention(GroupedQueryAttention):
     """Self-attention that turns queries and keys by their positions.
 
     The queries are the last of the positions that have keys.
     """
 
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        self.table = Table(partial(rotations, d_k=self.d_k))
+
     def place(
         self, query: Tensor, keys: Tensor, mask: Tensor | None
     ) -> tuple[Tensor, Tensor, Tensor | None]:
         """Turn both; keys are kept unturned, so all of them turn here."""
-        start = keys.size(2) - query.size(2)
-        return rotate(query, start), rotate(keys), mask
+        start, end = keys.size(2) - query.size(2), keys.size(2)
+        angles = self.table(end, query)[:, :end]
+        return turn(query, angles[:, start:]), turn(keys, angles), mask
 
 
 class BiasedAttention(GroupedQueryAttention):
     """Self-attention whose scores fall with the distance (ALiBi)."""
 
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        self.table = Table(lambda n: linear_bias(self.heads, n, n))
+
     def place(
         self, query: Tensor, keys: Tensor, mask: Tensor | None
     ) -> tuple[Tensor, Tensor, Tensor | None]:
         """The bias, with -inf where the mask hides a key."""
-        bias = linear_bias(self.heads, query.size(2), keys.size(2)).to(query)
+        start, end = keys.size(2) - query.size(2), keys.size(2)
+        bias = self.table(end, query)[:, start:end, :end]
         if mask is not None:
-            bias = bias.masked_fill(~mask, -math.inf)
+            bias = bias + additive(mask, query)
         return query, keys, bias
 
 
@@ -309,6 +374,7 @@ class ModernTransformer(Transformer):
                 choices.feed_forward(config),
                 add_norm,
             )
+        share_tables([*self.encoder, *self.decoder])
         self.encoder_norm = choices.final_norm(config)
         self.decoder_norm = choices.final_norm(config)
         if config.pre_norm:
@@ -333,6 +399,7 @@ class LanguageModel(nn.Module):
             )
             for _ in range(config.layers)
         )
+        share_tables(self.layers)
         self.norm = choices.final_norm(config)
         if config.pre_norm:
             start_small(self.layers)
@@ -342,7 +409,7 @@ class LanguageModel(nn.Module):
     ) -> Float[Tensor, "batch length vocab_size"]:
         """Logits of the token after each token."""
         x = self.positions(self.embedding(tokens))
-        mask = causal_mask(tokens.size(1), tokens.device)
+        mask = additive(causal_mask(tokens.size(1), tokens.device), x)
         for layer in self.layers:
             x = layer(x, mask)
         return self.embedding.logits(self.norm(x))

@@ -12,6 +12,7 @@ from annotated_transformer.corpora import Corpus
 from annotated_transformer.cpu import draw_fewer_numbers
 from annotated_transformer.data import UNK, Tokenizer, train_tokenizer
 from annotated_transformer.distributed import launched
+from annotated_transformer.embedding import SinusoidalPositions
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import Transformer
 from annotated_transformer.precision import set_precision
@@ -228,6 +229,10 @@ def build_model(
     torch.manual_seed(recipe.train.seed)
     model = Transformer(recipe.model).to(device)
     if compiled:
+        for positions in (model.source_positions, model.target_positions):
+            if isinstance(positions, SinusoidalPositions):
+                # a table that grows is compiled anew; outputs may be longer
+                positions.reserve(2 * recipe.train.max_length)
         model.compile(dynamic=True)  # batches have many shapes
     elif device == "cpu":
         set_precision(model, "float32")

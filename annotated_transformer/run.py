@@ -106,7 +106,7 @@ def train(
             if run.writes and not resume:  # else it may be another's
                 run.folder.abandon()
             if isinstance(error, FloatingPointError):
-                where, step = f"{output}: {error}", run.step + 1
+                where, step = f"{output}: {error}", run.step
                 raise diverged(
                     where, step, corpus, tokenizer, recipe
                 ) from error

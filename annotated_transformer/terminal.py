@@ -34,18 +34,24 @@ console = Words(file=StandardError())
 def progress(steps: int, done: int) -> Iterator[Callable[["Update"], None]]:
     """A function to call after each update; it moves a bar, if there is one.
 
-    Lines printed to the console meanwhile appear above the bar.
+    The loss is that of the update before, which has been checked already: no
+    device is waited for. Lines printed meanwhile appear above the bar.
     """
     if console.quiet or not console.is_terminal:
         yield lambda update: None
         return
     with Progress(console=console) as bar:
         task = bar.add_task("training", total=steps, completed=done)
-        yield lambda update: bar.update(
-            task,
-            completed=update.step,
-            description=f"loss {update.loss:.3f}",
-        )
+        before: list[Update] = []
+
+        def show(update: Update) -> None:
+            bar.update(task, completed=update.step)
+            if before:
+                loss, _ = before.pop().copies.read()
+                bar.update(task, description=f"loss {loss:.3f}")
+            before.append(update)
+
+        yield show
 
 
 class Interrupted(Exception):

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from itertools import islice
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
+from torch.func import functional_call
 
 from annotated_transformer.data import ORDERS, Batch
 from annotated_transformer.distributed import ALONE, Processes
@@ -19,9 +21,12 @@ from annotated_transformer.optimizer import (
     linear_rate,
     set_rate,
 )
+from annotated_transformer.pending import Pending
 
 __all__ = [
     "TrainConfig",
+    "rounded",
+    "predict",
     "batch_loss",
     "Objective",
     "Update",
@@ -83,19 +88,46 @@ class TrainConfig:
         return inverse_sqrt_rate(step, d_model, self.warmup, peak / top)
 
 
+def rounded(model: nn.Module) -> dict[str, Tensor]:
+    """Weights and biases of all linear maps in bfloat16, by their names.
+
+    They are rounded as one vector, and so are their gradients on the way
+    back: a device is called four times, not twice for each of them.
+    """
+    weights = {
+        f"{name}.{part}": weight
+        for name, layer in model.named_modules()
+        if isinstance(layer, nn.Linear)
+        for part, weight in layer.named_parameters()
+    }
+    vector = torch.cat([w.flatten() for w in weights.values()]).bfloat16()
+    parts = vector.split([w.numel() for w in weights.values()])
+    return {
+        name: part.view_as(weight)
+        for (name, weight), part in zip(weights.items(), parts, strict=True)
+    }
+
+
+def predict(
+    model: nn.Module, batch: Batch, bf16: bool = False
+) -> Float[Tensor, "tokens vocab_size"]:
+    """Logits for the targets, from products in bfloat16 if asked for."""
+    inputs = batch.source, batch.inputs, batch.places
+    if not bf16:
+        return model(*inputs)
+    with torch.autocast(batch.source.device.type, torch.bfloat16):
+        return functional_call(model, rounded(model), inputs).float()
+
+
 def batch_loss(model: nn.Module, batch: Batch, config: TrainConfig) -> Tensor:
-    """The smoothed loss summed over a batch's labels, and over no padding.
+    """The smoothed loss summed over a batch's targets.
 
     With R-Drop, the mean of two passes, and how far they diverge.
     """
     if config.r_drop:
         batch = batch.twice()
-    where = batch.where
-    kind = batch.source.device.type
-    with torch.autocast(kind, torch.bfloat16, enabled=config.bf16):
-        logits = model(batch.source, batch.inputs, where)
-    logits, labels = logits.float(), batch.labels[where]
-    loss = label_smoothing_loss(logits, labels, config.label_smoothing)
+    logits = predict(model, batch, config.bf16)
+    loss = label_smoothing_loss(logits, batch.targets, config.label_smoothing)
     if config.r_drop:
         loss = (loss + config.r_drop * consistency_loss(logits)) / 2
     return loss
@@ -109,10 +141,23 @@ class Update:
     """What one update did."""
 
     step: int
-    loss: float  # nats a target token, smoothed
+    loss: Float[Tensor, ""]  # nats a target token, smoothed
     rate: float
-    norm: float  # of the gradient, before clipping
+    norm: Float[Tensor, ""]  # of the gradient, before clipping
     tokens: int  # target tokens
+    copies: Pending  # of loss and norm, for the CPU
+
+    def check(self) -> None:
+        """FloatingPointError if the loss or the norm is not finite.
+
+        It waits until the device has come so far.
+        """
+        loss, norm = self.copies.read()
+        if not (math.isfinite(loss) and math.isfinite(norm)):
+            raise FloatingPointError(
+                f"update {self.step}: the loss is {loss}, "
+                f"the gradient {norm} long"
+            )
 
 
 def updates(
@@ -130,8 +175,10 @@ def updates(
     Nothing hidden is carried from update to update: its batches and its
     random numbers depend on the seed, the step and the process alone.
     Processes, each with its own batches, sum what one would have summed.
+    An update is checked while the next one is computed.
     """
     device = next(model.parameters()).device
+    update: Update | None = None
     for step in range(done + 1, config.steps + 1):
         model.train()
         torch.manual_seed(processes.seed(config.seed * 10_000_019 + step))
@@ -139,23 +186,24 @@ def updates(
         tokens = processes.sum(sum(batch.tokens for batch in group))
         if not tokens:
             raise ValueError(f"update {step}: the batches have come to an end")
-        loss = 0.0
+        losses = []
         for batch in group:
-            total = objective(model, batch.to(device), config)
-            (total / tokens).backward()
-            loss += total.item() / tokens
-        loss = processes.sum(loss)
+            loss = objective(model, batch.to(device), config) / tokens
+            loss.backward()
+            losses.append(loss.detach())
+        loss = processes.sum(sum(losses))
         processes.sum_gradients(model)
-        norm = nn.utils.clip_grad_norm_(model.parameters(), config.clip).item()
-        if not (math.isfinite(loss) and math.isfinite(norm)):
-            raise FloatingPointError(
-                f"update {step}: the loss is {loss}, the gradient {norm} long"
-            )
+        norm = nn.utils.clip_grad_norm_(model.parameters(), config.clip)
         rate = config.rate(step, d_model)
         set_rate(optimizer, rate)
         optimizer.step()
         optimizer.zero_grad()
-        yield Update(step, loss, rate, norm, tokens)
+        if update:
+            update.check()
+        update = Update(step, loss, rate, norm, tokens, Pending(loss, norm))
+        yield update
+    if update:
+        update.check()
 
 
 @dataclass(frozen=True)
@@ -177,15 +225,15 @@ def validate(model: nn.Module, batches: Iterable[Batch]) -> Validation:
     training = model.training
     model.eval()
     device = next(model.parameters()).device
-    loss = right = tokens = 0.0
+    losses, hits, tokens = [], [], 0
     for batch in batches:
         batch = batch.to(device)
-        logits = model(batch.source, batch.inputs, batch.where)
-        labels = batch.labels[batch.where]
-        loss += label_smoothing_loss(logits, labels, 0.0).item()
-        right += (logits.argmax(-1) == labels).sum().item()
-        tokens += len(labels)
+        logits = predict(model, batch)
+        losses.append(label_smoothing_loss(logits, batch.targets, 0.0))
+        hits.append((logits.argmax(-1) == batch.targets).sum())
+        tokens += batch.tokens
     model.train(training)
+    loss, right = (sum(torch.stack(x).tolist()) for x in (losses, hits))
     return Validation(loss / tokens, right / tokens)
 
 

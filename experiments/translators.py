@@ -86,7 +86,8 @@ def trained(
     recipe = replace(TRAIN, steps=steps, peak_rate=rate, seed=seed)
     batches = training_batches(examples, recipe.batch_tokens, seed)
     optimizer = adam(model.parameters())
-    losses = [u.loss for u in updates(model, batches, optimizer, recipe, 64)]
+    turns = updates(model, batches, optimizer, recipe, 64)
+    losses = [update.loss.item() for update in turns]
     return model.eval(), [
         round(fmean(losses[i : i + 20]), 4) for i in range(0, steps, 20)
     ]

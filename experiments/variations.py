@@ -196,7 +196,7 @@ def measured(
     examples, _ = encode_pairs(text.train, pieces, recipe.max_length)
     batches = training_batches(examples, recipe.batch_tokens, seed)
     losses = [
-        update.loss
+        update.loss.item()
         for update in updates(
             model, batches, adam(model.parameters()), recipe, config.d_model
         )

@@ -49,7 +49,7 @@ def run(pre_norm: bool, warmup: int, seed: int) -> dict:
     batches = training_batches(examples, recipe.batch_tokens, seed)
     optimizer = adam(model.parameters())
     losses = [
-        update.loss
+        update.loss.item()
         for update in updates(
             model, batches, optimizer, recipe, config.d_model
         )

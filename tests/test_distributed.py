@@ -126,9 +126,9 @@ def test_two_processes_make_the_updates_of_one(tmp_path):
     ):
         assert (update.step, update.rate) == (step, rate)
         assert update.tokens == tokens and isinstance(tokens, int)
-        assert loss == pytest.approx(update.loss, rel=1e-6)
+        assert loss.item() == pytest.approx(update.loss.item(), rel=1e-6)
         # the gradient that the processes have summed
-        assert norm == pytest.approx(update.norm, rel=1e-6)
+        assert norm.item() == pytest.approx(update.norm.item(), rel=1e-6)
     for name, weight in expected.items():
         assert torch.equal(found[0][1][name], found[1][1][name])
         assert torch.allclose(found[0][1][name], weight, atol=1e-6)

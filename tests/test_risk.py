@@ -185,7 +185,7 @@ def test_it_makes_the_expected_error_smaller(tokenizer, corpus):
     objective.candidates = fixed
     config = replace(CONFIG, steps=20)
     losses = [
-        update.loss
+        update.loss.item()
         for update in updates(
             model,
             iter([batch] * 20),

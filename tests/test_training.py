@@ -201,15 +201,31 @@ def test_batches_that_end_are_no_updates(examples):
         next(turns)
 
 
-def test_a_loss_that_is_not_finite_stops_before_the_step(examples):
-    model = fresh()
-    with torch.no_grad():
-        model.decoder[0].feed_forward.inner.weight[0, 0] = math.nan
-    before = copy.deepcopy(model.encoder.state_dict())
-    with pytest.raises(FloatingPointError, match="update 1: the loss is nan"):
-        run(model, examples)
-    after = model.encoder.state_dict()
-    assert all(torch.equal(before[name], after[name]) for name in before)
+@pytest.mark.parametrize("bad", [1, 5, 8])
+def test_an_update_that_is_not_finite_stops_the_next(examples, bad):
+    """It is named, and no later one is given out; the last one stops too."""
+
+    def objective(*arguments):
+        poison = math.inf if len(seen) == bad - 1 else 1.0
+        return batch_loss(*arguments) * poison
+
+    model, seen = fresh(), []
+    batches = training_batches(examples, CONFIG.batch_tokens, CONFIG.seed)
+    with pytest.raises(FloatingPointError, match=f"update {bad}: the loss is"):
+        for update in updates(
+            model,
+            batches,
+            adam(model.parameters()),
+            CONFIG,
+            SIZES.d_model,
+            objective=objective,
+        ):
+            seen.append(update)
+    assert [update.step for update in seen] == list(range(1, bad + 1))
+    for update in seen[:-1]:
+        update.check()
+    with pytest.raises(FloatingPointError, match=f"update {bad}: the loss is"):
+        seen[-1].check()
 
 
 def test_the_rate_follows_the_schedule(examples):

@@ -1,0 +1,202 @@
+"""What an update costs a GPU, counted on a CPU; and the counter itself."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from operations import counted
+from torch.autograd.profiler import record_function
+from torch.nn import functional as F
+
+from annotated_transformer.data import make_batch
+from annotated_transformer.model import PRESETS, Transformer
+from annotated_transformer.modern import Choices, ModernTransformer
+from annotated_transformer.optimizer import adam
+from annotated_transformer.training import (
+    TrainConfig,
+    batch_loss,
+    updates,
+    validate,
+)
+
+X = torch.randn(4, 6)
+SEEN = X > 0
+
+
+@pytest.mark.parametrize(
+    "block, operations",
+    [
+        (lambda: X.view(6, 4).t().unsqueeze(0).detach(), 0),
+        (lambda: torch.empty(3).new_empty(2), 0),
+        (lambda: X @ X.t(), 1),
+        (lambda: X.matmul(X.t()).relu_(), 2),
+        (lambda: F.dropout(X, 0.5), 1),
+        (lambda: F.dropout(X, 0.5, training=False), 0),
+        (lambda: X.clone().bernoulli_(0.5).mul(X).div_(2), 3),
+        (lambda: record_function("mark").__enter__(), 0),
+        (lambda: torch._foreach_mul([X, X], 2.0), 1),
+    ],
+)
+@pytest.mark.parametrize("mode", [torch.enable_grad, torch.inference_mode])
+def test_operations_are_those_a_gpu_would_run(block, operations, mode):
+    with mode(), counted() as seen:
+        block()
+    assert seen.operations == operations, seen
+    assert not seen.synchronisations
+
+
+def test_a_dropout_is_one_operation_each_way():
+    x = X.clone().requires_grad_()
+    with counted() as seen:
+        F.dropout(x, 0.5).backward(X)
+    assert seen.operations == 2, seen
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        lambda: X.sum().item(),
+        lambda: float(X.sum()),
+        lambda: bool(SEEN.any()),
+        lambda: X.tolist(),
+        lambda: X.numpy(),
+        lambda: X.clone().cpu().tolist(),
+        lambda: X.clone().to("cpu").numpy(),
+        lambda: SEEN.nonzero(),
+        lambda: X[SEEN],
+        lambda: X.clone().__setitem__(SEEN, X[0, 0]),
+        lambda: X.masked_select(SEEN),
+        lambda: torch.equal(X, X),
+        lambda: torch.tensor([1.0, 2.0]),
+        lambda: X.unique(),
+        lambda: X.to("meta"),
+        lambda: torch.empty(4, 6, device="meta").copy_(X),
+        lambda: X.repeat_interleave(torch.arange(4), 0),
+    ],
+)
+@pytest.mark.parametrize("mode", [torch.enable_grad, torch.inference_mode])
+def test_synchronisations_are_seen(block, mode):
+    with mode(), counted() as seen:
+        block()
+    assert seen.synchronisations == 1, seen
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        lambda: X[:, torch.arange(3)],
+        lambda: X.index_select(0, torch.arange(3)),
+        lambda: X.where(SEEN, 0.0),
+        lambda: X.masked_fill(SEEN, 1.0),
+        lambda: X.to("meta", non_blocking=True),
+        lambda: X.double(),
+        lambda: X.sum().to("cpu", non_blocking=True).tolist(),
+        lambda: X.clone().copy_(X),
+        lambda: X.repeat_interleave(2, 0),
+    ],
+)
+def test_what_does_not_wait_is_no_synchronisation(block):
+    with counted() as seen:
+        block()
+    assert not seen.synchronisations, seen
+
+
+TINY = replace(PRESETS["tiny"], vocab_size=1000)
+CONFIG = TrainConfig(warmup=10)
+
+
+def batch_of(sentences, length=12):
+    """Sentences of unlike lengths, up to the given one."""
+    rows = [4 + torch.arange(length - i % 5) for i in range(sentences)]
+    return make_batch([(row.tolist(), row.tolist()[::-1]) for row in rows])
+
+
+def an_update(model, batch, config):
+    """What an update is seen to do; the first makes Adam's moments."""
+    batches = (batch for _ in range(99))
+    optimizer = adam(model.parameters())
+    turns = updates(model, batches, optimizer, config, TINY.d_model)
+    with counted():
+        next(turns), next(turns)
+    with counted() as seen:
+        next(turns)
+    return seen
+
+
+@pytest.mark.parametrize("sentences", [1, 7, 40])
+@pytest.mark.parametrize("bf16, most", [(False, 460), (True, 560)])
+def test_operations_of_an_update(bf16, most, sentences):
+    config = replace(CONFIG, bf16=bf16)
+    seen = an_update(Transformer(TINY), batch_of(sentences), config)
+    assert 300 < seen.operations <= most, seen
+    again = an_update(Transformer(TINY), batch_of(3, 20), config)
+    assert again.calls == seen.calls
+
+
+@pytest.mark.parametrize("bf16", [False, True])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"r_drop": 1.0},
+        {"accumulate": 3},
+        {"clip": 0.1, "schedule": "linear"},
+    ],
+    ids=str,
+)
+def test_no_synchronisation_in_an_update(change, bf16):
+    config = replace(CONFIG, bf16=bf16, **change)
+    seen = an_update(Transformer(TINY), batch_of(5), config)
+    assert not seen.synchronisations, seen
+
+
+MODELS = {
+    "tiny": Transformer,
+    "rotary": ModernTransformer,
+    "biased": lambda c: ModernTransformer(c, Choices(positions="biased")),
+    "grouped": lambda c: ModernTransformer(c, Choices(groups=2)),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_nothing_crosses_to_the_device(name):
+    """Forward, loss and backward where tensors have no numbers at all."""
+    with torch.device("meta"):
+        model = MODELS[name](TINY)
+    batch = batch_of(5).to("meta")
+    model(batch.source, batch.inputs)  # makes the tables of positions
+    with counted() as seen:
+        for config in (CONFIG, replace(CONFIG, r_drop=1.0)):
+            loss = batch_loss(model, batch, config)
+            loss.backward()
+    assert loss.is_meta and loss.shape == ()
+    assert all(weight.grad.is_meta for weight in model.parameters())
+    assert not seen.synchronisations, seen
+    assert seen.operations > 300
+
+
+def test_a_validation_waits_twice():
+    """For its loss and for its hits, however many batches there are."""
+    batches = [batch_of(n) for n in (1, 5, 3)]
+    with counted() as seen:
+        validate(Transformer(TINY), batches)
+    assert seen.waits == {"tolist": 2}
+
+
+def test_a_mask_is_converted_once():
+    """Not in each of the twelve attentions."""
+    model, batch = Transformer(TINY), batch_of(5)
+    with counted() as seen:
+        model(batch.source, batch.inputs)
+    assert seen.calls["aten.log.default"] == 3
+    assert not seen.calls["aten.where.self"]
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_lengths_are_not_compiled_anew(precision):
+    program = [sys.executable, Path(__file__).with_name("compiling.py")]
+    ended = subprocess.run([*program, precision], capture_output=True)
+    assert ended.returncode == 0, ended.stderr.decode()
