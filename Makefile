@@ -47,7 +47,7 @@ endif
 test: browser lint book  ## all of it; make test BROWSER=none: but for pages
 	$(BIN)/python tools/export.py --check
 	$(BIN)/python tools/check_html.py _build/html
-	$(PYTEST) -n 2 --dist loadfile
+	$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder
 
 measure: $(READY)  ## the trained experiments, six hours: their records
 	$(BIN)/python -m experiments

@@ -73,7 +73,8 @@ def test_without_a_network_one_line_says_what_to_type(machine, dead_proxy):
         machine.environment[name] = dead_proxy
     began = time.monotonic()
     ended = machine.make("test")
-    assert time.monotonic() - began < 10
+    others = os.getloadavg()[0] / os.cpu_count()  # that want a processor
+    assert time.monotonic() - began < 10 * max(1, others)
     assert ended.returncode != 0
     assert ended.stdout == ""
     told, of_make = ended.stderr.splitlines()
