@@ -39,15 +39,15 @@ lint: $(READY)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 
-browser: $(READY)  # first of all, so that its want is told in seconds
+browser: $(READY)  # before all else: who has none is told at once
 ifneq ($(BROWSER),none)
 	@$(BIN)/python tools/chromium.py
 endif
 
-test: browser lint book  ## all of it; make test BROWSER=none: but for pages
+test: browser lint book  ## all of it; BROWSER=none leaves out the pages
 	$(BIN)/python tools/export.py --check
 	$(BIN)/python tools/check_html.py _build/html
-	$(PYTEST) -n 2 --dist loadfile
+	$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder
 
 measure: $(READY)  ## the trained experiments, six hours: their records
 	$(BIN)/python -m experiments

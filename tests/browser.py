@@ -2,7 +2,8 @@
 
 The fixtures here are registered in conftest.py. A test asks for `window` and
 opens a page in it; what the page complains of and whatever it asks of the
-network is noted beside it.
+network is noted beside it. With --no-browser all these tests are skipped, and
+counted at the end.
 """
 
 import os

@@ -28,6 +28,14 @@ from hypothesis import settings  # noqa: E402
 
 pytest_plugins = ["browser"]
 
+# These and the chapters are begun first: a long file that is begun last leaves
+# one of two workers with nothing to do.
+LONG = {
+    *("test_pages", "test_page_model", "test_widgets", "test_run", "test_cli"),
+    *("test_pretrained", "test_distributed", "test_tools", "test_planted"),
+    *("test_chromium", "test_experiments", "test_faults", "test_risk"),
+}
+
 # Shared machines are slow at times; and what CI tries must not vary.
 settings.register_profile(
     "book", deadline=None, derandomize=bool(os.environ.get("CI"))
@@ -38,6 +46,13 @@ settings.load_profile("book")
 def pytest_configure() -> None:
     # Tests run side by side: more threads would only wait for each other.
     torch.set_num_threads(1)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    def late(item: pytest.Item) -> bool:
+        return item.path.suffix == ".py" and item.path.stem not in LONG
+
+    items.sort(key=late)
 
 
 @pytest.fixture(autouse=True)

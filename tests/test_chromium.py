@@ -7,7 +7,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import chromium
 import pytest
@@ -73,7 +75,8 @@ def test_without_a_network_one_line_says_what_to_type(machine, dead_proxy):
         machine.environment[name] = dead_proxy
     began = time.monotonic()
     ended = machine.make("test")
-    assert time.monotonic() - began < 10
+    others = os.getloadavg()[0] / os.cpu_count()  # that want a processor
+    assert time.monotonic() - began < 10 * max(1, others)
     assert ended.returncode != 0
     assert ended.stdout == ""
     told, of_make = ended.stderr.splitlines()
@@ -133,6 +136,35 @@ def test_only_silence_cuts_an_installation_short(monkeypatch, capsys):
     assert capsys.readouterr().out == ""
 
 
+class Mirror(BaseHTTPRequestHandler):
+    """Answers each download with a few bytes that are no browser."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", "4")
+        self.end_headers()
+        self.wfile.write(b"none")
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_an_answer_to_playwright_is_seen(monkeypatch, tmp_path, capsys):
+    """With the command that is installed, whose words may change."""
+    with ThreadingHTTPServer((chromium.HERE, 0), Mirror) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        mirror = f"http://{chromium.HERE}:{server.server_port}"
+        monkeypatch.setenv("PLAYWRIGHT_DOWNLOAD_HOST", mirror)
+        monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path))
+        monkeypatch.setenv("NO_PROXY", chromium.HERE)
+        monkeypatch.setattr(chromium, "PATIENCE", 60)  # a busy machine
+        _, own = list(chromium.ways())[-1]
+        assert not chromium.run("playwright", [own[0], "install", "chromium"])
+        server.shutdown()
+    told = "No Chromium is here: playwright installs it\n"
+    assert capsys.readouterr().out == told
+
+
 TESTS = """\
 import pytest
 
@@ -151,11 +183,15 @@ def test_number():
 
 def test_what_is_left_out_is_counted_and_not_passed(tmp_path):
     (tmp_path / "test_pages.py").write_text(TESTS)
-    words = "-q -p browser -p no:cacheprovider -n 1 --no-browser"
+    words = "-q -p xdist -p browser -p no:cacheprovider -n 1 --no-browser"
+    own = {
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # they take seconds to import
+    }
     ended = subprocess.run(
         [sys.executable, "-m", "pytest", *words.split(), str(tmp_path)],
         cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        env=os.environ | own,
         capture_output=True,
         text=True,
     )

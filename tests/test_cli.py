@@ -477,7 +477,7 @@ def test_output_that_exists(command, trained, tmp_path):
         ("--set tokenizer=foo", "choose bpe, unigram, char"),
         ("--set processes=4", "no field 'processes'"),
         ("--source=de --target=en", "--task copy has no other languages"),
-        ("--tokenizer=unigram --bpe-dropout=0.1 --vocab-size=40", "merges"),
+        ("--tokenizer=char --bpe-dropout=0.1", "merges"),
         ("--from=MODEL --vocab-size=30", "vocab_size: the model that --from"),
         ("--from=MODEL --tokenizer=bpe", "tokenizer: the model that --from"),
         ("--from=MODEL --post-norm", "model.pre_norm: the model that --from"),

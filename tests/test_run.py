@@ -561,10 +561,12 @@ def test_a_run_with_both_regularisers_can_be_resumed(tmp_path, words):
         same_weights(whole, plain)
 
 
-def test_bpe_dropout_needs_merges(tmp_path, corpus):
+@pytest.mark.parametrize("tokenizer", ["char", "unigram"])
+def test_bpe_dropout_needs_merges(tmp_path, corpus, tokenizer):
     config = replace(SMALL.train, bpe_dropout=0.1)
-    with pytest.raises(UserError, match="char subwords have none"):
-        train(tmp_path / "x", corpus, replace(SMALL, train=config))
+    recipe = replace(SMALL, train=config, tokenizer=tokenizer, vocab_size=40)
+    with pytest.raises(UserError, match=f"{tokenizer} subwords have none"):
+        train(tmp_path / "x", corpus, recipe)
     assert not (tmp_path / "x").exists()
 
 
