@@ -8,7 +8,7 @@ from annotated_transformer.errors import UserError
 from annotated_transformer.files import decode_lines, read_bytes
 from annotated_transformer.streams import arriving, blocks, put
 
-# What loads PyTorch is imported where it is used: --help has no need of it.
+# What loads PyTorch is imported where it is used: --help does without it.
 if TYPE_CHECKING:
     from annotated_transformer.translation import Translator
 
@@ -33,6 +33,8 @@ def translate(
     score and the translation, with tabs between them. --alignment adds a
     column: pairs of words, source and translation, counted from 0.
     """
+    from annotated_transformer.alignment import align_pairs, pharaoh
+
     search = {"beam": beam, "alpha": alpha, "no_repeat": no_repeat}
     translator = load(model, device, precision, **search)
     if n_best is not None and n_best > translator.beam:
@@ -54,8 +56,6 @@ def translate(
             for one in best
         ]
         if alignment:
-            from annotated_transformer.alignment import align_pairs, pharaoh
-
             pairs = [(row[0], row[3]) for row in rows]
             for row, links in zip(
                 rows, align_pairs(translator, pairs), strict=True

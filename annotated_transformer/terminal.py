@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.progress import Progress
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # it loads PyTorch, and the command line prints here
     from annotated_transformer.training import Update
 
 __all__ = ["Interrupted", "console", "progress", "stop_signals"]
