@@ -65,6 +65,7 @@ def evaluate(
 
     Each score comes with the sacrebleu signature that defines it.
     """
+    # here and below, because they load PyTorch, and --help does without it
     from annotated_transformer import corpora, translation
     from annotated_transformer.checkpoint import read_config
     from annotated_transformer.pretrained import find_model

@@ -58,7 +58,7 @@ def train(
     checkpoint; the same command with --resume continues. On N devices:
     torchrun --nproc-per-node=N -m annotated_transformer train ...
     """
-    # here, because they load PyTorch, which --help has no need of
+    # here, because they load PyTorch, and --help does without it
     import torch
 
     from annotated_transformer.distributed import joined, launched

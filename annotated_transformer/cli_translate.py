@@ -16,7 +16,7 @@ from annotated_transformer.streams import (
 )
 from annotated_transformer.terminal import console
 
-# What loads PyTorch is imported where it is used: --help has no need of it.
+# What loads PyTorch is imported where it is used: --help does without it.
 if TYPE_CHECKING:
     from annotated_transformer.translation import Translator
 
@@ -44,6 +44,8 @@ def translate(
     score and the translation, with tabs between them. --alignment adds a
     column: pairs of words, source and translation, counted from 0.
     """
+    from annotated_transformer.alignment import align_pairs, pharaoh
+
     search = {"beam": beam, "alpha": alpha, "no_repeat": no_repeat}
     translator = load(model, device, precision, **search)
     if n_best is not None and n_best > translator.beam:
@@ -70,8 +72,6 @@ def translate(
             for one in best
         ]
         if alignment:
-            from annotated_transformer.alignment import align_pairs, pharaoh
-
             pairs = [(row[0], row[3]) for row in rows]
             for row, links in zip(
                 rows, align_pairs(translator, pairs), strict=True

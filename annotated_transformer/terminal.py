@@ -13,7 +13,7 @@ from rich.progress import Progress
 from annotated_transformer.errors import printable
 from annotated_transformer.streams import StandardError
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # it loads PyTorch, and the command line prints here
     from annotated_transformer.training import Update
 
 __all__ = ["Interrupted", "console", "progress", "stop_signals"]

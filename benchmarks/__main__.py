@@ -18,7 +18,6 @@ from annotated_transformer.records import environment
 
 from . import decoding, systems, training
 from .clock import interleave, summary
-from .starting import start
 from .text import VOCABULARY, Text, text
 
 PEERS = ("transformers", "joeynmt", "ctranslate2")
@@ -151,7 +150,6 @@ def measure(found: Text, rounds: int) -> dict:
         },
         "decoding": translate(batches, rounds),
         "bytes_a_token": lengths(),
-        "starting": start(max(rounds, 7)),
     }
     if torch.cuda.is_available():
         result["gpu"] = {
