@@ -1,11 +1,11 @@
-"""BPE-dropout in a process of its own: it needs neither torch nor our lock.
+"""BPE-dropout in a process of its own, while the model computes.
 
 To cut the text of a batch into other pieces takes longer than a GPU needs for
-the batch. A thread would not help: it holds the lock that the training needs
-to launch its work. So another Python computes it, whose whole program is the
-chapter's class and a loop that answers. No import of this package is in it,
-because torch would come along, and nothing of the user's program, which a
-process of `multiprocessing` would import again.
+the batch. A thread would not help: it would hold the interpreter's lock, and
+without it the training cannot launch its work. So another Python does it. Its
+whole program is the chapter's class and a loop that answers: the package is
+not imported there, because torch would come along, and neither is the user's
+script, which a process of `multiprocessing` would run again.
 """
 
 import os
@@ -34,7 +34,7 @@ def serve() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     questions, answers = sys.stdin.buffer, sys.stdout.buffer
-    with suppress(EOFError, BrokenPipeError):
+    with suppress(EOFError, pickle.UnpicklingError, BrokenPipeError):
         resplit = Resplit(*pickle.load(questions))
         while True:
             question = pickle.load(questions)
@@ -48,7 +48,7 @@ def serve() -> None:
     os._exit(0)  # what nobody reads any more needs no flush
 
 
-PROGRAM = f"""
+HEAD = f"""
 from __future__ import annotations
 
 import os, pickle, random, re, signal, sys
@@ -58,11 +58,13 @@ from itertools import pairwise
 from traceback import format_exc
 
 EOS, UNK = {EOS}, {UNK}
-
-{getsource(Resplit)}
-{getsource(serve)}
-serve()
 """
+
+
+def program() -> str:
+    """The text of the process's program: all that it needs, and a call."""
+    parts = [HEAD, getsource(Resplit), getsource(serve), "serve()"]
+    return "\n".join(parts)
 
 
 @contextmanager
@@ -75,7 +77,7 @@ def elsewhere(
     raised there is raised here; UserError if the process has ended.
     """
     with subprocess.Popen(
-        [sys.executable, "-I", "-c", PROGRAM],
+        [sys.executable, "-I", "-c", program()],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,  # no Ctrl-C of the terminal arrives there

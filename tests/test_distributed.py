@@ -19,7 +19,13 @@ import torch
 from annotated_transformer import corpora
 from annotated_transformer.batching import ahead
 from annotated_transformer.checkpoint import read_tensors, weights
-from annotated_transformer.data import copy_task, make_batch
+from annotated_transformer.data import (
+    ORDERS,
+    copy_task,
+    encode_pairs,
+    make_batch,
+    training_batches,
+)
 from annotated_transformer.distributed import Processes, joined, launched
 from annotated_transformer.errors import UserError
 from annotated_transformer.loop import Run
@@ -155,6 +161,20 @@ def stream(recipe, corpus, processes, step=0):
     run = Run(Path("none"), corpus, recipe, tokenizer, model, processes)
     run.step = step
     return (batch.source for batch in run.training_batches())
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_run_sorts_its_pairs_as_the_recipe_says(order):
+    recipe, corpus = small(order=order)
+    copies = enumerate(corpus.train)
+    pairs = [(one, two[:: 1 + i % 2]) for i, (one, two) in copies]
+    corpus = replace(corpus, train=pairs)
+    tokenizer = learn_tokenizer(corpus, recipe)
+    examples, _ = encode_pairs(pairs, tokenizer, 256)
+    expected = training_batches(examples, 40, 0, order=order)
+    found = stream(recipe, corpus, Processes())
+    both = zip(found, expected, strict=True)
+    assert all(one.equal(other.source) for one, other in islice(both, 40))
 
 
 def test_batches_are_dealt_out():

@@ -9,7 +9,7 @@ import pytest
 from annotated_transformer.batching import encode
 from annotated_transformer.checkpoint import load_model
 from annotated_transformer.corpora import Corpus
-from annotated_transformer.data import copy_task, training_batches
+from annotated_transformer.data import ORDERS, copy_task, training_batches
 from annotated_transformer.embedding import PAD
 from annotated_transformer.model import parameter_count
 from annotated_transformer.plan import plan
@@ -20,7 +20,8 @@ from annotated_transformer.recipes import recipe_of
 
 @pytest.fixture(scope="module")
 def corpus():
-    pairs = [(one, two) for one, two in copy_task(700, lengths=(3, 30))]
+    copies = enumerate(copy_task(700, lengths=(3, 30)))
+    pairs = [(one, two[:: 1 + i % 2]) for i, (one, two) in copies]
     return Corpus(pairs[50:], pairs[:50], {}, "copy", "x", "x", {})
 
 
@@ -41,12 +42,14 @@ def numbers(text):
     return [float(x.replace(",", "")) for x in re.findall(r"\d[\d.,]*", text)]
 
 
-def test_the_plan_is_what_the_run_does(corpus, recipe):
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_plan_is_what_the_run_does(corpus, recipe, order):
+    recipe = replace(recipe, train=replace(recipe.train, order=order))
     rows = table(plan(recipe, corpus))
     examples = encode(
         "training", corpus.train, learn_tokenizer(corpus, recipe), recipe
     )
-    stream, epoch = training_batches(examples, 500, 4), []
+    stream, epoch = training_batches(examples, 500, 4, order=order), []
     while sum(len(batch.source) for batch in epoch) < len(examples):
         epoch.append(next(stream))
     targets = sum(batch.tokens for batch in epoch)

@@ -49,8 +49,8 @@ FAULTS = {
     ),
     "unshifted targets": (
         "data",
-        "[BOS, *target[:-1]]",
-        "target",
+        "F.pad(labels, (1, -1), value=BOS)",
+        "labels",
         {"09_training": {"C-a", "averaging-gain-hot", "untrained-tied"}},
     ),
     "dropout left on": (
@@ -325,6 +325,42 @@ BEHIND = {
         "- {*self.kept(), self.best()}",
         "- {*self.kept()}",
         "run::test_the_best_checkpoint_is_kept",
+    ),
+    "a row is one id longer": (
+        "data",
+        "cells < ends",
+        "cells <= ends",
+        "data::test_rows_of_flat_arrays_are_those_of_the_plain_loop",
+    ),
+    "both halves have the places of the first": (
+        "data",
+        "self.places + self.labels.numel()",
+        "self.places",
+        "data::test_twice_has_each_sentence_two_times",
+    ),
+    "a copy is waited for": (
+        "batching",
+        "non_blocking=True",
+        "non_blocking=False",
+        "batching::test_the_reader_of_a_gpu_s_batches_copies_nothing",
+    ),
+    "a batch is read before it is there": (
+        "batching",
+        "reader.wait_stream(stream)",
+        "reader.device",
+        "batching::test_the_reader_of_a_gpu_s_batches_copies_nothing",
+    ),
+    "the process hears Ctrl-C": (
+        "resplitting",
+        "signal.signal(signal.SIGINT, signal.SIG_IGN)",
+        "signal.signal(signal.SIGINT, signal.SIG_DFL)",
+        "resplitting::test_it_is_deaf_to_what_stops_a_training",
+    ),
+    "the run sorts by the target": (
+        "loop",
+        "                config.order,",
+        "",
+        "distributed::test_a_run_sorts_its_pairs_as_the_recipe_says",
     ),
     "validation translates what is too long": (
         "loop",

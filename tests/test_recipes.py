@@ -41,6 +41,12 @@ def test_a_recipe_from_before_there_were_processes():
     assert Recipe.from_json(plain) == recipe_of("copy")
 
 
+def test_a_recipe_from_before_batches_had_an_order():
+    plain = recipe_of("copy").as_json()
+    del plain["train"]["order"]
+    assert Recipe.from_json(plain) == recipe_of("copy")
+
+
 def test_any_field_can_be_set_by_its_name():
     recipe = recipe_of("multi30k")
     changed = recipe.with_fields(
@@ -50,6 +56,7 @@ def test_any_field_can_be_set_by_its_name():
             "model.positions=learned",
             "train.peak_rate=1e-3",
             "train.label_smoothing=0",
+            "train.order=longest",
             "vocab_size=900",
         ]
     )
@@ -58,6 +65,7 @@ def test_any_field_can_be_set_by_its_name():
         "model.positions": "learned",
         "train.peak_rate": 1e-3,
         "train.label_smoothing": 0,
+        "train.order": "longest",
         "vocab_size": 900,
     }
     assert changed.flat() == recipe.flat() | fields
@@ -78,6 +86,7 @@ def test_any_field_can_be_set_by_its_name():
         ("model.heads=7", "7"),
         ("train.clip=NaN", "clip: above 0"),
         ("train.r_drop=Infinity", "r_drop: finite"),
+        ("train.order=source", "'source': choose 'target' or 'longest'"),
         (f"train.steps=1{400 * '0'}", "train.steps: at most"),
         (f"train.peak_rate=1{400 * '0'}", "train.peak_rate: at most"),
     ],

@@ -21,7 +21,7 @@ from annotated_transformer.data import (
 from annotated_transformer.embedding import EOS
 from annotated_transformer.errors import UserError
 from annotated_transformer.grammar import sentence_pairs
-from annotated_transformer.resplitting import PROGRAM, elsewhere
+from annotated_transformer.resplitting import elsewhere, program
 
 PAIRS = [(x.source, x.target) for x in sentence_pairs(200, seed=5)]
 BPE = train_tokenizer([side for pair in PAIRS for side in pair], 300)
@@ -76,10 +76,10 @@ def test_batches_are_those_of_this_process():
 
 def test_neither_torch_nor_the_package_is_there():
     """The program itself, but for the call that begins to answer."""
-    program = PROGRAM.removesuffix("serve()\n")
-    assert program != PROGRAM
+    text, call, rest = program().rpartition("serve()")
+    assert call and not rest
     known = subprocess.run(
-        [sys.executable, "-I", "-c", program + "print(*sys.modules)"],
+        [sys.executable, "-I", "-c", text + "print(*sys.modules)"],
         capture_output=True,
         check=True,
         text=True,

@@ -416,10 +416,15 @@ def test_a_long_extra_pair_is_named_by_its_own_line(tmp_path, corpus, capsys):
     assert "the first in line 2 of the extra pairs" in capsys.readouterr().err
 
 
-def test_the_lines_of_a_bad_batch_are_named(tmp_path, corpus, monkeypatch):
-    pairs = [("a" * 30, "b"), *corpus.train]  # the first is left out
+@pytest.mark.parametrize("order", ["target", "longest"])
+def test_the_lines_of_a_bad_batch_are_named(
+    tmp_path, corpus, monkeypatch, order
+):
+    copies = enumerate(corpus.train)
+    pairs = [(one, two[:: 1 + i % 2]) for i, (one, two) in copies]
+    pairs = [("a" * 30, "b"), *pairs]  # the first is left out
     corpus = replace(corpus, train=pairs)
-    config = replace(SMALL.train, accumulate=2, max_length=20)
+    config = replace(SMALL.train, accumulate=2, max_length=20, order=order)
     plain, seen = training.batch_loss, []
 
     def loss(model, batch, config):
