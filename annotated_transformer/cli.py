@@ -2,11 +2,9 @@
 
 import json
 import os
-import re
 import sys
 from dataclasses import asdict
 
-import torch
 import typer
 
 from annotated_transformer import (
@@ -26,7 +24,7 @@ from annotated_transformer.cli_translate import (
     score,
     translate,
 )
-from annotated_transformer.errors import UserError
+from annotated_transformer.errors import UserError, out_of_memory
 from annotated_transformer.pretrained import find_model
 from annotated_transformer.records import SEARCH, record
 from annotated_transformer.streams import put
@@ -132,20 +130,19 @@ def main() -> None:
         sys.exit(128 + stop.signal_number)
     except UserError as error:
         fail(f"error: {error}")
-    except (MemoryError, torch.OutOfMemoryError):
-        fail(NO_MEMORY)
     except OSError as error:
         fail(f"error: {error.filename or 'a file'}: {error.strerror}")
-    except RuntimeError as error:
-        if not re.search("can't allocate memory|out of memory", str(error)):
+    except (MemoryError, RuntimeError) as error:
+        if not out_of_memory(error):
             raise
         fail(NO_MEMORY)
 
 
 def fail(message: str, status: int = 1) -> None:
     """Print one line on standard error, and exit."""
-    rank = os.environ.get("RANK", "0")
-    name = "" if rank == "0" else f"process {rank}: "
+    name = ""
+    if os.environ.get("WORLD_SIZE", "1") != "1":  # torchrun's; see launched
+        name = f"process {os.environ.get('RANK', '0')}: "
     if sys.stderr is not None:  # else print would write among the outputs
         print(name + " ".join(message.split()), file=sys.stderr)
     sys.exit(status)

@@ -1,8 +1,15 @@
 """The one error that is shown to a user without a traceback."""
 
+import re
 from collections.abc import Iterable
 
-__all__ = ["UserError", "check_texts"]
+__all__ = ["UserError", "check_texts", "out_of_memory"]
+
+# PyTorch's class for it and its allocators' texts, and what cuBLAS says
+NO_MEMORY = (
+    "OutOfMemoryError|out of memory|can't allocate memory|"
+    "CUBLAS_STATUS_ALLOC_FAILED"
+)
 
 
 class UserError(ValueError):
@@ -25,3 +32,10 @@ def check_texts(texts: Iterable) -> list[str]:
                 "or make it one"
             )
     return found
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """True if this process had too little memory, whichever library says."""
+    if not isinstance(error, RuntimeError):
+        return isinstance(error, MemoryError)
+    return bool(re.search(NO_MEMORY, f"{type(error).__name__}: {error}"))

@@ -84,10 +84,11 @@ def interrupted(output, options, number):
         text=True,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
-    first = process.stderr.readline()
+    device, first = (process.stderr.readline() for _ in range(2))
     process.send_signal(number)
     rest = process.stderr.read()
     process.stderr.close()
+    assert device.startswith("training on cpu ("), device + first + rest
     assert first.startswith("update 8 of 40:"), first + rest
     return process.wait(), rest
 
@@ -403,7 +404,7 @@ def test_a_resume_that_fails_leaves_the_run_of_another(
         raise MemoryError
 
     monkeypatch.setattr(loop.Run, "go", no_memory)
-    with pytest.raises(MemoryError):
+    with pytest.raises(UserError, match="out of memory after update 0"):
         train(output, corpus, SMALL, device="cpu", resume=True)
     assert {path.name for path in output.iterdir()} == before
 
