@@ -143,7 +143,7 @@ class Run:
             where = (
                 f"at the largest batch, {rows} sentences of {length} tokens"
             )
-            raise too_little(where, self.recipe) from error
+            raise too_little(where, self.recipe, error) from error
 
     def learn(self, deadline: float | None) -> None:
         """Make the updates that are left, or those before the deadline."""

@@ -120,15 +120,18 @@ def try_batch(
     optimizer.zero_grad()
 
 
-def too_little(where: str, recipe: Recipe) -> UserError:
+def too_little(where: str, recipe: Recipe, error: BaseException) -> UserError:
     """The error for a training that wants more memory than there is."""
     config = recipe.train
+    # how much of a GPU others use; what follows is about PyTorch's allocator
+    told = str(error).partition("\n")[0].partition(" Of the allocated")[0]
+    where += f" ({told})" if told else ""
     less = ["leave out --r-drop"] * bool(config.r_drop)
     less += ["lower --risk"] * bool(config.risk)
     less += ["add --bf16"] * (not config.bf16)
     less += ["lower --max-length", "choose a smaller --preset"]
     return UserError(
-        f"out of memory {where}: lower --batch-tokens, and raise "
-        "--accumulate by as much, which keeps the tokens of an update "
-        f"(--resume takes both); else {', or '.join(less)}"
+        f"out of memory {where}: lower --batch-tokens, and raise --accumulate "
+        "by as much, which keeps the tokens of an update (--resume takes "
+        f"both); else {', or '.join(less)}"
     )

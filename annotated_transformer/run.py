@@ -126,6 +126,6 @@ def train(
                 ) from error
             if out_of_memory(error):
                 where = f"after update {run.step}"
-                raise too_little(where, recipe) from error
+                raise too_little(where, recipe, error) from error
             raise
     return output
