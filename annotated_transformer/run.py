@@ -107,12 +107,7 @@ def train(
                 about = describe(command, recipe, corpus, kind, start)
                 run.folder.begin(about, tokenizer)
             elif run.writes:
-                for change in run.folder.change(recipe.train):
-                    console.out(
-                        "{name} is {now} after update {after}, and was {was}: "
-                        "from there on the text comes in another order, which "
-                        "run.json tells".format(**change)
-                    )
+                tell(run.folder.change(recipe.train))
             if run.writes:
                 processes.wait()
             run.go(deadline)
@@ -129,3 +124,13 @@ def train(
                 raise too_little(where, recipe, error) from error
             raise
     return output
+
+
+def tell(changes: list[dict]) -> None:
+    """Say what a run changes in going on, if anything."""
+    if changes:
+        new = ["{name} is {now} (was {was})".format(**x) for x in changes]
+        console.out(
+            f"after update {changes[0]['after']} {' and '.join(new)}: from "
+            "there on the text comes in another order, as run.json notes"
+        )

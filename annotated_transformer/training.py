@@ -48,7 +48,6 @@ class TrainConfig:
     bpe_dropout: float = 0.0  # share of merges left out, drawn anew
     clip: float = math.inf  # largest norm of an update's gradient
     bf16: bool = False  # matrix products in bfloat16
-    tf32: bool = False  # those in float32 as TF32, on a GPU that has it
     checkpoint_every: int = 1000  # updates
     average: int = 5  # last checkpoints that make the final model
     max_length: int = 256  # pairs with more tokens are left out, and told

@@ -267,7 +267,7 @@ def test_too_little_memory_for_the_largest_batch(
     recipe = replace(SMALL, train=replace(SMALL.train, **given))
     told = (
         r"at the largest batch, 17 sentences of 12 tokens \(CUDA out of "
-        r"memory. Tried to allocate 7.45 GiB. .* in use.\): lower --batch-tokens"
+        r"memory. Tried to allocate 7.45 GiB. .* in use.\): lower --batch-tok"
     )
     with pytest.raises(UserError, match=told) as caught:
         train(tmp_path / "model", corpus, recipe, device="cpu")

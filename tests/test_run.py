@@ -189,7 +189,7 @@ def test_resume_may_change_the_batches(tmp_path, corpus, capsys):
     for _ in range(3):
         one_update(again, corpus, fewer, resume=True)
     train(again, corpus, fewer, device="cpu", resume=True)
-    assert "another order" in capsys.readouterr().err.splitlines()[1]
+    assert capsys.readouterr().err.count("another order") == 1
     same_weights(whole, again)
     for output in (whole, again):
         assert changes(output) == changes(output, "config.json") == CHANGED
@@ -230,11 +230,9 @@ def test_changed_batches_are_an_epoch_of_their_own(tmp_path, corpus):
     rows = [tuple(row) for batch in found for row in batch]
     ends = [tuple(x for x in row if x) for row in rows[:50]]
     assert len(set(ends)) == 50  # the whole text, nothing twice
-    first = other_batches(SMALL, **FEWER)
-    one_update(tmp_path / "new", corpus, first)
-    for path in RunFolder(tmp_path / "new", 1, 1).checkpoints():
-        path.unlink()
-    assert sources(tmp_path / "new", corpus, first, 20) != found
+    one_update(tmp_path / "new", corpus, fewer)
+    RunFolder(tmp_path / "new", 1, 1).checkpoints()[-1].unlink()
+    assert sources(tmp_path / "new", corpus, fewer, 20) != found
 
 
 def test_changes_of_updates_that_are_lost_are_lost(tmp_path, corpus):
