@@ -98,11 +98,11 @@ def train(
             average=average,
             max_length=max_length,
             bf16=bf16,
-            tf32=tf32,
             seed=seed,
         ),
         vocab_size=vocab_size,
         tokenizer=tokenizer and tokenizer.value,
+        tf32=tf32,
     ).with_fields(fields or [])
     if start is not None:
         check_kept(

@@ -8,23 +8,23 @@ from pathlib import Path
 
 import torch
 
+from annotated_transformer.recipes import Recipe
 from annotated_transformer.records import processor
-from annotated_transformer.training import TrainConfig
 
 __all__ = ["allow_tf32", "device_line", "idle_gpu"]
 
-AMPERE = (8, 0)  # the first compute capability with bfloat16 and TF32
+AMPERE = (8, 0)  # the first compute capability with TF32
 
 
-def device_line(device: str, config: TrainConfig, processes: int) -> str:
+def device_line(device: str, recipe: Recipe) -> str:
     """One line: the device, its name and memory, precision, processes."""
     about = [device_name(device)]
     if size := memory(device):
         about.append(f"{size / 1e9:.1f} GB")
-    several = "processes" if processes > 1 else "process"
+    several = "processes" if recipe.processes > 1 else "process"
     return (
         f"training on {device} ({', '.join(about)}) in "
-        f"{precision(device, config)}, {processes} {several}"
+        f"{precision(device, recipe)}, {recipe.processes} {several}"
     )
 
 
@@ -45,17 +45,13 @@ def memory(device: str) -> int | None:
         return None
 
 
-def precision(device: str, config: TrainConfig) -> str:
+def precision(device: str, recipe: Recipe) -> str:
     """How matrix products are computed there, as far as it can be asked."""
-    if config.bf16:
+    if recipe.train.bf16:
         return "bfloat16"
-    gpu = device.startswith("cuda")
-    if (
-        config.tf32
-        and gpu
-        and torch.cuda.get_device_capability(device) >= (AMPERE)
-    ):
-        return "TF32"
+    if recipe.tf32 and device.startswith("cuda"):
+        capability = torch.cuda.get_device_capability(device)
+        return "TF32" if capability >= AMPERE else "float32"
     return "float32"
 
 

@@ -116,7 +116,7 @@ class Run:
     def go(self, deadline: float | None = None) -> None:
         """Train from the last checkpoint to the end, or to the deadline."""
         self.rewind()
-        with allow_tf32(self.device, self.config.tf32):
+        with allow_tf32(self.device, self.recipe.tf32):
             if self.device.type in TRIED_ON:
                 self.try_largest_batch()
             self.learn(deadline)

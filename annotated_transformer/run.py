@@ -73,7 +73,7 @@ def train(
     check_output(output, resume)
     check_start(recipe, start, new_subwords)
     chosen = choose_device(device)
-    console.out(device_line(chosen, recipe.train, processes.size))
+    console.out(device_line(chosen, recipe))
     if device is None and (idle := idle_gpu()):
         console.out(idle)
     keep_freed_memory()
@@ -106,7 +106,7 @@ def train(
                 kind = run.device.type
                 about = describe(command, recipe, corpus, kind, start)
                 run.folder.begin(about, tokenizer)
-            elif run.writes:
+            elif run.writes and run.folder.step() < steps:
                 tell(run.folder.change(recipe.train))
             if run.writes:
                 processes.wait()

@@ -1,5 +1,6 @@
 """The first line of a training, on processors and on GPUs that stand in."""
 
+import json
 import os
 import shutil
 from dataclasses import replace
@@ -12,9 +13,9 @@ import torch
 from annotated_transformer.devices import allow_tf32, device_line, idle_gpu
 from annotated_transformer.errors import UserError
 from annotated_transformer.preparation import choose_device
-from annotated_transformer.training import TrainConfig
+from annotated_transformer.recipes import recipe_of
 
-CONFIG = TrainConfig()
+PLAIN = recipe_of()
 matmul = torch.backends.cuda.matmul
 
 
@@ -32,16 +33,18 @@ def gpu(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "given, precision",
+    "tf32, bf16, precision",
     [
-        ({}, "float32"),
-        ({"tf32": True}, "TF32"),
-        ({"bf16": True}, "bfloat16"),
-        ({"bf16": True, "tf32": True}, "bfloat16"),
+        (False, False, "float32"),
+        (True, False, "TF32"),
+        (False, True, "bfloat16"),
+        (True, True, "bfloat16"),
     ],
 )
-def test_the_line_of_a_gpu(gpu, given, precision):
-    line = device_line("cuda:1", replace(CONFIG, **given), 4)
+def test_the_line_of_a_gpu(gpu, tf32, bf16, precision):
+    config = replace(PLAIN.train, bf16=bf16)
+    recipe = replace(PLAIN, train=config, tf32=tf32, processes=4)
+    line = device_line("cuda:1", recipe)
     assert line == (
         "training on cuda:1 (NVIDIA H100 (cuda:1), 85.0 GB) in "
         f"{precision}, 4 processes"
@@ -51,7 +54,7 @@ def test_the_line_of_a_gpu(gpu, given, precision):
 def test_an_older_gpu_has_no_tf32(gpu, monkeypatch):
     older = {"get_device_capability": lambda device: (7, 5)}
     monkeypatch.setattr(torch.cuda, *older.popitem())
-    line = device_line("cuda", replace(CONFIG, tf32=True), 1)
+    line = device_line("cuda", replace(PLAIN, tf32=True))
     assert line.endswith("in float32, 1 process")
 
 
@@ -59,14 +62,14 @@ def test_an_older_gpu_has_no_tf32(gpu, monkeypatch):
     not Path("/proc/meminfo").exists(), reason="not a Linux machine"
 )
 def test_the_line_of_a_cpu():
-    line = device_line("cpu", replace(CONFIG, tf32=True), 1)
+    line = device_line("cpu", replace(PLAIN, tf32=True))
     kilobytes = Path("/proc/meminfo").read_text().split()[1]
     assert f", {int(kilobytes) * 1024 / 1e9:.1f} GB) in float32" in line
 
 
 def test_a_system_that_does_not_tell_its_memory(monkeypatch):
     monkeypatch.delattr(os, "sysconf")
-    assert "GB" not in device_line("cpu", CONFIG, 1)
+    assert "GB" not in device_line("cpu", PLAIN)
 
 
 @pytest.fixture
@@ -116,9 +119,13 @@ def test_train_begins_with_its_device(
         assert first.startswith("training on cpu (")
         assert first.endswith(" in float32, 1 process")
         assert second == idle_gpu()
-    asked = (*words[:1], tmp_path / "asked", *words[2:], "--device=cpu")
-    ended = command(*asked)
+    asked = ("train", tmp_path / "asked", *words[2:], "--device=cpu")
+    ended = command(*asked, "--tf32")
     assert ended.status == 0 and "driver" not in ended.err
+    about = json.loads((tmp_path / "asked" / "run.json").read_text())
+    assert about["recipe"]["tf32"] is True
+    ended = command(*asked, "--resume")
+    assert "began with tf32 = True, now it is False" in ended.err
 
 
 def state():
