@@ -311,7 +311,7 @@ def test_a_process_without_memory_says_so_itself(options, tmp_path):
     words = ("train", tmp_path / "model", *options)
     assert ends(start(short_of_memory, 2, tmp_path, *words)) == [1, 1]
     first, second = logs(tmp_path)
-    told = "process 1: error: out of memory after update 2: lower"
+    told = "process 1: error: out of memory after update 2 (CUDA out of mem"
     assert second.startswith(told) and second.count("\n") == 1
     assert "--batch-tokens" in second and "--accumulate" in second
     # the other, whose message names what gloo has seen, and not its source
