@@ -24,7 +24,7 @@ from annotated_transformer.recipes import LARGEST_SEED, Recipe
 from annotated_transformer.terminal import console
 
 __all__ = [
-    "Order",
+    "Reading",
     "ahead",
     "diverged",
     "encode",
@@ -113,19 +113,19 @@ def placed_batches(
 
 
 @dataclass(frozen=True)
-class Order:
-    """The order in which a run reads its text, and since which update.
+class Reading:
+    """How a run reads its text: shuffled by which seed, since which update.
 
     Batches of another size are cut and shuffled anew, beginning with a new
     epoch, so the batches of before do not count.
     """
 
     seed: int
-    since: int = 0  # updates that were made in other orders
+    since: int = 0  # updates that were made before
 
-    def changed(self, times: int, since: int) -> "Order":
-        """The order after so many changes; no run begins with its seed."""
-        return Order(self.seed + times * (LARGEST_SEED + 1), since)
+    def changed(self, times: int, since: int) -> "Reading":
+        """As it is after so many changes; no run begins with this seed."""
+        return Reading(self.seed + times * (LARGEST_SEED + 1), since)
 
     def read(self, step: int, each: int) -> int:
         """The batches read by a step, at so many for each update."""
@@ -158,7 +158,7 @@ def diverged(
     corpus: Corpus,
     tokenizer: Tokenizer,
     recipe: Recipe,
-    order: Order,
+    reading: Reading,
 ) -> UserError:
     """The error for an update whose numbers are not finite; names its text."""
     limit = most_tokens(recipe)[0]
@@ -171,8 +171,10 @@ def diverged(
     ]
     config = recipe.train
     each = config.accumulate * recipe.processes
-    read = order.read(update - 1, each)
-    batches = training_batches(numbered, config.batch_tokens, order.seed, read)
+    read = reading.read(update - 1, each)
+    batches = training_batches(
+        numbered, config.batch_tokens, reading.seed, read
+    )
     group = [batch.source[:, 0].tolist() for batch in islice(batches, each)]
     lines = sorted(line for some in group for line in some)
     pairs, extra = len(corpus.train), corpus.extra

@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 from annotated_transformer.batching import (
-    Order,
+    Reading,
     ahead,
     encode,
     fixed_batches,
@@ -81,7 +81,7 @@ class Run:
         self.folder = RunFolder(output, every, last)
         self.processes, self.writes = processes, processes.rank == 0
         self.step, self.seconds = 0, 0.0
-        self.order = Order(self.config.seed)
+        self.reading = Reading(self.config.seed)
         self.examples = encode(
             "training", corpus.train, tokenizer, recipe, corpus.extra
         )
@@ -103,11 +103,11 @@ class Run:
         """The batches that are still to come to this process, for ever."""
         config, size = self.config, self.processes.size
         # dealt out like cards, so that nothing is read twice or left over
-        read = self.order.read(self.step, config.accumulate * size)
+        read = self.reading.read(self.step, config.accumulate * size)
         return training_batches(
             self.examples,
             config.batch_tokens,
-            self.order.seed,
+            self.reading.seed,
             read + self.processes.rank,
             size,
             self.resplit,
@@ -129,7 +129,8 @@ class Run:
         if self.step == config.steps:
             return
         longest = max(max(map(len, example)) for example in self.examples)
-        grown = islice(self.training_batches(), GROWN if self.resplit else 0)
+        with closing(self.training_batches()) as batches:
+            grown = list(islice(batches, GROWN if self.resplit else 0))
         batch = largest_batch(config.batch_tokens, longest, grown)
         try:
             with attention_kernel(self.device, config.bf16):
@@ -198,7 +199,7 @@ class Run:
             )
         if changes := self.folder.changes():
             since = changes[-1]["after"]
-            self.order = self.order.changed(len(changes), since)
+            self.reading = self.reading.changed(len(changes), since)
         if self.writes:
             self.seconds = self.folder.rewind(self.step)
 

@@ -1,7 +1,7 @@
 """Memory: what a training needs of it, counted, and tried at once."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -38,7 +38,7 @@ def loss_bytes(config: TrainConfig) -> int:
 
 
 def largest_batch(
-    tokens: int, longest: int, grown: Iterable[Batch] = ()
+    tokens: int, longest: int, grown: Sequence[Batch] = ()
 ) -> Batch:
     """A made batch, as large as any of at most so many tokens a side.
 
@@ -47,7 +47,6 @@ def largest_batch(
     attention that is not fused keeps a row of weights for each of them.
     BPE-dropout, which comes after batches are cut, may have grown them.
     """
-    grown = list(grown)
     source = max([tokens, *(batch.source.numel() for batch in grown)])
     target = max([tokens, *(batch.labels.numel() for batch in grown)])
     for batch in grown:

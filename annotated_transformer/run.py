@@ -117,7 +117,7 @@ def train(
             if isinstance(error, FloatingPointError):
                 where, step = f"{output}: {error}", run.step + 1
                 raise diverged(
-                    where, step, corpus, tokenizer, recipe, run.order
+                    where, step, corpus, tokenizer, recipe, run.reading
                 ) from error
             if out_of_memory(error):
                 where = f"after update {run.step}"
