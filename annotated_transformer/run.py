@@ -72,9 +72,9 @@ def train(
     recipe = replace(recipe, processes=processes.size)
     check_output(output, resume)
     check_start(recipe, start, new_subwords)
-    chosen = choose_device(device)
-    console.out(device_line(chosen, recipe))
-    if device is None and (idle := idle_gpu()):
+    asked, device = device, choose_device(device)
+    console.out(device_line(device, recipe))
+    if asked is None and (idle := idle_gpu()):
         console.out(idle)
     keep_freed_memory()
     if start is not None:
@@ -87,7 +87,7 @@ def train(
     else:
         tokenizer = known
     recipe = with_subwords(recipe, tokenizer)
-    model = build_model(recipe, chosen, compiled)
+    model = build_model(recipe, device, compiled)
     if start is not None:
         inherit(model, tokenizer, parent, known)
     warmup, steps = recipe.train.warmup, recipe.train.steps
