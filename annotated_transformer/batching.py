@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import islice
 
 import torch
@@ -19,10 +20,11 @@ from annotated_transformer.data import (
     training_batches,
 )
 from annotated_transformer.errors import UserError
-from annotated_transformer.recipes import Recipe
+from annotated_transformer.recipes import LARGEST_SEED, Recipe
 from annotated_transformer.terminal import console
 
 __all__ = [
+    "Reading",
     "ahead",
     "diverged",
     "encode",
@@ -110,6 +112,26 @@ def placed_batches(
         yield places, make_batch([examples[i] for i in places])
 
 
+@dataclass(frozen=True)
+class Reading:
+    """How a run reads its text: shuffled by which seed, since which update.
+
+    Batches of another size are cut and shuffled anew, beginning with a new
+    epoch, so the batches of before do not count.
+    """
+
+    seed: int
+    since: int = 0  # updates that were made before
+
+    def changed(self, times: int, since: int) -> "Reading":
+        """As it is after so many changes; no run begins with this seed."""
+        return Reading(self.seed + times * (LARGEST_SEED + 1), since)
+
+    def read(self, step: int, each: int) -> int:
+        """The batches read by a step, at so many for each update."""
+        return (step - self.since) * each
+
+
 def ahead(
     batches: Iterator[Batch], device: torch.device | str, number: int = 2
 ) -> Iterator[Batch]:
@@ -161,6 +183,7 @@ def diverged(
     corpus: Corpus,
     tokenizer: Tokenizer,
     recipe: Recipe,
+    reading: Reading,
 ) -> UserError:
     """The error for an update whose numbers are not finite; names its text."""
     limit = most_tokens(recipe)[0]
@@ -173,11 +196,12 @@ def diverged(
     ]
     config = recipe.train
     each = config.accumulate * recipe.processes
+    read = reading.read(update - 1, each)
     batches = training_batches(
         numbered,
         config.batch_tokens,
-        config.seed,
-        (update - 1) * each,
+        reading.seed,
+        read,
         order=config.order,
     )
     group = [batch.source[:, 0].tolist() for batch in islice(batches, each)]

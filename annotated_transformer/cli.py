@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import sys
 from dataclasses import asdict
 
@@ -17,7 +16,11 @@ from annotated_transformer.cli_translate import (
     score,
     translate,
 )
-from annotated_transformer.errors import UserError, printable
+from annotated_transformer.errors import (
+    UserError,
+    out_of_memory,
+    printable,
+)
 from annotated_transformer.streams import StandardError, put
 from annotated_transformer.terminal import Interrupted, console
 
@@ -133,20 +136,19 @@ def main() -> None:
         sys.exit(128 + stop.signal_number)
     except UserError as error:
         fail(f"error: {error}")
-    except MemoryError:
-        fail(NO_MEMORY)
     except OSError as error:
         fail(f"error: {error.filename or 'a file'}: {error.strerror}")
-    except RuntimeError as error:  # torch.OutOfMemoryError is one
-        if not re.search("can't allocate memory|out of memory", str(error)):
+    except (MemoryError, RuntimeError) as error:
+        if not out_of_memory(error):
             raise
         fail(NO_MEMORY)
 
 
 def fail(message: str, status: int = 1) -> None:
     """Print one line on standard error, and exit."""
-    rank = os.environ.get("RANK", "0")
-    name = "" if rank == "0" else f"process {rank}: "
+    name = ""
+    if os.environ.get("WORLD_SIZE", "1") != "1":  # torchrun's; see launched
+        name = f"process {os.environ.get('RANK', '0')}: "
     line = printable(name + " ".join(message.split()))
     StandardError().write(line + "\n")
     sys.exit(status)

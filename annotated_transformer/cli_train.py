@@ -39,6 +39,7 @@ def train(
     bpe_dropout: options_train.BPEDropout = None,
     max_length: options_train.MaxLength = None,
     bf16: options_train.Bf16 = None,
+    tf32: options_train.Tf32 = None,
     seed: options_train.Seed = None,
     checkpoint_every: options_train.CheckpointEvery = None,
     average: options_train.AverageLast = None,
@@ -103,6 +104,7 @@ def train(
         ),
         vocab_size=vocab_size,
         tokenizer=tokenizer and tokenizer.value,
+        tf32=tf32,
     ).with_fields(fields or [])
     if start is not None:
         check_kept(
@@ -126,7 +128,7 @@ def train(
             output,
             read_corpus(*text),
             recipe,
-            device=chosen,
+            device=device and chosen,
             resume=resume,
             max_minutes=max_minutes,
             start=start,

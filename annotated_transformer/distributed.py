@@ -12,6 +12,7 @@ uninterrupted one to the last bit. One vector adds up in one order always.
 """
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
-from annotated_transformer.errors import UserError
+from annotated_transformer.errors import UserError, out_of_memory
 
 __all__ = ["ALONE", "Processes", "joined", "launched"]
 
@@ -36,7 +37,8 @@ Number = TypeVar("Number", int, float, Tensor)
 class Processes:
     """The processes of a run; what is summed is summed over all of them.
 
-    UserError if another process has ended: this one cannot go on either.
+    UserError if the connection fails, because another process has ended or
+    for another cause: this one cannot go on either.
     """
 
     rank: int = 0  # this process, counted from 0
@@ -85,14 +87,32 @@ ALONE = Processes()
 
 @contextmanager
 def others_alive() -> Iterator[None]:
-    """Turn a broken connection into an error that says what happened."""
+    """Turn a broken connection into an error that says what happened.
+
+    Where this process has too little memory, that is another error.
+    """
     try:
         yield
     except RuntimeError as error:
+        if out_of_memory(error):
+            raise
         raise UserError(
-            "another process of this run has ended, so this one ends too; "
-            "the same command with --resume goes on after the last checkpoint"
+            f"the processes of this run have lost each other ({cause(error)});"
+            " if another one has ended, its own message says why; the same "
+            "command with --resume goes on after the last checkpoint"
         ) from error
+
+
+def cause(error: BaseException) -> str:
+    """What a library says of an error: its first line.
+
+    gloo's begins with the place in its source, which tells a user nothing.
+    NCCL's has a number, and says at its end what failed.
+    """
+    first, _, rest = str(error).strip().partition("\n")
+    _, named, last = rest.partition("Last error:")
+    told = [re.sub(r"^\[\S+:\d+\] ", "", first), " ".join(last.split())]
+    return "; ".join(told) if named else told[0]
 
 
 def launched() -> Processes:
@@ -131,7 +151,8 @@ def joined(device: str) -> Iterator[Processes]:
     if device.startswith("cuda"):
         torch.cuda.set_device(device)
         backend = "cpu:gloo,cuda:nccl"
-    dist.init_process_group(backend, timeout=PATIENCE)
+    with others_alive():
+        dist.init_process_group(backend, timeout=PATIENCE)
     if processes.rank > 0:
         processes.wait()
     yield processes

@@ -1,8 +1,21 @@
 """The one error that is shown to a user without a traceback."""
 
+import re
 from collections.abc import Iterable
 
-__all__ = ["UserError", "check_pairs", "check_texts", "printable"]
+__all__ = [
+    "UserError",
+    "check_pairs",
+    "check_texts",
+    "out_of_memory",
+    "printable",
+]
+
+# PyTorch's class for it and its allocators' texts, and what cuBLAS says
+NO_MEMORY = (
+    "OutOfMemoryError|out of memory|can't allocate memory|"
+    "CUBLAS_STATUS_ALLOC_FAILED"
+)
 
 
 class UserError(ValueError):
@@ -55,3 +68,10 @@ def printable(text: str) -> str:
         else sign.encode("unicode_escape").decode()
         for sign in text
     )
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """True if this process had too little memory, whichever library says."""
+    if not isinstance(error, RuntimeError):
+        return isinstance(error, MemoryError)
+    return bool(re.search(NO_MEMORY, f"{type(error).__name__}: {error}"))

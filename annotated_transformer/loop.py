@@ -3,11 +3,13 @@
 import time
 from collections.abc import Iterator
 from contextlib import closing, nullcontext
+from itertools import islice
 from pathlib import Path
 
 import torch
 
 from annotated_transformer.batching import (
+    Reading,
     ahead,
     encode,
     fixed_batches,
@@ -32,7 +34,10 @@ from annotated_transformer.data import (
     encode_pairs,
     training_batches,
 )
+from annotated_transformer.devices import allow_tf32
 from annotated_transformer.distributed import ALONE, Processes
+from annotated_transformer.errors import out_of_memory
+from annotated_transformer.memory import largest_batch, too_little, try_batch
 from annotated_transformer.model import Transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.recipes import Recipe
@@ -56,6 +61,9 @@ from annotated_transformer.translation import Translator, score
 
 __all__ = ["Run"]
 
+TRIED_ON = ("cuda",)  # the memory of a CPU is the system's, which may swap
+GROWN = 20  # batches: in the first 20, one is nearly as large as any
+
 
 class Run:
     """One run in its folder: the model, its data and where it stands."""
@@ -76,6 +84,7 @@ class Run:
         self.folder = RunFolder(output, every, last)
         self.processes, self.writes = processes, processes.rank == 0
         self.step, self.seconds = 0, 0.0
+        self.reading = Reading(self.config.seed)
         self.examples = encode(
             "training", corpus.train, tokenizer, recipe, corpus.extra
         )
@@ -98,14 +107,14 @@ class Run:
         """The batches that are still to come to this process, for ever."""
         config, size = self.config, self.processes.size
         # dealt out like cards, so that nothing is read twice or left over
-        skip = self.step * config.accumulate * size + self.processes.rank
+        read = self.reading.read(self.step, config.accumulate * size)
         own = elsewhere(self.resplit) if self.resplit else nullcontext()
         with own as resplit:
             yield from training_batches(
                 self.examples,
                 config.batch_tokens,
-                config.seed,
-                skip,
+                self.reading.seed,
+                read + self.processes.rank,
                 size,
                 resplit,
                 config.order,
@@ -114,6 +123,38 @@ class Run:
     def go(self, deadline: float | None = None) -> None:
         """Train from the last checkpoint to the end, or to the deadline."""
         self.rewind()
+        with allow_tf32(self.device, self.recipe.tf32):
+            if self.device.type in TRIED_ON:
+                self.try_largest_batch()
+            self.learn(deadline)
+            if self.writes:
+                self.finish()
+
+    def try_largest_batch(self) -> None:
+        """Run out of memory now or not at all, rather than after an hour."""
+        config = self.config
+        if self.step == config.steps:
+            return
+        longest = max(max(map(len, example)) for example in self.examples)
+        with closing(self.training_batches()) as batches:
+            grown = list(islice(batches, GROWN if self.resplit else 0))
+        batch = largest_batch(config.batch_tokens, longest, grown)
+        try:
+            with attention_kernel(self.device, config.bf16):
+                try_batch(
+                    self.model, self.optimizer, self.objective, config, batch
+                )
+        except (MemoryError, RuntimeError) as error:
+            if not out_of_memory(error):
+                raise
+            rows, length = batch.labels.shape
+            where = (
+                f"at the largest batch, {rows} sentences of {length} tokens"
+            )
+            raise too_little(where, self.recipe, error) from error
+
+    def learn(self, deadline: float | None) -> None:
+        """Make the updates that are left, or those before the deadline."""
         began = time.monotonic() - self.seconds
         every, steps = self.config.checkpoint_every, self.config.steps
         losses, tokens = [], 0
@@ -155,8 +196,6 @@ class Run:
                     raise Interrupted(end - 1, self.folder.path, self.step)
                 if end:
                     break
-        if self.writes:
-            self.finish()
 
     def rewind(self) -> None:
         """Go back to the last checkpoint, if there is one."""
@@ -170,6 +209,9 @@ class Run:
                 if self.step == steps
                 else f"continuing after update {self.step} of {steps}"
             )
+        if changes := self.folder.changes():
+            since = changes[-1]["after"]
+            self.reading = self.reading.changed(len(changes), since)
         if self.writes:
             self.seconds = self.folder.rewind(self.step)
 

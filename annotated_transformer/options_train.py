@@ -188,6 +188,14 @@ Bf16 = Annotated[
         help="precision of matrix products; bf16 on a GPU that has it",
     ),
 ]
+Tf32 = Annotated[
+    bool | None,
+    training(
+        "--tf32",
+        help="multiply what is left in float32 as TF32, faster and to three "
+        "digits, on a GPU that has it",
+    ),
+]
 Seed = Annotated[
     int | None,
     training(

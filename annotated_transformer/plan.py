@@ -7,6 +7,7 @@ import torch
 from annotated_transformer.batching import encode, resplit_of
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.data import Example, bucket
+from annotated_transformer.memory import loss_bytes
 from annotated_transformer.model import Transformer
 from annotated_transformer.preparation import (
     learn_tokenizer,
@@ -62,14 +63,14 @@ def memory(recipe: Recipe, count: int, vocab_size: int) -> dict[str, str]:
     weights = FLOAT * count
     several = recipe.processes > 1  # then the gradients are summed in a copy
     config = recipe.train
-    passes = config.risk or 1 + bool(config.r_drop)  # over each batch
-    logits = 2 * FLOAT * passes * config.batch_tokens * vocab_size
+    logits = config.batch_tokens * vocab_size
+    loss = loss_bytes(config) * logits
     kept = config.average + 2  # those averaged, the last, the best
     return {
         "weights": size(weights),
         "gradients": size(weights * (1 + several)),
         "Adam's moments": size(2 * weights),
-        "logits and gradient": f"about {size(logits)}, the largest activation",
+        "logits and loss": f"about {size(loss)}, the largest activation",
         "a checkpoint": f"{size(3 * weights)}, kept: at most {kept}",
     }
 

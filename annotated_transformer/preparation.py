@@ -11,6 +11,7 @@ from annotated_transformer.checkpoint import load_model, read_config
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.cpu import draw_fewer_numbers
 from annotated_transformer.data import UNK, Tokenizer, train_tokenizer
+from annotated_transformer.devices import idle_gpu
 from annotated_transformer.distributed import launched
 from annotated_transformer.embedding import SinusoidalPositions
 from annotated_transformer.errors import UserError
@@ -49,9 +50,11 @@ def choose_device(name: str | None = None) -> str:
     if name is None:
         name = next(kind for kind in here if here[kind])
     elif not here.get(name.partition(":")[0]):
+        idle = idle_gpu() if name.startswith("cuda") else None
         raise UserError(
             f"device {name!r} is not at hand; choose from "
             f"{', '.join(kind for kind in here if here[kind])}"
+            + (f" ({idle})" if idle else "")
         )
     if launched().size == 1 or name == "cpu" or ":" in name:
         return name

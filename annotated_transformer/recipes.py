@@ -30,6 +30,7 @@ class Recipe:
     vocab_size: int = 8000  # pieces, the four special ones included
     tokenizer: str = "bpe"  # or unigram, char
     processes: int = 1  # each gives accumulate batches to an update
+    tf32: bool = False  # float32 products in TF32, on a GPU that has it
 
     def __post_init__(self) -> None:
         if self.tokenizer not in KINDS:
@@ -73,6 +74,7 @@ class Recipe:
             plain["vocab_size"],
             plain["tokenizer"],
             plain.get("processes", 1),
+            plain.get("tf32", False),  # older runs do not tell
         )
 
     def with_fields(self, settings: Iterable[str]) -> "Recipe":

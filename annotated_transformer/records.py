@@ -16,6 +16,7 @@ from annotated_transformer.model import ModelConfig, parameter_count
 __all__ = [
     "MOST_RECORD",
     "SEARCH",
+    "changes_of",
     "check_about",
     "environment",
     "model_card",
@@ -167,6 +168,21 @@ def trainings(about: dict) -> list[dict]:
     return found[::-1]
 
 
+def changes_of(about: dict) -> list[dict]:
+    """How a run's batches were changed: after, name, was and now.
+
+    ValueError, TypeError or KeyError if the list is none.
+    """
+    changes = list(about.get("changes", []))
+    for change in changes:
+        numbers = [change[key] for key in ("after", "was", "now")]
+        if not all(type(number) is int and number >= 0 for number in numbers):
+            raise ValueError(f"a change has {numbers!r:.80}")
+        if not isinstance(change["name"], str):
+            raise TypeError(f"a change is of {change['name']!r:.80}")
+    return changes
+
+
 def licences(about: dict) -> str:
     """What the texts of all trainings allow, each text once."""
     names = [
@@ -199,8 +215,16 @@ def model_card(about: dict, config: ModelConfig) -> str:
         ("start", f"`{earlier['command']}`")
         for earlier in trainings(about)[:-1]
     ]
+    changes = [
+        (
+            f"{x['name']} after update {x['after']}",
+            f"{x['now']}, not {x['was']}",
+        )
+        for x in changes_of(about)
+    ]
     table = "\n".join(
-        f"| {name} | {value} |" for name, value in [*starts, *rows.items()]
+        f"| {name} | {value} |"
+        for name, value in [*starts, *rows.items(), *changes]
     )
     return f"""# {data["name"]}: {data["source"]} to {data["target"]}
 

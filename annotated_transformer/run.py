@@ -8,8 +8,11 @@ from pathlib import Path
 from annotated_transformer.batching import diverged
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.cpu import keep_freed_memory
+from annotated_transformer.devices import device_line, idle_gpu
 from annotated_transformer.distributed import ALONE, Processes
+from annotated_transformer.errors import out_of_memory
 from annotated_transformer.loop import Run
+from annotated_transformer.memory import too_little
 from annotated_transformer.preparation import (
     build_model,
     check_start,
@@ -47,13 +50,14 @@ def train(
     """Train a model into the folder output, and return the folder.
 
     The folder must be new, unless resume continues a run of the same recipe
-    and data. With start it begins with the weights and the subwords of a
-    trained model, in that model's sizes; new_subwords are learned from the
-    corpus instead, and take over the vectors of those that the model has.
-    After max_minutes the model is made of what has been learned so far.
-    At each checkpoint the first valid_bleu validation sentences that are not
-    too long are also translated, and the checkpoint kept as the best has the
-    highest BLEU.
+    and data; its batch_tokens and accumulate may be others, and the text
+    then comes in another order from there on. With start it begins with the
+    weights and the subwords of a trained model, in that model's sizes;
+    new_subwords are learned from the corpus instead, and take over the
+    vectors of those that the model has. After max_minutes the model is made
+    of what has been learned so far. At each checkpoint the first valid_bleu
+    validation sentences that are not too long are also translated, and the
+    checkpoint kept as the best has the highest BLEU.
     SIGINT and SIGTERM write a checkpoint and raise Interrupted. A run that
     fails before its first checkpoint leaves no folder.
 
@@ -68,7 +72,10 @@ def train(
     recipe = replace(recipe, processes=processes.size)
     check_output(output, resume)
     check_start(recipe, start, new_subwords)
-    device = choose_device(device)
+    asked, device = device, choose_device(device)
+    console.out(device_line(device, recipe))
+    if asked is None and (idle := idle_gpu()):
+        console.out(idle)
     keep_freed_memory()
     if start is not None:
         parent, known, recipe = start_from(start, recipe, new_subwords)
@@ -99,6 +106,8 @@ def train(
                 kind = run.device.type
                 about = describe(command, recipe, corpus, kind, start)
                 run.folder.begin(about, tokenizer)
+            elif run.writes and run.folder.step() < steps:
+                tell(run.folder.change(recipe.train))
             if run.writes:
                 processes.wait()
             run.go(deadline)
@@ -108,7 +117,20 @@ def train(
             if isinstance(error, FloatingPointError):
                 where, step = f"{output}: {error}", run.step
                 raise diverged(
-                    where, step, corpus, tokenizer, recipe
+                    where, step, corpus, tokenizer, recipe, run.reading
                 ) from error
+            if out_of_memory(error):
+                where = f"after update {run.step}"
+                raise too_little(where, recipe, error) from error
             raise
     return output
+
+
+def tell(changes: list[dict]) -> None:
+    """Say what a run changes in going on, if anything."""
+    if changes:
+        new = ["{name} is {now} (was {was})".format(**x) for x in changes]
+        console.out(
+            f"after update {changes[0]['after']} {' and '.join(new)}: from "
+            "there on the text comes in another order, as run.json notes"
+        )

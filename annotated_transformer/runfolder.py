@@ -21,10 +21,12 @@ from annotated_transformer.files import (
 from annotated_transformer.model import ModelConfig, parameter_count
 from annotated_transformer.recipes import Recipe
 from annotated_transformer.records import (
+    changes_of,
     check_about,
     read_about,
     read_metrics,
 )
+from annotated_transformer.training import TrainConfig
 
 try:
     import fcntl
@@ -35,6 +37,7 @@ __all__ = ["RunFolder", "check_output", "check_same_run"]
 
 WEIGHTS = "model.safetensors"  # by its sum a start is known
 TOKENIZER = "tokenizer_sha256"  # in run.json; older runs have none
+FREE = ("batch_tokens", "accumulate")  # of train, to fit another memory
 # what a run that was killed while it began has left
 BEGINNING = {"tokenizer.model", ".tokenizer.model.part", ".run.json.part"}
 
@@ -68,7 +71,10 @@ def check_output(output: Path, resume: bool) -> None:
 def check_same_run(
     output: Path, corpus: Corpus, recipe: Recipe, start: dict | None = None
 ) -> Tokenizer:
-    """The tokenizer of a run, if recipe, data and start are its own."""
+    """The tokenizer of a run, if recipe, data and start are its own.
+
+    But for the size and the number of batches, which may change.
+    """
     path = output / "run.json"
     try:
         about = read_about(output)
@@ -81,8 +87,9 @@ def check_same_run(
             f"{path}: not the beginning of a run ({error!r:.200}); start it "
             "anew in another folder"
         ) from error
+    free = {f"train.{name}" for name in FREE}
     for name, value in recipe.flat().items():
-        if began[name] != value:
+        if began[name] != value and name not in free:
             raise UserError(
                 f"{output}: the run began with {name} = {began[name]}, now "
                 f"it is {value}; resume with the options that began it"
@@ -175,6 +182,42 @@ class RunFolder:
     def about(self) -> dict:
         """What the run is: command, recipe, data, versions, machine."""
         return read_about(self.path)
+
+    def step(self) -> int:
+        """The updates that the last checkpoint has seen."""
+        paths = self.checkpoints()
+        return int(paths[-1].stem[5:]) if paths else 0
+
+    def changes(self) -> list[dict]:
+        """How the batches were changed up to the last checkpoint."""
+        changes, step = changes_of(self.about()), self.step()
+        return [change for change in changes if change["after"] <= step]
+
+    def change(self, config: TrainConfig) -> list[dict]:
+        """Note in run.json with which batches the run goes on from here.
+
+        The recipe there stays the one that the run began with. Returns what
+        is new: after which update, the field, its value before and now.
+        Changes of updates whose checkpoints are gone are forgotten.
+        """
+        about, changes = self.about(), self.changes()
+        known = about["recipe"]["train"]
+        known |= {change["name"]: change["now"] for change in changes}
+        new = [
+            {
+                "after": self.step(),
+                "name": name,
+                "was": known[name],
+                "now": getattr(config, name),
+            }
+            for name in FREE
+            if known[name] != getattr(config, name)
+        ]
+        if changes + new != changes_of(about):
+            about = self.about() | {"changes": changes + new}
+            text = json.dumps(about, indent=1, allow_nan=False) + "\n"
+            write_text(self.path / "run.json", text)
+        return new
 
     def abandon(self) -> None:
         """Remove a run that has no checkpoint, so that it can start anew."""

@@ -3,6 +3,7 @@
 import functools
 import multiprocessing
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -27,7 +28,7 @@ from annotated_transformer.data import (
     training_batches,
 )
 from annotated_transformer.distributed import Processes, joined, launched
-from annotated_transformer.errors import UserError
+from annotated_transformer.errors import UserError, out_of_memory
 from annotated_transformer.loop import Run
 from annotated_transformer.model import ModelConfig, Transformer
 from annotated_transformer.optimizer import adam
@@ -290,7 +291,8 @@ def test_a_killed_process_ends_the_run(options, whole, tmp_path):
     rest = process.stderr.read()
     process.stderr.close()
     assert process.wait(PATIENCE) != 0
-    assert "process 1: error: another process of this run has ended" in rest
+    told = "process 1: error: the processes of this run have lost each other ("
+    assert told in rest
     assert "--resume goes on after the last checkpoint" in rest
     same(resumed(output, tmp_path, options), whole)
 
@@ -307,6 +309,77 @@ def worker(parent, rank):
         if mine and b"RANK=%d" % rank in given:
             return int(folder.name)
     raise AssertionError(f"torchrun has no process of rank {rank}")
+
+
+def short_of_memory(folder, *words):
+    """The second process has too little memory at its third batch."""
+    from annotated_transformer import loop
+
+    seen = []
+
+    def loss(model, batch, config):
+        seen.append(batch)
+        if os.environ["RANK"] == "1" and len(seen) == 3:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to ...")
+        return batch_loss(model, batch, config)
+
+    loop.batch_loss = loss
+    command_line(folder, *words)
+
+
+def test_a_process_without_memory_says_so_itself(options, tmp_path):
+    words = ("train", tmp_path / "model", *options)
+    assert ends(start(short_of_memory, 2, tmp_path, *words)) == [1, 1]
+    first, second = logs(tmp_path)
+    told = "process 1: error: out of memory after update 2 (CUDA out of mem"
+    assert second.startswith(told) and second.count("\n") == 1
+    assert "--batch-tokens" in second and "--accumulate" in second
+    # the other, whose message names what gloo has seen, and not its source
+    said = re.search(r"process 0: error: .* lost each other \((.+)\);", first)
+    assert re.search("[Cc]onnection", said[1]) and ".cc:" not in said[1]
+
+
+NCCL = """NCCL error in: /pytorch/NCCLUtils.cpp:94, unhandled cuda error \
+(run with NCCL_DEBUG=INFO for details), NCCL version 2.27.5
+ncclUnhandledCudaError: Call to CUDA function failed.
+Last error:
+Cuda failure 999 'unknown error'"""
+
+
+@pytest.mark.parametrize(
+    "error, told",
+    [
+        (NCCL, "unhandled cuda error.*2.27.5; Cuda failure 999 'unknown err"),
+        ("[../pair.cc:547] Connection closed by peer", r"\(Connection closed"),
+        ("Timed out\nException raised from wait", r"\(Timed out\)"),
+    ],
+)
+def test_what_broke_a_sum_is_told(monkeypatch, error, told):
+    def broken(*tensors):
+        raise torch.distributed.DistBackendError(error)
+
+    monkeypatch.setattr(torch.distributed, "all_reduce", broken)
+    with pytest.raises(UserError, match=told) as caught:
+        Processes(0, 2).wait()
+    assert "--resume goes on" in str(caught.value)
+    assert "Exception raised" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        torch.OutOfMemoryError("CUDA out of memory."),
+        RuntimeError(NCCL.replace("999 'unknown error'", "2 'out of memory'")),
+    ],
+)
+def test_too_little_memory_is_not_taken_for_a_lost_process(monkeypatch, error):
+    def broken(*tensors):
+        raise error
+
+    monkeypatch.setattr(torch.distributed, "all_reduce", broken)
+    with pytest.raises(RuntimeError) as caught:
+        Processes(0, 2).wait()
+    assert caught.value is error and out_of_memory(error)
 
 
 def test_launched(monkeypatch):

@@ -122,12 +122,13 @@ def test_a_dry_run_prints_and_writes_nothing(
 
 
 @pytest.mark.parametrize(
-    "learning, passes", [({}, 1), ({"r_drop": 5.0}, 2), ({"risk": 4}, 4)]
+    "learning, bytes_a_logit",
+    [({}, 8), ({"r_drop": 5.0}, 52), ({"risk": 4}, 48)],
 )
-def test_logits_are_counted_for_every_pass(corpus, recipe, learning, passes):
+def test_logits_are_counted_for_all_that_a_loss_keeps(
+    corpus, recipe, learning, bytes_a_logit
+):
+    """tests/test_memory.py measures what they are of one logit."""
     changed = replace(recipe, train=replace(recipe.train, **learning))
-    told = numbers(table(plan(changed, corpus))["logits and gradient"])[0]
-    bytes_a_logit = 2 * 4  # itself and its gradient
-    assert told == pytest.approx(
-        bytes_a_logit * passes * 500 * 15 / 1e6, abs=0.05
-    )
+    told = numbers(table(plan(changed, corpus))["logits and loss"])[0]
+    assert told == pytest.approx(bytes_a_logit * 500 * 15 / 1e6, abs=0.05)

@@ -132,7 +132,10 @@ def test_a_wheel_has_every_file_of_the_package(installed):
     assert files(installed) == files(Path(__file__).parents[1])
     (about,) = installed.glob("*.dist-info")
     commands = (about / "entry_points.txt").read_text()
-    assert "annotated-transformer = annotated_transformer.__main__:main" in commands
+    assert (
+        "annotated-transformer = annotated_transformer.__main__:main"
+        in commands
+    )
     assert "LicenseRef-Multi30k" in (about / "METADATA").read_text()
 
 

@@ -35,9 +35,10 @@ def test_the_runs_of_the_paper(
     assert parameter_count(model) == pytest.approx(millions * 1e6, rel=0.03)
 
 
-def test_a_recipe_from_before_there_were_processes():
+@pytest.mark.parametrize("name", ["processes", "tf32"])
+def test_a_recipe_from_before_there_was_such_a_field(name):
     plain = recipe_of("copy").as_json()
-    del plain["processes"]
+    del plain[name]
     assert Recipe.from_json(plain) == recipe_of("copy")
 
 

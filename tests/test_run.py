@@ -84,10 +84,11 @@ def interrupted(output, options, number):
         text=True,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
-    first = process.stderr.readline()
+    device, first = (process.stderr.readline() for _ in range(2))
     process.send_signal(number)
     rest = process.stderr.read()
     process.stderr.close()
+    assert device.startswith("training on cpu ("), device + first + rest
     assert first.startswith("update 8 of 40:"), first + rest
     return process.wait(), rest
 
@@ -150,6 +151,147 @@ def test_resume_with_another_recipe_names_the_field(
     assert "train.steps = 40, now it is 41" in ended.err
     ended = command(*words, "--preset=small", "--seed=3")
     assert "model.layers = 4, now it is 6" in ended.err
+
+
+def other_batches(recipe, **given):
+    return replace(recipe, train=replace(recipe.train, **given))
+
+
+def one_update(output, corpus, recipe, **given):
+    train(output, corpus, recipe, device="cpu", max_minutes=0.0, **given)
+
+
+def changes(output, file="run.json"):
+    plain = json.loads((output / file).read_text())
+    return plain.get("about", plain).get("changes", [])
+
+
+FEWER = {"batch_tokens": 100, "accumulate": 2}  # for SMALL's 200 and 1
+CHANGED = [
+    {"after": 1, "name": "batch_tokens", "was": 200, "now": 100},
+    {"after": 1, "name": "accumulate", "was": 1, "now": 2},
+]
+
+
+def test_resume_may_change_the_batches(tmp_path, corpus, capsys):
+    """And goes on, with what it changed to, to the last bit."""
+    fewer = other_batches(SMALL, **FEWER)
+    whole, again = tmp_path / "whole", tmp_path / "again"
+    one_update(whole, corpus, SMALL)
+    shutil.copytree(whole, again)
+    capsys.readouterr()
+    train(whole, corpus, fewer, device="cpu", resume=True)
+    told = capsys.readouterr().err
+    assert (
+        "after update 1 batch_tokens is 100 (was 200) and accumulate is 2 "
+        "(was 1): from there on the text comes in another order"
+    ) in told
+    for _ in range(3):
+        one_update(again, corpus, fewer, resume=True)
+    train(again, corpus, fewer, device="cpu", resume=True)
+    assert capsys.readouterr().err.count("another order") == 1
+    same_weights(whole, again)
+    for output in (whole, again):
+        assert changes(output) == changes(output, "config.json") == CHANGED
+        began = json.loads((output / "run.json").read_text())["recipe"]
+        assert Recipe.from_json(began).train == SMALL.train
+    card = (whole / "README.md").read_text()
+    assert "| batch_tokens after update 1 | 100, not 200 |" in card
+
+
+def test_a_finished_run_has_no_batches_to_change(tmp_path, corpus):
+    train(tmp_path, corpus, SMALL, device="cpu")
+    fewer = other_batches(SMALL, **FEWER)
+    train(tmp_path, corpus, fewer, device="cpu", resume=True)
+    assert changes(tmp_path) == []
+
+
+def test_without_a_change_the_order_stays(tmp_path, corpus, capsys):
+    train(tmp_path / "whole", corpus, SMALL, device="cpu")
+    one_update(tmp_path / "again", corpus, SMALL)
+    train(tmp_path / "again", corpus, SMALL, device="cpu", resume=True)
+    same_weights(tmp_path / "whole", tmp_path / "again")
+    assert changes(tmp_path / "again") == []
+    assert "another order" not in capsys.readouterr().err
+
+
+def sources(output, corpus, recipe, number):
+    """The first batches that a run reads when it is resumed."""
+    tokenizer = read_tokenizer(output)
+    sizes = replace(recipe.model, vocab_size=len(tokenizer))
+    one = loop.Run(output, corpus, recipe, tokenizer, Transformer(sizes))
+    one.rewind()
+    batches = one.training_batches()
+    return [next(batches).source.tolist() for _ in range(number)]
+
+
+def test_changed_batches_are_an_epoch_of_their_own(tmp_path, corpus):
+    fewer = other_batches(SMALL, **FEWER)
+    one_update(tmp_path, corpus, SMALL)
+    one_update(tmp_path, corpus, fewer, resume=True)
+    one_update(tmp_path, corpus, SMALL, resume=True)  # and back
+    one_update(tmp_path, corpus, fewer, resume=True)
+    assert changes(tmp_path)[:2] == CHANGED and len(changes(tmp_path)) == 6
+    RunFolder(tmp_path, 1, 1).checkpoints()[-1].unlink()
+    found = sources(tmp_path, corpus, fewer, 20)
+    rows = [tuple(row) for batch in found for row in batch]
+    ends = [tuple(x for x in row if x) for row in rows[:50]]
+    assert len(set(ends)) == 50  # the whole text, nothing twice
+    one_update(tmp_path / "new", corpus, fewer)
+    RunFolder(tmp_path / "new", 1, 1).checkpoints()[-1].unlink()
+    assert sources(tmp_path / "new", corpus, fewer, 20) != found
+
+
+def test_changes_of_updates_that_are_lost_are_lost(tmp_path, corpus):
+    fewer = other_batches(SMALL, **FEWER)
+    folder = RunFolder(tmp_path, 2, 2)
+    train(tmp_path, corpus, SMALL, device="cpu", max_minutes=0.0)
+    saved = folder.checkpoint(1).read_bytes()
+    one_update(tmp_path, corpus, SMALL, resume=True)
+    one_update(tmp_path, corpus, fewer, resume=True)
+    assert [x["after"] for x in changes(tmp_path)] == [2, 2]
+    for path in folder.checkpoints():
+        path.unlink()
+    folder.checkpoint(1).write_bytes(saved)
+    one_update(tmp_path, corpus, SMALL, resume=True)
+    assert changes(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [5, [5], [{}], [CHANGED[0] | {"now": -1}], [CHANGED[0] | {"name": 3}]],
+)
+def test_damaged_changes_are_refused(tmp_path, corpus, damage):
+    one_update(tmp_path, corpus, SMALL)
+    path = tmp_path / "run.json"
+    about = json.loads(path.read_text()) | {"changes": damage}
+    path.write_text(json.dumps(about))
+    with pytest.raises(UserError, match="not the beginning of a run"):
+        train(tmp_path, corpus, SMALL, resume=True)
+
+
+def test_the_lines_of_a_bad_batch_after_a_change(
+    tmp_path, corpus, monkeypatch
+):
+    """They are those of the order in which the run reads by then."""
+    fewer = other_batches(SMALL, **FEWER)
+    one_update(tmp_path, corpus, SMALL)
+    plain, seen = training.batch_loss, []
+
+    def loss(model, batch, config):
+        seen.append(batch.source)
+        wrong = math.nan if len(seen) == 5 else 1
+        return plain(model, batch, config) * wrong
+
+    monkeypatch.setattr(loop, "batch_loss", loss)
+    with pytest.raises(UserError, match="update 4: the loss is nan") as caught:
+        train(tmp_path, corpus, fewer, device="cpu", resume=True)
+    tokenizer = read_tokenizer(tmp_path)
+    places = {source: n for n, (source, _) in enumerate(corpus.train, 1)}
+    rows = [row for source in seen[4:6] for row in source.tolist()]
+    lines = sorted(places[tokenizer.decode(row)] for row in rows)
+    first = ", ".join(map(str, lines[:5]))
+    assert f"(lines {first} and {len(lines) - 5} more" in str(caught.value)
 
 
 def test_resume_with_other_text_is_refused(tmp_path, corpus):
@@ -403,7 +545,7 @@ def test_a_resume_that_fails_leaves_the_run_of_another(
         raise MemoryError
 
     monkeypatch.setattr(loop.Run, "go", no_memory)
-    with pytest.raises(MemoryError):
+    with pytest.raises(UserError, match="out of memory after update 0"):
         train(output, corpus, SMALL, device="cpu", resume=True)
     assert {path.name for path in output.iterdir()} == before
 
