@@ -27,7 +27,6 @@ def translate(
     no_repeat: options.NoRepeat = None,
     alignment: options.Alignment = False,
     device: options.Device = None,
-    precision: options.Precision = "float32",
 ) -> None:
     """Translate line by line, to standard output; blank lines stay blank.
 
@@ -37,7 +36,7 @@ def translate(
     column: pairs of words, source and translation, counted from 0.
     """
     search = {"beam": beam, "alpha": alpha, "no_repeat": no_repeat}
-    translator = load(model, device, precision, **search)
+    translator = load(model, device, **search)
     if n_best is not None and n_best > translator.beam:
         raise UserError(f"--n-best {n_best} needs --beam {n_best}, or more")
     name = "standard input" if file is None else str(file)
@@ -70,13 +69,12 @@ def translate(
 def load(
     model: Path,
     device: str | None,
-    precision: str,
     **search: int | float | None,
 ) -> Translator:
     """A translator that searches as asked for, or as suits the model."""
     keep_freed_memory()
     chosen = choose_device(device and device.value)
-    translator = Translator.load(model, chosen, precision)
+    translator = Translator.load(model, chosen)
     for name, value in search.items():
         if value is not None:
             setattr(translator, name, value)
@@ -108,7 +106,6 @@ def score(
     target: options.Target,
     alpha: options.Penalty = 0.0,
     device: options.Device = None,
-    precision: options.Precision = "float32",
 ) -> None:
     """Tell how probable a model finds translations that are there already.
 
@@ -116,7 +113,7 @@ def score(
     tokens of the line and its end. A blank line is the end alone.
     """
     pairs = corpora.read_side_by_side(source, target)
-    translator = load(model, device, precision)
+    translator = load(model, device)
     for side, file in enumerate((source, target)):
         check_lengths(translator, [pair[side] for pair in pairs], str(file))
     for some in blocks(pairs):
@@ -133,7 +130,6 @@ def augment(
     beam: options.ChoiceBeam = 8,
     alpha: options.Alpha = None,
     device: options.Device = None,
-    precision: options.Precision = "float32",
 ) -> None:
     """Make more pairs of a text, by a model in each direction.
 
@@ -147,9 +143,7 @@ def augment(
     pairs = corpora.read_pairs(source, target)
     check_directions(forward, backward)
     search = {"beam": beam, "alpha": alpha}
-    models = [
-        load(name, device, precision, **search) for name in (forward, backward)
-    ]
+    models = [load(name, device, **search) for name in (forward, backward)]
     for side, (model, file) in enumerate(
         zip(models, (source, target), strict=True)
     ):

@@ -7,10 +7,8 @@ from typing import Annotated
 from typer import Argument, Option
 
 from annotated_transformer.checkpoint import LARGEST_ALPHA, MOST_SEARCH
-from annotated_transformer.precision import PRECISIONS
 
 DeviceName = StrEnum("DeviceName", ["cuda", "mps", "cpu"])
-PrecisionName = StrEnum("PrecisionName", PRECISIONS)
 DataSet = StrEnum("DataSet", ["multi30k"])
 
 Version = Annotated[bool, Option("--version", help="tell the version")]
@@ -115,10 +113,6 @@ NoRepeat = Annotated[
         help="say no N tokens in a row twice; 0, which forbids nothing, or "
         "the model's own",
     ),
-]
-Precision = Annotated[
-    PrecisionName,
-    Option(help="of products; int8 is faster on a CPU and rounds"),
 ]
 AsJson = Annotated[bool, Option("--json", help="one JSON object instead")]
 Record = Annotated[

@@ -13,8 +13,8 @@ from annotated_transformer.cpu import draw_fewer_numbers
 from annotated_transformer.data import UNK, Tokenizer, train_tokenizer
 from annotated_transformer.distributed import launched
 from annotated_transformer.errors import UserError
+from annotated_transformer.kernels import use_fast_kernels
 from annotated_transformer.model import Transformer
-from annotated_transformer.precision import set_precision
 from annotated_transformer.pretrained import find_model
 from annotated_transformer.recipes import Recipe
 from annotated_transformer.records import environment
@@ -225,7 +225,7 @@ def build_model(
     if compiled:
         model.compile(dynamic=True)  # batches have many shapes
     elif device == "cpu":
-        set_precision(model, "float32")
+        use_fast_kernels(model)
         draw_fewer_numbers(model)
     return model
 
