@@ -1,5 +1,6 @@
 """Which kernels multiply and attend on a CPU: those that are fast there."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -14,13 +15,18 @@ from torch.nn import functional as F
 from annotated_transformer.attention import MultiHeadAttention
 from annotated_transformer.embedding import TokenEmbedding
 
-__all__ = ["product", "use_fast_kernels", "weights_at_rest"]
+__all__ = [
+    "bf16_slowdown",
+    "product",
+    "use_fast_kernels",
+    "weights_at_rest",
+]
 
 LEAST_PRODUCT = 2**19  # multiplications: for fewer, a call of oneDNN is long
 SHORT = 16  # keys: for fewer, the formula is faster than the fused kernel
 SHORT_FOR_ONE = 64  # keys, where there is one query
 LEAST_QUERIES = 2**13  # numbers in them: for fewer, calls cost more than sums
-
+TRIAL = 256  # rows and columns: 50 ms a turn where bfloat16 is emulated
 
 RESTING: ContextVar[dict[Tensor, Tensor] | None] = ContextVar(
     "RESTING", default=None
@@ -150,3 +156,27 @@ def use_fast_kernels(model: nn.Module) -> None:
             layer.kernel = attention
         if method := methods.get(type(layer)):
             setattr(layer, method, partial(product, layer))
+
+
+def bf16_slowdown() -> float:
+    """How many times as long as in float32 a product in bfloat16 takes here.
+
+    A trial, of a linear map and its gradients as in training: processors
+    that lack the instructions compute as if they had them, and nothing that
+    PyTorch says of a processor tells how slowly. It takes less than a second
+    and draws random numbers.
+    """
+    layer, x = nn.Linear(TRIAL, TRIAL), torch.randn(TRIAL, TRIAL)
+    use_fast_kernels(layer)
+    x.requires_grad_()
+    shortest = {}
+    for bf16 in (False, True):
+        seconds = []
+        for _ in range(4):
+            began = time.process_time()
+            with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+                y = layer(x)
+            y.backward(y.detach())
+            seconds.append(time.process_time() - began)
+        shortest[bf16] = min(seconds)
+    return shortest[True] / shortest[False]

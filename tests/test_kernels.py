@@ -1,5 +1,6 @@
 """Faster products and attention change no result."""
 
+import time
 from copy import deepcopy
 from functools import partial
 
@@ -11,10 +12,14 @@ from torch import nn
 from torch.nn import functional as F
 from torch_twins import lively
 
+from annotated_transformer import run
 from annotated_transformer.attention import MultiHeadAttention
+from annotated_transformer.corpora import Corpus
+from annotated_transformer.data import copy_task
 from annotated_transformer.decoding import beam_decode
 from annotated_transformer.kernels import (
     attention,
+    bf16_slowdown,
     product,
     use_fast_kernels,
     weights_at_rest,
@@ -254,3 +259,49 @@ def test_without_onednn(model, monkeypatch):
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
     layer = faster(model).encoder[0].feed_forward.inner
     assert layer.forward.__func__ is nn.Linear.forward
+
+
+@pytest.fixture
+def trained(tmp_path, capsys):
+    """Train for two updates, in bfloat16 or not: what the console says."""
+    pairs = copy_task(60)
+    corpus = Corpus(pairs[10:], pairs[:10], {}, "copy", "xx", "xx", {})
+
+    def said(bf16):
+        recipe = Recipe(
+            ModelConfig(layers=1, d_model=8, d_ff=8, heads=2),
+            TrainConfig(
+                steps=2, warmup=1, batch_tokens=200, average=1, bf16=bf16
+            ),
+            tokenizer="char",
+        )
+        run.train(tmp_path / "run", corpus, recipe, device="cpu")
+        return " ".join(capsys.readouterr().err.split())
+
+    return said
+
+
+SLOW = "--bf16 is slow on this processor"
+
+
+@pytest.mark.parametrize(
+    ("bf16", "factor", "warns"),
+    [(True, 7.94, True), (True, 0.5, False), (False, 7.94, False)],
+)
+def test_slow_bfloat16_is_told(trained, monkeypatch, bf16, factor, warns):
+    monkeypatch.setattr(run, "bf16_slowdown", lambda: factor)
+    said = trained(bf16)
+    assert (SLOW in said) == warns
+    assert ("products took 7.9 times as long" in said) == warns
+
+
+@pytest.mark.skipif(
+    torch.ops.mkldnn._is_mkldnn_bf16_supported(),
+    reason="only a processor without bfloat16",
+)
+def test_bfloat16_that_is_not_here_is_told(trained):
+    """On other processors `make test` runs it with ONEDNN_MAX_CPU_ISA."""
+    began = time.process_time()
+    assert bf16_slowdown() > 1
+    assert time.process_time() - began < 1
+    assert SLOW in trained(bf16=True)
