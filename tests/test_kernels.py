@@ -296,7 +296,8 @@ def test_slow_bfloat16_is_told(trained, monkeypatch, bf16, factor, warns):
 
 
 @pytest.mark.skipif(
-    torch.ops.mkldnn._is_mkldnn_bf16_supported(),
+    not torch.backends.mkldnn.is_available()
+    or torch.ops.mkldnn._is_mkldnn_bf16_supported(),
     reason="only a processor without bfloat16",
 )
 def test_bfloat16_that_is_not_here_is_told(trained):
