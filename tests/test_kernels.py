@@ -262,12 +262,12 @@ def test_without_onednn(model, monkeypatch):
 
 
 @pytest.fixture
-def trained(tmp_path, capsys):
+def told(tmp_path, capsys):
     """Train for two updates, in bfloat16 or not: what the console says."""
     pairs = copy_task(60)
     corpus = Corpus(pairs[10:], pairs[:10], {}, "copy", "xx", "xx", {})
 
-    def said(bf16):
+    def train(bf16):
         recipe = Recipe(
             ModelConfig(layers=1, d_model=8, d_ff=8, heads=2),
             TrainConfig(
@@ -278,7 +278,7 @@ def trained(tmp_path, capsys):
         run.train(tmp_path / "run", corpus, recipe, device="cpu")
         return " ".join(capsys.readouterr().err.split())
 
-    return said
+    return train
 
 
 SLOW = "--bf16 is slow on this processor"
@@ -288,9 +288,9 @@ SLOW = "--bf16 is slow on this processor"
     ("bf16", "factor", "warns"),
     [(True, 7.94, True), (True, 0.5, False), (False, 7.94, False)],
 )
-def test_slow_bfloat16_is_told(trained, monkeypatch, bf16, factor, warns):
+def test_slow_bfloat16_is_told(told, monkeypatch, bf16, factor, warns):
     monkeypatch.setattr(run, "bf16_slowdown", lambda: factor)
-    said = trained(bf16)
+    said = told(bf16)
     assert (SLOW in said) == warns
     assert ("products took 7.9 times as long" in said) == warns
 
@@ -300,9 +300,9 @@ def test_slow_bfloat16_is_told(trained, monkeypatch, bf16, factor, warns):
     or torch.ops.mkldnn._is_mkldnn_bf16_supported(),
     reason="only a processor without bfloat16",
 )
-def test_bfloat16_that_is_not_here_is_told(trained):
+def test_bfloat16_that_is_not_here_is_told(told):
     """On other processors `make test` runs it with ONEDNN_MAX_CPU_ISA."""
     began = time.process_time()
     assert bf16_slowdown() > 1
     assert time.process_time() - began < 1
-    assert SLOW in trained(bf16=True)
+    assert SLOW in told(bf16=True)
