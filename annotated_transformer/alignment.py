@@ -9,7 +9,7 @@ from torch import Tensor
 from annotated_transformer.batching import placed_batches
 from annotated_transformer.data import Pair
 from annotated_transformer.errors import check_pairs
-from annotated_transformer.precision import weights_at_rest
+from annotated_transformer.kernels import weights_at_rest
 from annotated_transformer.translation import TextModel, attention_maps
 
 __all__ = ["Links", "align_pairs", "members", "pharaoh"]

@@ -60,7 +60,6 @@ def evaluate(
     alpha: options.Alpha = None,
     no_repeat: options.NoRepeat = None,
     device: options.Device = None,
-    precision: options.Precision = "float32",
     as_json: options.AsJson = False,
     record_file: options.RecordFile = None,
 ) -> None:
@@ -80,7 +79,7 @@ def evaluate(
     if record_file is not None:
         record(model, record_file, {})  # better an error now than later
     search = {"beam": beam, "alpha": alpha, "no_repeat": no_repeat}
-    translator = load(model, device, precision, **search)
+    translator = load(model, device, **search)
     sources = [text for text, _ in pairs]
     check_lengths(translator, sources, str(source))
     outputs = translator(sources)

@@ -34,7 +34,6 @@ def translate(
     no_repeat: options.NoRepeat = None,
     alignment: options.Alignment = False,
     device: options.Device = None,
-    precision: options.Precision = "float32",
 ) -> None:
     """Translate line by line, to standard output; blank lines stay blank.
 
@@ -47,7 +46,7 @@ def translate(
     from annotated_transformer.alignment import align_pairs, pharaoh
 
     search = {"beam": beam, "alpha": alpha, "no_repeat": no_repeat}
-    translator = load(model, device, precision, **search)
+    translator = load(model, device, **search)
     if n_best is not None and n_best > translator.beam:
         raise UserError(f"--n-best {n_best} needs --beam {n_best}, or more")
     name = "standard input" if file is None else str(file)
@@ -87,7 +86,6 @@ def translate(
 def load(
     model: Path,
     device: str | None,
-    precision: str,
     **search: int | float | None,
 ) -> "Translator":
     """A translator that searches as asked for, or as suits the model."""
@@ -97,7 +95,7 @@ def load(
 
     keep_freed_memory()
     chosen = choose_device(device and device.value)
-    translator = Translator.load(model, chosen, precision)
+    translator = Translator.load(model, chosen)
     for name, value in search.items():
         if value is not None:
             setattr(translator, name, value)
@@ -141,7 +139,6 @@ def score(
     target: options.Target,
     alpha: options.Penalty = 0.0,
     device: options.Device = None,
-    precision: options.Precision = "float32",
 ) -> None:
     """Tell how probable a model finds translations that are there already.
 
@@ -152,7 +149,7 @@ def score(
     from annotated_transformer.scoring import score_pairs
 
     pairs = read_side_by_side(source, target)
-    translator = load(model, device, precision)
+    translator = load(model, device)
     for side, file in enumerate((source, target)):
         check_lengths(translator, [pair[side] for pair in pairs], str(file))
     for some in blocks(pairs):
@@ -169,7 +166,6 @@ def augment(
     beam: options.ChoiceBeam = 8,
     alpha: options.Alpha = None,
     device: options.Device = None,
-    precision: options.Precision = "float32",
 ) -> None:
     """Make more pairs of a text, by a model in each direction.
 
@@ -186,9 +182,7 @@ def augment(
     pairs = read_pairs(source, target)
     check_directions(forward, backward)
     search = {"beam": beam, "alpha": alpha}
-    models = [
-        load(name, device, precision, **search) for name in (forward, backward)
-    ]
+    models = [load(name, device, **search) for name in (forward, backward)]
     for side, (model, file) in enumerate(
         zip(models, (source, target), strict=True)
     ):

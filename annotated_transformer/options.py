@@ -9,7 +9,6 @@ from typer import Argument, Option
 from annotated_transformer.limits import LARGEST_ALPHA, MOST_SEARCH
 
 DeviceName = StrEnum("DeviceName", ["cuda", "mps", "cpu"])
-PrecisionName = StrEnum("PrecisionName", ["float32", "int8"])
 DataSet = StrEnum("DataSet", ["multi30k"])
 
 Version = Annotated[bool, Option("--version", help="tell the version")]
@@ -114,10 +113,6 @@ NoRepeat = Annotated[
         help="say no N tokens in a row twice; 0, which forbids nothing, or "
         "the model's own",
     ),
-]
-Precision = Annotated[
-    PrecisionName,
-    Option(help="of products; int8 is faster on a CPU and rounds"),
 ]
 AsJson = Annotated[bool, Option("--json", help="one JSON object instead")]
 Record = Annotated[

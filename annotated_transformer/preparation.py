@@ -15,8 +15,8 @@ from annotated_transformer.devices import idle_gpu
 from annotated_transformer.distributed import launched
 from annotated_transformer.embedding import SinusoidalPositions
 from annotated_transformer.errors import UserError
+from annotated_transformer.kernels import use_fast_kernels
 from annotated_transformer.model import Transformer
-from annotated_transformer.precision import set_precision
 from annotated_transformer.pretrained import find_model
 from annotated_transformer.recipes import Recipe
 from annotated_transformer.records import environment
@@ -238,7 +238,7 @@ def build_model(
                 positions.reserve(2 * recipe.train.max_length)
         model.compile(dynamic=True)  # batches have many shapes
     elif device == "cpu":
-        set_precision(model, "float32")
+        use_fast_kernels(model)
         draw_fewer_numbers(model)
     return model
 

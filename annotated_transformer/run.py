@@ -11,6 +11,7 @@ from annotated_transformer.cpu import keep_freed_memory
 from annotated_transformer.devices import device_line, idle_gpu
 from annotated_transformer.distributed import ALONE, Processes
 from annotated_transformer.errors import out_of_memory
+from annotated_transformer.kernels import bf16_slowdown
 from annotated_transformer.loop import Run
 from annotated_transformer.memory import too_little
 from annotated_transformer.preparation import (
@@ -87,6 +88,8 @@ def train(
     else:
         tokenizer = known
     recipe = with_subwords(recipe, tokenizer)
+    if recipe.train.bf16 and device == "cpu":
+        warn_of_slow_products()
     model = build_model(recipe, device, compiled)
     if start is not None:
         inherit(model, tokenizer, parent, known)
@@ -133,4 +136,14 @@ def tell(changes: list[dict]) -> None:
         console.out(
             f"after update {changes[0]['after']} {' and '.join(new)}: from "
             "there on the text comes in another order, as run.json notes"
+        )
+
+
+def warn_of_slow_products() -> None:
+    """Say so if this processor is faster in float32 than in bfloat16."""
+    factor = bf16_slowdown()
+    if factor > 1:
+        console.out(
+            f"--bf16 is slow on this processor: in a trial, products took "
+            f"{factor:.1f} times as long as with --float32"
         )

@@ -9,7 +9,7 @@ from annotated_transformer.checkpoint import check_search
 from annotated_transformer.data import Pair
 from annotated_transformer.decoding import length_penalty
 from annotated_transformer.errors import check_pairs
-from annotated_transformer.precision import weights_at_rest
+from annotated_transformer.kernels import weights_at_rest
 from annotated_transformer.risk import log_probabilities
 from annotated_transformer.translation import Translation, Translator
 

@@ -19,8 +19,8 @@ from annotated_transformer.data import Tokenizer, bucket, pad
 from annotated_transformer.decoding import Hypothesis, beam_decode
 from annotated_transformer.embedding import BOS, PAD
 from annotated_transformer.errors import UserError, check_texts
+from annotated_transformer.kernels import use_fast_kernels, weights_at_rest
 from annotated_transformer.model import Transformer
-from annotated_transformer.precision import set_precision, weights_at_rest
 from annotated_transformer.pretrained import find_model
 
 __all__ = [
@@ -138,19 +138,15 @@ class Translator(TextModel):
 
     @classmethod
     def load(
-        cls,
-        folder: Path | str,
-        device: torch.device | str = "cpu",
-        precision: str = "float32",
+        cls, folder: Path | str, device: torch.device | str = "cpu"
     ) -> "Translator":
         """The translator of a model folder, or of a model shipped by name.
 
-        A packed model searches as it did when it was scored. The precision
-        is float32 or int8. UserError if there is no such model, device or
-        precision, or if the model is not whole.
+        A packed model searches as it did when it was scored. UserError if
+        there is no such model or device, or if the model is not whole.
         """
         model, tokenizer, about = load_model(find_model(folder), device)
-        set_precision(model, precision)
+        use_fast_kernels(model)
         return cls(model, tokenizer, **about.get("search", {}))
 
     @overload

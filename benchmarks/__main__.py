@@ -4,7 +4,7 @@ import argparse
 import json
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -13,10 +13,11 @@ import torch
 
 from annotated_transformer.data import Example
 from annotated_transformer.files import write_text
+from annotated_transformer.kernels import bf16_slowdown
 from annotated_transformer.model import PRESETS
 from annotated_transformer.records import environment
 
-from . import decoding, systems, training
+from . import decoding, startup, systems, training
 from .clock import interleave, summary
 from .text import VOCABULARY, Text, text
 
@@ -38,7 +39,9 @@ def show(title: str, unit: str, rows: dict[str, dict]) -> dict[str, dict]:
     return rows
 
 
-def train(preset: str, parts: list[list[Example]], rounds: int) -> dict:
+def train(
+    preset: str, parts: list[list[Example]], rounds: int, bf16: bool
+) -> dict:
     """Training on one thread: tokens a second, memory, share of the peak."""
     config = replace(PRESETS[preset], vocab_size=VOCABULARY)
     work = config, parts
@@ -61,6 +64,8 @@ def train(preset: str, parts: list[list[Example]], rounds: int) -> dict:
             (2048, "cpu", False, True),
         ),
     }
+    if not bf16:
+        del makers[f"{OURS}, bf16"]
     samples, memory, _ = interleave(makers, len(parts), rounds)
     rows = summary(samples, memory)
     products = {name: rows.pop(name) for name in makers if PRODUCT in name}
@@ -86,7 +91,6 @@ def translate(parts: list[list[list[int]]], rounds: int) -> dict:
             (JOEY, decoding.joeynmt),
             (f"{CT2}, float32", decoding.ct2, "float32"),
             (f"{CT2}, int8", decoding.ct2, "int8"),
-            (f"{OURS}, int8", decoding.ours, "int8"),
         )
     }
     samples, memory, outputs = interleave(makers, len(parts), rounds)
@@ -139,19 +143,32 @@ def on_gpu(preset: str, parts: list[list[Example]], rounds: int) -> dict:
     return {"systems": rows, "products": {PRODUCT: product}}
 
 
-def measure(found: Text, rounds: int) -> dict:
-    """Everything that this machine can measure."""
+def not_here() -> dict[str, str]:
+    """What this machine cannot measure, and why."""
+    reasons = {}
+    factor = bf16_slowdown()
+    if factor > 1:
+        reasons["bf16"] = f"products take {factor:.1f} times as long in it"
+    if not torch.cuda.is_available():
+        reasons["gpu"] = "there is none"
+    return reasons
+
+
+def measure(found: Text, rounds: int, left_out: Collection[str]) -> dict:
+    """Everything but what is left out."""
+    bf16 = "bf16" not in left_out
     sources = sorted(found.sources[:512], key=len)
     batches = [sources[i : i + 64] for i in range(0, len(sources), 64)]
     result = {
         "training": {
-            "tiny": train("tiny", found.batches(4096, 3), rounds),
-            "base": train("base", found.batches(1024, 2), rounds),
+            "tiny": train("tiny", found.batches(4096, 3), rounds, bf16),
+            "base": train("base", found.batches(1024, 2), rounds, bf16),
         },
         "decoding": translate(batches, rounds),
         "bytes_a_token": lengths(),
+        "startup": startup.measure(rounds),
     }
-    if torch.cuda.is_available():
+    if "gpu" not in left_out:
         result["gpu"] = {
             preset: on_gpu(preset, found.batches(25_000, 8), rounds)
             for preset in ("tiny", "base", "big")
@@ -171,10 +188,14 @@ def main(arguments: Sequence[str]) -> None:
     found = text()
     about = environment()
     about["versions"] |= {name: version(name) for name in PEERS}
-    about["command"] = " ".join(["python -m benchmarks", *arguments])
+    # not the arguments: the record's path is no reader's
+    about["command"] = f"python -m benchmarks --rounds {given.rounds}"
     about["text"] = found.name
+    about["left_out"] = not_here()
     print(f"{about['machine']['processor']}, {found.name}, one thread")
-    record = about | measure(found, given.rounds)
+    record = about | measure(found, given.rounds, about["left_out"])
+    for name, why in about["left_out"].items():
+        print(f"left out: {name}: {why}")
     if given.record:
         write_text(given.record, json.dumps(record, indent=1) + "\n")
 

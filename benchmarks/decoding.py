@@ -19,9 +19,9 @@ from annotated_transformer.decoding import (
     model_step,
 )
 from annotated_transformer.embedding import BOS, EOS, PAD, UNK
+from annotated_transformer.kernels import use_fast_kernels, weights_at_rest
 from annotated_transformer.marian import to_marian
 from annotated_transformer.model import ModelConfig, Transformer
-from annotated_transformer.precision import set_precision, weights_at_rest
 
 from .clock import Job
 from .systems import joey_batch, to_joey
@@ -48,10 +48,10 @@ def model_of(config: ModelConfig) -> Transformer:
     return model
 
 
-def ours(model: Transformer, kind: str = "float32") -> Translate:
-    """The search of this package; kind is float32 or int8."""
+def ours(model: Transformer) -> Translate:
+    """The search of this package."""
     keep_freed_memory()  # as translate does
-    set_precision(model, kind)
+    use_fast_kernels(model)
     FOR_GOOD.enter_context(weights_at_rest())  # translate, too, does so once
 
     @torch.inference_mode()

@@ -11,8 +11,8 @@ from functools import cache, partial
 from annotated_transformer.corpora import Corpus, multi30k
 from annotated_transformer.cpu import draw_fewer_numbers
 from annotated_transformer.data import Tokenizer
+from annotated_transformer.kernels import use_fast_kernels
 from annotated_transformer.model import ModelConfig, Transformer
-from annotated_transformer.precision import set_precision
 from annotated_transformer.preparation import learn_tokenizer
 from annotated_transformer.recipes import Recipe
 from annotated_transformer.training import TrainConfig
@@ -72,7 +72,7 @@ def train(
     """Measure a variation, by the faster products of `train`."""
 
     def prepare(model: Transformer) -> None:
-        set_precision(model, "float32")
+        use_fast_kernels(model)
         draw_fewer_numbers(model)
         if change:
             change(model)

@@ -18,9 +18,9 @@ from torch import Tensor, nn
 from annotated_transformer.batching import fixed_batches
 from annotated_transformer.cpu import draw_fewer_numbers
 from annotated_transformer.data import Batch, encode_pairs, training_batches
+from annotated_transformer.kernels import use_fast_kernels
 from annotated_transformer.model import Transformer
 from annotated_transformer.optimizer import adam
-from annotated_transformer.precision import set_precision
 from annotated_transformer.risk import ExpectedError
 from annotated_transformer.training import (
     TrainConfig,
@@ -80,7 +80,7 @@ def first(seed: int) -> Transformer:
     """The model that all of a seed's runs go on from."""
     torch.manual_seed(seed)
     model = Transformer(replace(BASE.model, vocab_size=len(tokenizer())))
-    set_precision(model, "float32")
+    use_fast_kernels(model)
     draw_fewer_numbers(model)
     train(model, replace(BASE.train, seed=seed))
     return model

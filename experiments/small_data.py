@@ -22,9 +22,9 @@ from annotated_transformer.data import (
     encode_pairs,
     training_batches,
 )
+from annotated_transformer.kernels import use_fast_kernels
 from annotated_transformer.model import ModelConfig, Transformer
 from annotated_transformer.optimizer import adam
-from annotated_transformer.precision import set_precision
 from annotated_transformer.preparation import learn_tokenizer
 from annotated_transformer.recipes import Recipe
 from annotated_transformer.training import (
@@ -93,7 +93,7 @@ def trained(
     config = replace(BASE.model, vocab_size=len(pieces), **(sizes or {}))
     torch.manual_seed(train.seed)
     model = Transformer(config)
-    set_precision(model, "float32")
+    use_fast_kernels(model)
     draw_fewer_numbers(model)
 
     examples, _ = encode_pairs(learned, pieces, train.max_length)

@@ -18,8 +18,8 @@ from annotated_transformer.corpora import Corpus, multi30k
 from annotated_transformer.cpu import draw_fewer_numbers
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.embedding import UNK
+from annotated_transformer.kernels import use_fast_kernels
 from annotated_transformer.model import ModelConfig, Transformer
-from annotated_transformer.precision import set_precision
 from annotated_transformer.preparation import inherit, learn_tokenizer
 from annotated_transformer.pretrained import find_model
 from annotated_transformer.recipes import Recipe
@@ -115,7 +115,7 @@ def run(way: str, seed: int, pairs: int | None = None) -> dict:
     def prepare(child: Transformer) -> None:
         if way != "nothing":
             take_over(child, pieces, way)
-        set_precision(child, "float32")
+        use_fast_kernels(child)
         draw_fewer_numbers(child)
 
     held_out = text.tests[HELD_OUT]

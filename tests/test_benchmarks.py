@@ -9,6 +9,7 @@ from statistics import median
 
 import pytest
 
+from benchmarks import startup
 from benchmarks.clock import Sample, interleave, measure, summary
 
 ROOT = Path(__file__).parent.parent
@@ -73,6 +74,23 @@ def test_systems_work_in_turns(tmp_path):
     assert [s.work for s in samples["b"]] == [3, 3]
     assert outputs == {"a": None, "b": None}
     assert all(0 <= grown < 2**27 for grown in memory.values())
+
+
+def test_a_whole_process_is_timed():
+    busy = "import time\nwhile time.process_time() < 0.3: pass"
+    assert 0.3 <= startup.seconds(("-c", busy), "", 0) < 3
+    with pytest.raises(RuntimeError, match="exit"):
+        startup.seconds(("-c", "exit(3)"), "", 0)
+
+
+def test_startup_compares_within_a_round():
+    # the second round came while the machine was ten times as slow
+    rows = {startup.PYTHON: [0.1, 1.0, 0.1], startup.TORCH: [1, 10, 1]}
+    rows |= {startup.PACKAGE: [0.2, 2.0, 0.2], startup.LINE: [2, 30, 1.5]}
+    found = startup.summary(rows)
+    assert found["seconds"][startup.LINE] == 2
+    assert found["import_beyond_python"] == pytest.approx(0.1)
+    assert found["line_by_torch"] == 2
 
 
 def tables(record):

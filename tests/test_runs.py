@@ -1,6 +1,7 @@
 """The recorded runs: whole, and shown as they are."""
 
 import json
+import re
 
 import pytest
 
@@ -15,8 +16,36 @@ RUNS = [
 ]
 
 
+# of two folders or more, in the home folder, or on a drive of Windows
+PATHS = re.compile(r"(?<![\w.:/<-])(/[\w.-]+){2,}|~/|\b[A-Za-z]:\\")
+
+
+def texts(part):
+    """Every text of a record, names among them."""
+    if isinstance(part, str):
+        yield part
+    elif isinstance(part, dict | list):
+        yield from (text for inner in part for text in texts(inner))
+    if isinstance(part, dict):
+        yield from texts([*part.values()])
+
+
 def test_there_are_records():
     assert RUNS
+
+
+@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
+def test_no_record_holds_a_path_of_its_machine(path):
+    found = [text for text in texts(read_run(path.stem)) if PATHS.search(text)]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "text", ["train /home/me/run", "--extra=/data/a.tsv", "~/x", "C:\\run"]
+)
+def test_a_path_is_found(text):
+    assert PATHS.search(text)
+    assert [*texts({"a": [{"b": text}, 1.0]})] == ["a", "b", text]
 
 
 @pytest.mark.parametrize("path", RUNS, ids=lambda path: path.stem)

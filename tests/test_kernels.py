@@ -1,8 +1,6 @@
-"""Faster products change no result; integers hardly any translation."""
+"""Faster products and attention change no result."""
 
-import os
-import subprocess
-import sys
+import time
 from copy import deepcopy
 from functools import partial
 
@@ -10,27 +8,27 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sacrebleu.metrics import BLEU
 from torch import nn
 from torch.nn import functional as F
 from torch_twins import lively
 
-from annotated_transformer import precision, translation
+from annotated_transformer import run
 from annotated_transformer.attention import MultiHeadAttention
-from annotated_transformer.corpora import multi30k
+from annotated_transformer.corpora import Corpus
+from annotated_transformer.data import copy_task
 from annotated_transformer.decoding import beam_decode
-from annotated_transformer.errors import UserError
-from annotated_transformer.model import ModelConfig, Transformer
-from annotated_transformer.optimizer import adam, set_rate
-from annotated_transformer.precision import (
-    Integers,
-    set_precision,
+from annotated_transformer.kernels import (
+    attention,
+    bf16_slowdown,
+    product,
+    use_fast_kernels,
     weights_at_rest,
 )
+from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.optimizer import adam, set_rate
 from annotated_transformer.preparation import build_model
 from annotated_transformer.recipes import Recipe
 from annotated_transformer.training import TrainConfig
-from annotated_transformer.translation import Translator
 
 CONFIG = ModelConfig(
     vocab_size=4100, layers=1, d_model=64, d_ff=96, heads=2, pre_norm=True
@@ -49,78 +47,25 @@ def many():
     return torch.randint(4, 4100, (80, 3))
 
 
-def of_precision(model, name):
+def faster(model):
     copy = deepcopy(model)
-    set_precision(copy, name)
+    use_fast_kernels(copy)
     return copy
 
 
 @torch.no_grad()
 def test_float32_is_the_same_product(model, many):
-    fast = of_precision(model, "float32")
+    fast = faster(model)
     torch.testing.assert_close(fast(many, many), model(many, many))
 
 
 def test_float32_asks_another_library(model, many):
     """Otherwise the test above would compare a thing with itself."""
-    fast = of_precision(model, "float32")
+    fast = faster(model)
     with torch.no_grad(), torch.profiler.profile() as seen:
         fast(many, many)
     names = {event.key for event in seen.key_averages()}
     assert "mkldnn::_linear_pointwise" in names
-
-
-@pytest.mark.parametrize("largest", [127, 63])
-def test_integers_are_off_by_half_a_step(monkeypatch, largest):
-    """Each factor is off by half its step at most, so the sum is bounded."""
-    monkeypatch.setattr(precision, "LARGEST_ROUNDED", largest)
-    torch.manual_seed(1)
-    x, weight = torch.randn(70, 40), torch.randn(30, 40)
-    weight[3] = 0.0  # a row without a scale
-    x[5] *= 100  # what another row's scale must not feel
-    step_x = x.abs().amax(1, keepdim=True) / largest
-    step_w = weight.abs().amax(1) / 127
-    bound = x.abs().sum(1, keepdim=True) * step_w / 2
-    bound = bound + weight.abs().sum(1) * step_x / 2 + 40 * step_w * step_x / 4
-    error = (Integers(weight)(x) - x.double() @ weight.double().T).abs()
-    assert (error <= bound + 1e-4).all()
-    assert error.max() > 1e-3  # it does round
-    assert (Integers(weight)(torch.zeros(2, 40)) == 0).all()
-
-
-def test_integers_are_not_cut_off():
-    """Where the processor adds two products in 16 bits, they fit into them."""
-    program = """
-import torch
-from annotated_transformer import precision
-precision.LARGEST_ROUNDED = 63
-x, weight = torch.rand(70, 400), torch.rand(30, 400)
-exact = x @ weight.T
-print(((precision.Integers(weight)(x) - exact).abs() / exact).max().item())
-"""
-    ended = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, "ONEDNN_MAX_CPU_ISA": "AVX2"},
-        capture_output=True,
-        check=True,
-    )
-    assert float(ended.stdout) < 0.01
-
-
-@torch.no_grad()
-def test_only_large_matrices_are_rounded(model, many, monkeypatch):
-    sizes = []
-
-    class Seen(Integers):
-        def __init__(self, weight):
-            sizes.append(tuple(weight.shape))
-            super().__init__(weight)
-
-    monkeypatch.setattr(precision, "Integers", Seen)
-    rounded = of_precision(model, "int8")
-    assert sizes == [(4100, 64)]
-    exact, found = model(many, many), rounded(many, many)
-    assert 1e-4 < (exact - found).abs().max() < 0.05 * exact.abs().max()
 
 
 @given(
@@ -138,7 +83,7 @@ def test_gradients_are_those_of_linear(shape, rows, sizes, bias, turned):
         x = x.mT.contiguous().mT
     dy = torch.randn(*shape, rows, sizes[1])
     found = []
-    for multiply in (partial(precision.product, layer, None), layer):
+    for multiply in (partial(product, layer), layer):
         given = x.clone().requires_grad_()
         layer.zero_grad()
         y = multiply(given)
@@ -151,7 +96,7 @@ def test_a_single_vector_has_gradients():
     linear = nn.Linear(1024, 1024)
     x = torch.randn(1024)
     wanted = torch.autograd.grad(linear(x).sum(), linear.weight)[0]
-    set_precision(linear, "float32")
+    use_fast_kernels(linear)
     found = torch.autograd.grad(linear(x).sum(), linear.weight)[0]
     assert torch.equal(found, wanted)
 
@@ -186,7 +131,7 @@ def test_short_rows_are_the_same_attention(sizes, masked, seed):
     mask = torch.rand(batch, 1, 1, keys) < 0.7 if masked else None
     before = [x.clone() for x in (q, k, v)]
     with torch.no_grad():
-        found = precision.attention(q, k, v, mask)
+        found = attention(q, k, v, mask)
     fused = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
     torch.testing.assert_close(found, fused, rtol=1e-4, atol=1e-5)
     assert all(map(torch.equal, before, (q, k, v)))
@@ -202,7 +147,7 @@ def kernels(model, *inputs):
 
 def test_where_short_rows_go(model, many):
     """To the formula for translating in float32, else to PyTorch."""
-    fast = of_precision(model, "float32")
+    fast = faster(model)
     with torch.no_grad():
         assert not kernels(fast, many, many)
         assert kernels(fast, many[:3], many[:3])  # few queries
@@ -218,7 +163,7 @@ def test_where_short_rows_go(model, many):
 
 
 def test_bfloat16_is_left_alone(model, many):
-    fast = of_precision(model, "float32")
+    fast = faster(model)
     found = []
     for one in (fast, model):
         with torch.autocast("cpu", torch.bfloat16):
@@ -226,9 +171,8 @@ def test_bfloat16_is_left_alone(model, many):
     assert torch.equal(*found)
 
 
-@pytest.mark.parametrize("name", ["float32", "int8"])
-def test_weights_and_gradients_stay(model, many, name):
-    fast = of_precision(model, name)
+def test_weights_and_gradients_stay(model, many):
+    fast = faster(model)
     assert fast.state_dict().keys() == model.state_dict().keys()
     for one in (fast, model):
         one(many, many).square().mean().backward()
@@ -239,9 +183,8 @@ def test_weights_and_gradients_stay(model, many, name):
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("name", ["float32", "int8"])
-def test_a_copy_multiplies_by_its_own_weights(model, many, name):
-    fast = of_precision(model, name)
+def test_a_copy_multiplies_by_its_own_weights(model, many):
+    fast = faster(model)
     copy = deepcopy(fast)
     torch.testing.assert_close(copy(many, many), fast(many, many))
     for weight in fast.parameters():
@@ -259,7 +202,7 @@ def orders(model, *inputs):
 
 @torch.no_grad()
 def test_weights_at_rest_are_put_in_order_once(model, many):
-    fast = of_precision(model, "float32")
+    fast = faster(model)
     layers = sum(isinstance(layer, nn.Linear) for layer in model.modules())
     count, expected = orders(fast, many, many)
     assert count == 0
@@ -273,7 +216,7 @@ def test_weights_at_rest_are_put_in_order_once(model, many):
 
 def test_an_update_is_seen_by_what_comes_after(model, many):
     """The fused optimizer changes weights without a trace in the tensors."""
-    fast = of_precision(model, "float32")
+    fast = faster(model)
     optimizer = adam(fast.parameters())
     set_rate(optimizer, 0.01)
     seen = []
@@ -297,12 +240,12 @@ def test_an_update_is_seen_by_what_comes_after(model, many):
 
 @torch.no_grad()
 def test_another_type_of_number_works_as_before(model, many):
-    fast = of_precision(model, "int8").double()
+    fast = faster(model).double()
     torch.testing.assert_close(fast(many, many), model.double()(many, many))
 
 
 def test_the_search_finds_the_same(model, many):
-    fast = of_precision(model, "float32")
+    fast = faster(model)
     pairs = zip(
         beam_decode(fast, many[:20]),
         beam_decode(model, many[:20]),
@@ -314,43 +257,52 @@ def test_the_search_finds_the_same(model, many):
 
 def test_without_onednn(model, monkeypatch):
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
-    layer = of_precision(model, "float32").encoder[0].feed_forward.inner
+    layer = faster(model).encoder[0].feed_forward.inner
     assert layer.forward.__func__ is nn.Linear.forward
-    with pytest.raises(UserError, match="no oneDNN"):
-        set_precision(model, "int8")
 
 
-def test_unknown_precisions_and_devices(model):
-    with pytest.raises(UserError, match=r"'int4': choose float32 or int8"):
-        set_precision(model, "int4")
-    with pytest.raises(UserError, match="needs --device cpu, not meta"):
-        set_precision(model.to("meta"), "int8")
+@pytest.fixture
+def told(tmp_path, capsys):
+    """Train for two updates, in bfloat16 or not: what the console says."""
+    pairs = copy_task(60)
+    corpus = Corpus(pairs[10:], pairs[:10], {}, "copy", "xx", "xx", {})
+
+    def train(bf16):
+        recipe = Recipe(
+            ModelConfig(layers=1, d_model=8, d_ff=8, heads=2),
+            TrainConfig(
+                steps=2, warmup=1, batch_tokens=200, average=1, bf16=bf16
+            ),
+            tokenizer="char",
+        )
+        run.train(tmp_path / "run", corpus, recipe, device="cpu")
+        return " ".join(capsys.readouterr().err.split())
+
+    return train
 
 
-def test_integers_keep_the_bleu(real_folder):
-    """The shipped model, on a test set that it has not seen."""
-    corpus = multi30k("en", "de", real_folder)
-    pairs = corpus.tests["test_2016_flickr"]
-    sources, references = map(list, zip(*pairs, strict=True))
-    bleu = []
-    for name in ("float32", "int8"):
-        translator = Translator.load("multi30k-en-de", precision=name)
-        outputs = translator(sources)
-        bleu.append(BLEU().corpus_score(outputs, [references]).score)
-    assert abs(bleu[0] - bleu[1]) < 0.3
+SLOW = "--bf16 is slow on this processor"
 
 
-@pytest.mark.parametrize("name", ["float32", "int8"])
-def test_the_command_passes_it_on(command, trained, monkeypatch, name):
-    seen = []
-    monkeypatch.setattr(
-        translation, "set_precision", lambda _, given: seen.append(given)
-    )
-    words = ("translate", trained, "--beam=1", f"--precision={name}")
-    assert command(*words, stdin=b"ab\n").status == 0
-    assert seen == [name]
+@pytest.mark.parametrize(
+    ("bf16", "factor", "warns"),
+    [(True, 7.94, True), (True, 0.5, False), (False, 7.94, False)],
+)
+def test_slow_bfloat16_is_told(told, monkeypatch, bf16, factor, warns):
+    monkeypatch.setattr(run, "bf16_slowdown", lambda: factor)
+    said = told(bf16)
+    assert (SLOW in said) == warns
+    assert ("products took 7.9 times as long" in said) == warns
 
 
-def test_the_command_knows_no_others(command, trained):
-    ended = command("translate", trained, "--precision=int4", stdin=b"")
-    assert ended.status == 2 and "--precision" in ended.err
+@pytest.mark.skipif(
+    not torch.backends.mkldnn.is_available()
+    or torch.ops.mkldnn._is_mkldnn_bf16_supported(),
+    reason="only a processor without bfloat16",
+)
+def test_bfloat16_that_is_not_here_is_told(told):
+    """On other processors `make test` runs it with ONEDNN_MAX_CPU_ISA."""
+    began = time.process_time()
+    assert bf16_slowdown() > 1
+    assert time.process_time() - began < 1
+    assert SLOW in told(bf16=True)

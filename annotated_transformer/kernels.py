@@ -1,5 +1,6 @@
-"""How precisely a model multiplies on a CPU, and by which library."""
+"""Which kernels multiply and attend on a CPU: those that are fast there."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -13,54 +14,19 @@ from torch.nn import functional as F
 
 from annotated_transformer.attention import MultiHeadAttention, additive
 from annotated_transformer.embedding import TokenEmbedding
-from annotated_transformer.errors import UserError
 
 __all__ = [
-    "PRECISIONS",
-    "Integers",
+    "bf16_slowdown",
     "product",
-    "set_precision",
+    "use_fast_kernels",
     "weights_at_rest",
 ]
 
-PRECISIONS = ("float32", "int8")
 LEAST_PRODUCT = 2**19  # multiplications: for fewer, a call of oneDNN is long
-LEAST_WEIGHTS = 2**15  # for fewer, rounding x costs what integers gain
-# without VNNI, sums of two products are cut off at 16 bits
-has_vnni = getattr(torch.cpu, "_is_vnni_supported", lambda: False)
-LARGEST_ROUNDED = 127 if has_vnni() else 63  # of x
 SHORT = 16  # keys: for fewer, the formula is faster than the fused kernel
 SHORT_FOR_ONE = 64  # keys, where there is one query
 LEAST_QUERIES = 2**13  # numbers in them: for fewer, calls cost more than sums
-
-
-class Integers:
-    """x W^T in 8-bit integers: a scale for each row of x and of W."""
-
-    def __init__(self, weight: Tensor):
-        weight = weight.detach().float()
-        scales = weight.abs().amax(1).clamp(min=1e-12) / 127
-        rounded = (weight / scales[:, None]).round().to(torch.int8)
-        packed = torch.ops.onednn.qlinear_prepack(rounded, None)
-        self.weight = packed, scales, torch.zeros(len(weight)).long()
-
-    def __deepcopy__(self, memo: dict) -> "Integers":
-        """Itself, which nothing changes: its tensors cannot be copied."""
-        return self
-
-    def __call__(self, x: Tensor, bias: Tensor | None = None) -> Tensor:
-        """x W^T + b; the scales of x are its own, so quantised dynamically."""
-        scale = (
-            x.abs().amax(-1, keepdim=True).clamp(min=1e-12) / LARGEST_ROUNDED
-        )
-        zero = LARGEST_ROUNDED + 1  # the kernels want no sign
-        rounded = (x / scale).round_().add_(zero).to(torch.uint8)
-        given = rounded, 1.0, zero
-        output = None, 1.0, 0, torch.float32, "none", [], ""  # as it is
-        multiply = torch.ops.onednn.qlinear_pointwise
-        y = multiply(*given, *self.weight, *output).mul_(scale)
-        return y if bias is None else y.add_(bias)
-
+TRIAL = 256  # rows and columns: 50 ms a turn where bfloat16 is emulated
 
 RESTING: ContextVar[dict[Tensor, Tensor] | None] = ContextVar(
     "RESTING", default=None
@@ -122,24 +88,20 @@ def resting(weight: Tensor) -> Tensor:
     return known[weight]
 
 
-def product(layer: nn.Module, integers: Integers | None, x: Tensor) -> Tensor:
+def product(layer: nn.Module, x: Tensor) -> Tensor:
     """x W^T + b of a layer, by oneDNN where that is faster.
 
     PyTorch asks MKL for products in float32, which takes up to twice as long
     on the processors of other makers than its own. In another precision or on
-    another device the layer does what it always did. Integers are for
-    translating: they have no gradient.
+    another device the layer does what it always did.
     """
     weight, bias = layer.weight, getattr(layer, "bias", None)
     ours = x.device.type == "cpu" and x.dtype == weight.dtype == torch.float32
     if not ours or torch.is_autocast_enabled("cpu"):
         return F.linear(x, weight, bias)
-    learns = torch.is_grad_enabled()
-    if integers is not None and not learns:
-        return integers(x, bias)
     if x.numel() * len(weight) < LEAST_PRODUCT:
         return F.linear(x, weight, bias)
-    if learns:
+    if torch.is_grad_enabled():
         return Product.apply(x, weight, bias)
     return onednn(x, resting(weight), bias)
 
@@ -178,23 +140,13 @@ def attention(
     return weights @ values
 
 
-def set_precision(model: nn.Module, precision: str) -> None:
-    """Have a model multiply in this precision, by what is fastest here.
+def use_fast_kernels(model: nn.Module) -> None:
+    """Have a model multiply and attend by what is fastest here.
 
-    int8 rounds what its large matrices multiply when it translates. The
-    weights stay as they are; where they change, call it again. UserError for
-    a precision that there is not, or not here.
+    It holds for float32 on a CPU, in a build of PyTorch that has oneDNN;
+    elsewhere nothing changes. The parameters stay as they are.
     """
-    if precision not in PRECISIONS:
-        known = " or ".join(PRECISIONS)
-        raise UserError(f"precision {precision!r}: choose {known}")
-    rounds = precision == "int8"
-    device = next(model.parameters()).device.type
-    if rounds and device != "cpu":
-        raise UserError(f"precision int8 needs --device cpu, not {device}")
     here = torch.backends.mkldnn.is_available()
-    if rounds and not (here and hasattr(torch.ops.onednn, "qlinear_prepack")):
-        raise UserError("precision int8: this build of PyTorch has no oneDNN")
     if not (here and hasattr(torch.ops.mkldnn, "_reorder_linear_weight")):
         return
     methods = {nn.Linear: "forward", TokenEmbedding: "logits"}
@@ -203,6 +155,28 @@ def set_precision(model: nn.Module, precision: str) -> None:
         if isinstance(layer, MultiHeadAttention) and layer.kernel is fused:
             layer.kernel = attention
         if method := methods.get(type(layer)):
-            large = layer.weight.numel() >= LEAST_WEIGHTS
-            integers = Integers(layer.weight) if rounds and large else None
-            setattr(layer, method, partial(product, layer, integers))
+            setattr(layer, method, partial(product, layer))
+
+
+def bf16_slowdown() -> float:
+    """How many times as long as in float32 a product in bfloat16 takes here.
+
+    A trial, of a linear map and its gradients as in training: processors
+    that lack the instructions compute as if they had them, and nothing that
+    PyTorch says of a processor tells how slowly. It takes less than a second
+    and draws random numbers.
+    """
+    layer, x = nn.Linear(TRIAL, TRIAL), torch.randn(TRIAL, TRIAL)
+    use_fast_kernels(layer)
+    x.requires_grad_()
+    shortest = {}
+    for bf16 in (False, True):
+        seconds = []
+        for _ in range(4):
+            began = time.process_time()
+            with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+                y = layer(x)
+            y.backward(y.detach())
+            seconds.append(time.process_time() - began)
+        shortest[bf16] = min(seconds)
+    return shortest[True] / shortest[False]
