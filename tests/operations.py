@@ -1,0 +1,156 @@
+"""Count what a block of code would cost a GPU, on any machine.
+
+    with counted() as seen:
+        next(training)
+    assert seen.operations <= 460 and not seen.synchronisations
+
+An operation is a kernel that a GPU would have to be given. Views, memory
+that is only reserved and marks for the profiler cost it nothing. A dropout
+is one kernel each way there, and four calls here.
+
+A synchronisation is a place where the program must wait for the GPU: a
+number, or a shape that depends on numbers, is asked for, or data cross from
+one device to another and block. On a CPU nothing crosses, so each tensor is
+taken for one on the device, and every tensor made of Python's numbers or
+read as such for a copy. What really crosses is seen if the tensors of the
+block are on the device "meta". Only the thread that counts is watched.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+WHOLE = torch._C.DispatchKey.CompositeImplicitAutograd
+READ = {Tensor.tolist, Tensor.numpy, Tensor.__array__, Tensor.cpu}
+WAITING = {  # the answer is a number, or its shape depends on numbers
+    "_local_scalar_dense",
+    "_unique",
+    "_unique2",
+    "bincount",
+    "equal",
+    "is_nonzero",
+    "masked_select",
+    "nonzero",
+    "unique_consecutive",
+    "unique_dim",
+    "unique_dim_consecutive",
+}
+INDEXED = {"index", "index_put", "index_put_", "_index_put_impl_"}
+COPIES = {"_to_copy", "copy_", "copy", "_copy_from"}
+FREE = {"_local_scalar_dense", "_unsafe_view", "resize_", "set_"}
+
+
+class Seen:
+    """The names of operations and synchronisations, and how many."""
+
+    def __init__(self):
+        self.calls: Counter[str] = Counter()
+        self.waits: Counter[str] = Counter()
+
+    @property
+    def operations(self) -> int:
+        """Kernels that a GPU would have been given."""
+        return self.calls.total()
+
+    @property
+    def synchronisations(self) -> int:
+        """How often the program would have waited for it."""
+        return self.waits.total()
+
+    def __str__(self) -> str:
+        """Both, the most frequent first: for the message of an assertion."""
+        lines = [f"{self.operations} operations"]
+        lines += [f"{n:6} {name}" for name, n in self.calls.most_common()]
+        lines += [f"{self.synchronisations} synchronisations"]
+        lines += [f"{n:6} {name}" for name, n in self.waits.most_common()]
+        return "\n".join(lines)
+
+
+def waits(name: str, func, args, kwargs) -> bool:
+    """Whether a GPU's answer has to be waited for."""
+    if name in WAITING:
+        return True
+    if name == "repeat_interleave":
+        return isinstance(args[-1], Tensor) and not kwargs.get("output_size")
+    if name in INDEXED:
+        places = [place for place in args[1] if place is not None]
+        return any(
+            place.dtype in (torch.bool, torch.uint8)
+            or place.device != args[0].device
+            for place in places
+        )
+    if name in COPIES:
+        return crosses(name, func, args, kwargs)
+    return name == "lift_fresh"  # of Python's numbers
+
+
+def crosses(name: str, func, args, kwargs) -> bool:
+    """Whether a copy goes from one device to another, and blocks."""
+    if name == "_to_copy":
+        there, here = kwargs.get("device"), args[0].device
+        blocks = not kwargs.get("non_blocking")
+    else:
+        there, here = args[0].device, args[1].device
+        blocks = not (kwargs.get("non_blocking") or args[2:3] == (True,))
+    return blocks and there is not None and torch.device(there) != here
+
+
+class Watch(TorchDispatchMode):
+    """Sees every operation below autograd."""
+
+    def __init__(self, seen: Seen):
+        super().__init__()
+        self.seen, self.noise = seen, None
+
+    def free(self, name: str, func, args) -> bool:
+        """Whether the call gives a GPU nothing to do."""
+        if func.namespace != "aten" or func.is_view or name in FREE:
+            return True
+        if torch.Tag.inplace_view in func.tags:  # such as detach_
+            return True
+        if name.startswith(("empty", "new_empty")):
+            return True
+        # a dropout on a CPU: draw, divide, multiply; the last one counts
+        drawn = name == "bernoulli_"
+        return drawn or (name == "div_" and args[0] is self.noise)
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), WHOLE):
+            with self:  # so they come without autograd: now its parts
+                return func._op_dk(WHOLE, *args, **kwargs)
+        name = func.overloadpacket.__name__
+        if waits(name, func, args, kwargs):
+            self.seen.waits[str(func)] += 1
+        if not self.free(name, func, args):
+            self.seen.calls[str(func)] += 1
+        answer = func(*args, **kwargs)
+        if name == "bernoulli_":
+            self.noise = answer
+        return answer
+
+
+class Reads(TorchFunctionMode):
+    """Sees what reads a CPU's memory directly, without an operation."""
+
+    def __init__(self, seen: Seen):
+        super().__init__()
+        self.seen = seen
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        if func in READ:
+            self.seen.waits[func.__name__] += 1
+        return func(*args, **(kwargs or {}))
+
+
+@contextmanager
+def counted() -> Iterator[Seen]:
+    """Count the operations and synchronisations of a block of code."""
+    seen = Seen()
+    with Reads(seen), Watch(seen):
+        yield seen
