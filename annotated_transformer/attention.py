@@ -16,6 +16,9 @@ __all__ = [
     "masked_softmax",
     "attention_weights",
     "scaled_dot_product_attention",
+    "Mask",
+    "additive",
+    "visible",
     "head_width",
     "Projections",
     "MultiHeadAttention",
@@ -64,6 +67,29 @@ def scaled_dot_product_attention(
 ) -> Float[Tensor, "*batch queries d_v"]:
     """Attention(Q, K, V) = softmax(Q K^T / sqrt(d_k)) V (equation 1)."""
     return attention_weights(query, key, mask) @ value
+
+
+Mask = Bool[Tensor, "..."] | Float[Tensor, "..."]
+
+
+def additive(mask: Mask, x: Tensor) -> Float[Tensor, "..."]:
+    """log(mask), which is added to scores: 0 if visible, -inf if hidden.
+
+    It has the type of products of x, in mixed precision too; a mask that is
+    additive already stays as it is.
+    """
+    if mask.is_floating_point():
+        return mask
+    kind, mixed = x.device.type, False
+    if torch.amp.is_autocast_available(kind):
+        mixed = torch.is_autocast_enabled(kind)
+    dtype = torch.get_autocast_dtype(kind) if mixed else x.dtype
+    return mask.to(dtype).log()
+
+
+def visible(mask: Mask) -> Bool[Tensor, "..."]:
+    """True where a key may be seen, whichever form the mask has."""
+    return mask > -math.inf if mask.is_floating_point() else mask
 
 
 def head_width(d_model: int, heads: int) -> int:
@@ -134,7 +160,7 @@ class MultiHeadAttention(Projections):
         x: Float[Tensor, "rows queries d_model"],
         keys: Float[Tensor, "batch heads keys d_k"],
         values: Float[Tensor, "batch heads keys d_v"],
-        mask: Bool[Tensor, "..."] | None = None,
+        mask: Mask | None = None,
     ) -> Float[Tensor, "rows queries d_model"]:
         """Attend from x; rows that share keys become further queries."""
         query = self.split(self.query(x.reshape(len(keys), -1, x.size(-1))))
@@ -151,7 +177,7 @@ class MultiHeadAttention(Projections):
         self,
         x: Float[Tensor, "batch queries d_model"],
         memory: Float[Tensor, "batch keys d_model"],
-        mask: Bool[Tensor, "..."] | None = None,
+        mask: Mask | None = None,
     ) -> Float[Tensor, "batch queries d_model"]:
         """Attend from every position of x to every position of memory."""
         return self.attend(x, *self.keys_values(memory), mask)

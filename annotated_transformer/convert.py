@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from annotated_transformer.attention import MultiHeadAttention, causal_mask
@@ -28,6 +28,8 @@ from annotated_transformer.layers import (
 from annotated_transformer.model import (
     ModelConfig,
     Transformer,
+    Where,
+    chosen,
     final_norm,
     positions,
 )
@@ -208,7 +210,7 @@ class TorchTransformer(nn.Module):
         self,
         source: Int[Tensor, "batch source_length"],
         target: Int[Tensor, "batch target_length"],
-        where: Bool[Tensor, "batch target_length"] | None = None,
+        where: Where | None = None,
     ) -> Float[Tensor, "*positions vocab_size"]:
         """Logits at every target position, or only where asked for.
 
@@ -224,7 +226,7 @@ class TorchTransformer(nn.Module):
             tgt_mask=~causal_mask(target.size(1), target.device),
             memory_key_padding_mask=hidden,
         )
-        return self.output(x if where is None else x[where])
+        return self.output(x if where is None else chosen(x, where))
 
 
 @torch.no_grad()

@@ -15,6 +15,7 @@ import sentencepiece
 import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
+from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
 from annotated_transformer.embedding import BOS, EOS, PAD, UNK
@@ -149,29 +150,45 @@ class Batch:
     source: Int[Tensor, "batch source_length"]  # pieces, EOS
     inputs: Int[Tensor, "batch target_length"]  # BOS, pieces
     labels: Int[Tensor, "batch target_length"]  # pieces, EOS
+    places: Int[Tensor, "tokens"]  # of what is no padding, in labels.flatten()
+    targets: Int[Tensor, "tokens"]  # the labels there
+
+    @classmethod
+    def of(
+        cls,
+        source: Int[Tensor, "batch source_length"],
+        labels: Int[Tensor, "batch target_length"],
+    ) -> "Batch":
+        """The batch of a source and its labels: the rest follows from them."""
+        shifted, flat = F.pad(labels, (1, -1), value=BOS), labels.flatten()
+        inputs = shifted.masked_fill(labels == PAD, PAD)
+        places = (flat != PAD).nonzero().flatten()
+        return cls(source, inputs, labels, places, flat[places])
+
+    @property
+    def tokens(self) -> int:
+        """How many labels there are to predict."""
+        return len(self.places)
 
     @property
     def where(self) -> Bool[Tensor, "batch target_length"]:
         """True where there is a label to predict."""
         return self.labels != PAD
 
-    @property
-    def tokens(self) -> int:
-        """How many labels there are."""
-        return int(self.where.sum())
-
     def twice(self) -> "Batch":
         """The same batch with each of its sentences in it twice."""
         both = [self.source, self.inputs, self.labels]
-        return Batch(*(rows.repeat(2, 1) for rows in both))
+        rows = (matrix.repeat(2, 1) for matrix in both)
+        places = torch.cat([self.places, self.places + self.labels.numel()])
+        return Batch(*rows, places, self.targets.repeat(2))
 
-    def to(self, device: torch.device | str) -> "Batch":
+    def to(
+        self, device: torch.device | str, non_blocking: bool = False
+    ) -> "Batch":
         """The same batch on another device."""
-        return Batch(
-            self.source.to(device),
-            self.inputs.to(device),
-            self.labels.to(device),
-        )
+        tensors = vars(self).values()
+        moved = (x.to(device, non_blocking=non_blocking) for x in tensors)
+        return Batch(*moved)
 
 
 def pad(rows: Iterable[list[int]]) -> Int[Tensor, "batch length"]:
@@ -181,11 +198,10 @@ def pad(rows: Iterable[list[int]]) -> Int[Tensor, "batch length"]:
 
 
 def make_batch(examples: Sequence[Example]) -> Batch:
-    """Pad examples; the inputs are the labels shifted right by one."""
-    return Batch(
-        source=pad(source for source, _ in examples),
-        inputs=pad([BOS, *target[:-1]] for _, target in examples),
-        labels=pad(target for _, target in examples),
+    """Examples as a batch, padded on the right."""
+    return Batch.of(
+        pad(source for source, _ in examples),
+        pad(target for _, target in examples),
     )
 
 

@@ -6,9 +6,11 @@ Written in book/03_layers.ipynb: edit the chapter, then `make package`.
 from collections.abc import Callable
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
+
+from annotated_transformer.attention import Mask
 
 __all__ = [
     "Vectors",
@@ -87,9 +89,7 @@ class EncoderLayer(nn.Module):
         self.around_attention = add_norm()
         self.around_feed_forward = add_norm()
 
-    def forward(
-        self, x: Vectors, mask: Bool[Tensor, "..."] | None = None
-    ) -> Vectors:
+    def forward(self, x: Vectors, mask: Mask | None = None) -> Vectors:
         """Every position looks at every visible position, then thinks."""
         x = self.around_attention(x, lambda y: self.self_attention(y, y, mask))
         return self.around_feed_forward(x, self.feed_forward)
@@ -127,8 +127,8 @@ class DecoderLayer(nn.Module):
         self,
         x: Vectors,
         source: KeysValues,
-        source_mask: Bool[Tensor, "..."] | None = None,
-        target_mask: Bool[Tensor, "..."] | None = None,
+        source_mask: Mask | None = None,
+        target_mask: Mask | None = None,
         past: KeysValues | None = None,
     ) -> tuple[Vectors, KeysValues]:
         """The new x, and this layer's keys and values including x's own.

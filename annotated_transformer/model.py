@@ -13,7 +13,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from annotated_transformer.attention import (
+    Mask,
     MultiHeadAttention,
+    additive,
     causal_mask,
     head_width,
     padding_mask,
@@ -45,6 +47,8 @@ __all__ = [
     "start_small",
     "Parts",
     "Stacks",
+    "Where",
+    "chosen",
     "Transformer",
     "parameter_count",
     "length_limit",
@@ -190,9 +194,9 @@ class Stacks(Parts):
 
     def encode(self, source: Int[Tensor, "batch source_length"]) -> Vectors:
         """The memory: one vector a source token, seen in its context."""
-        mask = padding_mask(source, PAD)
         x = self.source_positions(self.source_embedding(source))
         x = self.dropout(x)
+        mask = additive(padding_mask(source, PAD), x)
         for layer in self.encoder:
             x = layer(x, mask)
         return self.encoder_norm(x)
@@ -207,7 +211,7 @@ class Stacks(Parts):
         self,
         target: Int[Tensor, "batch target_length"],
         sources: list[KeysValues],
-        source_mask: Bool[Tensor, "sentences 1 1 source_length"],
+        source_mask: Mask,
         pasts: list[KeysValues] | None = None,
     ) -> tuple[Vectors, list[KeysValues]]:
         """Decoder outputs for the target tokens, and their keys and values.
@@ -217,15 +221,29 @@ class Stacks(Parts):
         rows may share a sentence: batch is then a multiple of sentences.
         """
         start = pasts[0][0].size(2) if pasts else 0
-        mask = None if pasts else causal_mask(target.size(1), target.device)
         x = self.target_positions(self.target_embedding(target), start)
         x = self.dropout(x)
+        source_mask, mask = additive(source_mask, x), None
+        if not pasts:
+            mask = additive(causal_mask(target.size(1), x.device), x)
         presents = []
         for i, layer in enumerate(self.decoder):
             past = pasts[i] if pasts else None
             x, present = layer(x, sources[i], source_mask, mask, past)
             presents.append(present)
         return self.decoder_norm(x), presents
+
+
+Where = Bool[Tensor, "rows length"] | Int[Tensor, "places"]
+
+
+def chosen(
+    x: Float[Tensor, "rows length d_model"], where: Where
+) -> Float[Tensor, "positions d_model"]:
+    """The vectors where a mask is True, or at places in the flat text."""
+    if where.dtype == torch.bool:
+        where = where.flatten().nonzero().squeeze(1)
+    return x.flatten(0, 1).index_select(0, where)
 
 
 class Transformer(Stacks):
@@ -241,7 +259,7 @@ class Transformer(Stacks):
         self,
         source: Int[Tensor, "batch source_length"],
         target: Int[Tensor, "rows target_length"],
-        where: Bool[Tensor, "rows target_length"] | None = None,
+        where: Where | None = None,
     ) -> Float[Tensor, "*positions vocab_size"]:
         """Logits at every target position, or only where asked for.
 
@@ -251,7 +269,7 @@ class Transformer(Stacks):
         x, _ = self.decode(
             target, self.keys_values(memory), padding_mask(source, PAD)
         )
-        return self.logits(x if where is None else x[where])
+        return self.logits(x if where is None else chosen(x, where))
 
 
 def parameter_count(config: ModelConfig) -> int:

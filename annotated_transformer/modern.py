@@ -12,7 +12,12 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from annotated_transformer.attention import MultiHeadAttention, causal_mask
+from annotated_transformer.attention import (
+    Mask,
+    MultiHeadAttention,
+    additive,
+    causal_mask,
+)
 from annotated_transformer.embedding import SinusoidalPositions, TokenEmbedding
 from annotated_transformer.layers import (
     AddNorm,
@@ -158,7 +163,7 @@ class GroupedQueryAttention(GroupedProjections):
         query: Float[Tensor, "batch heads queries d_k"],
         keys: Float[Tensor, "batch groups keys d_k"],
         values: Float[Tensor, "batch groups keys d_v"],
-        attn_mask: Bool[Tensor, "..."] | None = None,
+        attn_mask: Mask | None = None,
         dropout_p: float = 0.0,
     ) -> Float[Tensor, "batch heads queries d_v"]:
         """Equation 1; all heads of a group have its keys and values."""
@@ -204,7 +209,7 @@ class BiasedAttention(GroupedQueryAttention):
         """The bias, with -inf where the mask hides a key."""
         bias = linear_bias(self.heads, query.size(2), keys.size(2)).to(query)
         if mask is not None:
-            bias = bias.masked_fill(~mask, -math.inf)
+            bias = bias + additive(mask, query)
         return query, keys, bias
 
 
@@ -342,7 +347,7 @@ class LanguageModel(nn.Module):
     ) -> Float[Tensor, "batch length vocab_size"]:
         """Logits of the token after each token."""
         x = self.positions(self.embedding(tokens))
-        mask = causal_mask(tokens.size(1), tokens.device)
+        mask = additive(causal_mask(tokens.size(1), tokens.device), x)
         for layer in self.layers:
             x = layer(x, mask)
         return self.embedding.logits(self.norm(x))

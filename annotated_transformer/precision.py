@@ -11,7 +11,7 @@ from torch.autograd import Function
 from torch.autograd.function import FunctionCtx, once_differentiable
 from torch.nn import functional as F
 
-from annotated_transformer.attention import MultiHeadAttention
+from annotated_transformer.attention import MultiHeadAttention, additive
 from annotated_transformer.embedding import TokenEmbedding
 from annotated_transformer.errors import UserError
 
@@ -167,7 +167,7 @@ def attention(
         )
     scores = query / query.size(-1) ** 0.5 @ keys.mT
     if attn_mask is not None:
-        scores.masked_fill_(~attn_mask, -torch.inf)
+        scores += additive(attn_mask, scores)
     # the two clamps are for a query that sees no key: its answer is zero
     limits = torch.finfo(scores.dtype)
     largest = scores.amax(-1, keepdim=True).clamp_(min=limits.min)

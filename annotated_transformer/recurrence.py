@@ -20,7 +20,7 @@ from annotated_transformer.embedding import (
     LearnedPositions,
     TokenEmbedding,
 )
-from annotated_transformer.model import length_limit
+from annotated_transformer.model import Where, chosen, length_limit
 from annotated_transformer.sequences import windows
 
 __all__ = [
@@ -72,11 +72,11 @@ class EncoderDecoder(nn.Module):
         self,
         source: Int[Tensor, "batch source_length"],
         target: Int[Tensor, "batch target_length"],
-        where: Bool[Tensor, "batch target_length"] | None = None,
+        where: Where | None = None,
     ) -> Float[Tensor, "*positions vocab_size"]:
         """Logits at every target position, or only where asked for."""
         x, _ = self.decode(target, *self.encode(source))
-        return self.logits(x if where is None else x[where])
+        return self.logits(x if where is None else chosen(x, where))
 
 
 class DotProductAttention(nn.Module):

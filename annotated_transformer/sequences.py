@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Shaped
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from annotated_transformer.attention import Projections
+from annotated_transformer.attention import Mask, Projections, visible
 
 __all__ = [
     "Recurrence",
@@ -126,7 +126,7 @@ class RestrictedAttention(Projections):
         self,
         x: Float[Tensor, "batch length d_model"],
         memory: Float[Tensor, "batch length d_model"],
-        mask: Bool[Tensor, "..."] | None = None,
+        mask: Mask | None = None,
     ) -> Float[Tensor, "batch length d_model"]:
         """Attend to r keys instead of all; memory is x."""
         if mask is None:
@@ -137,7 +137,7 @@ class RestrictedAttention(Projections):
             self.split(self.query(x)).unsqueeze(-2),  # one query a window
             keys,
             values,
-            attn_mask=band(mask, x.size(1), self.r),
+            attn_mask=band(visible(mask), x.size(1), self.r),
             dropout_p=self.dropout if self.training else 0.0,
         )
         return self.output(heads.squeeze(-2).transpose(1, 2).flatten(2))

@@ -21,7 +21,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from annotated_transformer.attention import masked_softmax
+from annotated_transformer.attention import masked_softmax, visible
 from annotated_transformer.batching import fixed_batches
 from annotated_transformer.corpora import Corpus, Pair, builtin
 from annotated_transformer.data import (
@@ -127,7 +127,7 @@ def wrong_axis(program: Program) -> None:
 
     def columns(query, key, value, attn_mask, dropout_p):
         scores = query @ key.mT / math.sqrt(query.size(-1))
-        mask = attn_mask.expand(*scores.shape)
+        mask = visible(attn_mask).expand(*scores.shape)
         return masked_softmax(scores.mT, mask.mT).mT @ value
 
     for attention in attentions(program.model):
@@ -168,7 +168,7 @@ def upside_down(program: Program) -> None:
 
     def inverted(query, key, value, attn_mask, dropout_p):
         scores = query @ key.mT / math.sqrt(query.size(-1))
-        return masked_softmax(scores, ~attn_mask) @ value
+        return masked_softmax(scores, ~visible(attn_mask)) @ value
 
     for layer in program.model.decoder:
         layer.cross_attention.kernel = inverted

@@ -236,6 +236,8 @@ examples_lists = st.lists(
 def test_inputs_are_labels_shifted_by_one(examples):
     batch = make_batch(examples)
     assert batch.tokens == sum(len(target) for _, target in examples)
+    assert torch.equal(batch.labels.flatten()[batch.places], batch.targets)
+    assert torch.equal(batch.labels[batch.where], batch.targets)
     for row, (source, target) in enumerate(examples):
         n = len(target)
         assert batch.source[row, : len(source)].tolist() == source
@@ -254,12 +256,10 @@ def test_padding_is_on_the_right_and_as_short_as_can_be():
     assert pad([[5]]).dtype == torch.long
 
 
-def test_to_moves_all_three_tensors():
-    batch = make_batch([([5, EOS], [6, EOS])]).to("meta")
-    places = {
-        x.device.type for x in (batch.source, batch.inputs, batch.labels)
-    }
-    assert places == {"meta"}
+def test_to_moves_all_tensors_and_knows_how_many_labels_there_are():
+    batch = make_batch([([5, EOS], [6, EOS]), ([5, EOS], [EOS])]).to("meta")
+    assert {x.device.type for x in vars(batch).values()} == {"meta"}
+    assert len(vars(batch)) == 5 and batch.tokens == 3
 
 
 @given(lengths_lists, st.integers(20, 200), st.integers(0, 9))
@@ -414,3 +414,5 @@ def test_twice_has_each_sentence_two_times():
         rows, both = getattr(batch, name), getattr(double, name)
         assert torch.equal(both, torch.cat([rows, rows]))
     assert double.tokens == 2 * batch.tokens
+    assert torch.equal(double.labels.flatten()[double.places], double.targets)
+    assert torch.equal(double.labels[double.where], double.targets)

@@ -307,8 +307,8 @@ def test_whether_the_future_is_seen(batch, bug, leaks):
 )
 def test_whether_padding_is_seen(batch, bug, seen):
     together = logits(batch, bug)[1:]
-    rest = batch.inputs[1:], batch.labels[1:]
-    alone = logits(Batch(batch.source[1:, :3], *rest), bug)
+    alone = Batch.of(batch.source[1:, :3], batch.labels[1:])
+    alone = logits(alone, bug)
     assert torch.allclose(together, alone, atol=1e-5) != seen
 
 

@@ -142,8 +142,8 @@ BEHIND = {
     ),
     "mask upside down": (
         "modern",
-        "bias.masked_fill(~mask",
-        "bias.masked_fill(mask",
+        "additive(mask, query)",
+        "additive(mask.logical_not(), query)",
         "modern::test_placed_attention_is_the_formula",
     ),
     "heads take turns at the groups": (
