@@ -26,6 +26,7 @@ def translate(
     alpha: options.Alpha = None,
     no_repeat: options.NoRepeat = None,
     alignment: options.Alignment = False,
+    batch_tokens: options.BatchTokens = None,
     device: options.Device = None,
     precision: options.Precision = "float32",
 ) -> None:
@@ -37,6 +38,7 @@ def translate(
     column: pairs of words, source and translation, counted from 0.
     """
     search = {"beam": beam, "alpha": alpha, "no_repeat": no_repeat}
+    budget = budget_of(batch_tokens)
     translator = load(model, device, precision, **search)
     if n_best is not None and n_best > translator.beam:
         raise UserError(f"--n-best {n_best} needs --beam {n_best}, or more")
@@ -48,7 +50,7 @@ def translate(
         texts = blocks(decode_lines(read_bytes(file), file))
     for lines in texts:
         check_lengths(translator, lines, name, before)
-        found = translator.n_best(lines, n_best or 1)
+        found = translator.n_best(lines, n_best or 1, **budget)
         rows = [
             [line, f"{number}", f"{one.score:.4f}", one.text]
             for number, (line, best) in enumerate(
@@ -59,7 +61,7 @@ def translate(
         if alignment:
             pairs = [(row[0], row[3]) for row in rows]
             for row, links in zip(
-                rows, align_pairs(translator, pairs), strict=True
+                rows, align_pairs(translator, pairs, **budget), strict=True
             ):
                 row.append(pharaoh(links))
         first = 3 if n_best is None else 1
@@ -81,6 +83,11 @@ def load(
         if value is not None:
             setattr(translator, name, value)
     return translator
+
+
+def budget_of(batch_tokens: int | None) -> dict[str, int]:
+    """The argument batch_tokens; none if the function's own default holds."""
+    return {} if batch_tokens is None else {"batch_tokens": batch_tokens}
 
 
 def check_lengths(
@@ -107,6 +114,7 @@ def score(
     source: options.Source,
     target: options.Target,
     alpha: options.Penalty = 0.0,
+    batch_tokens: options.BatchTokens = None,
     device: options.Device = None,
     precision: options.Precision = "float32",
 ) -> None:
@@ -120,7 +128,7 @@ def score(
     for side, file in enumerate((source, target)):
         check_lengths(translator, [pair[side] for pair in pairs], str(file))
     for some in blocks(pairs):
-        found = score_pairs(translator, some, alpha)
+        found = score_pairs(translator, some, alpha, **budget_of(batch_tokens))
         put("".join(f"{one.score:.4f}\n" for one in found))
 
 
@@ -132,6 +140,7 @@ def augment(
     number: options.Number = 3,
     beam: options.ChoiceBeam = 8,
     alpha: options.Alpha = None,
+    batch_tokens: options.BatchTokens = None,
     device: options.Device = None,
     precision: options.Precision = "float32",
 ) -> None:
@@ -155,7 +164,7 @@ def augment(
     ):
         check_lengths(model, [pair[side] for pair in pairs], str(file))
     for some in blocks(pairs):
-        made = extra_pairs(*models, some, number)
+        made = extra_pairs(*models, some, number, **budget_of(batch_tokens))
         columns = [[text.replace("\t", " ") for text in pair] for pair in made]
         put("".join("\t".join(pair) + "\n" for pair in columns))
 

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from annotated_transformer.attention import padding_mask
+from annotated_transformer.attention import Mask, additive, padding_mask
 from annotated_transformer.embedding import BOS, EOS, PAD
 from annotated_transformer.layers import KeysValues
 from annotated_transformer.model import Transformer, length_limit
@@ -203,7 +203,7 @@ class DecoderState:
     """Keys and values: the source's per sentence, the output's per row."""
 
     sources: list[KeysValues]
-    source_mask: Bool[Tensor, "batch 1 1 source_length"]
+    source_mask: Mask  # [batch 1 1 source_length]
     pasts: list[KeysValues] | None = None
 
     def select(
@@ -235,11 +235,13 @@ def first_state(
     model: Transformer, source: Int[Tensor, "batch source_length"]
 ) -> DecoderState:
     """What is known before the first token; copied, as it is read often."""
+    memory = model.encode(source)
     sources = [
         (keys.contiguous(), values.contiguous())
-        for keys, values in model.keys_values(model.encode(source))
+        for keys, values in model.keys_values(memory)
     ]
-    return DecoderState(sources, padding_mask(source, PAD))
+    mask = additive(padding_mask(source, PAD), memory)
+    return DecoderState(sources, mask)
 
 
 @torch.inference_mode()
