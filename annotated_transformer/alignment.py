@@ -8,7 +8,7 @@ from torch import Tensor
 
 from annotated_transformer.batching import placed_batches
 from annotated_transformer.data import Pair
-from annotated_transformer.errors import check_pairs
+from annotated_transformer.errors import check_budget, check_pairs
 from annotated_transformer.kernels import weights_at_rest
 from annotated_transformer.translation import TextModel, attention_maps
 
@@ -42,8 +42,10 @@ def align_pairs(
     That is the word with the most weight when the model had to predict the
     target word: a sum over the pieces of both, of the mean over the heads of
     the last decoder layer but one. The last layer often looks elsewhere. A
-    blank side has no links. UserError for what is no text.
+    blank side has no links. Batches are those of score_pairs. UserError for
+    what is no text, ValueError for a batch that cannot be.
     """
+    check_budget(batch_tokens)
     pairs = check_pairs(pairs)
     sources, targets = ([pair[i] for pair in pairs] for i in (0, 1))
     encode, split = translator.tokenizer.encode, translator.tokenizer.split

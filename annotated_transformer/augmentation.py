@@ -29,19 +29,25 @@ def nearest(
 
 
 def other_targets(
-    translator: Translator, pairs: Iterable[Pair], number: int
+    translator: Translator,
+    pairs: Iterable[Pair],
+    number: int,
+    batch_tokens: int = 4096,
 ) -> list[Pair]:
     """Each pair's source with targets of the translator's own making.
 
     Of the translations that it finds, as many as its beam is wide, those
-    nearest to the pair's target are taken, so many at most. UserError for
-    what is no text, ValueError for a number that is not above 0.
+    nearest to the pair's target are taken, so many at most. batch_tokens is
+    that of n_best. UserError for what is no text, ValueError for a number
+    that is not above 0.
     """
     pairs = check_pairs(pairs)
     if number < 1:
         raise ValueError(f"number = {number}: must be at least 1")
     sources = [source for source, _ in pairs]
-    found = translator.n_best(sources, translator.beam)
+    found = translator.n_best(
+        sources, translator.beam, batch_tokens=batch_tokens
+    )
     return [
         (source, text)
         for (source, target), best in zip(pairs, found, strict=True)
@@ -59,6 +65,7 @@ def extra_pairs(
     backward: Translator,
     pairs: Iterable[Pair],
     number: int = 3,
+    batch_tokens: int = 4096,
 ) -> list[Pair]:
     """Pairs in which a model wrote one side: up to 2 * number for each pair.
 
@@ -67,5 +74,6 @@ def extra_pairs(
     together data diversification (Nguyen et al., 2020). See other_targets.
     """
     pairs = check_pairs(pairs)
-    sources = other_targets(backward, swapped(pairs), number)
-    return swapped(sources) + other_targets(forward, pairs, number)
+    limits = (number, batch_tokens)
+    sources = other_targets(backward, swapped(pairs), *limits)
+    return swapped(sources) + other_targets(forward, pairs, *limits)

@@ -33,6 +33,7 @@ def translate(
     alpha: options.Alpha = None,
     no_repeat: options.NoRepeat = None,
     alignment: options.Alignment = False,
+    batch_tokens: options.BatchTokens = None,
     device: options.Device = None,
 ) -> None:
     """Translate line by line, to standard output; blank lines stay blank.
@@ -46,6 +47,7 @@ def translate(
     from annotated_transformer.alignment import align_pairs, pharaoh
 
     search = {"beam": beam, "alpha": alpha, "no_repeat": no_repeat}
+    budget = budget_of(batch_tokens)
     translator = load(model, device, **search)
     if n_best is not None and n_best > translator.beam:
         raise UserError(f"--n-best {n_best} needs --beam {n_best}, or more")
@@ -62,7 +64,7 @@ def translate(
                 console.out(f"{name}, line {before + number + 1}: {why}")
                 lines[number] = ""
                 left_out += 1
-        found = translator.n_best(lines, n_best or 1)
+        found = translator.n_best(lines, n_best or 1, **budget)
         rows = [
             [line, f"{number}", in_digits(one.score), tidy(one.text)]
             for number, (line, best) in enumerate(
@@ -73,7 +75,7 @@ def translate(
         if alignment:
             pairs = [(row[0], row[3]) for row in rows]
             for row, links in zip(
-                rows, align_pairs(translator, pairs), strict=True
+                rows, align_pairs(translator, pairs, **budget), strict=True
             ):
                 row.append(pharaoh(links))
         first = 3 if n_best is None else 1
@@ -100,6 +102,11 @@ def load(
         if value is not None:
             setattr(translator, name, value)
     return translator
+
+
+def budget_of(batch_tokens: int | None) -> dict[str, int]:
+    """The argument batch_tokens; none if the function's own default holds."""
+    return {} if batch_tokens is None else {"batch_tokens": batch_tokens}
 
 
 def too_long(translator: "Translator", line: str) -> str:
@@ -138,6 +145,7 @@ def score(
     source: options.Source,
     target: options.Target,
     alpha: options.Penalty = 0.0,
+    batch_tokens: options.BatchTokens = None,
     device: options.Device = None,
 ) -> None:
     """Tell how probable a model finds translations that are there already.
@@ -153,7 +161,7 @@ def score(
     for side, file in enumerate((source, target)):
         check_lengths(translator, [pair[side] for pair in pairs], str(file))
     for some in blocks(pairs):
-        found = score_pairs(translator, some, alpha)
+        found = score_pairs(translator, some, alpha, **budget_of(batch_tokens))
         put("".join(in_digits(one.score) + "\n" for one in found))
 
 
@@ -165,6 +173,7 @@ def augment(
     number: options.Number = 3,
     beam: options.ChoiceBeam = 8,
     alpha: options.Alpha = None,
+    batch_tokens: options.BatchTokens = None,
     device: options.Device = None,
 ) -> None:
     """Make more pairs of a text, by a model in each direction.
@@ -188,7 +197,7 @@ def augment(
     ):
         check_lengths(model, [pair[side] for pair in pairs], str(file))
     for some in blocks(pairs):
-        made = extra_pairs(*models, some, number)
+        made = extra_pairs(*models, some, number, **budget_of(batch_tokens))
         columns = [map(in_column, pair) for pair in made]
         put("".join("\t".join(pair) + "\n" for pair in columns))
 

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from annotated_transformer.attention import padding_mask
+from annotated_transformer.attention import Mask, additive, padding_mask
 from annotated_transformer.embedding import BOS, EOS, PAD
 from annotated_transformer.layers import KeysValues
 from annotated_transformer.model import Transformer, length_limit
@@ -50,10 +50,13 @@ def best_continuations(
     before = live.repeat_interleave(vocab // size, dim=1)
     maxima = before + blocks.amax(-1)
     best = maxima.topk(min(width, maxima.size(1))).indices
-    inside = blocks.take_along_dim(best[:, :, None], dim=1)
-    total = (before.gather(1, best)[:, :, None] + inside).flatten(1)
+    before = before.gather(1, best)
+    best = best[:, :, None].expand(-1, -1, size)  # once for each token
+    total = (before[:, :, None] + blocks.gather(1, best)).flatten(1)
     scores, index = total.topk(min(width, total.size(1)))
-    candidate = best.gather(1, index // size) * size + index % size
+    inside = torch.arange(size, device=live.device)
+    candidates = torch.add(inside, best, alpha=size)  # size * best + inside
+    candidate = candidates.flatten(1).gather(1, index)
     return scores, candidate // vocab, candidate % vocab
 
 
@@ -104,30 +107,37 @@ class Beam:
 
 def repeating(
     tokens: Int[Tensor, "rows length"], n: int
-) -> tuple[Int[Tensor, "found"], Int[Tensor, "found"]]:
-    """Which next tokens would give which row one of its n-grams again."""
+) -> tuple[Int[Tensor, "rows grams"], Bool[Tensor, "rows grams"]]:
+    """The last token of each n-gram of a row; True if it would come again.
+
+    That is, if the row ends as that n-gram begins.
+    """
     grams = tokens.unfold(1, n, 1)  # [rows, length - n + 1, n]
-    last = tokens[:, None, tokens.size(1) - n + 1 :]
-    rows, places = (grams[..., :-1] == last).all(-1).nonzero().unbind(1)
-    return rows, grams[rows, places, -1]
+    end = tokens[:, None, tokens.size(1) - n + 1 :]
+    return grams[..., -1], (grams[..., :-1] == end).all(-1)
 
 
 def collect(
     beams: list[Beam],
     tokens: Int[Tensor, "batch width length"],
     live: Float[Tensor, "batch width"],
-) -> Float[Tensor, "batch width"]:
-    """Move what has ended into its beam; a closed place gets -inf."""
-    open_places = [beam.width - len(beam.finished) for beam in beams]
-    rank = torch.arange(live.size(1), device=live.device)
-    closed = rank >= tokens.new_tensor(open_places)[:, None]
-    live = live.masked_fill(closed, -inf)
-    limits = tokens.new_tensor([beam.limit for beam in beams])
-    last = (tokens.size(2) > limits)[:, None]
-    ended = ((tokens[:, :, -1] == EOS) | last) & (live != -inf)  # or nan
-    for i, j in ended.nonzero().tolist():
-        beams[i].finish(tokens[i, j, 1:].tolist(), live[i, j].item())
-    return live.masked_fill(ended, -inf)
+) -> list[list[float]]:
+    """Move what has ended into its beam; its place, and closed ones, -inf.
+
+    All numbers are read at once, since a GPU is waited for at each reading.
+    """
+    # the numbers of tokens are exact in float32, like all below 2^24
+    found = torch.cat([live[:, :, None], tokens[:, :, 1:]], dim=2).tolist()
+    going = []
+    for beam, rows in zip(beams, found, strict=True):
+        places = []
+        for log_p, *written in rows[: beam.width - len(beam.finished)]:
+            ended = written[-1] == EOS or len(written) >= beam.limit
+            if ended and log_p != -inf:  # or nan
+                beam.finish([int(token) for token in written], log_p)
+            places.append(-inf if ended else log_p)
+        going.append(places + [-inf] * (len(rows) - len(places)))
+    return going
 
 
 Step = Callable[[Tensor, Any], tuple[Tensor, Any]]
@@ -145,11 +155,11 @@ def beam_search(
     """The best hypotheses of each sentence, found with `width` places.
 
     step takes the last token of every row, one a sentence at first and then
-    up to `width`, and a state; it returns log-probabilities [rows vocab_size]
-    and the next state, whose method select(rows, sentences) repeats and
-    reorders its rows and keeps only these sentences. limits are the most
-    tokens of an output, EOS included. With no_repeat = n above 0, no
-    hypothesis has the same n tokens in a row twice.
+    up to `width`, and a state; it returns log-probabilities [rows vocab_size],
+    which the search may overwrite, and the next state, whose method
+    select(rows, sentences) repeats and reorders its rows and keeps only these
+    sentences. limits are the most tokens of an output, EOS included. With
+    no_repeat = n above 0, no hypothesis has the same n tokens in a row twice.
     """
     if not 1 <= number <= width:
         raise ValueError(f"number must be in 1..{width}, the beam's width")
@@ -160,22 +170,24 @@ def beam_search(
     while beams:
         log_p, state = step(tokens[:, :, -1].flatten(), state)
         if 0 < no_repeat <= tokens.size(2):
-            again = repeating(tokens.flatten(0, 1), no_repeat)
-            log_p = log_p.index_put(again, log_p.new_tensor(-inf))
+            token, again = repeating(tokens.flatten(0, 1), no_repeat)
+            barred = log_p.gather(1, token).masked_fill(again, -inf)
+            log_p.scatter_reduce_(1, token, barred, "amin")
         places = live.size(1)
         live, parent, token = best_continuations(live, log_p, width)
-        tokens = tokens.take_along_dim(parent[:, :, None], dim=1)
-        tokens = torch.cat([tokens, token[:, :, None]], dim=2)
-        live = collect(beams, tokens, live)
-
-        best = live.max(dim=1).values.tolist()
+        order = parent[:, :, None].expand(-1, -1, tokens.size(2))
+        tokens = torch.cat([tokens.gather(1, order), token[:, :, None]], 2)
+        found = collect(beams, tokens, live)
         going = [
-            i for i, beam in enumerate(beams) if not beam.done(best[i], number)
+            i
+            for i, beam in enumerate(beams)
+            if not beam.done(max(found[i]), number)
         ]
         beams = [beams[i] for i in going]
+        live = live.new_tensor([found[i] for i in going])
         keep = limits.new_tensor(going)
-        rows = (keep[:, None] * places + parent[keep]).flatten()
-        tokens, live = tokens[keep], live[keep]
+        rows = torch.add(parent[keep], keep[:, None], alpha=places).flatten()
+        tokens = tokens[keep]
         state = state.select(rows, keep)
     return [beam.best(number) for beam in searches]
 
@@ -191,7 +203,7 @@ class DecoderState:
     """Keys and values: the source's per sentence, the output's per row."""
 
     sources: list[KeysValues]
-    source_mask: Bool[Tensor, "batch 1 1 source_length"]
+    source_mask: Mask  # [batch 1 1 source_length]
     pasts: list[KeysValues] | None = None
 
     def select(
@@ -214,8 +226,7 @@ def model_step(model: Transformer) -> Step:
             tokens[:, None], state.sources, state.source_mask, state.pasts
         )
         logits = model.logits(x[:, -1]).float()
-        log_p = torch.log_softmax(logits, -1, out=logits)  # in their place
-        return log_p, replace(state, pasts=pasts)
+        return logits.log_softmax(-1), replace(state, pasts=pasts)
 
     return step
 
@@ -224,11 +235,13 @@ def first_state(
     model: Transformer, source: Int[Tensor, "batch source_length"]
 ) -> DecoderState:
     """What is known before the first token; copied, as it is read often."""
+    memory = model.encode(source)
     sources = [
         (keys.contiguous(), values.contiguous())
-        for keys, values in model.keys_values(model.encode(source))
+        for keys, values in model.keys_values(memory)
     ]
-    return DecoderState(sources, padding_mask(source, PAD))
+    mask = additive(padding_mask(source, PAD), memory)
+    return DecoderState(sources, mask)
 
 
 @torch.inference_mode()

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 __all__ = [
     "UserError",
+    "check_budget",
     "check_pairs",
     "check_texts",
     "out_of_memory",
@@ -24,6 +25,12 @@ class UserError(ValueError):
     The message says what is wrong, where, and what to do about it. The command
     line prints it as one line on stderr and exits with status 1.
     """
+
+
+def check_budget(batch_tokens: int) -> None:
+    """ValueError for a batch that would have room for no token."""
+    if batch_tokens < 1:
+        raise ValueError(f"batch_tokens = {batch_tokens}: at least 1")
 
 
 def check_texts(texts: Iterable) -> list[str]:

@@ -114,6 +114,15 @@ NoRepeat = Annotated[
         "the model's own",
     ),
 ]
+BatchTokens = Annotated[
+    int | None,
+    Option(
+        min=1,
+        help="tokens of a batch, padding included; a search counts each once "
+        "for each place of its beam; fewer need less memory; 4096, or 1024 "
+        "to score or align",
+    ),
+]
 AsJson = Annotated[bool, Option("--json", help="one JSON object instead")]
 Record = Annotated[
     Path | None,

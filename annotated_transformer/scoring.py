@@ -8,7 +8,7 @@ from annotated_transformer.batching import placed_batches
 from annotated_transformer.checkpoint import check_search
 from annotated_transformer.data import Pair
 from annotated_transformer.decoding import length_penalty
-from annotated_transformer.errors import check_pairs
+from annotated_transformer.errors import check_budget, check_pairs
 from annotated_transformer.kernels import weights_at_rest
 from annotated_transformer.risk import log_probabilities
 from annotated_transformer.translation import Translation, Translator
@@ -30,9 +30,11 @@ def score_pairs(
     target's pieces and the end symbol; score is that over the length penalty,
     as n_best tells it, with the translator's own alpha if none is given. To
     a blank source the translator says nothing: a blank target is certain
-    there, and any other has -inf. UserError for what is no text, ValueError
-    for an alpha that cannot be.
+    there, and any other has -inf. A batch has at most batch_tokens tokens on
+    a side, padding included; a longer pair has one to itself. UserError for
+    what is no text, ValueError for an alpha or a batch that cannot be.
     """
+    check_budget(batch_tokens)
     pairs = check_pairs(pairs)
     sources, targets = ([pair[i] for pair in pairs] for i in (0, 1))
     alpha = translator.alpha if alpha is None else alpha

@@ -18,7 +18,11 @@ from annotated_transformer.checkpoint import check_search, load_model
 from annotated_transformer.data import Tokenizer, bucket, pad
 from annotated_transformer.decoding import Hypothesis, beam_decode
 from annotated_transformer.embedding import BOS, PAD
-from annotated_transformer.errors import UserError, check_texts
+from annotated_transformer.errors import (
+    UserError,
+    check_budget,
+    check_texts,
+)
 from annotated_transformer.kernels import use_fast_kernels, weights_at_rest
 from annotated_transformer.model import Transformer
 from annotated_transformer.pretrained import find_model
@@ -172,10 +176,14 @@ class Translator(TextModel):
         """The best translations of each text, best first.
 
         A blank text has one translation, itself blank. Texts are decoded in
-        batches of like length, and come back in the order given. UserError
-        for what is no text, ValueError for a search that cannot be.
+        batches of like length, and come back in the order given. A batch has
+        at most batch_tokens source tokens, padding included, each counted
+        once for each place of the beam; a longer text has a batch to itself.
+        UserError for what is no text, ValueError for a search or a batch that
+        cannot be.
         """
         texts = check_texts(texts)
+        check_budget(batch_tokens)
         beam = self.beam if beam is None else beam
         alpha = self.alpha if alpha is None else alpha
         no_repeat = self.no_repeat if no_repeat is None else no_repeat

@@ -98,6 +98,11 @@ def test_links_are_those_of_a_plain_loop(translator):
     assert together == [plainly(translator, *pair) for pair in pairs]
 
 
+def test_a_batch_has_room_for_a_token(translator):
+    with pytest.raises(ValueError, match="batch_tokens = 0"):
+        align_pairs(translator, [], batch_tokens=0)
+
+
 @given(st.lists(st.tuples(letters, letters), max_size=6), st.integers(1, 60))
 @settings(max_examples=30, deadline=None)
 def test_each_word_has_a_link_whatever_the_batch(translator, pairs, size):

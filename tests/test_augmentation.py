@@ -90,6 +90,14 @@ def test_both_directions(translators):
     assert not set(PAIRS) & set(made)
 
 
+def test_batches_change_no_pair(translators):
+    made = extra_pairs(*translators, PAIRS, 2)
+    for batch_tokens in (1, 100):
+        assert extra_pairs(*translators, PAIRS, 2, batch_tokens) == made
+    with pytest.raises(ValueError, match="batch_tokens = 0"):
+        extra_pairs(*translators, PAIRS, 2, 0)
+
+
 def test_the_shipped_models_make_pairs(command, tmp_path):
     lines = {
         "en": ["A dog\truns on the beach.", "Two children are playing."],

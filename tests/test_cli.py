@@ -23,6 +23,7 @@ from annotated_transformer import (
 )
 from annotated_transformer.corpora import MULTI30K_SUMS
 from annotated_transformer.files import decode_lines
+from annotated_transformer.model import Transformer
 from annotated_transformer.recipes import RECIPES
 from annotated_transformer.streams import arriving, put
 
@@ -187,6 +188,48 @@ def test_several_translations_of_a_line(command, trained):
     refused(command(*words[:3], "--beam=2", stdin=b"a\n"), "needs --beam 3")
     ended = command(*words[:2], "--n-best=1001")  # no beam is that wide
     assert ended.status == 2 and "'--n-best'" in ended.err
+
+
+@pytest.fixture
+def cells(monkeypatch):
+    """How many cells the source matrix of each batch has, and its rows."""
+    seen, encode = [], Transformer.encode
+
+    def watched(model, source):
+        seen.append((source.numel(), len(source)))
+        return encode(model, source)
+
+    monkeypatch.setattr(Transformer, "encode", watched)
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("name", "beam"), [("translate", 2), ("score", 1), ("augment", 3)]
+)
+def test_smaller_batches_say_the_same(
+    command, trained, text, cells, name, beam
+):
+    models, lines = [trained], ["abc", "", "abcdefgh", "ab"] * 5
+    options = {"translate": ["--beam=2", "--n-best=2"]}.get(name, [])
+    if name == "augment":
+        models = ["multi30k-en-de", "multi30k-de-en"]
+        lines = ["A dog runs.", "Two men"]
+        options = ["--beam=3", "--number=1"]
+    files = text(source="\n".join(lines), target="\n".join(lines))
+    if name == "translate":
+        files.pop()
+    words = (name, *models, *files, *options)
+    whole = command(*words)
+    assert whole.status == 0 and whole.out
+    for budget in (1, 60, 100_000):
+        cells.clear()
+        assert command(*words, f"--batch-tokens={budget}") == whole
+        assert all(n * beam <= budget or rows == 1 for n, rows in cells)
+        most = max(rows for _, rows in cells)
+        assert (most == 1) == (budget == 1)
+    ended = command(*words, "--batch-tokens=0")
+    assert ended.status == 2 and "'--batch-tokens'" in ended.err
+    assert "greater than or equal to" in ended.err and ended.out == ""
 
 
 def test_nothing_in_nothing_out(command, trained):

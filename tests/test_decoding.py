@@ -7,6 +7,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from operations import counted
 from torch_twins import lively
 
 from annotated_transformer.decoding import (
@@ -14,7 +15,9 @@ from annotated_transformer.decoding import (
     beam_decode,
     beam_search,
     best_continuations,
+    first_state,
     length_penalty,
+    model_step,
     repeating,
 )
 from annotated_transformer.embedding import BOS, EOS, PAD
@@ -24,6 +27,7 @@ from annotated_transformer.model import (
     Transformer,
     greedy_decode,
 )
+from annotated_transformer.recipes import RECIPES
 
 VOCAB = 5
 
@@ -123,8 +127,9 @@ def test_repeating_tokens_are_those_that_a_loop_finds(rows, n):
         for token in range(6)
         if says_twice([*row, token], n) > says_twice(row, n)
     }
-    found = repeating(torch.tensor(rows), n)
-    assert {*zip(*(x.tolist() for x in found), strict=True)} == expected
+    tokens, again = repeating(torch.tensor(rows), n)
+    found = {(i, tokens[i, j].item()) for i, j in again.nonzero().tolist()}
+    assert found == expected
 
 
 def says_twice(tokens, n):
@@ -397,3 +402,97 @@ def test_finding_leaves_no_gradient(model, source):
     first = beam_decode(model.eval(), source)
     assert first == beam_decode(model, source)
     assert all(p.grad is None for p in model.parameters())
+
+
+# What a step costs a GPU
+
+
+def costs(step, state, limits, *options):
+    """Operations and synchronisations of every step but the last."""
+    marks = []
+
+    def marked(tokens, state):
+        marks.append((seen.operations, seen.synchronisations))
+        return step(tokens, state)
+
+    with torch.inference_mode(), counted() as seen:
+        found = beam_search(marked, state, limits, *options)
+    steps = [
+        (after[0] - before[0], after[1] - before[1])
+        for before, after in itertools.pairwise(marks)
+    ]
+    return steps, found
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    """A model of the shipped ones' shape; EOS is never among the best."""
+    torch.manual_seed(0)
+    sizes = replace(RECIPES["multi30k"].model, vocab_size=8000)
+    model = Transformer(sizes).eval()
+    with torch.no_grad():
+        model.output_embedding.weight[EOS] = 0
+    return model
+
+
+@pytest.mark.parametrize("no_repeat", [0, 3])
+def test_a_step_has_few_operations_for_any_number_of_sentences(
+    shipped, no_repeat
+):
+    found = []
+    for sentences in (1, 2, 24):
+        source = torch.randint(4, 8000, (sentences, 9))
+        source[-1, 5:] = PAD
+        with torch.inference_mode():
+            state = first_state(shipped, source)
+        limits = torch.full((sentences,), 8)
+        steps, _ = costs(
+            model_step(shipped), state, limits, 5, 0.6, 1, no_repeat
+        )
+        found.append(steps)
+    assert found[0] == found[1] == found[2] and len(found[0]) == 7
+    assert max(operations for operations, _ in found[0]) <= 110
+    assert {waits for _, waits in found[0]} == {3}
+
+
+@pytest.mark.parametrize("sentences", [1, 40])
+def test_hypotheses_end_without_a_wait_each(sentences):
+    table = random_table(1, sentences)
+    never = table.index_fill(2, torch.tensor(EOS), -1e9)
+    limits = torch.full((sentences,), 9)
+    ended, every = [], []
+    for chances in (table, never):
+
+        def step(tokens, state, chances=chances):
+            return chances[state.sentence, tokens], state
+
+        first = Rows(torch.arange(sentences))
+        steps, found = costs(step, first, limits, 4, 0.6, 4)
+        lengths = [len(h.tokens) for beam in found for h in beam]
+        ended.append(sum(length < 9 for length in lengths))
+        every.append({*steps})
+    assert ended[0] >= sentences and ended[1] == 0
+    assert every[0] == every[1]
+    ((_, waits),) = every[0]  # all steps are alike
+    assert waits == 3
+
+
+def test_a_step_needs_no_numbers():
+    """On the device meta tensors have shapes and nothing else."""
+    sizes = replace(RECIPES["multi30k"].model, vocab_size=8000)
+    with torch.device("meta"), torch.inference_mode():
+        model = Transformer(sizes).eval()
+        state = first_state(model, torch.zeros(6, 9, dtype=torch.long))
+        step, tokens = model_step(model), torch.full((6, 1), BOS)
+        live = torch.zeros(6, 1)
+        for places in (1, 5, 5):
+            log_p, state = step(tokens[:, -1], state)
+            assert log_p.shape == (6 * places, 8000) and log_p.is_meta
+            live, parent, token = best_continuations(live, log_p, 5)
+            rows = (parent + places * torch.arange(6)[:, None]).flatten()
+            tokens = torch.cat([tokens[rows], token.view(-1, 1)], 1)
+            again = repeating(tokens, 2)[1]
+            assert again.shape == (30, tokens.size(1) - 1)
+            state = state.select(rows, torch.arange(6))
+    keys, values = state.pasts[-1]
+    assert keys.shape == values.shape == (30, 4, 3, 32)

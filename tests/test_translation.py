@@ -67,6 +67,22 @@ def test_a_list_keeps_its_order(translator):
     assert translator([]) == []
 
 
+@pytest.mark.parametrize("batch_tokens", [1, 60, 10_000])
+def test_batches_change_no_translation(translator, batch_tokens):
+    texts = [LINES[0], "", LINES[1], "a", LINES[0] + " " + LINES[0]]
+    found = translator.n_best(texts, 3, batch_tokens=batch_tokens)
+    for text, best in zip(texts, found, strict=True):
+        (alone,) = translator.n_best([text], 3)
+        assert [one.text for one in best] == [one.text for one in alone]
+        scores = [one.score for one in alone]
+        assert [one.score for one in best] == pytest.approx(scores, abs=1e-5)
+
+
+def test_a_batch_has_room_for_a_token(translator):
+    with pytest.raises(ValueError, match="batch_tokens = 0: at least 1"):
+        translator(LINES, batch_tokens=0)
+
+
 def test_text_in_text_out(translator):
     assert isinstance(translator(LINES[0]), str)
     assert translator([LINES[0]]) == [translator(LINES[0])]
