@@ -16,7 +16,17 @@ from typing import NamedTuple
 
 import pytest
 import torch
-from faults import FAULTS, Work, can_mount, in_child, killed_at, soaked, struck
+from faults import (
+    FAULTS,
+    Work,
+    can_mount,
+    in_child,
+    killed_at,
+    killed_replacing,
+    replaced_without_room,
+    soaked,
+    struck,
+)
 from hostile import HOSTILE, hostile
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -31,7 +41,7 @@ from mutants import (
 from safetensors.torch import load_file, save_file
 
 from annotated_transformer import training
-from annotated_transformer.checkpoint import save_model
+from annotated_transformer.checkpoint import load_model, save_model
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.data import copy_task, train_tokenizer
 from annotated_transformer.errors import UserError
@@ -141,10 +151,45 @@ def test_a_disk_that_fails(whole, tmp_path, fault, name):
     told, left, weights = result
     file = name.removeprefix(".").removesuffix(".part")
     assert f"{file} cannot be written (" in told and "make room" in told
-    assert not [x for x in left if Path(x).name.startswith(".")]
+    kept = {".new"} if fault == "read-only" else set()
+    assert {Path(x).parts[0] for x in left if x.startswith(".")} <= kept
+    assert not [x for x in left if Path(x).name.endswith(".part")]
     assert max((step_of(x) for x in left), default=0) == LEFT[name]
     assert "config.json" not in left
     assert weights == (whole.folder / "model.safetensors").read_bytes()
+
+
+@pytest.fixture(scope="session")
+def two_models(model_folder):
+    """What save_model takes of two models, without a folder."""
+    model, tokenizer, about = load_model(model_folder)
+    letters = train_tokenizer([a for a, _ in PAIRS], 16, "char")
+    other = Transformer(replace(model.config, vocab_size=len(letters)))
+    return (
+        (model, tokenizer, {**about, "command": "old"}),
+        (other, letters, {**about, "command": "new"}),
+    )
+
+
+def test_a_model_is_replaced_as_a_whole_or_not_at_all(two_models, tmp_path):
+    """Killed at any operation, and wherever the room ends."""
+    folder = tmp_path / "model"
+    every = 1 if SOAK else 4
+    status, found = in_child(killed_replacing, folder, *two_models, every)
+    assert status == 0
+    loaded, later = zip(*found, strict=True)
+    assert loaded.count("old") > 2 < loaded.count("new")
+    assert list(loaded) == sorted(loaded, reverse=True)  # "old", then "new"
+    assert {*later} == {"new"}
+    assert not [x for x in folder.iterdir() if x.name.startswith(".")]
+    sizes = [0, 100, 1000, 4000, 1 << 20]
+    given = folder, *two_models, sizes
+    status, found = in_child(replaced_without_room, *given)
+    assert status == 0
+    *without, (told, name) = found
+    assert all("cannot be written" in told for told, _ in without)
+    assert {name for _, name in without} == {"old"}
+    assert (told, name) == ("", "new")
 
 
 def step_of(path):
