@@ -31,6 +31,7 @@ from annotated_transformer.data import (
     training_batches,
 )
 from annotated_transformer.distributed import ALONE, Processes
+from annotated_transformer.errors import UserError
 from annotated_transformer.model import Transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.recipes import Recipe
@@ -158,21 +159,60 @@ class Run:
                 if self.step == steps
                 else f"continuing after update {self.step} of {steps}"
             )
-        if self.writes:
-            self.seconds = self.folder.rewind(self.step)
-
-    def save(self, loss: float, tokens: int, rate: float) -> None:
-        """Write a checkpoint, validate, and write a line of metrics."""
         if not self.writes:
             return
-        path = self.folder.checkpoint(self.step)
-        save_checkpoint(path, self.model, self.optimizer, self.step)
-        result = validate(self.model, self.valid)
-        line = {
+        self.about = self.folder.about()
+        self.seconds = self.folder.rewind(self.step)
+        learned = self.folder.find_pending(self.step)
+        if learned is None:
+            self.folder.drop_pending()
+            return
+        self.seconds = learned["seconds"]
+        with attention_kernel(self.device, self.config.bf16):
+            self.note(learned)  # it was killed while it validated
+
+    def save(self, loss: float, tokens: int, rate: float) -> None:
+        """Write a checkpoint, validate, and write a line of metrics.
+
+        The checkpoint comes first, for a validation may take long: where it
+        is killed, `rewind` makes up for it.
+        """
+        if not self.writes:
+            return
+        learned = {
             "step": self.step,
-            "seconds": round(self.seconds, 1),
+            "seconds": self.seconds,
             "tokens": tokens,
             "rate": rate,
+            "loss": loss,
+        }
+        self.stay(learned)
+        self.keep(learned)
+        self.note(learned)
+
+    def keep(self, learned: dict | None = None) -> None:
+        """Write a checkpoint, and what its line of metrics will hold."""
+        if learned is not None:
+            self.folder.add_pending(learned)
+        path = self.folder.checkpoint(self.step)
+        save_checkpoint(path, self.model, self.optimizer, self.step)
+
+    def stay(self, learned: dict | None = None) -> None:
+        """UserError if the folder has gone; its checkpoint is saved then."""
+        gone = self.folder.follow(self.about, self.tokenizer)
+        if gone:
+            self.keep(learned)
+            raise UserError(
+                f"{gone}; the checkpoint after update {self.step} is in "
+                f"{self.folder.path}: go on there with --resume"
+            )
+
+    def note(self, learned: dict) -> None:
+        """Validate the last checkpoint, and write its line of metrics."""
+        result, loss = validate(self.model, self.valid), learned["loss"]
+        line = {
+            **learned,
+            "seconds": round(learned["seconds"], 1),
             "loss": round(loss, 4),
             "valid_loss": round(result.loss, 4),
             "valid_perplexity": round(result.perplexity, 3),
@@ -182,6 +222,7 @@ class Run:
         if self.to_translate:
             line["valid_bleu"] = round(self.bleu(), 2)
             told = f"BLEU {line['valid_bleu']:.2f}, "
+        self.stay(learned)
         self.folder.add_metrics(line)
         console.out(
             f"update {self.step} of {self.config.steps}: loss {loss:.3f}, "
@@ -200,8 +241,10 @@ class Run:
         """Make the final model: the mean of the last checkpoints.
 
         In a run too short for it the mean may be worse, on the validation
-        text, than the last checkpoint, which is then the final model.
+        text, than the last checkpoint, which is then the final model. A
+        better model, of checkpoints that are here no more, stays.
         """
+        self.stay()
         paths = self.folder.averaged()
         states = [checkpoint_weights(path) for path in paths]
         told = f"the mean of the last {len(states)} checkpoints"
@@ -212,18 +255,36 @@ class Run:
             told = f"the last checkpoint, since {told} is worse"
             states, result = states[-1:], last
             set_weights(self.model, states[0], paths[-1])
-        about = self.folder.about()
-        about["result"] = {
+        made = {
             "updates": self.step,
             "seconds": round(self.seconds, 1),
             "averaged": len(states),
             "valid_perplexity": round(result.perplexity, 3),
             "valid_accuracy": round(result.accuracy, 4),
         }
-        path = self.folder.path
+        path, known = self.folder.path, self.folder.result()
+        if is_better(known, made):
+            console.out(
+                f"{path}: the model of update {known['updates']}, with a "
+                f"validation perplexity of {known['valid_perplexity']}, stays:"
+                f" what can be made of update {self.step} is worse"
+            )
+            return
+        about = {**self.about, "result": made}
         save_model(path, self.model, self.tokenizer, about)
         console.out(
             f"{path}: the model is ready after update {self.step} of "
             f"{self.config.steps}: {told}; "
             f"validation perplexity {result.perplexity:.2f}"
         )
+
+
+def is_better(one: dict, other: dict) -> bool:
+    """True if a result is of more updates, or as many that predict better."""
+    ranks = []
+    for result in (one, other):
+        numbers = result.get("updates"), result.get("valid_perplexity")
+        if not all(isinstance(number, int | float) for number in numbers):
+            return False
+        ranks.append((-numbers[0], numbers[1]))
+    return ranks[0] < ranks[1]

@@ -5,13 +5,21 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 
-from annotated_transformer.checkpoint import WRONG, read_tokenizer
+from annotated_transformer.checkpoint import (
+    WRONG,
+    load_model,
+    read_tokenizer,
+)
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.files import (
+    check_name,
+    lock,
+    read_json,
     replacing,
     sync,
     unwritable,
@@ -25,24 +33,18 @@ from annotated_transformer.records import (
     read_metrics,
 )
 
-try:
-    import fcntl
-except ImportError:  # Windows has no such locks
-    fcntl = None
-
 __all__ = ["RunFolder", "check_output", "check_same_run"]
 
 WEIGHTS = "model.safetensors"  # by its sum a start is known
+PENDING = "pending.json"  # beside a checkpoint that is not yet validated
+LEARNED = ("step", "seconds", "tokens", "rate", "loss")  # what it holds
 # what a run that was killed while it began has left
 BEGINNING = {"tokenizer.model", ".tokenizer.model.part", ".run.json.part"}
 
 
 def check_output(output: Path, resume: bool) -> None:
     """UserError if a run cannot begin in output, or none is there."""
-    try:
-        str(output).encode()  # safetensors writes other names, never reads
-    except UnicodeEncodeError as error:
-        raise UserError(f"{output}: not UTF-8; choose another name") from error
+    check_name(output)
     for path in (output, *output.parents):
         if path.is_dir():
             break
@@ -54,6 +56,7 @@ def check_output(output: Path, resume: bool) -> None:
                 f"{output}: no run to resume here (run.json is missing); "
                 "start it without --resume"
             )
+        RunFolder(output, 1, 1).check_progress()
     elif (output / "run.json").exists():
         raise UserError(
             f"{output}: a run is here already; continue it with --resume, "
@@ -105,6 +108,8 @@ class RunFolder:
 
     def __init__(self, path: Path, every: int, average: int):
         self.path, self.every, self.average = path, every, average
+        self.place: os.stat_result | None = None  # where alone found it
+        self.handle: int | None = None  # open while alone
 
     def check_room(self, sizes: ModelConfig, steps: int) -> None:
         """UserError if the disk cannot hold the checkpoints of such a run."""
@@ -122,6 +127,20 @@ class RunFolder:
                 "or lower --average"
             )
 
+    def check_progress(self) -> None:
+        """UserError if all checkpoints of what was learned here are gone."""
+        if self.checkpoints():
+            return
+        lines = read_metrics(self.path)
+        if lines or (self.path / "config.json").exists():
+            done = f" after update {lines[-1]['step']}" if lines else ""
+            raise UserError(
+                f"{self.path / 'checkpoints'}: the checkpoints of this run "
+                f"(step-*.safetensors) are missing, and without the last"
+                f"{done} it cannot go on; put them back, or train in another "
+                "folder, where --from begins with a model that is here"
+            )
+
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Keep other trainings out of the folder, which is made if need be.
@@ -129,22 +148,20 @@ class RunFolder:
         UserError if one is there. A process that is killed gives it free.
         """
         make_folder(self.path)
-        if fcntl is None:
+        self.place = self.path.stat()
+        if os.name == "nt":  # Windows does not open folders
             yield
             return
-        handle = os.open(self.path, os.O_RDONLY)
+        self.handle = os.open(self.path, os.O_RDONLY)
         try:
-            with suppress(OSError):  # some file systems cannot lock
-                try:
-                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError as error:
-                    raise UserError(
-                        f"{self.path}: another training is going on here; "
-                        "wait for its end, or choose another folder"
-                    ) from error
+            if not lock(self.handle, wait=False):
+                raise UserError(
+                    f"{self.path}: another training is going on here; "
+                    "wait for its end, or choose another folder"
+                )
             yield
         finally:
-            os.close(handle)
+            os.close(self.handle)
 
     def begin(self, about: dict, tokenizer: Tokenizer) -> None:
         """Write what the run is; run.json, written last, makes it one."""
@@ -153,6 +170,44 @@ class RunFolder:
             part.write_bytes(tokenizer.model)
         text = json.dumps(about, indent=1, allow_nan=False) + "\n"
         write_text(self.path / "run.json", text)
+
+    def here(self) -> bool:
+        """True if the folder is still the one in which the run began."""
+        if self.place is None:
+            return True
+        with suppress(OSError):
+            same = os.path.samestat(self.path.stat(), self.place)
+            return same and (self.path / "run.json").is_file()
+        return False
+
+    def moved(self) -> Path | None:
+        """Where the folder is now, as far as the system tells."""
+        with suppress(OSError):  # only Linux does
+            path = Path(os.readlink(f"/proc/self/fd/{self.handle}"))
+            same = os.path.samestat(path.stat(), self.place)
+            if same and (path / "run.json").is_file():
+                return path
+        return None
+
+    def follow(self, about: dict, tokenizer: Tokenizer) -> str:
+        """What became of the folder; "" if it is where it was.
+
+        From now on path is where it has gone. If it is nowhere, that is a
+        new folder, in which the run has begun, too.
+        """
+        if self.here():
+            return ""
+        was, moved = self.path, self.moved()
+        if moved is not None:
+            self.path = moved
+            return f"{was}: moved to {moved} during the training"
+        others = (was.with_name(f"{was.name}-{n}") for n in count(1))
+        if was.exists() and not os.path.samestat(was.stat(), self.place):
+            self.path = next(path for path in others if not path.exists())
+        make_folder(self.path)
+        self.place = self.path.stat()
+        self.begin(about, tokenizer)
+        return f"{was}: removed during the training"
 
     def about(self) -> dict:
         """What the run is: command, recipe, data, versions, machine."""
@@ -163,7 +218,7 @@ class RunFolder:
         if self.checkpoints():
             return
         with suppress(OSError):  # where nothing can be written, nothing is
-            for name in ("run.json", "tokenizer.model"):
+            for name in ("run.json", "tokenizer.model", PENDING):
                 (self.path / name).unlink(missing_ok=True)
             for folder in (self.path / "checkpoints", self.path):
                 if folder.exists():
@@ -190,6 +245,13 @@ class RunFolder:
         regular = [p for p in earlier if int(p.stem[5:]) % self.every == 0]
         return [*regular[-self.average :], last]
 
+    def result(self) -> dict:
+        """What the model here has reached; {} if there is none that loads."""
+        with suppress(UserError, KeyError):
+            if (self.path / "config.json").exists():
+                return load_model(self.path)[2]["result"]
+        return {}
+
     def averaged(self) -> list[Path]:
         """The checkpoints that make the final model."""
         return self.kept()[-self.average :]
@@ -212,13 +274,44 @@ class RunFolder:
         for old in {*self.checkpoints()} - {*self.kept(), self.best()}:
             old.unlink()
 
+    def add_pending(self, learned: dict) -> None:
+        """Note what the line of metrics of the next checkpoint will hold.
+
+        It comes after the checkpoint's validation, which may be killed.
+        """
+        write_text(self.path / PENDING, json.dumps(learned) + "\n")
+
+    def find_pending(self, step: int) -> dict | None:
+        """What was noted for the checkpoint of a step, if it has no line."""
+        path = self.path / PENDING
+        if not path.exists():
+            return None
+        try:
+            learned = read_json(path)
+            numbers = {name: learned[name] for name in LEARNED}
+            if not all(abs(number) < 1e15 for number in numbers.values()):
+                raise ValueError(f"{numbers!r:.80}")
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise UserError(
+                f"{path}: not what is noted of a checkpoint ({error!r:.200}); "
+                "delete the file"
+            ) from error
+        steps = [line["step"] for line in read_metrics(self.path)]
+        due = learned["step"] == step and step not in steps
+        return learned if due else None
+
+    def drop_pending(self) -> None:
+        """Forget what was noted."""
+        (self.path / PENDING).unlink(missing_ok=True)
+
     def add_metrics(self, line: dict) -> None:
-        """Add a line to metrics.jsonl."""
+        """Add a line to metrics.jsonl; then nothing is pending."""
         path = self.path / "metrics.jsonl"
         try:
             with path.open("a", encoding="utf-8", newline="\n") as file:
                 file.write(json.dumps(line) + "\n")
             sync(path)
+            self.drop_pending()
         except OSError as error:
             raise unwritable(path, error) from error
 

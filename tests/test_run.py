@@ -18,9 +18,9 @@ from sacrebleu.metrics import BLEU
 from annotated_transformer import (
     Translator,
     corpora,
+    files,
     loop,
     run,
-    runfolder,
     training,
 )
 from annotated_transformer.checkpoint import (
@@ -335,7 +335,7 @@ def test_a_beginning_that_was_killed_is_begun_again(tmp_path, corpus):
     assert not list(output.glob(".*"))
 
 
-@pytest.mark.skipif(runfolder.fcntl is None, reason="no locks")
+@pytest.mark.skipif(files.fcntl is None, reason="no locks")
 def test_two_trainings_do_not_share_a_folder(tmp_path, corpus):
     output = tmp_path / "model"
     train(output, corpus, SMALL, device="cpu")
