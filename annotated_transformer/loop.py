@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import torch
+
 from annotated_transformer.batching import (
     ahead,
     encode,
@@ -74,6 +76,8 @@ class Run:
         self.folder = RunFolder(output, every, last)
         self.processes, self.writes = processes, processes.rank == 0
         self.step, self.seconds = 0, 0.0
+        self.learned: dict | None = None  # of the last checkpoint
+        self.seed_of_zero: int | None = None
         self.examples = encode(
             "training", corpus.train, tokenizer, recipe, corpus.extra
         )
@@ -128,6 +132,7 @@ class Run:
                 self.objective,
             ):
                 self.step = update.step
+                self.check_seed()
                 self.seconds = time.monotonic() - began
                 losses += update.loss * update.tokens
                 tokens += update.tokens
@@ -147,6 +152,20 @@ class Run:
         if self.writes:
             self.finish()
 
+    def check_seed(self) -> None:
+        """UserError if another thread has seeded PyTorch during an update.
+
+        The seeds of successive updates are successive numbers.
+        """
+        seed = torch.initial_seed() - self.step
+        if self.seed_of_zero not in (None, seed):
+            raise UserError(
+                f"{self.folder.path}: by update {self.step} another thread "
+                "had called torch.manual_seed, so this is not the model of "
+                "its seed; resume where no other thread does"
+            )
+        self.seed_of_zero = seed
+
     def rewind(self) -> None:
         """Go back to the last checkpoint, if there is one."""
         checkpoints = self.folder.checkpoints()
@@ -163,13 +182,13 @@ class Run:
             return
         self.about = self.folder.about()
         self.seconds = self.folder.rewind(self.step)
-        learned = self.folder.find_pending(self.step)
-        if learned is None:
+        self.learned = self.folder.find_pending(self.step)
+        if self.learned is None:
             self.folder.drop_pending()
             return
-        self.seconds = learned["seconds"]
+        self.seconds = self.learned["seconds"]
         with attention_kernel(self.device, self.config.bf16):
-            self.note(learned)  # it was killed while it validated
+            self.note(self.learned)  # it was killed while it validated
 
     def save(self, loss: float, tokens: int, rate: float) -> None:
         """Write a checkpoint, validate, and write a line of metrics.
@@ -179,29 +198,33 @@ class Run:
         """
         if not self.writes:
             return
-        learned = {
+        self.learned = {
             "step": self.step,
             "seconds": self.seconds,
             "tokens": tokens,
             "rate": rate,
             "loss": loss,
         }
-        self.stay(learned)
-        self.keep(learned)
-        self.note(learned)
+        self.stay()
+        try:
+            self.keep()
+        except UserError:
+            self.stay()
+            raise
+        self.note(self.learned)
 
-    def keep(self, learned: dict | None = None) -> None:
+    def keep(self) -> None:
         """Write a checkpoint, and what its line of metrics will hold."""
-        if learned is not None:
-            self.folder.add_pending(learned)
+        if self.learned is not None:
+            self.folder.add_pending(self.learned)
         path = self.folder.checkpoint(self.step)
         save_checkpoint(path, self.model, self.optimizer, self.step)
 
-    def stay(self, learned: dict | None = None) -> None:
+    def stay(self) -> None:
         """UserError if the folder has gone; its checkpoint is saved then."""
         gone = self.folder.follow(self.about, self.tokenizer)
         if gone:
-            self.keep(learned)
+            self.keep()
             raise UserError(
                 f"{gone}; the checkpoint after update {self.step} is in "
                 f"{self.folder.path}: go on there with --resume"
@@ -222,7 +245,7 @@ class Run:
         if self.to_translate:
             line["valid_bleu"] = round(self.bleu(), 2)
             told = f"BLEU {line['valid_bleu']:.2f}, "
-        self.stay(learned)
+        self.stay()
         self.folder.add_metrics(line)
         console.out(
             f"update {self.step} of {self.config.steps}: loss {loss:.3f}, "

@@ -227,7 +227,7 @@ class RunFolder:
     def checkpoint(self, step: int) -> Path:
         """Where the checkpoint of a step goes; its folder is made."""
         folder = self.path / "checkpoints"
-        make_folder(folder)
+        make_folder(folder, parents=False)  # a run that has gone stays away
         return folder / f"step-{step:08d}.safetensors"
 
     def checkpoints(self) -> list[Path]:
@@ -241,9 +241,9 @@ class RunFolder:
         An interruption's checkpoint counts only while it is the last, so
         that an interrupted run ends with the weights of any other.
         """
-        *earlier, last = self.checkpoints()
-        regular = [p for p in earlier if int(p.stem[5:]) % self.every == 0]
-        return [*regular[-self.average :], last]
+        paths = self.checkpoints()
+        regular = [p for p in paths[:-1] if int(p.stem[5:]) % self.every == 0]
+        return [*regular[-self.average :], *paths[-1:]]
 
     def result(self) -> dict:
         """What the model here has reached; {} if there is none that loads."""
@@ -272,7 +272,7 @@ class RunFolder:
     def prune(self) -> None:
         """Delete all but the best checkpoint and those that are kept."""
         for old in {*self.checkpoints()} - {*self.kept(), self.best()}:
-            old.unlink()
+            old.unlink(missing_ok=True)
 
     def add_pending(self, learned: dict) -> None:
         """Note what the line of metrics of the next checkpoint will hold.
@@ -327,10 +327,10 @@ class RunFolder:
         return kept[-1]["seconds"] if kept else 0.0
 
 
-def make_folder(path: Path) -> None:
+def make_folder(path: Path, parents: bool = True) -> None:
     """Make a folder, if it is not there; UserError if it cannot be."""
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        path.mkdir(parents=parents, exist_ok=True)
         sync(path.parent)
     except OSError as error:
         raise unwritable(path, error) from error

@@ -9,17 +9,20 @@ import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from ctypes import CDLL
+from itertools import count
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NamedTuple
+from unittest import mock
 
 import torch
 
-from annotated_transformer import Recipe, Translator, train
+from annotated_transformer import Recipe, Translator, loop, train
 from annotated_transformer.checkpoint import load_model, save_model
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.errors import UserError
+from annotated_transformer.training import Validation
 
 LETTERS = "abcdefghij éß語\u0301\U0001f600"
 
@@ -99,6 +102,20 @@ def killed_at(number: int, work: Work, output: Path) -> int:
     at_operation(output, strike)
     work.into(output)
     return done
+
+
+def killed_validating(number: int, work: Work, output: Path) -> None:
+    """Train, killed during the validation of that number."""
+    plain, calls = loop.validate, count(1)
+
+    def validate(*arguments: object) -> Validation:
+        found = plain(*arguments)
+        if next(calls) == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return found
+
+    with mock.patch.object(loop, "validate", validate):
+        work.into(output)
 
 
 def fill(disk: Path) -> None:
