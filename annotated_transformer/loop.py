@@ -185,6 +185,7 @@ class Run:
         self.learned = self.folder.find_pending(self.step)
         if self.learned is None:
             self.folder.drop_pending()
+            self.folder.prune()
             return
         self.seconds = self.learned["seconds"]
         with attention_kernel(self.device, self.config.bf16):

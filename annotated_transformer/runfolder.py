@@ -5,7 +5,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 
 from annotated_transformer.checkpoint import (
@@ -38,6 +38,7 @@ __all__ = ["RunFolder", "check_output", "check_same_run"]
 WEIGHTS = "model.safetensors"  # by its sum a start is known
 PENDING = "pending.json"  # beside a checkpoint that is not yet validated
 LEARNED = ("step", "seconds", "tokens", "rate", "loss")  # what it holds
+OWN = ("run.json", "tokenizer.model", "metrics.jsonl", PENDING)
 # what a run that was killed while it began has left
 BEGINNING = {"tokenizer.model", ".tokenizer.model.part", ".run.json.part"}
 
@@ -317,7 +318,9 @@ class RunFolder:
 
     def rewind(self, step: int) -> float:
         """Drop what is later than a step; return its seconds."""
-        for part in self.path.glob("checkpoints/.*.part"):
+        own = (f".{name}.part" for name in OWN)
+        parts = map(self.path.glob, ("checkpoints/.*.part", *own))
+        for part in chain.from_iterable(parts):
             shutil.rmtree(part, ignore_errors=True)
         path = self.path / "metrics.jsonl"
         if not path.exists():
