@@ -12,6 +12,7 @@ from annotated_transformer.checkpoint import (
     save_model,
 )
 from annotated_transformer.errors import UserError
+from annotated_transformer.files import check_new, new_folder
 from annotated_transformer.records import read_about
 from annotated_transformer.tensors import filled, set_weights
 from annotated_transformer.training import average
@@ -21,8 +22,7 @@ __all__ = ["average_checkpoints"]
 
 def average_checkpoints(output: Path, checkpoints: list[Path]) -> None:
     """Make a model folder of the mean of some checkpoints of one run."""
-    if output.exists():
-        raise UserError(f"{output}: exists already; choose another folder")
+    check_new(output)
     if len({path.resolve() for path in checkpoints}) < len(checkpoints):
         raise UserError("a checkpoint is named twice; name each once")
     first, *others = [path.resolve().parent for path in checkpoints]
@@ -51,10 +51,7 @@ def average_checkpoints(output: Path, checkpoints: list[Path]) -> None:
         "averaged": len(states),
         "checkpoints": ", ".join(path.stem for path in checkpoints),
     }
-    try:
-        save_model(output, model, tokenizer, about)
+    with new_folder(output) as part:
+        save_model(part, model, tokenizer, about)
         if (run / "metrics.jsonl").is_file():
-            shutil.copy(run / "metrics.jsonl", output)
-    except BaseException:
-        shutil.rmtree(output, ignore_errors=True)
-        raise
+            shutil.copy(run / "metrics.jsonl", part)

@@ -1,6 +1,17 @@
-"""Models and checkpoints as files: safetensors and JSON, never pickles."""
+"""Models and checkpoints as files: safetensors and JSON, never pickles.
+
+A model's files count as one: config.json has the sums of the others. A new
+model is therefore written whole into the folder NEW beside the old one, and
+read back. The rename of its config.json makes it the model; the files that
+it names move to their places after that, and until then are found in NEW. So
+at every instant, whoever is killed and however full the disk is, either the
+old model is there or the new one.
+"""
 
 import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import get_args, get_type_hints
@@ -16,6 +27,8 @@ from annotated_transformer.files import (
     read_some,
     replacing,
     sha256,
+    sync,
+    unwritable,
     write_text,
 )
 from annotated_transformer.limits import LARGEST_ALPHA, MOST_SEARCH
@@ -41,6 +54,8 @@ __all__ = [
 ]
 
 FORMAT = 1
+NEW = ".new"  # in a model folder: files on their way
+SUMMED = ("model.safetensors", "tokenizer.model", "README.md")
 MOMENTS = ("exp_avg", "exp_avg_sq")
 MOST_SIZE = 1 << 40  # of whatever a configuration counts
 MOST_TOKENIZER = 1 << 26  # bytes
@@ -120,26 +135,75 @@ def save_model(
     tokenizer: Tokenizer,
     about: dict,
 ) -> None:
-    """Write a model folder; config.json, written last, makes it complete.
+    """Write a model folder; a model that is there is replaced as a whole.
 
-    The weights are written in the precision that the model has.
+    The weights are written in the precision that the model has. UserError,
+    and what was there stays, if what is written could not be loaded.
     """
     card = model_card(about, model.config)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "config.json").unlink(missing_ok=True)
-    with replacing(folder / "model.safetensors") as part:
-        save_file(weights(model), part)
-    with replacing(folder / "tokenizer.model") as part:
-        part.write_bytes(tokenizer.model)
-    write_text(folder / "README.md", card)
-    files = ("model.safetensors", "tokenizer.model", "README.md")
-    config = {
-        "format": FORMAT,
-        "model": asdict(model.config),
-        "about": about,
-        "sha256": {name: sha256(folder / name) for name in files},
-    }
-    write_text(folder / "config.json", json.dumps(config, indent=1) + "\n")
+    with switched(folder) as new:
+        with replacing(new / "model.safetensors") as part:
+            save_file(weights(model), part)
+        with replacing(new / "tokenizer.model") as part:
+            part.write_bytes(tokenizer.model)
+        write_text(new / "README.md", card)
+        config = {
+            "format": FORMAT,
+            "model": asdict(model.config),
+            "about": about,
+            "sha256": {name: sha256(new / name) for name in SUMMED},
+        }
+        text = json.dumps(config, indent=1) + "\n"
+        write_text(new / "config.json", text)
+        try:
+            with torch.random.fork_rng(devices=[]):
+                read_model(new)
+        except UserError as error:
+            raise UserError(
+                f"{folder}: not written, because what was to be written "
+                f"could not be loaded: {error}"
+            ) from error
+
+
+@contextmanager
+def switched(folder: Path) -> Iterator[Path]:
+    """Give a folder for a model's files; on success they are the model's."""
+    new = folder / NEW
+    try:
+        settle(folder)
+        new.mkdir(parents=True, exist_ok=True)
+        try:
+            yield new
+            (new / "config.json").replace(folder / "config.json")
+            sync(folder)
+        finally:
+            settle(folder)
+    except UserError as error:  # it names files of a folder that will go
+        raise UserError(str(error).replace(str(new), str(folder))) from error
+    except OSError as error:
+        raise unwritable(folder, error) from error
+
+
+def settle(folder: Path) -> None:
+    """Bring files on their way to their places, if config.json names them."""
+    new = folder / NEW
+    if not new.is_dir():
+        return
+    try:
+        sums = read_config(folder)[1]
+    except UserError:
+        sums = {}
+    for name in SUMMED:
+        if moving(folder, name, sums):
+            (new / name).replace(folder / name)
+    sync(folder)
+    shutil.rmtree(new, ignore_errors=True)
+
+
+def moving(folder: Path, name: str, sums: dict) -> bool:
+    """True if a file that config.json names is still on its way."""
+    path = folder / NEW / name
+    return path.is_file() and sha256(path) == sums.get(name)
 
 
 def load_model(
@@ -151,22 +215,58 @@ def load_model(
     is built that the files do not fill; UserError says which file is
     missing, damaged or of another configuration.
     """
+    while True:
+        config, new = standing(folder)
+        try:
+            found = read_model(folder, device)
+        except UserError:
+            if (config, new) == standing(folder):
+                raise
+        else:
+            if config == standing(folder)[0]:
+                return found
+        # it was replaced meanwhile
+
+
+def standing(folder: Path) -> tuple[tuple[int, int] | None, list[str]]:
+    """What changes when a model is replaced: config.json, and the way there.
+
+    While files move, one that has been found may be gone when it is opened.
+    """
+    config, new = None, []
+    with suppress(OSError):
+        status = (folder / "config.json").stat()
+        config = status.st_ino, status.st_mtime_ns
+    with suppress(OSError):
+        new = sorted(path.name for path in (folder / NEW).iterdir())
+    return config, new
+
+
+def read_model(
+    folder: Path, device: torch.device | str = "cpu"
+) -> tuple[Transformer, Tokenizer, dict]:
+    """What load_model gives of a folder that stays as it is meanwhile."""
     sizes, sums, about = read_config(folder)
-    for name in ("model.safetensors", "tokenizer.model"):
-        if not (folder / name).is_file():
+    paths = [
+        folder / NEW / name if moving(folder, name, sums) else folder / name
+        for name in ("model.safetensors", "tokenizer.model")
+    ]
+    for path in paths:
+        if not path.is_file():
             raise UserError(
-                f"{folder}: {name} is missing; copy the whole folder again"
+                f"{folder}: {path.name} is missing; copy the whole folder "
+                "again"
             )
-    check_size(folder / "model.safetensors", sizes)
-    for name in ("model.safetensors", "tokenizer.model"):
-        if sha256(folder / name) != sums.get(name):
+    check_size(paths[0], sizes)
+    for path in paths:
+        if sha256(path) != sums.get(path.name):
             raise UserError(
-                f"{folder / name}: not the file that config.json names "
+                f"{path}: not the file that config.json names "
                 "(its SHA-256 differs); copy the whole folder again"
             )
-    tensors, _ = read_tensors(folder / "model.safetensors")
+    tensors, _ = read_tensors(paths[0])
     try:
-        tokenizer = read_tokenizer(folder)
+        tokenizer = read_tokenizer(paths[1].parent)
     except WRONG as error:
         raise UserError(
             f"{folder}: tokenizer.model is none ({error}); copy the folder "
@@ -177,7 +277,7 @@ def load_model(
             f"{folder}: tokenizer.model has {len(tokenizer)} pieces, but "
             f"config.json says {sizes.vocab_size}; copy the folder again"
         )
-    model = filled(sizes, tensors, folder / "model.safetensors")
+    model = filled(sizes, tensors, paths[0])
     try:
         return model.to(device).eval(), tokenizer, about
     except torch.OutOfMemoryError:

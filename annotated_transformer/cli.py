@@ -76,8 +76,10 @@ def evaluate(
     model = find_model(model)
     about = read_config(model)[2]
     pairs = corpora.read_pairs(source, reference)
-    if record_file is not None:
-        record(model, record_file, {})  # better an error now than later
+    name = source.name.removesuffix(".gz").rpartition(".")[0] or source.name
+    text = {name: corpora.pairs_sha256(pairs)}
+    if record_file is not None:  # better an error now than later
+        record(model, record_file, {}, text)
     search = {"beam": beam, "alpha": alpha, "no_repeat": no_repeat}
     translator = load(model, device, **search)
     sources = [text for text, _ in pairs]
@@ -93,8 +95,7 @@ def evaluate(
     ]
     put((json.dumps(result, indent=1) if as_json else "\n".join(lines)) + "\n")
     if record_file is not None:
-        name = source.name.removesuffix(".gz").rpartition(".")[0]
-        record(model, record_file, {name or source.name: result})
+        record(model, record_file, {name: result}, text)
 
 
 @app.command()

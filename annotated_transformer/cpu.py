@@ -58,7 +58,9 @@ def attention_kernel(
     return nullcontext()
 
 
-def drop(layer: nn.Dropout, x: Tensor) -> Tensor:
+def drop(
+    layer: nn.Dropout, generator: torch.Generator | None, x: Tensor
+) -> Tensor:
     """What the layer does, with 16 random bits for each entry of x.
 
     PyTorch draws 64 to drop one or to keep it, which is a seventh of a small
@@ -66,15 +68,25 @@ def drop(layer: nn.Dropout, x: Tensor) -> Tensor:
     """
     if not layer.training:
         return x
+    seed = torch.initial_seed()
+    if generator is not None and generator.initial_seed() != seed:
+        generator.manual_seed(seed)
     words = torch.empty(-(-x.numel() // 4), dtype=torch.int64)
-    bits = words.random_(-(2**63), None).view(torch.int16)
+    bits = words.random_(-(2**63), None, generator=generator)
+    bits = bits.view(torch.int16)
     least = min(round(layer.p * 2**16), 2**16 - 1) - 2**15
     keep = bits[: x.numel()].view(x.shape) >= least
     return x * keep.to(x.dtype).mul_(1 / (1 - layer.p))
 
 
-def draw_fewer_numbers(model: nn.Module) -> None:
-    """Have the dropout of a model on a CPU draw a quarter of the bits."""
+def draw_fewer_numbers(
+    model: nn.Module, generator: torch.Generator | None = None
+) -> None:
+    """Have the dropout of a model on a CPU draw a quarter of the bits.
+
+    A generator of its own begins where PyTorch's does, whenever that has got
+    another seed. What other threads draw meanwhile then changes nothing.
+    """
     for layer in model.modules():
         if type(layer) is nn.Dropout:
-            layer.forward = partial(drop, layer)
+            layer.forward = partial(drop, layer, generator)

@@ -5,18 +5,29 @@ import hashlib
 import io
 import json
 import os
+import secrets
 import shutil
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from safetensors import SafetensorError
 
 from annotated_transformer.errors import UserError
 
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks
+    fcntl = None
+
 __all__ = [
+    "check_name",
+    "check_new",
     "decode_lines",
+    "lock",
+    "locked",
+    "new_folder",
     "read_bytes",
     "read_json",
     "read_lines",
@@ -194,6 +205,89 @@ def replacing(path: Path) -> Iterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
     except (OSError, SafetensorError) as error:
         raise unwritable(path, error) from error
+
+
+def check_name(path: Path) -> None:
+    """UserError for a name that safetensors would write, but never read."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError as error:
+        raise UserError(f"{path}: not UTF-8; choose another name") from error
+
+
+def check_new(path: Path) -> None:
+    """UserError unless a folder of that name can be made."""
+    check_name(path)
+    if os.path.lexists(path):
+        raise UserError(f"{path}: exists already; choose another folder")
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """Give a temporary folder to fill; it becomes path on success.
+
+    Of several processes that make the same folder one does, and the others
+    have a UserError. It stands beside path, so that a rename is enough.
+    """
+    check_new(path)
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        part.mkdir(parents=True)
+        yield part
+        part.rename(path)
+        sync(path.parent)
+    except UserError as error:  # it names files of a folder that will go
+        raise UserError(str(error).replace(str(part), str(path))) from error
+    except OSError as error:
+        check_new(path)  # another may have made it meanwhile
+        raise unwritable(path, error) from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def lock(handle: int, wait: bool) -> bool:
+    """Lock an open file or folder; False if another has it locked.
+
+    A process that ends, killed or not, unlocks it. True, too, where there
+    are no locks.
+    """
+    if fcntl is not None:
+        with suppress(OSError):  # some file systems cannot lock
+            try:
+                how = fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB)
+                fcntl.flock(handle, how)
+            except BlockingIOError:
+                return False
+    return True
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Have a file for oneself, until others who want the same may go on."""
+    # Not the file itself, which is replaced; nor its folder, which a training
+    # may have locked for days.
+    name = path.with_name(f".{path.name}.lock")
+    try:
+        while True:
+            handle = os.open(name, os.O_CREAT | os.O_RDWR)
+            try:
+                lock(handle, wait=True)
+                # who had it before has removed the file that was locked
+                with suppress(FileNotFoundError):
+                    if os.path.samestat(os.fstat(handle), name.stat()):
+                        break
+            except BaseException:
+                os.close(handle)
+                raise
+            os.close(handle)
+    except OSError as error:
+        raise unwritable(path, error) from error
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # where files in use stay
+            name.unlink()
+        os.close(handle)
 
 
 def unwritable(path: Path, error: Exception) -> UserError:

@@ -36,7 +36,7 @@ from annotated_transformer.data import (
 )
 from annotated_transformer.devices import allow_tf32
 from annotated_transformer.distributed import ALONE, Processes
-from annotated_transformer.errors import out_of_memory
+from annotated_transformer.errors import UserError, out_of_memory
 from annotated_transformer.memory import largest_batch, too_little, try_batch
 from annotated_transformer.model import Transformer
 from annotated_transformer.optimizer import adam
@@ -85,6 +85,8 @@ class Run:
         self.processes, self.writes = processes, processes.rank == 0
         self.step, self.seconds = 0, 0.0
         self.reading = Reading(self.config.seed)
+        self.learned: dict | None = None  # of the last checkpoint
+        self.seed_of_zero: int | None = None
         self.examples = encode(
             "training", corpus.train, tokenizer, recipe, corpus.extra
         )
@@ -176,6 +178,7 @@ class Run:
                 self.objective,
             ):
                 self.step = update.step
+                self.check_seed()
                 self.seconds = time.monotonic() - began
                 losses.append(update.loss * update.tokens)
                 tokens += update.tokens
@@ -197,6 +200,20 @@ class Run:
                 if end:
                     break
 
+    def check_seed(self) -> None:
+        """UserError if another thread has seeded PyTorch during an update.
+
+        The seeds of successive updates are successive numbers.
+        """
+        seed = torch.initial_seed() - self.step
+        if self.seed_of_zero not in (None, seed):
+            raise UserError(
+                f"{self.folder.path}: by update {self.step} another thread "
+                "had called torch.manual_seed, so this is not the model of "
+                "its seed; resume where no other thread does"
+            )
+        self.seed_of_zero = seed
+
     def rewind(self) -> None:
         """Go back to the last checkpoint, if there is one."""
         checkpoints = self.folder.checkpoints()
@@ -212,21 +229,65 @@ class Run:
         if changes := self.folder.changes():
             since = changes[-1]["after"]
             self.reading = self.reading.changed(len(changes), since)
-        if self.writes:
-            self.seconds = self.folder.rewind(self.step)
-
-    def save(self, loss: float, tokens: int, rate: float) -> None:
-        """Write a checkpoint, validate, and write a line of metrics."""
         if not self.writes:
             return
-        path = self.folder.checkpoint(self.step)
-        save_checkpoint(path, self.model, self.optimizer, self.step)
-        result = validate(self.model, self.valid)
-        line = {
+        self.about = self.folder.about()
+        self.seconds = self.folder.rewind(self.step)
+        self.learned = self.folder.find_pending(self.step)
+        if self.learned is None:
+            self.folder.drop_pending()
+            self.folder.prune()
+            return
+        self.seconds = self.learned["seconds"]
+        with attention_kernel(self.device, self.config.bf16):
+            self.note(self.learned)  # it was killed while it validated
+
+    def save(self, loss: float, tokens: int, rate: float) -> None:
+        """Write a checkpoint, validate, and write a line of metrics.
+
+        The checkpoint comes first, for a validation may take long: where it
+        is killed, `rewind` makes up for it.
+        """
+        if not self.writes:
+            return
+        self.learned = {
             "step": self.step,
-            "seconds": round(self.seconds, 1),
+            "seconds": self.seconds,
             "tokens": tokens,
             "rate": rate,
+            "loss": loss,
+        }
+        self.stay()
+        try:
+            self.keep()
+        except UserError:
+            self.stay()
+            raise
+        self.note(self.learned)
+
+    def keep(self) -> None:
+        """Write a checkpoint, and what its line of metrics will hold."""
+        if self.learned is not None:
+            self.folder.add_pending(self.learned)
+        path = self.folder.checkpoint(self.step)
+        save_checkpoint(path, self.model, self.optimizer, self.step)
+
+    def stay(self) -> None:
+        """UserError if the folder has gone; its checkpoint is saved then."""
+        gone = self.folder.follow(self.about, self.tokenizer)
+        if gone:
+            self.keep()
+            raise UserError(
+                f"{gone}; the checkpoint after update {self.step} is in "
+                f"{self.folder.path}: go on there with --resume"
+            )
+
+    def note(self, learned: dict) -> None:
+        """Validate the last checkpoint, and write its line of metrics."""
+        result, loss = validate(self.model, self.valid), learned["loss"]
+        line = {
+            **learned,
+            "seconds": round(learned["seconds"], 1),
             "loss": round(loss, 4),
             "valid_loss": round(result.loss, 4),
             "valid_perplexity": round(result.perplexity, 3),
@@ -236,6 +297,7 @@ class Run:
         if self.to_translate:
             line["valid_bleu"] = round(self.bleu(), 2)
             told = f"BLEU {line['valid_bleu']:.2f}, "
+        self.stay()
         self.folder.add_metrics(line)
         console.out(
             f"update {self.step} of {self.config.steps}: loss {loss:.3f}, "
@@ -254,8 +316,10 @@ class Run:
         """Make the final model: the mean of the last checkpoints.
 
         In a run too short for it the mean may be worse, on the validation
-        text, than the last checkpoint, which is then the final model.
+        text, than the last checkpoint, which is then the final model. A
+        better model, of checkpoints that are here no more, stays.
         """
+        self.stay()
         paths = self.folder.averaged()
         states = [checkpoint_weights(path) for path in paths]
         told = f"the mean of the last {len(states)} checkpoints"
@@ -266,18 +330,36 @@ class Run:
             told = f"the last checkpoint, since {told} is worse"
             states, result = states[-1:], last
             set_weights(self.model, states[0], paths[-1])
-        about = self.folder.about()
-        about["result"] = {
+        made = {
             "updates": self.step,
             "seconds": round(self.seconds, 1),
             "averaged": len(states),
             "valid_perplexity": round(result.perplexity, 3),
             "valid_accuracy": round(result.accuracy, 4),
         }
-        path = self.folder.path
+        path, known = self.folder.path, self.folder.result()
+        if is_better(known, made):
+            console.out(
+                f"{path}: the model of update {known['updates']}, with a "
+                f"validation perplexity of {known['valid_perplexity']}, stays:"
+                f" what can be made of update {self.step} is worse"
+            )
+            return
+        about = {**self.about, "result": made}
         save_model(path, self.model, self.tokenizer, about)
         console.out(
             f"{path}: the model is ready after update {self.step} of "
             f"{self.config.steps}: {told}; "
             f"validation perplexity {result.perplexity:.2f}"
         )
+
+
+def is_better(one: dict, other: dict) -> bool:
+    """True if a result is of more updates, or as many that predict better."""
+    ranks = []
+    for result in (one, other):
+        numbers = result.get("updates"), result.get("valid_perplexity")
+        if not all(isinstance(number, int | float) for number in numbers):
+            return False
+        ranks.append((-numbers[0], numbers[1]))
+    return ranks[0] < ranks[1]

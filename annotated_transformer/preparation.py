@@ -5,6 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import torch
+from torch._ops import OpOverload
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from annotated_transformer import corpora
 from annotated_transformer.checkpoint import load_model, read_config
@@ -230,7 +232,9 @@ def build_model(
                 "install a C++ compiler such as g++, or leave the option out"
             ) from error
     torch.manual_seed(recipe.train.seed)
-    model = Transformer(recipe.model).to(device)
+    with Drawing(torch.Generator().manual_seed(recipe.train.seed)):
+        model = Transformer(recipe.model)
+    model = model.to(device)
     if compiled:
         for positions in (model.source_positions, model.target_positions):
             if isinstance(positions, SinusoidalPositions):
@@ -239,8 +243,32 @@ def build_model(
         model.compile(dynamic=True)  # batches have many shapes
     elif device == "cpu":
         use_fast_kernels(model)
-        draw_fewer_numbers(model)
+        # PyTorch's kernels for attention draw from its own generator alone,
+        # and all numbers of an update are of one stream
+        shared = recipe.model.attention_dropout > 0
+        draw_fewer_numbers(model, None if shared else torch.Generator())
     return model
+
+
+class Drawing(TorchDispatchMode):
+    """In this thread, draw all random numbers from one generator.
+
+    PyTorch's own is that of all threads, whose draws would mix.
+    """
+
+    def __init__(self, generator: torch.Generator):
+        super().__init__()
+        self.generator = generator
+
+    def __torch_dispatch__(
+        self, func: OpOverload, types: tuple, args: tuple = (), kwargs=None
+    ) -> object:
+        """Call func, with the generator if it takes one."""
+        kwargs = kwargs or {}
+        names = [argument.name for argument in func._schema.arguments]
+        if "generator" in names:
+            kwargs = {**kwargs, "generator": self.generator}
+        return func(*args, **kwargs)
 
 
 def describe(

@@ -10,7 +10,7 @@ import torch
 
 from annotated_transformer.corpora import MULTI30K_LICENCE
 from annotated_transformer.errors import UserError
-from annotated_transformer.files import read_json, write_text
+from annotated_transformer.files import locked, read_json, write_text
 from annotated_transformer.model import ModelConfig, parameter_count
 
 __all__ = [
@@ -134,7 +134,7 @@ def read_record(path: Path, about: dict) -> dict:
     try:
         known = read_json(path, MOST_RECORD)
         scores = known.get("scores", {})
-        whole = all(isinstance(x, dict) for x in [scores, *scores.values()])
+        whole = all(isinstance(x, dict) for x in (scores, *scores.values()))
         if whole and same_model(known, about):
             return known
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
@@ -142,21 +142,41 @@ def read_record(path: Path, about: dict) -> dict:
     raise UserError(f"{path}: not a record of this run; choose another file")
 
 
-def record(folder: Path, path: Path, scores: dict[str, dict]) -> None:
+def record(
+    folder: Path,
+    path: Path,
+    scores: dict[str, dict],
+    texts: dict[str, str] | None = None,
+) -> None:
     """Write a run's record, or add scores to the one that is there.
 
-    scores are by the name of a test set; folder is the model's. Only a run's
-    own folder has its curve, so one that is recorded already stays.
+    scores are by the name of a test set, and so are texts, the SHA-256 of
+    its pairs: UserError if the record has scores of another text by that
+    name. folder is the model's. Only a run's own folder has its curve, so
+    one that is recorded already stays. Others may add scores meanwhile.
     """
     about = read_json(folder / "config.json")["about"]
-    known = read_record(path, about)
-    whole = {
-        **about,
-        "curve": read_metrics(folder) or known.get("curve", []),
-        "scores": {**known.get("scores", {}), **scores},
-    }
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, json.dumps(whole, indent=1) + "\n")
+    with locked(path):
+        known = read_record(path, about)
+        there = known.get("scores", {})
+        texts = texts or {}
+        for name, text in texts.items():
+            if there.get(name, {}).get("sha256", text) != text:
+                raise UserError(
+                    f"{path}: it has the scores of another text named "
+                    f"{name}; rename this one, or choose another --record"
+                )
+        added = {
+            name: found | ({"sha256": texts[name]} if name in texts else {})
+            for name, found in scores.items()
+        }
+        whole = {
+            **about,
+            "curve": read_metrics(folder) or known.get("curve", []),
+            "scores": {**there, **added},
+        }
+        write_text(path, json.dumps(whole, indent=1) + "\n")
 
 
 def trainings(about: dict) -> list[dict]:

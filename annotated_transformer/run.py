@@ -1,16 +1,20 @@
 """A training run: begun in a folder of its own, or resumed there."""
 
+import os
 import time
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+
+import torch
 
 from annotated_transformer.batching import diverged
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.cpu import keep_freed_memory
 from annotated_transformer.devices import device_line, idle_gpu
 from annotated_transformer.distributed import ALONE, Processes
-from annotated_transformer.errors import out_of_memory
+from annotated_transformer.errors import UserError, out_of_memory
 from annotated_transformer.kernels import bf16_slowdown
 from annotated_transformer.loop import Run
 from annotated_transformer.memory import too_little
@@ -32,7 +36,36 @@ from annotated_transformer.terminal import console
 
 __all__ = ["train"]
 
+TRAINING: dict[int, object] = {}  # by process: a fork inherits no training
 
+
+@contextmanager
+def one_training() -> Iterator[None]:
+    """Keep from this process what would make another model of the seed.
+
+    A process has one stream of random numbers, and two trainings would take
+    numbers from each other. UserError, too, if numbers are not float32 by
+    default: checkpoints in float64 could not be read.
+    """
+    kind = torch.get_default_dtype()
+    if kind != torch.float32:
+        raise UserError(
+            f"the default dtype is {kind}, and a training computes in "
+            "float32: call torch.set_default_dtype(torch.float32) before it"
+        )
+    own = object()
+    if TRAINING.setdefault(os.getpid(), own) is not own:
+        raise UserError(
+            "another training is going on in this process; wait for its end, "
+            "or start this one in a process of its own"
+        )
+    try:
+        yield
+    finally:
+        del TRAINING[os.getpid()]
+
+
+@one_training()
 def train(
     output: Path | str,
     corpus: Corpus,
@@ -60,7 +93,9 @@ def train(
     validation sentences that are not too long are also translated, and the
     checkpoint kept as the best has the highest BLEU.
     SIGINT and SIGTERM write a checkpoint and raise Interrupted. A run that
-    fails before its first checkpoint leaves no folder.
+    fails before its first checkpoint leaves no folder. If the folder is moved
+    or removed meanwhile, the next checkpoint is saved where it can be, and
+    UserError says where. A process trains one model at a time.
 
     Of several processes the first begins the run and writes all its files;
     then the others join it, each with resume.

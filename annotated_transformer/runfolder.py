@@ -5,13 +5,21 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import chain, count
 from pathlib import Path
 
-from annotated_transformer.checkpoint import WRONG, read_tokenizer
+from annotated_transformer.checkpoint import (
+    WRONG,
+    load_model,
+    read_tokenizer,
+)
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.files import (
+    check_name,
+    lock,
+    read_json,
     replacing,
     sha256,
     sync,
@@ -28,26 +36,21 @@ from annotated_transformer.records import (
 )
 from annotated_transformer.training import TrainConfig
 
-try:
-    import fcntl
-except ImportError:  # Windows has no such locks
-    fcntl = None
-
 __all__ = ["RunFolder", "check_output", "check_same_run"]
 
 WEIGHTS = "model.safetensors"  # by its sum a start is known
 TOKENIZER = "tokenizer_sha256"  # in run.json; older runs have none
 FREE = ("batch_tokens", "accumulate")  # of train, to fit another memory
+PENDING = "pending.json"  # beside a checkpoint that is not yet validated
+LEARNED = ("step", "seconds", "tokens", "rate", "loss")  # what it holds
+OWN = ("run.json", "tokenizer.model", "metrics.jsonl", PENDING)
 # what a run that was killed while it began has left
 BEGINNING = {"tokenizer.model", ".tokenizer.model.part", ".run.json.part"}
 
 
 def check_output(output: Path, resume: bool) -> None:
     """UserError if a run cannot begin in output, or none is there."""
-    try:
-        str(output).encode()  # safetensors writes other names, never reads
-    except UnicodeEncodeError as error:
-        raise UserError(f"{output}: not UTF-8; choose another name") from error
+    check_name(output)
     for path in (output, *output.parents):
         if path.is_dir():
             break
@@ -59,6 +62,7 @@ def check_output(output: Path, resume: bool) -> None:
                 f"{output}: no run to resume here (run.json is missing); "
                 "start it without --resume"
             )
+        RunFolder(output, 1, 1).check_progress()
     elif (output / "run.json").exists():
         raise UserError(
             f"{output}: a run is here already; continue it with --resume, "
@@ -128,6 +132,8 @@ class RunFolder:
 
     def __init__(self, path: Path, every: int, average: int):
         self.path, self.every, self.average = path, every, average
+        self.place: os.stat_result | None = None  # where alone found it
+        self.handle: int | None = None  # open while alone
 
     def check_room(self, sizes: ModelConfig, steps: int) -> None:
         """UserError if the disk cannot hold the checkpoints of such a run."""
@@ -145,6 +151,20 @@ class RunFolder:
                 "or lower --average"
             )
 
+    def check_progress(self) -> None:
+        """UserError if all checkpoints of what was learned here are gone."""
+        if self.checkpoints():
+            return
+        lines = read_metrics(self.path)
+        if lines or (self.path / "config.json").exists():
+            done = f" after update {lines[-1]['step']}" if lines else ""
+            raise UserError(
+                f"{self.path / 'checkpoints'}: the checkpoints of this run "
+                f"(step-*.safetensors) are missing, and without the last"
+                f"{done} it cannot go on; put them back, or train in another "
+                "folder, where --from begins with a model that is here"
+            )
+
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Keep other trainings out of the folder, which is made if need be.
@@ -152,22 +172,20 @@ class RunFolder:
         UserError if one is there. A process that is killed gives it free.
         """
         make_folder(self.path)
-        if fcntl is None:
+        self.place = self.path.stat()
+        if os.name == "nt":  # Windows does not open folders
             yield
             return
-        handle = os.open(self.path, os.O_RDONLY)
+        self.handle = os.open(self.path, os.O_RDONLY)
         try:
-            with suppress(OSError):  # some file systems cannot lock
-                try:
-                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError as error:
-                    raise UserError(
-                        f"{self.path}: another training is going on here; "
-                        "wait for its end, or choose another folder"
-                    ) from error
+            if not lock(self.handle, wait=False):
+                raise UserError(
+                    f"{self.path}: another training is going on here; "
+                    "wait for its end, or choose another folder"
+                )
             yield
         finally:
-            os.close(handle)
+            os.close(self.handle)
 
     def begin(self, about: dict, tokenizer: Tokenizer) -> None:
         """Write what the run is; run.json, written last, makes it one."""
@@ -178,6 +196,44 @@ class RunFolder:
         about = {**about, TOKENIZER: sha256(path)}
         text = json.dumps(about, indent=1, allow_nan=False) + "\n"
         write_text(self.path / "run.json", text)
+
+    def here(self) -> bool:
+        """True if the folder is still the one in which the run began."""
+        if self.place is None:
+            return True
+        with suppress(OSError):
+            same = os.path.samestat(self.path.stat(), self.place)
+            return same and (self.path / "run.json").is_file()
+        return False
+
+    def moved(self) -> Path | None:
+        """Where the folder is now, as far as the system tells."""
+        with suppress(OSError):  # only Linux does
+            path = Path(os.readlink(f"/proc/self/fd/{self.handle}"))
+            same = os.path.samestat(path.stat(), self.place)
+            if same and (path / "run.json").is_file():
+                return path
+        return None
+
+    def follow(self, about: dict, tokenizer: Tokenizer) -> str:
+        """What became of the folder; "" if it is where it was.
+
+        From now on path is where it has gone. If it is nowhere, that is a
+        new folder, in which the run has begun, too.
+        """
+        if self.here():
+            return ""
+        was, moved = self.path, self.moved()
+        if moved is not None:
+            self.path = moved
+            return f"{was}: moved to {moved} during the training"
+        others = (was.with_name(f"{was.name}-{n}") for n in count(1))
+        if was.exists() and not os.path.samestat(was.stat(), self.place):
+            self.path = next(path for path in others if not path.exists())
+        make_folder(self.path)
+        self.place = self.path.stat()
+        self.begin(about, tokenizer)
+        return f"{was}: removed during the training"
 
     def about(self) -> dict:
         """What the run is: command, recipe, data, versions, machine."""
@@ -224,7 +280,7 @@ class RunFolder:
         if self.checkpoints():
             return
         with suppress(OSError):  # where nothing can be written, nothing is
-            for name in ("run.json", "tokenizer.model"):
+            for name in ("run.json", "tokenizer.model", PENDING):
                 (self.path / name).unlink(missing_ok=True)
             for folder in (self.path / "checkpoints", self.path):
                 if folder.exists():
@@ -233,7 +289,7 @@ class RunFolder:
     def checkpoint(self, step: int) -> Path:
         """Where the checkpoint of a step goes; its folder is made."""
         folder = self.path / "checkpoints"
-        make_folder(folder)
+        make_folder(folder, parents=False)  # a run that has gone stays away
         return folder / f"step-{step:08d}.safetensors"
 
     def checkpoints(self) -> list[Path]:
@@ -247,9 +303,16 @@ class RunFolder:
         An interruption's checkpoint counts only while it is the last, so
         that an interrupted run ends with the weights of any other.
         """
-        *earlier, last = self.checkpoints()
-        regular = [p for p in earlier if int(p.stem[5:]) % self.every == 0]
-        return [*regular[-self.average :], last]
+        paths = self.checkpoints()
+        regular = [p for p in paths[:-1] if int(p.stem[5:]) % self.every == 0]
+        return [*regular[-self.average :], *paths[-1:]]
+
+    def result(self) -> dict:
+        """What the model here has reached; {} if there is none that loads."""
+        with suppress(UserError, KeyError):
+            if (self.path / "config.json").exists():
+                return load_model(self.path)[2]["result"]
+        return {}
 
     def averaged(self) -> list[Path]:
         """The checkpoints that make the final model."""
@@ -271,21 +334,54 @@ class RunFolder:
     def prune(self) -> None:
         """Delete all but the best checkpoint and those that are kept."""
         for old in {*self.checkpoints()} - {*self.kept(), self.best()}:
-            old.unlink()
+            old.unlink(missing_ok=True)
+
+    def add_pending(self, learned: dict) -> None:
+        """Note what the line of metrics of the next checkpoint will hold.
+
+        It comes after the checkpoint's validation, which may be killed.
+        """
+        write_text(self.path / PENDING, json.dumps(learned) + "\n")
+
+    def find_pending(self, step: int) -> dict | None:
+        """What was noted for the checkpoint of a step, if it has no line."""
+        path = self.path / PENDING
+        if not path.exists():
+            return None
+        try:
+            learned = read_json(path)
+            numbers = {name: learned[name] for name in LEARNED}
+            if not all(abs(number) < 1e15 for number in numbers.values()):
+                raise ValueError(f"{numbers!r:.80}")
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise UserError(
+                f"{path}: not what is noted of a checkpoint ({error!r:.200}); "
+                "delete the file"
+            ) from error
+        steps = [line["step"] for line in read_metrics(self.path)]
+        due = learned["step"] == step and step not in steps
+        return learned if due else None
+
+    def drop_pending(self) -> None:
+        """Forget what was noted."""
+        (self.path / PENDING).unlink(missing_ok=True)
 
     def add_metrics(self, line: dict) -> None:
-        """Add a line to metrics.jsonl."""
+        """Add a line to metrics.jsonl; then nothing is pending."""
         path = self.path / "metrics.jsonl"
         try:
             with path.open("a", encoding="utf-8", newline="\n") as file:
                 file.write(json.dumps(line) + "\n")
             sync(path)
+            self.drop_pending()
         except OSError as error:
             raise unwritable(path, error) from error
 
     def rewind(self, step: int) -> float:
         """Drop what is later than a step; return its seconds."""
-        for part in self.path.glob("checkpoints/.*.part"):
+        own = (f".{name}.part" for name in OWN)
+        parts = map(self.path.glob, ("checkpoints/.*.part", *own))
+        for part in chain.from_iterable(parts):
             shutil.rmtree(part, ignore_errors=True)
         path = self.path / "metrics.jsonl"
         if not path.exists():
@@ -295,10 +391,10 @@ class RunFolder:
         return kept[-1]["seconds"] if kept else 0.0
 
 
-def make_folder(path: Path) -> None:
+def make_folder(path: Path, parents: bool = True) -> None:
     """Make a folder, if it is not there; UserError if it cannot be."""
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        path.mkdir(parents=parents, exist_ok=True)
         sync(path.parent)
     except OSError as error:
         raise unwritable(path, error) from error

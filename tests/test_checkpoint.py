@@ -3,6 +3,8 @@
 import json
 import math
 import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -211,9 +213,60 @@ def test_configurations_that_are_refused(tmp_path, tokenizer, change, message):
 
 def test_a_tokenizer_of_another_size(tmp_path, tokenizer):
     model = Transformer(ModelConfig(99, 1, 8, 8, 2))
-    save_model(tmp_path, model, tokenizer, ABOUT)
     with pytest.raises(UserError, match="pieces, but config.json says 99"):
-        load_model(tmp_path)
+        save_model(tmp_path, model, tokenizer, ABOUT)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_model_that_could_not_be_loaded_replaces_none(tmp_path, tokenizer):
+    """What is written is read back before it counts."""
+    good = small(tokenizer)
+    save_model(tmp_path, good, tokenizer, ABOUT)
+    files = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    wild = small(tokenizer)
+    with torch.no_grad():
+        next(wild.parameters()).fill_(1e6)
+    drawn = torch.get_rng_state()
+    for model, about, message in (
+        (wild.half(), ABOUT, "not finite"),
+        (small(tokenizer).double(), ABOUT, "F64"),
+        (good, {**ABOUT, "search": {"beam": 5000}}, "beam 5000"),
+        (good, {**ABOUT, "search": {"alpha": math.nan}}, "alpha nan"),
+    ):
+        torch.set_rng_state(drawn)
+        with pytest.raises(UserError, match=f"not written.*{message}") as told:
+            save_model(tmp_path, model, tokenizer, about)
+        assert ".new" not in str(told.value)
+        assert torch.equal(torch.get_rng_state(), drawn)
+    assert files == {x.name: x.read_bytes() for x in tmp_path.iterdir()}
+
+
+def test_a_model_is_loaded_while_it_is_replaced(tmp_path, tokenizer):
+    """Whole: the weights, the tokenizer and the history of one of them."""
+    letters = train_tokenizer(["abc", "cab"], 8, "char")
+    one, two = small(tokenizer), small(letters)
+    first, second = ({**ABOUT, "command": name} for name in ("one", "two"))
+    save_model(tmp_path, one, tokenizer, first)
+    stop = threading.Event()
+
+    def replace_it():
+        while not stop.is_set():
+            save_model(tmp_path, two, letters, second)
+            save_model(tmp_path, one, tokenizer, first)
+
+    with ThreadPoolExecutor(1) as thread:
+        writing = thread.submit(replace_it)
+        try:
+            found = [load_model(tmp_path) for _ in range(100)]
+        finally:
+            stop.set()
+        writing.result()
+    whole = {"one": (one, tokenizer), "two": (two, letters)}
+    for model, pieces, about in found:
+        expected, text = whole[about["command"]]
+        assert pieces.model == text.model
+        assert all(map(torch.equal, model.parameters(), expected.parameters()))
+    assert {about["command"] for _, _, about in found} == whole.keys()
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path):

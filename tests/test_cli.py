@@ -7,6 +7,8 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
 from unittest import mock
@@ -17,10 +19,12 @@ from sacrebleu.metrics import BLEU, CHRF
 from annotated_transformer import (
     Translator,
     __version__,
+    averaging,
     cli,
     cli_train,
     corpora,
 )
+from annotated_transformer.averaging import average_checkpoints
 from annotated_transformer.corpora import MULTI30K_SUMS
 from annotated_transformer.files import decode_lines
 from annotated_transformer.model import Transformer
@@ -329,12 +333,46 @@ def test_evaluate_adds_to_a_record(command, trained, text, tmp_path):
 
 
 def test_a_record_that_cannot_be_is_told_before_the_search(
-    command, trained, text, monkeypatch
+    command, trained, text, monkeypatch, tmp_path
 ):
     monkeypatch.setattr(cli, "load", lambda *_, **__: pytest.fail("searches"))
     one, two, file = text(one="abc\n", two="abc\n", file="")
     ended = command("evaluate", trained, one, two, "--record", file / "x")
     refused(ended, file)
+    path = tmp_path / "record.json"
+    monkeypatch.undo()
+    (tmp_path / "other").mkdir()
+    words = ("evaluate", trained, "--record", path)
+    files = text(**{"test.en": "abc\n", "other/test.en": "ab\n"})
+    assert command(*words, files[0], files[0]).status == 0
+    before = path.read_bytes()
+    monkeypatch.setattr(cli, "load", lambda *_, **__: pytest.fail("searches"))
+    refused(command(*words, files[1], files[1]), path, "another text named")
+    assert path.read_bytes() == before
+
+
+def test_of_averages_into_one_folder_one_is_made(
+    trained, tmp_path, monkeypatch
+):
+    output, number = tmp_path / "mean", 4
+    barrier, save = threading.Barrier(number), averaging.save_model
+
+    def save_together(*words):
+        barrier.wait()
+        save(*words)
+
+    monkeypatch.setattr(averaging, "save_model", save_together)
+    checkpoints = sorted((trained / "checkpoints").iterdir())[-2:]
+    with ThreadPoolExecutor(number) as threads:
+        tries = [
+            threads.submit(average_checkpoints, output, checkpoints)
+            for _ in range(number)
+        ]
+    errors = [x.exception() for x in tries if x.exception()]
+    assert len(errors) == number - 1
+    assert all("mean: exists already" in str(error) for error in errors)
+    assert [path.name for path in tmp_path.iterdir()] == ["mean"]
+    assert isinstance(Translator.load(output)("abc"), str)
 
 
 def test_average_of_one_is_that_checkpoint(command, trained, tmp_path):

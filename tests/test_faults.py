@@ -16,7 +16,18 @@ from typing import NamedTuple
 
 import pytest
 import torch
-from faults import FAULTS, Work, can_mount, in_child, killed_at, soaked, struck
+from faults import (
+    FAULTS,
+    Work,
+    can_mount,
+    in_child,
+    killed_at,
+    killed_replacing,
+    killed_validating,
+    replaced_without_room,
+    soaked,
+    struck,
+)
 from hostile import HOSTILE, hostile
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -31,7 +42,7 @@ from mutants import (
 from safetensors.torch import load_file, save_file
 
 from annotated_transformer import training
-from annotated_transformer.checkpoint import save_model
+from annotated_transformer.checkpoint import load_model, save_model
 from annotated_transformer.corpora import Corpus
 from annotated_transformer.data import copy_task, train_tokenizer
 from annotated_transformer.errors import UserError
@@ -70,16 +81,16 @@ class Whole(NamedTuple):
 
     def same(self, folder: Path) -> None:
         """Assert that a folder ends as this one does, bit for bit."""
-        names = ["model.safetensors", "tokenizer.model", "run.json"]
-        last = sorted((self.folder / "checkpoints").iterdir())[-1]
-        for name in (*names, last.relative_to(self.folder)):
-            assert (folder / name).read_bytes() == (
-                self.folder / name
-            ).read_bytes(), name
-        assert not [x for x in folder.rglob("*") if x.name.startswith(".")]
-        assert curve(folder) == [
-            x for x in curve(self.folder) if x["step"] in steps(folder)
-        ]
+        ours, theirs = (
+            {path.relative_to(root): path for path in root.rglob("*")}
+            for root in (self.folder, folder)
+        )
+        assert ours.keys() == theirs.keys()
+        varying = {"metrics.jsonl", "config.json", "README.md"}  # seconds
+        for name, path in ours.items():
+            if path.is_file() and path.name not in varying:
+                assert path.read_bytes() == theirs[name].read_bytes(), name
+        assert curve(folder) == curve(self.folder)
 
 
 def steps(folder):
@@ -120,6 +131,16 @@ def test_kill_9_at_any_moment_loses_nothing(whole, tmp_path):
         whole.same(output)
 
 
+@pytest.mark.parametrize("number", range(1, 8) if SOAK else [1, 5])
+def test_a_kill_during_validation_loses_no_line(whole, tmp_path, number):
+    """Of metrics; so the best checkpoint is known, and kept."""
+    output = tmp_path / "model"
+    status, _ = in_child(killed_validating, number, WORK, output)
+    assert status == -9
+    WORK.into(output)
+    whole.same(output)
+
+
 # Disks
 
 
@@ -141,10 +162,45 @@ def test_a_disk_that_fails(whole, tmp_path, fault, name):
     told, left, weights = result
     file = name.removeprefix(".").removesuffix(".part")
     assert f"{file} cannot be written (" in told and "make room" in told
-    assert not [x for x in left if Path(x).name.startswith(".")]
+    kept = {".new"} if fault == "read-only" else set()
+    assert {Path(x).parts[0] for x in left if x.startswith(".")} <= kept
+    assert not [x for x in left if Path(x).name.endswith(".part")]
     assert max((step_of(x) for x in left), default=0) == LEFT[name]
     assert "config.json" not in left
     assert weights == (whole.folder / "model.safetensors").read_bytes()
+
+
+@pytest.fixture(scope="session")
+def two_models(model_folder):
+    """What save_model takes of two models, without a folder."""
+    model, tokenizer, about = load_model(model_folder)
+    letters = train_tokenizer([a for a, _ in PAIRS], 16, "char")
+    other = Transformer(replace(model.config, vocab_size=len(letters)))
+    return (
+        (model, tokenizer, {**about, "command": "old"}),
+        (other, letters, {**about, "command": "new"}),
+    )
+
+
+def test_a_model_is_replaced_as_a_whole_or_not_at_all(two_models, tmp_path):
+    """Killed at any operation, and wherever the room ends."""
+    folder = tmp_path / "model"
+    every = 1 if SOAK else 4
+    status, found = in_child(killed_replacing, folder, *two_models, every)
+    assert status == 0
+    loaded, later = zip(*found, strict=True)
+    assert loaded.count("old") > 2 < loaded.count("new")
+    assert list(loaded) == sorted(loaded, reverse=True)  # "old", then "new"
+    assert {*later} == {"new"}
+    assert not [x for x in folder.iterdir() if x.name.startswith(".")]
+    sizes = [0, 100, 1000, 4000, 1 << 20]
+    given = folder, *two_models, sizes
+    status, found = in_child(replaced_without_room, *given)
+    assert status == 0
+    *without, (told, name) = found
+    assert all("cannot be written" in told for told, _ in without)
+    assert {name for _, name in without} == {"old"}
+    assert (told, name) == ("", "new")
 
 
 def step_of(path):

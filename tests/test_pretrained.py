@@ -1,6 +1,7 @@
 """Models that come with the package: packed small, found by name, and good."""
 
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -89,6 +90,33 @@ def test_the_card_shows_the_scores_of_the_record(folder):
     assert not (folder.parent / "other").exists()
     with pytest.raises(UserError, match="exists already"):
         pack(folder.parent / "packed", folder)
+
+
+def test_what_could_not_be_loaded_is_not_packed(folder):
+    place, record = folder.parent / "new", folder.parent / "record.json"
+    place.mkdir()
+    scores = {"bleu": 1.0, "bleu_lowercase": 1.0, "bleu_moses": 1.0, "chrf": 1}
+    for search, told in (
+        ({"beam": 5000, "alpha": 0.6, "no_repeat": 0}, "beam 5000"),
+        ({"beam": 5, "alpha": math.nan, "no_repeat": 0}, "alpha nan"),
+    ):
+        scored = {**ABOUT, "scores": {"test": scores | search}}
+        record.write_text(json.dumps(scored))
+        with pytest.raises(UserError, match=f"not a record of.*{told}"):
+            pack(place / "packed", folder, record)
+    odd = json.dumps({**ABOUT, "scores": {"\ud800": scores | search}})
+    record.write_text(odd.replace("NaN", "0.6"))
+    with pytest.raises(UserError, match="not a record of"):
+        pack(place / "packed", folder, record)
+    with pytest.raises(UserError, match="not UTF-8; choose another name"):
+        pack(place / "a\udcff", folder)
+    model, tokenizer, about = load_model(folder)
+    with torch.no_grad():
+        next(model.parameters())[0] = 7e4
+    save_model(folder, model, tokenizer, about)
+    with pytest.raises(UserError, match="model: .* beyond 65,504"):
+        pack(place / "packed", folder)
+    assert not list(place.iterdir())
 
 
 @pytest.mark.parametrize("name", shipped())

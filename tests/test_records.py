@@ -2,6 +2,8 @@
 
 import json
 import platform
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -68,7 +70,51 @@ def test_scores_are_added(folder):
     }
 
 
-@pytest.mark.parametrize("text", ["{", "[1]", '{"command": "other"}'])
+def test_scores_that_are_added_at_once_are_all_there(folder):
+    path, names = folder / "record.json", [f"test {n}" for n in range(8)]
+    barrier = threading.Barrier(len(names))
+
+    def add(name):
+        barrier.wait()
+        for _ in range(5):
+            record(folder, path, {name: {"bleu": 1.0}})
+
+    with ThreadPoolExecutor(len(names)) as threads:
+        assert [*threads.map(add, names)] == [None] * len(names)
+    assert sorted(json.loads(path.read_text())["scores"]) == names
+    assert not list(folder.glob(".*"))
+
+
+def test_a_lock_that_a_kill_has_left_locks_nothing(folder):
+    path = folder / "record.json"
+    (folder / ".record.json.lock").touch()
+    record(folder, path, {"one": {"bleu": 1.0}})
+    assert not list(folder.glob(".*"))
+
+
+def test_two_texts_of_one_name_do_not_share_a_record(folder):
+    path = folder / "record.json"
+    record(folder, path, {"test": {"bleu": 1.0}}, {"test": "12"})
+    record(folder, path, {"test": {"bleu": 2.0}}, {"test": "12"})
+    before = path.read_text()
+    for scores in ({}, {"test": {"bleu": 3.0}}):
+        with pytest.raises(UserError, match="another text named test"):
+            record(folder, path, scores, {"test": "34"})
+    assert path.read_text() == before
+    found = json.loads(before)["scores"]
+    assert found == {"test": {"bleu": 2.0, "sha256": "12"}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("{", "[1]", '{"command": "other"}'),
+        '{"command": "train it", "scores": [1]}',
+        '{"command": "train it", "scores": {"one": "high"}}',
+        '{"command": "train it", "scores": null}',
+        '{"command": "train it", "result": 3}',
+    ],
+)
 def test_other_files_are_not_written_over(folder, text):
     path = folder / "record.json"
     path.write_text(text)

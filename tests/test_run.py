@@ -1,5 +1,6 @@
 """Runs that are stopped, killed, resumed, refused or out of time."""
 
+import copy
 import json
 import math
 import os
@@ -8,7 +9,9 @@ import signal
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import product
 from types import SimpleNamespace
 
 import pytest
@@ -18,6 +21,7 @@ from sacrebleu.metrics import BLEU
 from annotated_transformer import (
     Translator,
     corpora,
+    files,
     loop,
     run,
     runfolder,
@@ -140,6 +144,81 @@ def test_resume_of_a_finished_run_makes_the_model_again(
     assert ended.status == 0
     assert "all 40 updates are done already" in ended.err
     same_weights(output, trained)
+
+
+def contents(folder):
+    """The bytes of every file under a folder, by name."""
+    return {x: x.read_bytes() for x in folder.rglob("*") if x.is_file()}
+
+
+def test_a_finished_run_without_its_checkpoints_is_not_begun_again(
+    command, recipe_options, trained, tmp_path
+):
+    output = shutil.copytree(trained, tmp_path / "model")
+    shutil.rmtree(output / "checkpoints")
+    words = ("train", output, *recipe_options, "--resume")
+    for lost in ("", "metrics.jsonl", "config.json"):
+        if lost:
+            shutil.copy(trained / "metrics.jsonl", output)
+            (output / lost).unlink()
+        before = contents(output)
+        ended = command(*words, "--max-minutes=0")
+        assert ended.status == 1
+        assert "checkpoints of this run (step-*" in ended.err
+        assert ("after update 40" in ended.err) == (lost != "metrics.jsonl")
+        assert contents(output) == before
+
+
+def test_a_worse_model_replaces_none(
+    command, recipe_options, trained, tmp_path
+):
+    """Where some checkpoints are gone, and the rest makes a worse one."""
+    output = shutil.copytree(trained, tmp_path / "model")
+    *_, last = sorted((output / "checkpoints").iterdir())
+    made = json.loads((output / "config.json").read_text())["about"]["result"]
+    weights = (output / "model.safetensors").read_bytes()
+    words = ("train", output, *recipe_options, "--resume")
+    # less has been learned
+    last.unlink()
+    ended = command(*words, "--max-minutes=0")
+    assert ended.status == 0, ended.err
+    perplexity = made["valid_perplexity"]
+    told = f"of update 40, with a validation perplexity of {perplexity}, stays"
+    assert told in ended.err.replace("\n", " ")
+    assert (output / "model.safetensors").read_bytes() == weights
+    assert command(*words).status == 0
+    same_weights(output, trained)
+
+
+def test_as_many_updates_replace_a_model_that_predicts_worse(tmp_path, corpus):
+    """Or as well; but none that predicts better."""
+    output = train(tmp_path / "model", corpus, SMALL, device="cpu")
+    path = output / "config.json"
+    config, weights = json.loads(path.read_text()), contents(output)
+    for change, stays in ((-0.001, True), (0.001, False)):
+        other = copy.deepcopy(config)
+        other["about"]["result"]["valid_perplexity"] += change
+        path.write_text(json.dumps(other))
+        train(output, corpus, SMALL, device="cpu", resume=True)
+        assert (json.loads(path.read_text()) == other) == stays
+    assert contents(output) == weights
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "[]", "{}", '{"step": 2}'),
+        json.dumps(dict.fromkeys(runfolder.LEARNED, "2")),
+        json.dumps(dict.fromkeys(runfolder.LEARNED, 10**400)),
+        json.dumps(dict.fromkeys(runfolder.LEARNED, math.nan)),
+    ],
+)
+def test_a_damaged_note_of_a_checkpoint_is_named(tmp_path, text):
+    folder = RunFolder(tmp_path, every=2, average=2)
+    assert folder.find_pending(2) is None
+    (tmp_path / "pending.json").write_text(text)
+    with pytest.raises(UserError, match="pending.json: .* delete the file"):
+        folder.find_pending(2)
 
 
 def test_resume_with_another_recipe_names_the_field(
@@ -463,6 +542,7 @@ def test_room_for_checkpoints_is_judged_before(tmp_path, monkeypatch):
     with pytest.raises(UserError, match=r"room for 4 GB.* lower --average"):
         folder.check_room(sizes, steps=1000)
     folder.check_room(sizes, steps=10)
+    folder.path.mkdir(parents=True)
     folder.checkpoint(10).write_bytes(bytes(1000))
     folder.check_room(sizes, steps=1000)
 
@@ -477,7 +557,7 @@ def test_a_beginning_that_was_killed_is_begun_again(tmp_path, corpus):
     assert not list(output.glob(".*"))
 
 
-@pytest.mark.skipif(runfolder.fcntl is None, reason="no locks")
+@pytest.mark.skipif(files.fcntl is None, reason="no locks")
 def test_two_trainings_do_not_share_a_folder(tmp_path, corpus):
     output = tmp_path / "model"
     train(output, corpus, SMALL, device="cpu")
@@ -624,6 +704,168 @@ def test_translate_names_the_line_that_is_too_long(command, tmp_path, corpus):
     assert ended.status == 1 and first == third and second == end == ""
     assert "standard input, line 2: 92 tokens" in ended.err
     assert "80 positions; split the line" in ended.err
+
+
+def hidden(folder, place):
+    """Move a folder to a place."""
+    folder.rename(place)
+
+
+def removed(folder, place):
+    """Remove a folder."""
+    shutil.rmtree(folder)
+
+
+def emptied(folder, place):
+    """Remove what is in a folder."""
+    for path in folder.iterdir():
+        path.unlink() if path.is_file() else shutil.rmtree(path)
+
+
+def replaced(folder, place):
+    """Remove a folder, and put something else there."""
+    shutil.rmtree(folder)
+    folder.mkdir()
+    (folder / "notes").write_text("mine")
+
+
+@pytest.fixture(scope="module")
+def undisturbed(corpus, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("undisturbed") / "model"
+    return train(folder, corpus, SMALL, device="cpu")
+
+
+GONE = {  # how a folder goes, and where the run is then
+    hidden: "place",
+    removed: "model",
+    emptied: "model",
+    replaced: "model-1",
+}
+MOMENTS = {"add_metrics": 4, "add_pending": 2, "finish": 6}  # updates done
+
+
+@pytest.mark.parametrize(
+    ("how", "method"),
+    # what comes into its place while a checkpoint is written gets its files
+    [
+        (how, method)
+        for how, method in product(GONE, MOMENTS)
+        if (how, method) != (replaced, "add_pending")
+    ],
+)
+def test_a_folder_that_goes_is_told_and_its_weights_are_kept(
+    tmp_path, corpus, undisturbed, monkeypatch, how, method
+):
+    place, step = tmp_path / GONE[how], MOMENTS[method]
+    if how is hidden and not os.path.exists("/proc/self/fd"):
+        pytest.skip("this system does not say where a folder has gone")
+    output, due = tmp_path / "model", [True]
+    parent = loop.Run if method == "finish" else RunFolder
+    plain = getattr(parent, method)
+
+    def strike(self, *arguments):
+        before = method == "finish"
+        if not before:
+            plain(self, *arguments)
+        if due:
+            due.clear()
+            how(output, tmp_path / "place")
+        if before:
+            plain(self, *arguments)
+
+    monkeypatch.setattr(parent, method, strike)
+    with pytest.raises(UserError) as caught:
+        train(output, corpus, SMALL, device="cpu")
+    became = f"moved to {place}" if how is hidden else "removed"
+    assert str(caught.value).startswith(f"{output}: {became} during the")
+    assert f"after update {step} is in {place}: go" in str(caught.value)
+    train(place, corpus, SMALL, device="cpu", resume=True)
+    if how is hidden or step < 6:
+        same_weights(place, undisturbed)
+    assert [x["step"] for x in read_metrics(place)][-1] == 6
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {place.name} | ({"model"} if how is replaced else set())
+    if how is replaced:
+        assert [path.name for path in output.iterdir()] == ["notes"]
+
+
+def test_a_training_needs_float32(tmp_path, corpus):
+    torch.set_default_dtype(torch.float64)
+    try:
+        with pytest.raises(UserError, match="default dtype is torch.float64"):
+            train(tmp_path / "model", corpus, SMALL, device="cpu")
+        assert torch.get_default_dtype() == torch.float64
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert not list(tmp_path.iterdir())
+
+
+def in_thread(function, *arguments, **options):
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(function, *arguments, **options).result()
+
+
+def test_a_process_trains_one_model_at_a_time(
+    tmp_path, corpus, undisturbed, monkeypatch
+):
+    plain, refused = loop.batch_loss, []
+
+    def loss(*arguments):
+        if not refused:
+            with pytest.raises(UserError, match="in this process") as caught:
+                in_thread(train, tmp_path / "two", corpus, SMALL)
+            refused.append(caught.value)
+        return plain(*arguments)
+
+    monkeypatch.setattr(loop, "batch_loss", loss)
+    one = train(tmp_path / "one", corpus, SMALL, device="cpu")
+    same_weights(one, undisturbed)
+    assert refused and not (tmp_path / "two").exists()
+    same_weights(in_thread(train, tmp_path / "two", corpus, SMALL), one)
+
+
+def test_what_other_threads_draw_changes_nothing(
+    tmp_path, corpus, undisturbed, monkeypatch
+):
+    """Neither the first weights nor, on a CPU, what dropout leaves out."""
+    assert SMALL.model.dropout > 0
+    draws = 0
+
+    def drawing(plain):
+        def draw(*arguments, **options):
+            nonlocal draws
+            draws += 1
+            in_thread(torch.rand, 7)
+            return plain(*arguments, **options)
+
+        return draw
+
+    for owner, name in (
+        (loop, "batch_loss"),
+        (torch.nn.init, "xavier_uniform_"),
+        (torch.nn.init, "normal_"),
+    ):
+        monkeypatch.setattr(owner, name, drawing(getattr(owner, name)))
+    same_weights(train(tmp_path / "model", corpus, SMALL), undisturbed)
+    assert draws > 12
+
+
+def test_another_seed_ends_a_run(tmp_path, corpus, undisturbed, monkeypatch):
+    plain, calls = loop.batch_loss, []
+
+    def loss(*arguments):
+        calls.append(1)
+        if len(calls) == 4:
+            in_thread(torch.manual_seed, 7)
+        return plain(*arguments)
+
+    output = tmp_path / "model"
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "batch_loss", loss)
+        with pytest.raises(UserError, match="by update 4 another thread had"):
+            train(output, corpus, SMALL, device="cpu")
+    train(output, corpus, SMALL, device="cpu", resume=True)
+    same_weights(output, undisturbed)
 
 
 def test_a_run_in_another_thread_has_no_signals(tmp_path, corpus):

@@ -2,10 +2,19 @@
 
 from pathlib import Path
 
-from annotated_transformer.checkpoint import load_model, save_model
+from annotated_transformer.checkpoint import (
+    check_search,
+    load_model,
+    save_model,
+)
 from annotated_transformer.errors import UserError
-from annotated_transformer.files import read_json
-from annotated_transformer.records import MOST_RECORD, SEARCH, same_model
+from annotated_transformer.files import check_new, new_folder, read_json
+from annotated_transformer.records import (
+    MOST_RECORD,
+    SEARCH,
+    check_about,
+    same_model,
+)
 
 __all__ = ["find_model", "pack", "shipped"]
 
@@ -39,11 +48,10 @@ def pack(output: Path, model: Path, record: Path | None = None) -> None:
     """Copy a model in half precision, with the scores of its record.
 
     It will search as it did when it was scored: with that beam, and so on.
-    UserError if output exists, or if the record is that of another run or
-    names several ways to search.
+    UserError if output exists, if a weight is too large for half precision,
+    or if the record is that of another run or names several ways to search.
     """
-    if output.exists():
-        raise UserError(f"{output}: exists already; choose another folder")
+    check_new(output)
     transformer, tokenizer, about = load_model(model)
     if record is not None:
         try:
@@ -61,7 +69,9 @@ def pack(output: Path, model: Path, record: Path | None = None) -> None:
             ]
             if not searches or any(one != searches[0] for one in searches):
                 raise ValueError(f"it searched as in {searches!r:.150}")
+            check_search(**searches[0])
             about["search"] = searches[0]
+            check_about(about, transformer.config)
         except (
             OSError,
             ValueError,
@@ -72,4 +82,11 @@ def pack(output: Path, model: Path, record: Path | None = None) -> None:
             raise UserError(
                 f"{record}: not a record of {model} ({error!r:.200})"
             ) from error
-    save_model(output, transformer.half(), tokenizer, about)
+    for name, parameter in transformer.half().named_parameters():
+        if not parameter.isfinite().all():
+            raise UserError(
+                f"{model}: {name} has numbers beyond 65,504, the largest in "
+                "half precision; this model cannot be packed"
+            )
+    with new_folder(output) as part:
+        save_model(part, transformer, tokenizer, about)
