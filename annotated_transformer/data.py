@@ -207,8 +207,8 @@ class Batch:
 
     def twice(self) -> "Batch":
         """The same batch with each of its sentences in it twice."""
-        both = [self.source, self.inputs, self.labels]
-        rows = (matrix.repeat(2, 1) for matrix in both)
+        matrices = (self.source, self.inputs, self.labels)
+        rows = (matrix.repeat(2, 1) for matrix in matrices)
         places = torch.cat([self.places, self.places + self.labels.numel()])
         return Batch(*rows, places, self.targets.repeat(2))
 
@@ -229,6 +229,7 @@ def make_batch(examples: Sequence[Example]) -> Batch:
     )
 
 
+# by what of the lengths, of source and target, pairs are sorted
 ORDERS: dict[str, Callable[[tuple[int, int]], tuple]] = {
     "target": lambda lengths: lengths[::-1],  # then by the source
     "longest": lambda lengths: (max(lengths), *lengths[::-1]),

@@ -111,7 +111,8 @@ def try_batch(
                 model,
                 iter([batch] * number),
                 Still(parameters, 0 if optimizer.state else 2),
-                replace(config, accumulate=number),
+                # another seed: dropout begins anew only where it changes
+                replace(config, accumulate=number, seed=config.seed + 1),
                 1,  # d_model, for a rate that nothing reads
                 objective=objective,
             )

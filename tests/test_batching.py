@@ -90,3 +90,24 @@ def test_what_the_thread_raises_comes_in_the_place_of_the_batch():
     found = []
     with pytest.raises(ValueError, match="no more"):
         found.extend(ahead(broken(), "cpu"))
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(
+    not torch.cuda.is_available(), reason="no CUDA device is at hand"
+)
+def test_batches_come_to_a_gpu_without_waiting():
+    """Many, so that memory of the first ones has been given away again."""
+    rows = [[([i, n, 2], [n] * n + [2])] * n for i in range(9) for n in (4, 9)]
+    made = [make_batch(some) for some in rows]
+    busy = torch.randn(2000, 2000, device="cuda")
+    moved, sums = ahead(iter(made), "cuda"), []
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        for batch in moved:
+            busy = (busy @ busy).clamp(-1, 1)  # while the next are copied
+            sums.append(torch.stack([x.sum() for x in vars(batch).values()]))
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    expected = [[int(x.sum()) for x in vars(b).values()] for b in made]
+    assert torch.stack(sums).tolist() == expected

@@ -8,10 +8,9 @@ import pytest
 import torch
 
 from annotated_transformer import RECIPES, Translator, corpora, loop, train
-from annotated_transformer.batching import ahead, fixed_batches
+from annotated_transformer.batching import fixed_batches
 from annotated_transformer.data import (
     encode_pairs,
-    make_batch,
     train_tokenizer,
 )
 from annotated_transformer.devices import allow_tf32
@@ -44,23 +43,6 @@ def test_the_copy_task_on_a_gpu(corpus, tmp_path):
     assert last["valid_loss"] < first["valid_loss"]
     outputs = Translator.load(output, "cuda")(["abc", "", "jihgf"])
     assert len(outputs) == 3 and outputs[1] == ""
-
-
-def test_batches_come_to_a_gpu_without_waiting():
-    """Many, so that memory of the first ones has been given away again."""
-    rows = [[([i, n, 2], [n] * n + [2])] * n for i in range(9) for n in (4, 9)]
-    made = [make_batch(some) for some in rows]
-    busy = torch.randn(2000, 2000, device="cuda")
-    moved, sums = ahead(iter(made), "cuda"), []
-    torch.cuda.set_sync_debug_mode("error")
-    try:
-        for batch in moved:
-            busy = (busy @ busy).clamp(-1, 1)  # while the next are copied
-            sums.append(torch.stack([x.sum() for x in vars(batch).values()]))
-    finally:
-        torch.cuda.set_sync_debug_mode("default")
-    expected = [[int(x.sum()) for x in vars(b).values()] for b in made]
-    assert torch.stack(sums).tolist() == expected
 
 
 def test_train_begins_with_the_name_of_the_gpu(
