@@ -42,7 +42,7 @@ def progress(steps: int, done: int) -> Iterator[Callable[["Update"], None]]:
         return
     with Progress(console=console) as bar:
         task = bar.add_task("training", total=steps, completed=done)
-        before: list["Update"] = []
+        before: list[Update] = []
 
         def show(update: "Update") -> None:
             bar.update(task, completed=update.step)

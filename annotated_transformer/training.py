@@ -25,7 +25,6 @@ from annotated_transformer.pending import Pending
 
 __all__ = [
     "TrainConfig",
-    "rounded",
     "predict",
     "batch_loss",
     "Objective",
@@ -34,6 +33,7 @@ __all__ = [
     "Validation",
     "validate",
     "average",
+    "rounded",
 ]
 
 
@@ -86,26 +86,6 @@ class TrainConfig:
         if self.schedule == "linear":
             return linear_rate(step, peak, self.warmup, self.steps)
         return inverse_sqrt_rate(step, d_model, self.warmup, peak / top)
-
-
-def rounded(model: nn.Module) -> dict[str, Tensor]:
-    """Weights and biases of all linear maps in bfloat16, by their names.
-
-    They are rounded as one vector, and so are their gradients on the way
-    back: a device is called four times, not twice for each of them.
-    """
-    weights = {
-        f"{name}.{part}": weight
-        for name, layer in model.named_modules()
-        if isinstance(layer, nn.Linear)
-        for part, weight in layer.named_parameters()
-    }
-    vector = torch.cat([w.flatten() for w in weights.values()]).bfloat16()
-    parts = vector.split([w.numel() for w in weights.values()])
-    return {
-        name: part.view_as(weight)
-        for (name, weight), part in zip(weights.items(), parts, strict=True)
-    }
 
 
 def predict(
@@ -242,4 +222,24 @@ def average(states: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
     return {
         name: torch.stack([state[name].float() for state in states]).mean(0)
         for name in states[0]
+    }
+
+
+def rounded(model: nn.Module) -> dict[str, Tensor]:
+    """Weights and biases of all linear maps in bfloat16, by their names.
+
+    They are rounded as one vector, and so are their gradients on the way
+    back: a device is called four times, not twice for each of them.
+    """
+    weights = {
+        f"{name}.{part}": weight
+        for name, layer in model.named_modules()
+        if isinstance(layer, nn.Linear)
+        for part, weight in layer.named_parameters()
+    }
+    vector = torch.cat([w.flatten() for w in weights.values()]).bfloat16()
+    parts = vector.split([w.numel() for w in weights.values()])
+    return {
+        name: part.view_as(weight)
+        for (name, weight), part in zip(weights.items(), parts, strict=True)
     }

@@ -12,12 +12,14 @@ from torch_twins import given_weights
 
 from annotated_transformer.attention import (
     MultiHeadAttention,
+    additive,
     attention_weights,
     causal_mask,
     head_width,
     masked_softmax,
     padding_mask,
     scaled_dot_product_attention,
+    visible,
 )
 
 SIZES = st.integers(1, 6)
@@ -149,6 +151,37 @@ def test_a_query_that_sees_nothing_gets_zeros(dtype):
     assert all(gradient.isfinite().all() for gradient in gradients)
     (gradient,) = torch.autograd.grad(textbook.float().square().sum(), v)
     assert gradient.isfinite().all()
+
+
+@given(SIZES, SIZES, SEEDS)
+def test_an_additive_mask_is_the_same_mask(queries, keys, seed):
+    """Also for a query that sees nothing, and on the way back."""
+    mask = draw(queries, keys, seed=seed) > 0
+    added = additive(mask, draw(1))
+    assert torch.equal(added.exp(), mask.float())
+    assert torch.equal(visible(added), mask) and visible(mask) is mask
+    assert additive(added, draw(1).double()) is added
+    layer = with_biases(MultiHeadAttention(8, 2))
+    x, memory = draw(1, queries, 8, seed=1), draw(1, keys, 8, seed=2)
+    results = []
+    for form in (mask, added):
+        layer.zero_grad()
+        answer = layer(x, memory, form)
+        answer.square().sum().backward()
+        gradients = [p.grad.flatten() for p in layer.parameters()]
+        results.append([answer.flatten(), *gradients])
+    for one, other in zip(*results, strict=True):
+        assert torch.equal(one, other)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_an_additive_mask_has_the_type_of_products(dtype):
+    x, mask = draw(2, 3, 8), causal_mask(3)
+    assert additive(mask, x).dtype == torch.float32
+    assert additive(mask, x.double()).dtype == torch.float64
+    with torch.autocast("cpu", dtype):
+        assert additive(mask, x).dtype == (x @ x.mT).dtype == dtype
+    assert additive(mask, x.to("meta")).dtype == torch.float32
 
 
 def test_nothing_visible_at_all_gives_finite_gradients():

@@ -56,7 +56,10 @@ def test_fast_path_of_inference_gives_the_same_logits():
         logits = theirs(source, target)
     torch.testing.assert_close(logits, model(source, target))
     where = target != PAD
-    torch.testing.assert_close(theirs(source, target, where), logits[where])
+    places = where.flatten().nonzero().squeeze(1)
+    for form in (where, places):
+        found = theirs(source, target, form)
+        torch.testing.assert_close(found, logits[where])
 
 
 @settings(max_examples=25)

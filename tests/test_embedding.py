@@ -192,6 +192,14 @@ def test_table_grows_on_demand_and_keeps_type_and_place():
     )
 
 
+def test_reserved_positions_are_made_at_once():
+    ours = SinusoidalPositions(8, length=4)
+    ours.reserve(3)
+    assert len(ours.table) == 4
+    ours.reserve(30)
+    torch.testing.assert_close(ours.table, sinusoids(30, 8), rtol=0, atol=0)
+
+
 def test_sinusoids_are_neither_trained_nor_saved():
     ours = SinusoidalPositions(8)
     assert list(ours.parameters()) == []

@@ -303,7 +303,9 @@ def test_logits_only_where_asked():
     model = shaken(SMALL)
     source, target = tokens(2, 5), tokens(2, 6)
     where = torch.rand(2, 6) < 0.5
-    close(model(source, target, where), model(source, target)[where])
+    places = where.flatten().nonzero().squeeze(1)
+    for form in (where, places):
+        close(model(source, target, form), model(source, target)[where])
 
 
 def test_dropout_is_off_in_evaluation_and_everywhere_in_training():

@@ -44,6 +44,7 @@ from annotated_transformer.modern import (
     RMSNorm,
     RotaryAttention,
     SwiGLU,
+    Table,
     chances,
     linear_bias,
     rotate,
@@ -450,6 +451,34 @@ def test_a_kernel_of_its_own_stays():
         before = model(source, target)
         use_fast_kernels(model)
         torch.testing.assert_close(model(source, target), before)
+
+
+def test_a_table_is_made_once_for_all_layers():
+    """Longer if that is needed, and again for another type of number."""
+    made = []
+
+    def make(n):
+        made.append(n)
+        return torch.arange(n).double()[:, None]
+
+    table, single = Table(make), torch.zeros(1)
+    with torch.inference_mode():
+        assert table(5, single).flatten().tolist() == [0, 1, 2, 3, 4]
+    table(3, single), table(6, single), table(9, single)
+    assert made == [5, 10]
+    assert table(4, single.double()).dtype == torch.float64
+    assert made == [5, 10, 10]
+    assert not table(4, single).is_inference()
+
+
+@pytest.mark.parametrize("positions", ["rotary", "biased"])
+def test_layers_share_a_table(positions):
+    config = ModelConfig(40, 3, 16, 32, 4, dropout=0.0)
+    model = ModernTransformer(config, Choices(positions=positions))
+    layers = [*model.encoder, *model.decoder]
+    assert len({layer.self_attention.table for layer in layers}) == 1
+    text = LanguageModel(config, Choices(positions=positions))
+    assert len({layer.self_attention.table for layer in text.layers}) == 1
 
 
 def test_a_copy_has_its_own_kernel():

@@ -308,7 +308,9 @@ def test_one_token_at_a_time_gives_the_same(name):
 def test_logits_only_where_asked_for(name):
     model, source, target = build(name), sentences(4, 3), sentences(3, 5)
     where = target != PAD
-    close(model(source, target, where), model(source, target)[where])
+    places = where.flatten().nonzero().squeeze(1)
+    for form in (where, places):
+        close(model(source, target, form), model(source, target)[where])
 
 
 @each_model
