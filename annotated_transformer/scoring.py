@@ -31,7 +31,7 @@ def score_pairs(
     as n_best tells it, with the translator's own alpha if none is given. To
     a blank source the translator says nothing: a blank target is certain
     there, and any other has -inf. A batch has at most batch_tokens tokens on
-    a side, padding included; a longer pair has one to itself. UserError for
+    a side, padding included, or as many as the longest text. UserError for
     what is no text, ValueError for an alpha or a batch that cannot be.
     """
     check_budget(batch_tokens)

@@ -177,10 +177,9 @@ class Translator(TextModel):
 
         A blank text has one translation, itself blank. Texts are decoded in
         batches of like length, and come back in the order given. A batch has
-        at most batch_tokens source tokens, padding included, each counted
-        once for each place of the beam; a longer text has a batch to itself.
-        UserError for what is no text, ValueError for a search or a batch that
-        cannot be.
+        at most batch_tokens source tokens, padding included and counted once
+        for each place of the beam, or as many as the longest text. UserError
+        for what is no text, ValueError for a search or a batch that cannot be.
         """
         texts = check_texts(texts)
         check_budget(batch_tokens)

@@ -196,11 +196,11 @@ def test_several_translations_of_a_line(command, trained):
 
 @pytest.fixture
 def cells(monkeypatch):
-    """How many cells the source matrix of each batch has, and its rows."""
+    """How many cells the source matrix of each batch has, and its length."""
     seen, encode = [], Transformer.encode
 
     def watched(model, source):
-        seen.append((source.numel(), len(source)))
+        seen.append((source.numel(), source.size(1)))
         return encode(model, source)
 
     monkeypatch.setattr(Transformer, "encode", watched)
@@ -225,12 +225,15 @@ def test_smaller_batches_say_the_same(
     words = (name, *models, *files, *options)
     whole = command(*words)
     assert whole.status == 0 and whole.out
+    batches = []
     for budget in (1, 60, 100_000):
         cells.clear()
         assert command(*words, f"--batch-tokens={budget}") == whole
-        assert all(n * beam <= budget or rows == 1 for n, rows in cells)
-        most = max(rows for _, rows in cells)
-        assert (most == 1) == (budget == 1)
+        longest = max(length for _, length in cells)
+        most = max(budget // beam, longest)
+        assert all(number <= most for number, _ in cells)
+        batches.append(len(cells))
+    assert batches[0] >= batches[1] >= batches[2] < batches[0]
     ended = command(*words, "--batch-tokens=0")
     assert ended.status == 2 and "'--batch-tokens'" in ended.err
     assert "greater than or equal to" in ended.err and ended.out == ""
