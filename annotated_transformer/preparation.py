@@ -1,11 +1,11 @@
 """Preparation: what a run needs: a device, text, subwords, a model."""
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import torch
-from torch._ops import OpOverload
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from annotated_transformer import corpora
@@ -261,7 +261,11 @@ class Drawing(TorchDispatchMode):
         self.generator = generator
 
     def __torch_dispatch__(
-        self, func: OpOverload, types: tuple, args: tuple = (), kwargs=None
+        self,
+        func: Callable,
+        types: tuple,
+        args: tuple = (),
+        kwargs: dict | None = None,
     ) -> object:
         """Call func, with the generator if it takes one."""
         kwargs = kwargs or {}

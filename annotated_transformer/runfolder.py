@@ -160,9 +160,9 @@ class RunFolder:
             done = f" after update {lines[-1]['step']}" if lines else ""
             raise UserError(
                 f"{self.path / 'checkpoints'}: the checkpoints of this run "
-                f"(step-*.safetensors) are missing, and without the last"
-                f"{done} it cannot go on; put them back, or train in another "
-                "folder, where --from begins with a model that is here"
+                f"(step-*.safetensors) are missing, and it cannot go on{done} "
+                "without the last; put them back, or begin a new run in "
+                "another folder, which --from starts with a finished model"
             )
 
     @contextmanager
@@ -360,7 +360,7 @@ class RunFolder:
             ) from error
         steps = [line["step"] for line in read_metrics(self.path)]
         due = learned["step"] == step and step not in steps
-        return learned if due else None
+        return numbers if due else None
 
     def drop_pending(self) -> None:
         """Forget what was noted."""
