@@ -108,7 +108,7 @@ def search_tree(translator: Translator, caption: str, width: int) -> dict:
         live, parents, token = best_continuations(live, log_p, width)
         tokens = tokens.take_along_dim(parents[:, :, None], dim=1)
         tokens = torch.cat([tokens, token[:, :, None]], dim=2)
-        live = live.new_tensor(collect([beam], tokens, live))
+        live = torch.tensor(collect([beam], tokens, live))
         state = state.select(parents[0], torch.tensor([0]))
         chosen = [*zip(parents[0].tolist(), token[0].tolist(), strict=True)]
         places = {pair: i for i, pair in enumerate(chosen[:free])}
