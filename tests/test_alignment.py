@@ -130,7 +130,7 @@ def test_an_output_as_long_as_positions_go(tokenizer):
 
 
 def test_what_is_no_text(translator):
-    with pytest.raises(UserError, match="text 0 is None"):
+    with pytest.raises(UserError, match="pair 0 is "):
         align_pairs(translator, (pair for pair in [("a", None)]))
 
 

@@ -293,7 +293,11 @@ def test_a_training_outlives_its_standard_error(
 def test_hanging_up_saves_a_checkpoint(recipe_options, tmp_path):
     output = tmp_path / "out"
     options = [*recipe_options, "--max-steps=100000"]
-    process = subprocess.Popen([*PROGRAM, "train", output, *options])
+    process = subprocess.Popen(
+        [*PROGRAM, "train", output, *options],
+        # the tests themselves may run under nohup, which ignores it
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
+    )
     while not [*output.glob("checkpoints/*.safetensors")]:
         time.sleep(0.05)
         assert process.poll() is None

@@ -485,10 +485,12 @@ def test_compiling_without_a_compiler_is_refused(
     command, tmp_path, options, monkeypatch
 ):
     def broken(function, **options):
-        raise RuntimeError("no compiler\nand much more")
+        raise RuntimeError("no compiler\nof C++ is here\nand much more")
 
     monkeypatch.setattr(torch, "compile", broken)
     output = tmp_path / "model"
     ended = command("train", output, *options, "--compile")
     assert ended.status == 1 and not output.exists()
-    assert "does not work here (no compiler); install" in ended.err
+    assert (
+        "does not work here (no compiler of C++ is here); install" in ended.err
+    )

@@ -1,6 +1,7 @@
 """Conversion to Hugging Face's Marian: the same numbers there, and back."""
 
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -9,7 +10,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"  # what is loaded here is on this disk
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from torch_twins import lively
 from transformers import MarianMTModel, MarianTokenizer
@@ -178,10 +179,11 @@ def test_the_saved_tokenizer_gives_the_same_ids(folder, tokenizer):
 
     @given(st.text() | st.text("abc <"))
     def check(text):
+        assume(not re.search("</?s>|>>.*<<", text))  # one sign there
         assert theirs(text).input_ids == tokenizer.encode(text)
 
     check()
-    for text in ("a</s>b", "<s>", ">>a<< b"):  # one sign there
+    for text in ("a</s>b", "<s>", ">>a<< b"):
         assert theirs(text).input_ids != tokenizer.encode(text)
     ids = [BOS, *tokenizer.encode("ab cba")]
     assert theirs.decode(ids, skip_special_tokens=True) == "ab cba"

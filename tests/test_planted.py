@@ -112,14 +112,14 @@ BEHIND = {
     ),
     "with a cache, each query is at position 0": (
         "modern",
-        "start = keys.size(2) - query.size(2)",
-        "start = 0",
+        "turn(query, angles[:, start:])",
+        "turn(query, angles[:, : end - start])",
         "modern::test_cached_equals_uncached",
     ),
     "queries one position on": (
         "modern",
-        "start = keys.size(2) - query.size(2)",
-        "start = keys.size(2) - query.size(2) + 1",
+        "turn(query, angles[:, start:])",
+        "turn(query, self.table(end + 1, query)[:, start + 1 : end + 1])",
         "modern::test_placed_attention_is_the_formula",
     ),
     "slopes from 1": (
