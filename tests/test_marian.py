@@ -1,12 +1,14 @@
 """Conversion to Hugging Face's Marian: the same numbers there, and back."""
 
 import os
+import resource
 import subprocess
 import sys
 from dataclasses import replace
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # what is loaded here is on this disk
 
+import faults
 import pytest
 import torch
 from hypothesis import given, settings
@@ -168,6 +170,26 @@ def test_a_saved_folder_is_the_same_model(folder, tokenizer):
         logits_of(theirs, source, target), model(source, target)
     )
     assert_same(from_marian(theirs), model)
+
+
+@pytest.mark.parametrize("size", [0, 100, 3000, 10_000])
+def test_a_folder_without_room_stays_as_it_was(tokenizer, tmp_path, size):
+    folder, pieces, whole = tmp_path / "model", len(tokenizer), {}
+    for _ in range(2):
+        faults.limit(size)  # bytes of a file
+        try:
+            with pytest.raises(UserError, match="model cannot be written"):
+                save_marian(
+                    folder, random_model(1, vocab_size=pieces), tokenizer
+                )
+        finally:
+            faults.limit(resource.RLIM_INFINITY)
+        before = {path.name: path.read_bytes() for path in folder.iterdir()}
+        assert before == whole
+        save_marian(folder, random_model(vocab_size=pieces), tokenizer)
+        whole = {path.name: path.read_bytes() for path in folder.iterdir()}
+    other = MarianMTModel.from_pretrained(folder)
+    assert_same(random_model(vocab_size=pieces), from_marian(other))
 
 
 def test_the_saved_tokenizer_gives_the_same_ids(folder, tokenizer):
