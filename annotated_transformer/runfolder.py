@@ -96,8 +96,8 @@ def check_same_run(
     for name, value in recipe.flat().items():
         if began[name] != value and name not in free:
             raise UserError(
-                f"{output}: the run began with {name} = {began[name]}, now "
-                f"it is {value}; resume with the options that began it"
+                f"{output}: the run began with {name} = {began[name]!s:.80}, "
+                f"now it is {value}; resume with the options that began it"
             )
     if sums != corpus.checksums:
         names = sums.keys() | corpus.checksums.keys()
