@@ -194,7 +194,8 @@ def switched(folder: Path) -> Iterator[Path]:
     except UserError as error:  # it names files of a folder that will go
         raise UserError(str(error).replace(str(new), str(folder))) from error
     except OSError as error:
-        raise unwritable(folder, error) from error
+        place = Path(error.filename2 or folder)  # where a file was to go
+        raise unwritable(place, error) from error
 
 
 def settle(folder: Path) -> None:

@@ -604,6 +604,21 @@ def test_what_has_the_name_of_a_file_is_said_to(tmp_path, corpus):
         train(output, corpus, SMALL, device="cpu", resume=True)
 
 
+def test_a_model_waits_for_the_place_of_its_files(
+    tmp_path, corpus, undisturbed
+):
+    output = shutil.copytree(undisturbed, tmp_path / "model")
+    place = output / "model.safetensors"
+    place.unlink()
+    place.mkdir()
+    with pytest.raises(UserError, match=rf"{place} cannot be .*move away"):
+        train(output, corpus, SMALL, device="cpu", resume=True)
+    Translator.load(output)
+    place.rmdir()
+    train(output, corpus, SMALL, device="cpu", resume=True)
+    same_weights(output, undisturbed)
+
+
 def test_a_folder_among_the_checkpoints_stays(tmp_path, corpus, undisturbed):
     output = shutil.copytree(undisturbed, tmp_path / "model")
     folder = output / "checkpoints" / "step-00000001.safetensors"
