@@ -116,15 +116,21 @@ def from_marian(theirs: nn.Module) -> Transformer:
     what our models have (ReLU, scaled and tied embeddings, our ids).
     """
     given = theirs.config
-    config = ModelConfig(
-        vocab_size=given.vocab_size,
-        layers=given.encoder_layers,
-        d_model=given.d_model,
-        d_ff=given.encoder_ffn_dim,
-        heads=given.encoder_attention_heads,
-        dropout=given.dropout,
-        attention_dropout=given.attention_dropout,
-    )
+    try:
+        config = ModelConfig(
+            vocab_size=given.vocab_size,
+            layers=given.encoder_layers,
+            d_model=given.d_model,
+            d_ff=given.encoder_ffn_dim,
+            heads=given.encoder_attention_heads,
+            dropout=given.dropout,
+            attention_dropout=given.attention_dropout,
+        )
+    except (ValueError, TypeError) as error:
+        raise UserError(
+            f"Marian's configuration: {error!s:.200}; this one cannot be "
+            "converted"
+        ) from error
     for field, value in fields(config).items():
         if getattr(given, field) != value:
             raise UserError(

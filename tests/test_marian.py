@@ -251,6 +251,22 @@ def test_what_our_models_have_not(field, value):
 
 
 @pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("attention_dropout", 4),
+        ("dropout", -1),
+        ("encoder_attention_heads", 3),
+        ("encoder_layers", None),
+    ],
+)
+def test_sizes_that_no_model_has(field, value):
+    theirs = to_marian(random_model(), max_length=8)
+    vars(theirs.config)[field] = value  # transformers checks some
+    with pytest.raises(UserError, match=r"configuration: .* cannot be conv"):
+        from_marian(theirs)
+
+
+@pytest.mark.parametrize(
     ("part", "name"),
     [
         ("", "final_logits_bias"),
