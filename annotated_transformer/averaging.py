@@ -1,5 +1,6 @@
 """Averaging: a model made of checkpoints that are there already (6.1)."""
 
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -23,9 +24,10 @@ __all__ = ["average_checkpoints"]
 def average_checkpoints(output: Path, checkpoints: list[Path]) -> None:
     """Make a model folder of the mean of some checkpoints of one run."""
     check_new(output)
-    if len({path.resolve() for path in checkpoints}) < len(checkpoints):
+    real = [Path(os.path.realpath(path)) for path in checkpoints]
+    if len({*real}) < len(real):
         raise UserError("a checkpoint is named twice; name each once")
-    first, *others = [path.resolve().parent for path in checkpoints]
+    first, *others = [path.parent for path in real]
     for path, folder in zip(checkpoints[1:], others, strict=True):
         if folder != first:
             raise UserError(

@@ -9,7 +9,6 @@ old model is there or the new one.
 """
 
 import json
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
@@ -25,6 +24,7 @@ from annotated_transformer.errors import UserError
 from annotated_transformer.files import (
     read_json,
     read_some,
+    remove,
     replacing,
     sha256,
     sync,
@@ -106,6 +106,7 @@ def load_checkpoint(
             f"{path}: not a checkpoint of a training run; delete it to "
             "resume from the one before"
         )
+    check_step(path, notes)
     for kind in MOMENTS:
         check_tensors(model, parts[kind], path)
     set_weights(model, parts["model"], path)
@@ -123,10 +124,22 @@ def load_checkpoint(
 
 def checkpoint_weights(path: Path) -> dict[str, Tensor]:
     """The weights alone of a checkpoint: what averaging needs."""
-    found = part_of(read_tensors(path)[0], "model")
+    tensors, notes = read_tensors(path)
+    found = part_of(tensors, "model")
     if not found:
         raise UserError(f"{path}: not a checkpoint of a training run")
+    check_step(path, notes)
     return found
+
+
+def check_step(path: Path, notes: dict[str, str]) -> None:
+    """UserError for a checkpoint that has the name of another update."""
+    step, kind = notes.get("step", ""), "step-"
+    if path.stem.startswith(kind) and path.stem != kind + step.zfill(8):
+        raise UserError(
+            f"{path}: by its name it is of another update than it is "
+            f"({step:.20}); give it its name back, or delete it"
+        )
 
 
 def save_model(
@@ -181,13 +194,15 @@ def switched(folder: Path) -> Iterator[Path]:
     except UserError as error:  # it names files of a folder that will go
         raise UserError(str(error).replace(str(new), str(folder))) from error
     except OSError as error:
-        raise unwritable(folder, error) from error
+        place = Path(error.filename2 or folder)  # where a file was to go
+        raise unwritable(place, error) from error
 
 
 def settle(folder: Path) -> None:
     """Bring files on their way to their places, if config.json names them."""
     new = folder / NEW
-    if not new.is_dir():
+    if new.is_symlink() or not new.is_dir():
+        remove(new)
         return
     try:
         sums = read_config(folder)[1]
@@ -197,7 +212,7 @@ def settle(folder: Path) -> None:
         if moving(folder, name, sums):
             (new / name).replace(folder / name)
     sync(folder)
-    shutil.rmtree(new, ignore_errors=True)
+    remove(new)
 
 
 def moving(folder: Path, name: str, sums: dict) -> bool:

@@ -1,8 +1,9 @@
 """What training on a CPU needs to be fast, and what no chapter is about."""
 
 import ctypes
+import os
 from contextlib import AbstractContextManager, nullcontext, suppress
-from functools import partial
+from functools import cache, partial
 
 import torch
 from torch import Tensor, nn
@@ -12,6 +13,7 @@ __all__ = [
     "attention_kernel",
     "draw_fewer_numbers",
     "keep_freed_memory",
+    "one_thread_in_forks",
     "return_freed_memory",
 ]
 
@@ -33,6 +35,17 @@ def keep_freed_memory() -> bool:
     except (OSError, AttributeError):
         return False
     return bool(mallopt(M_MMAP_MAX, 0) and mallopt(M_TRIM_THRESHOLD, LARGEST))
+
+
+@cache
+def one_thread_in_forks() -> None:
+    """Have what this process forks compute with one thread.
+
+    OpenMP's other threads are not there in a fork, and whoever gave them
+    work would wait for ever. It is enough to ask for it once.
+    """
+    if hasattr(os, "register_at_fork"):  # Windows does not fork
+        os.register_at_fork(after_in_child=partial(torch.set_num_threads, 1))
 
 
 def return_freed_memory() -> None:

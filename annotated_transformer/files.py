@@ -1,5 +1,6 @@
 """Files: read with care, checked by their sum, written whole or not at all."""
 
+import errno
 import gzip
 import hashlib
 import io
@@ -32,13 +33,17 @@ __all__ = [
     "read_json",
     "read_lines",
     "read_some",
+    "remove",
     "replacing",
     "sha256",
     "sync",
+    "unwritable",
     "write_text",
 ]
 
 MOST_UNZIPPED = 1 << 33  # bytes; a hundred million sentences have fewer
+# where a name is taken by what is no file, or no folder
+TAKEN = {errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.ELOOP}
 
 
 def unreadable(path: Path | str, error: OSError) -> UserError:
@@ -191,7 +196,7 @@ def replacing(path: Path) -> Iterator[Path]:
     folder = path.with_name(f".{path.name}.part")
     try:
         try:
-            shutil.rmtree(folder, ignore_errors=True)
+            remove(folder)
             folder.mkdir()
             part = folder / path.name
             yield part
@@ -293,10 +298,20 @@ def locked(path: Path) -> Iterator[None]:
 def unwritable(path: Path, error: Exception) -> UserError:
     """The error for a file that cannot be written."""
     reason = getattr(error, "strerror", None) or error
-    return UserError(
-        f"{path} cannot be written ({reason}); make room on the disk, or "
-        "choose a folder that you may write to"
-    )
+    advice = "make room on the disk, or choose a folder that you may write to"
+    if getattr(error, "errno", None) in TAKEN:
+        advice = "move away what has its name"
+    return UserError(f"{path} cannot be written ({reason}); {advice}")
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a folder, a pipe or a link, as far as it can be."""
+    # shutil.rmtree would wait for ever for who writes to a pipe
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            path.unlink()
 
 
 def sync(path: Path) -> None:

@@ -13,6 +13,7 @@ from torch.autograd.function import FunctionCtx, once_differentiable
 from torch.nn import functional as F
 
 from annotated_transformer.attention import MultiHeadAttention, additive
+from annotated_transformer.cpu import one_thread_in_forks
 from annotated_transformer.embedding import TokenEmbedding
 
 __all__ = [
@@ -146,6 +147,7 @@ def use_fast_kernels(model: nn.Module) -> None:
     It holds for float32 on a CPU, in a build of PyTorch that has oneDNN;
     elsewhere nothing changes. The parameters stay as they are.
     """
+    one_thread_in_forks()
     here = torch.backends.mkldnn.is_available()
     if not (here and hasattr(torch.ops.mkldnn, "_reorder_linear_weight")):
         return

@@ -10,15 +10,17 @@ table out, and who loads one makes his own.)
 import copy
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import torch
+from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from annotated_transformer.convert import check_convertible, pairs
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.embedding import BOS, EOS, PAD, sinusoids
 from annotated_transformer.errors import UserError
-from annotated_transformer.files import write_text
+from annotated_transformer.files import unwritable, write_text
 from annotated_transformer.model import ModelConfig, Transformer
 
 __all__ = ["from_marian", "save_marian", "to_marian"]
@@ -114,15 +116,21 @@ def from_marian(theirs: nn.Module) -> Transformer:
     what our models have (ReLU, scaled and tied embeddings, our ids).
     """
     given = theirs.config
-    config = ModelConfig(
-        vocab_size=given.vocab_size,
-        layers=given.encoder_layers,
-        d_model=given.d_model,
-        d_ff=given.encoder_ffn_dim,
-        heads=given.encoder_attention_heads,
-        dropout=given.dropout,
-        attention_dropout=given.attention_dropout,
-    )
+    try:
+        config = ModelConfig(
+            vocab_size=given.vocab_size,
+            layers=given.encoder_layers,
+            d_model=given.d_model,
+            d_ff=given.encoder_ffn_dim,
+            heads=given.encoder_attention_heads,
+            dropout=given.dropout,
+            attention_dropout=given.attention_dropout,
+        )
+    except (ValueError, TypeError) as error:
+        raise UserError(
+            f"Marian's configuration: {error!s:.200}; this one cannot be "
+            "converted"
+        ) from error
     for field, value in fields(config).items():
         if getattr(given, field) != value:
             raise UserError(
@@ -155,15 +163,24 @@ def save_marian(
     MarianTokenizer gives our ids, except for text that holds one of the
     signs <s>, </s>, <unk>, <pad> or begins with one like >>de<<, and once
     its punc_normalizer, which rewrites punctuation, is replaced by str.
+    UserError if it cannot be written; what was there stays then.
     """
-    folder = Path(folder)
-    to_marian(model).save_pretrained(folder)
-    for name in ("source.spm", "target.spm"):
-        (folder / name).write_bytes(tokenizer.model)
+    folder, theirs = Path(folder), to_marian(model)
     piece = tokenizer.pieces.id_to_piece
     ids = {piece(i): i for i in range(len(tokenizer))}
-    for name, content in (
-        ("vocab.json", ids),
-        ("tokenizer_config.json", {"bos_token": piece(BOS)}),
-    ):
-        write_text(folder / name, json.dumps(content, indent=0) + "\n")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=folder, prefix=".") as made:
+            part = Path(made)
+            theirs.save_pretrained(part)
+            for name in ("source.spm", "target.spm"):
+                (part / name).write_bytes(tokenizer.model)
+            for name, content in (
+                ("vocab.json", ids),
+                ("tokenizer_config.json", {"bos_token": piece(BOS)}),
+            ):
+                write_text(part / name, json.dumps(content, indent=0) + "\n")
+            for path in part.iterdir():
+                path.replace(folder / path.name)
+    except (OSError, SafetensorError) as error:
+        raise unwritable(folder, error) from error

@@ -10,7 +10,12 @@ import torch
 
 from annotated_transformer.corpora import MULTI30K_LICENCE
 from annotated_transformer.errors import UserError
-from annotated_transformer.files import locked, read_json, write_text
+from annotated_transformer.files import (
+    locked,
+    read_json,
+    unwritable,
+    write_text,
+)
 from annotated_transformer.model import ModelConfig, parameter_count
 
 __all__ = [
@@ -156,7 +161,10 @@ def record(
     one that is recorded already stays. Others may add scores meanwhile.
     """
     about = read_json(folder / "config.json")["about"]
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritable(path.parent, error) from error
     with locked(path):
         known = read_record(path, about)
         there = known.get("scores", {})

@@ -5,7 +5,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from itertools import chain, count
+from itertools import count
 from pathlib import Path
 
 from annotated_transformer.checkpoint import (
@@ -20,6 +20,7 @@ from annotated_transformer.files import (
     check_name,
     lock,
     read_json,
+    remove,
     replacing,
     sha256,
     sync,
@@ -95,8 +96,8 @@ def check_same_run(
     for name, value in recipe.flat().items():
         if began[name] != value and name not in free:
             raise UserError(
-                f"{output}: the run began with {name} = {began[name]}, now "
-                f"it is {value}; resume with the options that began it"
+                f"{output}: the run began with {name} = {began[name]!s:.80}, "
+                f"now it is {value}; resume with the options that began it"
             )
     if sums != corpus.checksums:
         names = sums.keys() | corpus.checksums.keys()
@@ -290,12 +291,16 @@ class RunFolder:
         """Where the checkpoint of a step goes; its folder is made."""
         folder = self.path / "checkpoints"
         make_folder(folder, parents=False)  # a run that has gone stays away
-        return folder / f"step-{step:08d}.safetensors"
+        return folder / name_of(step)
 
     def checkpoints(self) -> list[Path]:
         """The checkpoints, oldest first."""
-        found = sorted(self.path.glob("checkpoints/step-*.safetensors"))
-        return [path for path in found if path.stem[5:].isdecimal()]
+        folder = self.path / "checkpoints"
+        found = {*folder.glob("step-*.safetensors")}
+        names = [path.stem[5:] for path in found]
+        steps = sorted({int(name) for name in names if name.isdecimal()})
+        paths = [folder / name_of(step) for step in steps]
+        return [path for path in paths if path in found]
 
     def kept(self) -> list[Path]:
         """The regular checkpoints that an average may need, and the last.
@@ -334,7 +339,8 @@ class RunFolder:
     def prune(self) -> None:
         """Delete all but the best checkpoint and those that are kept."""
         for old in {*self.checkpoints()} - {*self.kept(), self.best()}:
-            old.unlink(missing_ok=True)
+            if not old.is_dir():  # which no run has made
+                old.unlink(missing_ok=True)
 
     def add_pending(self, learned: dict) -> None:
         """Note what the line of metrics of the next checkpoint will hold.
@@ -379,16 +385,21 @@ class RunFolder:
 
     def rewind(self, step: int) -> float:
         """Drop what is later than a step; return its seconds."""
-        own = (f".{name}.part" for name in OWN)
-        parts = map(self.path.glob, ("checkpoints/.*.part", *own))
-        for part in chain.from_iterable(parts):
-            shutil.rmtree(part, ignore_errors=True)
+        for name in OWN:
+            remove(self.path / f".{name}.part")
+        for part in self.path.glob("checkpoints/.*.part"):
+            remove(part)
         path = self.path / "metrics.jsonl"
         if not path.exists():
             return 0.0
         kept = [x for x in read_metrics(self.path) if x["step"] <= step]
         write_text(path, "".join(json.dumps(line) + "\n" for line in kept))
         return kept[-1]["seconds"] if kept else 0.0
+
+
+def name_of(step: int) -> str:
+    """The name of the checkpoint of a step; no other name is that of one."""
+    return f"step-{step:08d}.safetensors"
 
 
 def make_folder(path: Path, parents: bool = True) -> None:

@@ -76,16 +76,21 @@ def check_tensors(
     if missing := own.keys() ^ tensors.keys():
         raise UserError(
             f"{path}: the weights are those of another configuration "
-            f"({min(missing)!r} is on one side only)"
+            f"({min(missing)!r} is on one side only); copy the whole folder "
+            "again"
         )
     for name, parameter in own.items():
         if parameter.shape != tensors[name].shape:
             raise UserError(
                 f"{path}: {name} has shape {tuple(tensors[name].shape)}, "
-                f"the configuration says {tuple(parameter.shape)}"
+                f"the configuration says {tuple(parameter.shape)}; copy the "
+                "whole folder again"
             )
         if not tensors[name].isfinite().all():
-            raise UserError(f"{path}: {name} has numbers that are not finite")
+            raise UserError(
+                f"{path}: {name} has numbers that are not finite; copy the "
+                "whole folder again, or train it anew"
+            )
 
 
 def set_weights(
@@ -115,7 +120,8 @@ def filled(
     if numbers != parameter_count(sizes) or len(tensors) < sizes.layers:
         raise UserError(
             f"{path}: the weights are those of another configuration "
-            f"({numbers:,} numbers in {len(tensors):,} tensors)"
+            f"({numbers:,} numbers in {len(tensors):,} tensors); copy the "
+            "whole folder again"
         )
     model = Transformer(sizes)
     set_weights(model, tensors, path)

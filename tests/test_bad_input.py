@@ -155,6 +155,12 @@ def test_a_checkpoint_is_a_file(make, command, trained, tmp_path):
     refused(command("average", tmp_path / "mean", fifo), fifo, "it is no file")
 
 
+def test_a_checkpoint_that_is_a_link_to_itself(command, tmp_path):
+    path = tmp_path / "step-00000008.safetensors"
+    path.symlink_to(path)
+    refused(command("average", tmp_path / "mean", path), path, "symbolic")
+
+
 @pytest.mark.parametrize(
     ("option", "told"),
     [

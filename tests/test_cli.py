@@ -341,7 +341,7 @@ def test_a_record_that_cannot_be_is_told_before_the_search(
     monkeypatch.setattr(cli, "load", lambda *_, **__: pytest.fail("searches"))
     one, two, file = text(one="abc\n", two="abc\n", file="")
     ended = command("evaluate", trained, one, two, "--record", file / "x")
-    refused(ended, file)
+    refused(ended, file, "move away")
     path = tmp_path / "record.json"
     monkeypatch.undo()
     (tmp_path / "other").mkdir()

@@ -2,12 +2,14 @@
 
 import os
 import re
+import resource
 import subprocess
 import sys
 from dataclasses import replace
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # what is loaded here is on this disk
 
+import faults
 import pytest
 import torch
 from hypothesis import assume, given, settings
@@ -171,6 +173,26 @@ def test_a_saved_folder_is_the_same_model(folder, tokenizer):
     assert_same(from_marian(theirs), model)
 
 
+@pytest.mark.parametrize("size", [0, 100, 3000, 10_000])
+def test_a_folder_without_room_stays_as_it_was(tokenizer, tmp_path, size):
+    folder, pieces, whole = tmp_path / "model", len(tokenizer), {}
+    for _ in range(2):
+        faults.limit(size)  # bytes of a file
+        try:
+            with pytest.raises(UserError, match="model cannot be written"):
+                save_marian(
+                    folder, random_model(1, vocab_size=pieces), tokenizer
+                )
+        finally:
+            faults.limit(resource.RLIM_INFINITY)
+        before = {path.name: path.read_bytes() for path in folder.iterdir()}
+        assert before == whole
+        save_marian(folder, random_model(vocab_size=pieces), tokenizer)
+        whole = {path.name: path.read_bytes() for path in folder.iterdir()}
+    other = MarianMTModel.from_pretrained(folder)
+    assert_same(random_model(vocab_size=pieces), from_marian(other))
+
+
 def test_the_saved_tokenizer_gives_the_same_ids(folder, tokenizer):
     theirs = MarianTokenizer.from_pretrained(folder)
     theirs.punc_normalizer = str  # leave the text as it is
@@ -227,6 +249,25 @@ def test_what_our_models_have_not(field, value):
     theirs = to_marian(random_model(), max_length=8)
     setattr(theirs.config, field, value)
     with pytest.raises(UserError, match=f"{field} = {value!r}: our models"):
+        from_marian(theirs)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("attention_dropout", 4),
+        ("dropout", -1),
+        ("encoder_attention_heads", 3),
+        ("encoder_layers", None),
+        ("encoder_ffn_dim", 0),
+    ],
+)
+def test_sizes_that_no_model_has(field, value):
+    theirs = to_marian(random_model(), max_length=8)
+    vars(theirs.config)[field] = value  # transformers checks some
+    with pytest.raises(
+        UserError, match="(?s)Marian.s configuration: .*one cannot"
+    ):
         from_marian(theirs)
 
 

@@ -85,7 +85,7 @@ def test_the_card_shows_the_scores_of_the_record(folder):
     for fault in ({"command": "x"}, {"scores": {}}, {"scores": other}):
         plain = {**ABOUT, "scores": {"test": scores}, **fault}
         record.write_text(json.dumps(plain))
-        with pytest.raises(UserError, match="not a record of"):
+        with pytest.raises(UserError, match="not a record of.*; name one"):
             pack(folder.parent / "other", folder, record)
     assert not (folder.parent / "other").exists()
     with pytest.raises(UserError, match="exists already"):

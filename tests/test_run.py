@@ -12,6 +12,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -27,6 +28,7 @@ from annotated_transformer import (
     runfolder,
     training,
 )
+from annotated_transformer.averaging import average_checkpoints
 from annotated_transformer.checkpoint import (
     checkpoint_weights,
     read_tokenizer,
@@ -555,6 +557,102 @@ def test_a_beginning_that_was_killed_is_begun_again(tmp_path, corpus):
     train(output, corpus, SMALL, device="cpu")
     assert isinstance(Translator.load(output)("abc"), str)
     assert not list(output.glob(".*"))
+
+
+LEFTOVERS = {  # what may have the name of a file on its way
+    "folder": Path.mkdir,
+    "file": Path.touch,
+    "link": lambda path: path.symlink_to(path.parent.parent),
+    "link to nothing": lambda path: path.symlink_to("nothing"),
+    "pipe": getattr(os, "mkfifo", None),
+}
+
+
+@pytest.mark.parametrize("kind", LEFTOVERS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".tokenizer.model.part",
+        ".pending.json.part",
+        "checkpoints/.step-00000006.safetensors.part",
+        ".new",
+    ],
+)
+def test_nothing_that_is_left_stops_a_run(
+    kind, name, tmp_path, corpus, undisturbed
+):
+    if LEFTOVERS[kind] is None:
+        pytest.skip("there are no such pipes here")
+    output = shutil.copytree(undisturbed, tmp_path / "model")
+    (output / "checkpoints/step-00000006.safetensors").unlink()
+    (output / "config.json").unlink()
+    LEFTOVERS[kind](output / name)
+    train(output, corpus, SMALL, device="cpu", resume=True)
+    same_weights(output, undisturbed)
+    assert not [*output.rglob(".*")]
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_what_has_the_name_of_a_file_is_said_to(tmp_path, corpus):
+    output = tmp_path / "model"
+    train(output, corpus, SMALL, device="cpu")
+    metrics = output / "metrics.jsonl"
+    metrics.unlink()
+    metrics.symlink_to(metrics)
+    (output / "checkpoints/step-00000006.safetensors").unlink()
+    with pytest.raises(UserError, match="jsonl cannot be.*move away what"):
+        train(output, corpus, SMALL, device="cpu", resume=True)
+
+
+def test_a_model_waits_for_the_place_of_its_files(
+    tmp_path, corpus, undisturbed
+):
+    output = shutil.copytree(undisturbed, tmp_path / "model")
+    place = output / "model.safetensors"
+    place.unlink()
+    place.mkdir()
+    with pytest.raises(UserError, match=rf"{place} cannot be .*move away"):
+        train(output, corpus, SMALL, device="cpu", resume=True)
+    Translator.load(output)
+    place.rmdir()
+    train(output, corpus, SMALL, device="cpu", resume=True)
+    same_weights(output, undisturbed)
+
+
+def test_a_folder_among_the_checkpoints_stays(tmp_path, corpus, undisturbed):
+    output = shutil.copytree(undisturbed, tmp_path / "model")
+    folder = output / "checkpoints" / "step-00000001.safetensors"
+    folder.mkdir()
+    train(output, corpus, SMALL, device="cpu", resume=True)
+    same_weights(output, undisturbed)
+    assert folder.is_dir()
+
+
+def test_a_checkpoint_by_another_name_is_refused(
+    tmp_path, corpus, undisturbed
+):
+    """Else the model would be the mean of others than is said."""
+    output = shutil.copytree(undisturbed, tmp_path / "model")
+    path = output / "checkpoints" / "step-00000004.safetensors"
+    path = path.rename(path.with_stem("step-00000007"))
+    before = contents(output)
+    with pytest.raises(UserError, match=r"another update than it is \(4\)"):
+        train(output, corpus, SMALL, device="cpu", resume=True)
+    assert contents(output) == before
+    with pytest.raises(UserError, match=r"another update than it is \(4\)"):
+        average_checkpoints(tmp_path / "mean", [path])
+
+
+def test_what_no_run_has_named_is_no_checkpoint(tmp_path, corpus, undisturbed):
+    output = shutil.copytree(undisturbed, tmp_path / "model")
+    folder = output / "checkpoints"
+    names = [f"step-{x}.safetensors" for x in ("9", "000000009", "٩", "²")]
+    for name in names:
+        shutil.copy(folder / "step-00000004.safetensors", folder / name)
+    (folder / "step-00000006.safetensors").unlink()
+    train(output, corpus, SMALL, device="cpu", resume=True)
+    same_weights(output, undisturbed)
+    assert {*names} <= {path.name for path in folder.iterdir()}
 
 
 @pytest.mark.skipif(files.fcntl is None, reason="no locks")
