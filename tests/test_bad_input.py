@@ -82,13 +82,27 @@ def test_a_language_has_a_short_printable_name(name, command, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("order", ["le", "be"])
-def test_utf_16_without_a_mark_is_refused(order, command, trained, tmp_path):
+RUSSIAN = "\u043f\u0440\u0438\u0432\u0435\u0442"  # all of it below U+0450
+
+
+@pytest.mark.parametrize("text", ["a dog runs\nacross – a beach\n", RUSSIAN])
+@pytest.mark.parametrize("name", ["UTF-16", "UTF-32"])
+@pytest.mark.parametrize("order", ["", "LE", "BE"])
+def test_wide_characters_are_refused(
+    order, name, text, command, trained, tmp_path
+):
+    """With a mark and without one; the advice is a name that iconv knows."""
     path = tmp_path / "input"
-    path.write_bytes(
-        "a dog runs\nacross – a beach\n".encode(f"utf-16-{order}")
-    )
-    refused(command("translate", trained, path), "UTF-16", order.upper())
+    path.write_bytes(f"{text}\n{text}\n".encode(name + order))
+    told = f"-f {name + order} "
+    refused(command("translate", trained, path), name, told)
+    refused(command("translate", trained, stdin=path.read_bytes()), told)
+
+
+def test_a_zero_in_a_line_makes_no_wide_characters(command, trained):
+    given = b"abc\nd\0e\n\0\nabc\n"
+    ended = command("translate", trained, stdin=given)
+    assert ended.status == 0 and ended.out.count("\n") == 4
 
 
 def test_carriage_returns_alone_are_refused(command, trained, tmp_path):
