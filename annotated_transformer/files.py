@@ -293,7 +293,7 @@ def locked(path: Path) -> Iterator[None]:
     """Have a file for oneself, until others who want the same may go on."""
     # Not the file itself, which is replaced; nor its folder, which a training
     # may have locked for days.
-    name = path.with_name(f".{path.name}.lock")
+    name = path.parent / f".{path.name}.lock"  # the path may be a folder, "."
     try:
         while True:
             handle = os.open(name, os.O_CREAT | os.O_RDWR)
