@@ -8,6 +8,7 @@ import json
 import os
 import secrets
 import shutil
+import stat
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -59,7 +60,8 @@ def read_bytes(path: Path | str) -> bytes:
     """The bytes of a file, unzipped if its name ends in `.gz`."""
     path = Path(path)
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = whole(file)
     except OSError as error:
         raise unreadable(path, error) from error
     if path.suffix != ".gz":
@@ -73,6 +75,14 @@ def read_bytes(path: Path | str) -> bytes:
             f"{path} is damaged or cut short, or not gzip in spite of its "
             f"name ({error}); copy or download it again"
         ) from error
+
+
+def whole(file: io.BufferedReader) -> bytes:
+    """All bytes of an open file; OSError for a device that has no end."""
+    device = stat.S_ISCHR(os.fstat(file.fileno()).st_mode)
+    if device and not file.isatty() and file.read(1):
+        raise OSError(0, "a device, not a text")
+    return file.read()
 
 
 def unzipped(data: bytes, path: Path) -> bytes:

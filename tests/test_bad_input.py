@@ -119,6 +119,12 @@ def test_a_gzip_file_of_nothing_is_cut_short(command, trained, tmp_path):
     refused(command("translate", trained, path), "cut short")
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="not Linux")
+def test_a_device_without_end_is_no_text(command, trained):
+    refused(command("score", trained, "/dev/zero", "/dev/zero"), "a device")
+    assert command("translate", trained, "/dev/null") == (0, "", "")
+
+
 def test_a_gzip_bomb_is_not_unpacked(command, trained, tmp_path, monkeypatch):
     monkeypatch.setattr("annotated_transformer.files.MOST_UNZIPPED", 9999)
     path = tmp_path / "input.gz"
