@@ -65,7 +65,8 @@ if not TYPE_CHECKING:  # else checkers would believe that every name exists
             home = import_module(f"{__name__}.{HOMES[name]}")
             return globals().setdefault(name, getattr(home, name))
         path = f"{__name__}.{name}"
-        if name.startswith("_") or find_spec(path) is None:
+        known = name.isidentifier() and not name.startswith("_")
+        if not known or find_spec(path) is None:
             raise AttributeError(f"{__name__} has no attribute {name!r}")
         return import_module(path)
 

@@ -1,5 +1,6 @@
 """Files: read with care, checked by their sum, written whole or not at all."""
 
+import codecs
 import errno
 import gzip
 import hashlib
@@ -8,6 +9,7 @@ import json
 import os
 import secrets
 import shutil
+import stat
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -44,6 +46,12 @@ __all__ = [
 MOST_UNZIPPED = 1 << 33  # bytes; a hundred million sentences have fewer
 # where a name is taken by what is no file, or no folder
 TAKEN = {errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.ELOOP}
+MARKS = {  # the longer first: one begins like the other
+    codecs.BOM_UTF32_LE: "UTF-32",
+    codecs.BOM_UTF32_BE: "UTF-32",
+    codecs.BOM_UTF16_LE: "UTF-16",
+    codecs.BOM_UTF16_BE: "UTF-16",
+}
 
 
 def unreadable(path: Path | str, error: OSError) -> UserError:
@@ -57,7 +65,8 @@ def read_bytes(path: Path | str) -> bytes:
     """The bytes of a file, unzipped if its name ends in `.gz`."""
     path = Path(path)
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = whole(file)
     except OSError as error:
         raise unreadable(path, error) from error
     if path.suffix != ".gz":
@@ -71,6 +80,14 @@ def read_bytes(path: Path | str) -> bytes:
             f"{path} is damaged or cut short, or not gzip in spite of its "
             f"name ({error}); copy or download it again"
         ) from error
+
+
+def whole(file: io.BufferedReader) -> bytes:
+    """All bytes of an open file; OSError for a device that has no end."""
+    device = stat.S_ISCHR(os.fstat(file.fileno()).st_mode)
+    if device and not file.isatty() and file.read(1):
+        raise OSError(0, "a device, not a text")
+    return file.read()
 
 
 def unzipped(data: bytes, path: Path) -> bytes:
@@ -88,14 +105,34 @@ def unzipped(data: bytes, path: Path) -> bytes:
     return found
 
 
+def wide_encoding(data: bytes) -> str:
+    """The encoding with several bytes a character that this looks like.
+
+    Nothing if it looks like none. Much of UTF-16 is UTF-8 by its bytes, all
+    letters of Russian for one; but its line feeds have a zero beside them.
+    """
+    for mark, encoding in MARKS.items():
+        if data.startswith(mark):
+            return encoding
+    zeros = data[::2].count(0), data[1::2].count(0)
+    if 2 * sum(zeros) > len(data) and min(zeros):
+        return "UTF-32" + ("BE" if data[0] == 0 else "LE")
+    if sum(zeros) and not min(zeros):
+        order = "LE" if zeros[1] else "BE"
+        # a part of a text ends with a line feed, whose zero is yet to come
+        whole = data + bytes(len(data) % 2)
+        ends = whole.count(b"\n\0" if order == "LE" else b"\0\n")
+        if 3 * sum(zeros) > len(data) or 0 < data.count(b"\n") == ends:
+            return f"UTF-16{order}"
+    return ""
+
+
 def check_text(data: bytes, name: Path | str) -> None:
     """UserError for what is UTF-8 by its bytes, but no text of lines."""
-    zeros = data[::2].count(0), data[1::2].count(0)
-    if 3 * max(zeros) > len(data) and min(zeros) == 0:
-        order = "LE" if zeros[1] else "BE"
+    if encoding := wide_encoding(data):
         raise UserError(
-            f"{name}: this looks like UTF-16; convert the file, for example "
-            f"with iconv -f UTF-16{order} -t UTF-8"
+            f"{name}: this looks like {encoding}; convert the file, for "
+            f"example with iconv -f {encoding} -t UTF-8"
         )
     if b"\n" not in data and b"\r" in data.rstrip(b"\r"):
         raise UserError(
@@ -271,7 +308,7 @@ def locked(path: Path) -> Iterator[None]:
     """Have a file for oneself, until others who want the same may go on."""
     # Not the file itself, which is replaced; nor its folder, which a training
     # may have locked for days.
-    name = path.with_name(f".{path.name}.lock")
+    name = path.parent / f".{path.name}.lock"  # the path may be a folder, "."
     try:
         while True:
             handle = os.open(name, os.O_CREAT | os.O_RDWR)

@@ -14,6 +14,14 @@ from annotated_transformer.training import TrainConfig
 __all__ = ["RECIPES", "Recipe", "recipe_of"]
 
 MOST_NUMBER = 10**12  # of whatever a field counts
+WORDS = {  # for the types of fields
+    int: "a whole number",
+    int | None: "a whole number, or null",
+    float: "a number",
+    float | None: "a number, or null",
+    bool: "true or false",
+    str: "a word",
+}
 # a training with more than these would not begin in a day
 MOST_SUBWORDS, MOST_ACCUMULATED, MOST_LAYERS = 10**7, 10**4, 10**3
 
@@ -106,7 +114,7 @@ class Recipe:
                 value, kind
             ):
                 raise UserError(
-                    f"--set {setting:.80}: the value must be {kind}"
+                    f"--set {setting:.80}: the value must be {WORDS[kind]}"
                 )
             (plain[part[0]] if part else plain)[last] = value
         try:

@@ -159,6 +159,7 @@ def record(
     its pairs: UserError if the record has scores of another text by that
     name. folder is the model's. Only a run's own folder has its curve, so
     one that is recorded already stays. Others may add scores meanwhile.
+    Without scores nothing is written, and the errors are the same.
     """
     about = read_json(folder / "config.json")["about"]
     try:
@@ -175,6 +176,8 @@ def record(
                     f"{path}: it has the scores of another text named "
                     f"{name}; rename this one, or choose another --record"
                 )
+        if not scores:
+            return
         added = {
             name: found | ({"sha256": texts[name]} if name in texts else {})
             for name, found in scores.items()

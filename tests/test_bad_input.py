@@ -82,13 +82,27 @@ def test_a_language_has_a_short_printable_name(name, command, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("order", ["le", "be"])
-def test_utf_16_without_a_mark_is_refused(order, command, trained, tmp_path):
+RUSSIAN = "\u043f\u0440\u0438\u0432\u0435\u0442"  # all of it below U+0450
+
+
+@pytest.mark.parametrize("text", ["a dog runs\nacross – a beach\n", RUSSIAN])
+@pytest.mark.parametrize("name", ["UTF-16", "UTF-32"])
+@pytest.mark.parametrize("order", ["", "LE", "BE"])
+def test_wide_characters_are_refused(
+    order, name, text, command, trained, tmp_path
+):
+    """With a mark and without one; the advice is a name that iconv knows."""
     path = tmp_path / "input"
-    path.write_bytes(
-        "a dog runs\nacross – a beach\n".encode(f"utf-16-{order}")
-    )
-    refused(command("translate", trained, path), "UTF-16", order.upper())
+    path.write_bytes(f"{text}\n{text}\n".encode(name + order))
+    told = f"-f {name + order} "
+    refused(command("translate", trained, path), name, told)
+    refused(command("translate", trained, stdin=path.read_bytes()), told)
+
+
+def test_a_zero_in_a_line_makes_no_wide_characters(command, trained):
+    given = b"abc\nd\0e\n\0\nabc\n"
+    ended = command("translate", trained, stdin=given)
+    assert ended.status == 0 and ended.out.count("\n") == 4
 
 
 def test_carriage_returns_alone_are_refused(command, trained, tmp_path):
@@ -103,6 +117,12 @@ def test_a_gzip_file_of_nothing_is_cut_short(command, trained, tmp_path):
     path = tmp_path / "input.gz"
     path.write_bytes(b"")
     refused(command("translate", trained, path), "cut short")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="not Linux")
+def test_a_device_without_end_is_no_text(command, trained):
+    refused(command("score", trained, "/dev/zero", "/dev/zero"), "a device")
+    assert command("translate", trained, "/dev/null") == (0, "", "")
 
 
 def test_a_gzip_bomb_is_not_unpacked(command, trained, tmp_path, monkeypatch):
@@ -226,6 +246,24 @@ def test_penalties_of_scores_keep_their_sign(command, trained, tmp_path):
     path.write_text("abc\n")
     ended = command("score", trained, path, path, "--alpha=50")
     assert float(ended.out) < 0
+
+
+def test_a_record_that_is_no_file(command, trained, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text").write_text("abc\n")
+    words = ("evaluate", trained, "text", "text")
+    refused(command(*words, "--record=."), ".: not a record")
+    refused(command(*words, "--record=new", "--device=mps"), "'mps'")
+    assert [path.name for path in tmp_path.iterdir()] == ["text"]
+    ended = command("pack", "out", trained, "--record=none")
+    refused(ended, "none cannot be read (No such file")
+
+
+def test_a_checkpoint_that_is_not_there(command, trained, tmp_path):
+    there, gone = trained / "checkpoints/step-00000040.safetensors", "gone"
+    for given in (there, gone), (gone, there):
+        ended = command("average", tmp_path / "mean", *given)
+        refused(ended, "gone: no such file")
 
 
 @pytest.mark.parametrize("scores", [[], "abc", None, {"test": []}, {"a": 1}])

@@ -152,7 +152,9 @@ def test_no_name_is_also_a_module():
     assert not modules.intersection(public)
 
 
-@pytest.mark.parametrize("name", ["nonsense", "__main__", "_x"])
+@pytest.mark.parametrize(
+    "name", ["nonsense", "__main__", "_x", "", "no.name", "model.Transformer"]
+)
 def test_names_that_there_are_not(name):
     assert not hasattr(annotated_transformer, name)
     with pytest.raises(AttributeError, match="has no attribute"):

@@ -8,7 +8,12 @@ from annotated_transformer.checkpoint import (
     save_model,
 )
 from annotated_transformer.errors import UserError
-from annotated_transformer.files import check_new, new_folder, read_json
+from annotated_transformer.files import (
+    check_new,
+    new_folder,
+    read_json,
+    unreadable,
+)
 from annotated_transformer.records import (
     MOST_RECORD,
     SEARCH,
@@ -55,7 +60,10 @@ def pack(output: Path, model: Path, record: Path | None = None) -> None:
     transformer, tokenizer, about = load_model(model)
     if record is not None:
         try:
-            known = read_json(record, MOST_RECORD)
+            try:
+                known = read_json(record, MOST_RECORD)
+            except OSError as error:
+                raise unreadable(record, error) from error
             if not same_model(known, about):
                 raise ValueError(f"it is of {known['command']!r:.80}")
             about["result"] |= {
@@ -72,8 +80,9 @@ def pack(output: Path, model: Path, record: Path | None = None) -> None:
             check_search(**searches[0])
             about["search"] = searches[0]
             check_about(about, transformer.config)
+        except UserError:
+            raise
         except (
-            OSError,
             ValueError,
             TypeError,
             KeyError,
