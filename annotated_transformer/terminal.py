@@ -40,7 +40,9 @@ def progress(steps: int, done: int) -> Iterator[Callable[["Update"], None]]:
     if console.quiet or not console.is_terminal:
         yield lambda update: None
         return
-    with Progress(console=console) as bar:
+    # what is redirected to the console would come back from StandardError,
+    # which writes to whatever sys.stderr is at the time, for ever
+    with Progress(console=console, redirect_stderr=False) as bar:
         task = bar.add_task("training", total=steps, completed=done)
         before: list[Update] = []
 
