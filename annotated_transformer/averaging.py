@@ -25,7 +25,7 @@ def average_checkpoints(output: Path, checkpoints: list[Path]) -> None:
     """Make a model folder of the mean of some checkpoints of one run."""
     check_new(output)
     for path in checkpoints:
-        if not path.exists():
+        if not os.path.lexists(path):
             raise UserError(f"{path}: no such file; check the path")
     real = [Path(os.path.realpath(path)) for path in checkpoints]
     if len({*real}) < len(real):

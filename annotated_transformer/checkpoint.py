@@ -8,6 +8,7 @@ at every instant, whoever is killed and however full the disk is, either the
 old model is there or the new one.
 """
 
+import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -91,7 +92,8 @@ def save_checkpoint(
                 "--warmup"
             )
     with replacing(path) as part:
-        save_file(tensors, part, {"step": str(step)})
+        notes = {"step": str(step), "sha256": sum_of(tensors)}
+        save_file(tensors, part, notes)
 
 
 def load_checkpoint(
@@ -106,7 +108,7 @@ def load_checkpoint(
             f"{path}: not a checkpoint of a training run; delete it to "
             "resume from the one before"
         )
-    check_step(path, notes)
+    check_notes(path, tensors, notes)
     for kind in MOMENTS:
         check_tensors(model, parts[kind], path)
     set_weights(model, parts["model"], path)
@@ -128,17 +130,36 @@ def checkpoint_weights(path: Path) -> dict[str, Tensor]:
     found = part_of(tensors, "model")
     if not found:
         raise UserError(f"{path}: not a checkpoint of a training run")
-    check_step(path, notes)
+    check_notes(path, tensors, notes)
     return found
 
 
-def check_step(path: Path, notes: dict[str, str]) -> None:
-    """UserError for a checkpoint that has the name of another update."""
+def sum_of(tensors: dict[str, Tensor]) -> str:
+    """The SHA-256 of tensors and their names, in the order of the names."""
+    found = hashlib.sha256()
+    for name in sorted(tensors):
+        found.update(name.encode())
+        found.update(tensors[name].detach().cpu().contiguous().numpy())
+    return found.hexdigest()
+
+
+def check_notes(
+    path: Path, tensors: dict[str, Tensor], notes: dict[str, str]
+) -> None:
+    """UserError for a checkpoint that is damaged, or named like another.
+
+    Those of earlier versions have no sum.
+    """
     step, kind = notes.get("step", ""), "step-"
     if path.stem.startswith(kind) and path.stem != kind + step.zfill(8):
         raise UserError(
             f"{path}: by its name it is of another update than it is "
             f"({step:.20}); give it its name back, or delete it"
+        )
+    if "sha256" in notes and notes["sha256"] != sum_of(tensors):
+        raise UserError(
+            f"{path}: it is damaged (its SHA-256 differs); delete it to "
+            "resume from the one before"
         )
 
 

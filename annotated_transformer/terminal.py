@@ -40,7 +40,9 @@ def progress(steps: int, done: int) -> Iterator[Callable[["Update"], None]]:
     if console.quiet or not console.is_terminal:
         yield lambda update: None
         return
-    with Progress(console=console) as bar:
+    # what is redirected to the console would come back from StandardError,
+    # which writes to whatever sys.stderr is at the time, for ever
+    with Progress(console=console, redirect_stderr=False) as bar:
         task = bar.add_task("training", total=steps, completed=done)
         before: list[Update] = []
 
@@ -69,9 +71,9 @@ class Interrupted(Exception):
 def stop_signals() -> Iterator[list[int]]:
     """Collect SIGINT, SIGTERM and SIGHUP in a list in place of dying of them.
 
-    A second Ctrl-C ends the program at once. What was ignored before, as
-    nohup ignores SIGHUP, still is. Only the main thread may do this;
-    elsewhere the list stays empty.
+    A second Ctrl-C ends the program at once. Where SIGHUP is ignored, as
+    nohup does, it still is. Only the main thread may do this; elsewhere the
+    list stays empty.
     """
     received: list[int] = []
 
@@ -80,9 +82,10 @@ def stop_signals() -> Iterator[list[int]]:
             raise KeyboardInterrupt
         received.append(number)
 
-    names = ("SIGINT", "SIGTERM", "SIGHUP")  # Windows has no third
-    known = [getattr(signal, name) for name in names if hasattr(signal, name)]
-    numbers = [n for n in known if signal.getsignal(n) != signal.SIG_IGN]
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    hangup = getattr(signal, "SIGHUP", None)  # Windows has none
+    if hangup and signal.getsignal(hangup) != signal.SIG_IGN:
+        numbers.append(hangup)
     if threading.current_thread() is not threading.main_thread():
         numbers = []
     before = {number: signal.signal(number, receive) for number in numbers}

@@ -13,6 +13,8 @@ from unittest import mock
 
 import jaxtyping
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # of what tests start, too
+
 # Before any test imports the package, so that every signature is checked;
 # but the grammar's are called millions of times and hold no tensor.
 PACKAGE = find_spec("annotated_transformer").submodule_search_locations

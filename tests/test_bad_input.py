@@ -9,7 +9,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
+from contextlib import suppress
 
 import pytest
 from test_cli import refused
@@ -334,6 +336,38 @@ def test_a_training_outlives_its_standard_error(
     ).read_bytes()
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such terminals")
+def test_a_training_shows_its_progress_on_a_terminal(
+    recipe_options, trained, tmp_path
+):
+    ours, theirs = os.openpty()
+    process = subprocess.Popen(
+        [*PROGRAM, "train", tmp_path / "out", *recipe_options],
+        env=os.environ | {"TERM": "xterm", "COLUMNS": "80"},
+        stderr=theirs,
+    )
+    os.close(theirs)
+    told = bytearray()
+
+    def read():
+        with suppress(OSError):  # the terminal is closed
+            while data := os.read(ours, 1 << 16):
+                told.extend(data)
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    try:
+        assert process.wait(120) == 0
+    finally:
+        process.kill()
+    reader.join()
+    os.close(ours)
+    assert b"100%" in told and b"the model is ready" in told
+    assert (tmp_path / "out/model.safetensors").read_bytes() == (
+        trained / "model.safetensors"
+    ).read_bytes()
+
+
 def test_hanging_up_saves_a_checkpoint(recipe_options, tmp_path):
     output = tmp_path / "out"
     options = [*recipe_options, "--max-steps=100000"]
@@ -375,6 +409,8 @@ def test_ctrl_c_while_the_program_loads(seconds, recipe_options, tmp_path):
         [*PROGRAM, "train", tmp_path / "out", *recipe_options],
         stderr=subprocess.PIPE,
         text=True,
+        # a shell has those ignore it that it starts in the background
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     time.sleep(seconds)
     process.send_signal(signal.SIGINT)

@@ -77,7 +77,7 @@ def test_a_checkpoint_is_three_times_its_weights(tmp_path, tokenizer):
     save_checkpoint(tmp_path / "c", model, optimizer, 1)
     tensors, notes = read_tensors(tmp_path / "c")
     assert len(tensors) == 3 * len(list(model.parameters()))
-    assert notes == {"step": "1"}
+    assert notes.keys() == {"step", "sha256"} and notes["step"] == "1"
     found = checkpoint_weights(tmp_path / "c")
     assert found.keys() == weights(model).keys()
 
@@ -95,6 +95,27 @@ def test_files_that_are_no_checkpoints(tmp_path, tokenizer):
         checkpoint_weights(path)
     with pytest.raises(UserError, match="not a checkpoint"):
         load_checkpoint(path, model, adam(model.parameters()))
+
+
+def test_a_bit_that_has_flipped_is_noticed(tmp_path, tokenizer):
+    """Also where the number stays finite, and changes by a little."""
+    model = small(tokenizer)
+    optimizer = adam(model.parameters())
+    steps(model, optimizer, 2)
+    path = tmp_path / "checkpoint.safetensors"
+    save_checkpoint(path, model, optimizer, 2)
+    whole = path.read_bytes()
+    start = 8 + int.from_bytes(whole[:8], "little")
+    for place in (start, (start + len(whole)) // 2, len(whole) - 4):
+        data = bytearray(whole)
+        data[place] ^= 1  # the last binary digit of a number
+        path.write_bytes(data)
+        with pytest.raises(UserError, match="it is damaged"):
+            load_checkpoint(path, model, optimizer)
+        with pytest.raises(UserError, match="it is damaged"):
+            checkpoint_weights(path)
+    path.write_bytes(whole)
+    assert load_checkpoint(path, model, optimizer) == 2
 
 
 def test_weights_of_other_sizes(tmp_path, tokenizer):
@@ -127,6 +148,7 @@ def test_checkpoints_with_a_wrong_part(tmp_path, tokenizer, kind):
     steps(model, optimizer, 1)
     save_checkpoint(path, model, optimizer, 1)
     tensors, notes = read_tensors(path)
+    del notes["sha256"]  # as whoever wrote such a file would not know it
     name = next(x for x in tensors if x.startswith(f"{kind}."))
     for wrong, message in (
         (tensors[name][None].contiguous(), "has shape"),
