@@ -92,8 +92,8 @@ def save_checkpoint(
                 "--warmup"
             )
     with replacing(path) as part:
-        notes = {"step": str(step), "sha256": sum_of(tensors)}
-        save_file(tensors, part, notes)
+        # one note, since safetensors writes several in any order
+        save_file(tensors, part, {"step": f"{step} {sum_of(tensors)}"})
 
 
 def load_checkpoint(
@@ -102,7 +102,7 @@ def load_checkpoint(
     """Put a checkpoint back into model and optimizer; return its step."""
     tensors, notes = read_tensors(path)
     parts = {kind: part_of(tensors, kind) for kind in ("model", *MOMENTS)}
-    step = notes.get("step", "")
+    step = notes.get("step", "").partition(" ")[0]
     if not all(parts.values()) or not (step.isdecimal() and len(step) < 16):
         raise UserError(
             f"{path}: not a checkpoint of a training run; delete it to "
@@ -150,13 +150,14 @@ def check_notes(
 
     Those of earlier versions have no sum.
     """
-    step, kind = notes.get("step", ""), "step-"
+    step, _, known = notes.get("step", "").partition(" ")
+    kind = "step-"
     if path.stem.startswith(kind) and path.stem != kind + step.zfill(8):
         raise UserError(
             f"{path}: by its name it is of another update than it is "
             f"({step:.20}); give it its name back, or delete it"
         )
-    if "sha256" in notes and notes["sha256"] != sum_of(tensors):
+    if known and known != sum_of(tensors):
         raise UserError(
             f"{path}: it is damaged (its SHA-256 differs); delete it to "
             "resume from the one before"
@@ -255,7 +256,7 @@ def load_model(
         config, new = standing(folder)
         try:
             found = read_model(folder, device)
-        except UserError:
+        except (UserError, FileNotFoundError):
             if (config, new) == standing(folder):
                 raise
         else:

@@ -77,7 +77,7 @@ def test_a_checkpoint_is_three_times_its_weights(tmp_path, tokenizer):
     save_checkpoint(tmp_path / "c", model, optimizer, 1)
     tensors, notes = read_tensors(tmp_path / "c")
     assert len(tensors) == 3 * len(list(model.parameters()))
-    assert notes.keys() == {"step", "sha256"} and notes["step"] == "1"
+    assert notes.keys() == {"step"} and notes["step"].startswith("1 ")
     found = checkpoint_weights(tmp_path / "c")
     assert found.keys() == weights(model).keys()
 
@@ -148,7 +148,7 @@ def test_checkpoints_with_a_wrong_part(tmp_path, tokenizer, kind):
     steps(model, optimizer, 1)
     save_checkpoint(path, model, optimizer, 1)
     tensors, notes = read_tensors(path)
-    del notes["sha256"]  # as whoever wrote such a file would not know it
+    notes = {"step": "1"}  # as in earlier versions, without a sum
     name = next(x for x in tensors if x.startswith(f"{kind}."))
     for wrong, message in (
         (tensors[name][None].contiguous(), "has shape"),
