@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 # What type checkers read; a test compares it with HOMES.
 if TYPE_CHECKING:
-    from annotated_transformer.corpora import Corpus, builtin, multi30k
+    from annotated_transformer.corpora.corpus import Corpus, builtin, multi30k
     from annotated_transformer.decoding import beam_decode, beam_search
     from annotated_transformer.errors import UserError
-    from annotated_transformer.exercises import check
     from annotated_transformer.model import PRESETS, ModelConfig, Transformer
-    from annotated_transformer.recipes import RECIPES, Recipe
-    from annotated_transformer.run import train
+    from annotated_transformer.runs.recipes import RECIPES, Recipe
+    from annotated_transformer.runs.run import train
+    from annotated_transformer.teaching.exercises import check
     from annotated_transformer.training import TrainConfig
     from annotated_transformer.translation import Translator
 
@@ -40,20 +40,20 @@ __all__ = [
 # is loaded before it is asked for.
 HOMES = {
     "PRESETS": "model",
-    "RECIPES": "recipes",
-    "Corpus": "corpora",
+    "RECIPES": "runs.recipes",
+    "Corpus": "corpora.corpus",
     "ModelConfig": "model",
-    "Recipe": "recipes",
+    "Recipe": "runs.recipes",
     "TrainConfig": "training",
     "Transformer": "model",
     "Translator": "translation",
     "UserError": "errors",
     "beam_decode": "decoding",
     "beam_search": "decoding",
-    "builtin": "corpora",
-    "check": "exercises",
-    "multi30k": "corpora",
-    "train": "run",
+    "builtin": "corpora.corpus",
+    "check": "teaching.exercises",
+    "multi30k": "corpora.corpus",
+    "train": "runs.run",
 }
 
 

@@ -8,9 +8,9 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command line; Ctrl-C while it still loads ends it quietly."""
     try:
-        from annotated_transformer import cli
+        from annotated_transformer.commands import app
 
-        cli.main()
+        app.main()
     except KeyboardInterrupt:
         sys.exit(130)
 

@@ -14,14 +14,14 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from annotated_transformer.data import ORDERS, Batch
-from annotated_transformer.distributed import ALONE, Processes
 from annotated_transformer.loss import consistency_loss, label_smoothing_loss
 from annotated_transformer.optimizer import (
     inverse_sqrt_rate,
     linear_rate,
     set_rate,
 )
-from annotated_transformer.pending import Pending
+from annotated_transformer.system.nonblocking_copy import Pending
+from annotated_transformer.system.processes import ALONE, Processes
 
 __all__ = [
     "TrainConfig",

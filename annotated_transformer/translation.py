@@ -14,7 +14,6 @@ from sacrebleu.metrics import BLEU, CHRF
 from torch import Tensor
 
 from annotated_transformer.attention import causal_mask, padding_mask
-from annotated_transformer.checkpoint import check_search, load_model
 from annotated_transformer.data import Tokenizer, bucket, pad
 from annotated_transformer.decoding import Hypothesis, beam_decode
 from annotated_transformer.embedding import BOS, PAD
@@ -23,9 +22,13 @@ from annotated_transformer.errors import (
     check_budget,
     check_texts,
 )
-from annotated_transformer.kernels import use_fast_kernels, weights_at_rest
 from annotated_transformer.model import Transformer
-from annotated_transformer.pretrained import find_model
+from annotated_transformer.speed.kernels import (
+    use_fast_kernels,
+    weights_at_rest,
+)
+from annotated_transformer.storage.model_folder import check_search, load_model
+from annotated_transformer.storage.shipped import find_model
 
 __all__ = [
     "Translation",

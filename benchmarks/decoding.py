@@ -11,7 +11,7 @@ from ctranslate2.converters.transformers import BartLoader
 from joeynmt.search import search
 from torch import Tensor, nn
 
-from annotated_transformer.cpu import keep_freed_memory
+from annotated_transformer.convert.marian import to_marian
 from annotated_transformer.data import pad
 from annotated_transformer.decoding import (
     beam_search,
@@ -19,9 +19,12 @@ from annotated_transformer.decoding import (
     model_step,
 )
 from annotated_transformer.embedding import BOS, EOS, PAD, UNK
-from annotated_transformer.kernels import use_fast_kernels, weights_at_rest
-from annotated_transformer.marian import to_marian
 from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.speed.cpu import keep_freed_memory
+from annotated_transformer.speed.kernels import (
+    use_fast_kernels,
+    weights_at_rest,
+)
 
 from .clock import Job
 from .systems import joey_batch, to_joey

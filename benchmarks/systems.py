@@ -9,11 +9,14 @@ from joeynmt.model import build_model
 from joeynmt.vocabulary import Vocabulary
 from torch import Tensor, nn
 
-from annotated_transformer.convert import TorchTransformer, projections
+from annotated_transformer.convert.marian import to_marian
+from annotated_transformer.convert.torch_layers import (
+    TorchTransformer,
+    projections,
+)
 from annotated_transformer.data import Batch
 from annotated_transformer.embedding import BOS, EOS, PAD, UNK
 from annotated_transformer.loss import label_smoothing_loss
-from annotated_transformer.marian import to_marian
 from annotated_transformer.model import ModelConfig, Transformer
 
 logging.disable(logging.INFO)

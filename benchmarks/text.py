@@ -3,7 +3,11 @@
 import os
 from dataclasses import dataclass
 
-from annotated_transformer.corpora import DATA_VARIABLE, builtin, multi30k
+from annotated_transformer.corpora.corpus import (
+    DATA_VARIABLE,
+    builtin,
+    multi30k,
+)
 from annotated_transformer.data import (
     Example,
     bucket,

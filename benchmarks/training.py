@@ -8,12 +8,12 @@ from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from annotated_transformer.cpu import attention_kernel, keep_freed_memory
 from annotated_transformer.data import Batch, Example, make_batch
 from annotated_transformer.model import ModelConfig, Transformer
 from annotated_transformer.optimizer import adam, set_rate
-from annotated_transformer.preparation import build_model
-from annotated_transformer.recipes import Recipe
+from annotated_transformer.runs.recipes import Recipe
+from annotated_transformer.runs.setup import build_model
+from annotated_transformer.speed.cpu import attention_kernel, keep_freed_memory
 from annotated_transformer.training import TrainConfig, batch_loss, updates
 
 from .clock import Job

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from statistics import fmean
 
-from annotated_transformer.cpu import keep_freed_memory
+from annotated_transformer.speed.cpu import keep_freed_memory
 from annotated_transformer.translation import Translation, Translator
 
 from .penalty import MODEL, corpus, drawn, texts

@@ -22,8 +22,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from annotated_transformer.attention import masked_softmax, visible
-from annotated_transformer.batching import fixed_batches
-from annotated_transformer.corpora import Corpus, Pair, builtin
+from annotated_transformer.corpora.corpus import Corpus, Pair, builtin
 from annotated_transformer.data import (
     Batch,
     Tokenizer,
@@ -38,8 +37,9 @@ from annotated_transformer.model import (
     greedy_decode,
 )
 from annotated_transformer.optimizer import adam
-from annotated_transformer.preparation import learn_tokenizer
-from annotated_transformer.recipes import Recipe
+from annotated_transformer.runs.feeding import fixed_batches
+from annotated_transformer.runs.recipes import Recipe
+from annotated_transformer.runs.setup import learn_tokenizer
 from annotated_transformer.training import TrainConfig, updates, validate
 from annotated_transformer.translation import score
 

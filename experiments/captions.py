@@ -8,13 +8,13 @@ Without positions it must be clearly worse: the negative control.
 from collections.abc import Callable
 from functools import cache, partial
 
-from annotated_transformer.corpora import Corpus, multi30k
-from annotated_transformer.cpu import draw_fewer_numbers
+from annotated_transformer.corpora.corpus import Corpus, multi30k
 from annotated_transformer.data import Tokenizer
-from annotated_transformer.kernels import use_fast_kernels
 from annotated_transformer.model import ModelConfig, Transformer
-from annotated_transformer.preparation import learn_tokenizer
-from annotated_transformer.recipes import Recipe
+from annotated_transformer.runs.recipes import Recipe
+from annotated_transformer.runs.setup import learn_tokenizer
+from annotated_transformer.speed.cpu import draw_fewer_numbers
+from annotated_transformer.speed.kernels import use_fast_kernels
 from annotated_transformer.training import TrainConfig
 
 from .variations import LEARNING, SIZES, VARIATIONS, measured

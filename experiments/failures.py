@@ -16,7 +16,7 @@ from statistics import fmean
 
 from sacrebleu.metrics import BLEU
 
-from annotated_transformer.cpu import keep_freed_memory
+from annotated_transformer.speed.cpu import keep_freed_memory
 from annotated_transformer.translation import MosesWords, Translator
 
 from .penalty import MODEL, corpus

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from annotated_transformer.corpora import Corpus
+from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.embedding import BOS, EOS, PAD
 from annotated_transformer.model import (
     ModelConfig,

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
 
-from annotated_transformer.augmentation import other_targets, swapped
-from annotated_transformer.corpora import Pair
+from annotated_transformer.corpora.corpus import Pair
+from annotated_transformer.pairs.augmentation import other_targets, swapped
 from annotated_transformer.translation import Translator
 
 from .small_data import (

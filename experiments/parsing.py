@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from functools import cache, partial
 
-from annotated_transformer.corpora import Corpus, pairs_sha256
+from annotated_transformer.corpora.corpus import Corpus, pairs_sha256
 from annotated_transformer.data import make_batch
 from annotated_transformer.embedding import UNK
 from annotated_transformer.parsing import leaves, linearise

@@ -13,10 +13,10 @@ from functools import cache, partial
 from sacrebleu.metrics import BLEU
 from sacrebleu.metrics.bleu import BLEUScore
 
-from annotated_transformer.checkpoint import read_config
-from annotated_transformer.corpora import Corpus, multi30k
-from annotated_transformer.cpu import keep_freed_memory
-from annotated_transformer.pretrained import find_model
+from annotated_transformer.corpora.corpus import Corpus, multi30k
+from annotated_transformer.speed.cpu import keep_freed_memory
+from annotated_transformer.storage.model_folder import read_config
+from annotated_transformer.storage.shipped import find_model
 from annotated_transformer.translation import Translator
 
 MODEL = "multi30k-en-de"

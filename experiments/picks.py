@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from annotated_transformer.attention import MultiHeadAttention
-from annotated_transformer.corpora import Corpus
+from annotated_transformer.corpora.corpus import Corpus
 
 WIDTH = 64
 RECIPE = {

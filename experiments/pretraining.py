@@ -16,11 +16,15 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from annotated_transformer.corpora import Corpus, pairs_sha256
+from annotated_transformer.corpora.builtin import (
+    Example,
+    builtin_corpus,
+    words,
+)
+from annotated_transformer.corpora.builtin.lexicon import SENSES
+from annotated_transformer.corpora.corpus import Corpus, pairs_sha256
 from annotated_transformer.data import pad
 from annotated_transformer.embedding import PAD, UNK
-from annotated_transformer.grammar import Example, builtin_corpus, words
-from annotated_transformer.grammar.lexicon import SENSES
 from annotated_transformer.model import ModelConfig, Transformer
 from annotated_transformer.optimizer import adam, linear_rate, set_rate
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from annotated_transformer.corpora.builtin import Example, words
 from annotated_transformer.data import Tokenizer, encode_pairs, make_batch
-from annotated_transformer.grammar import Example, words
 from annotated_transformer.model import Transformer
 from annotated_transformer.translation import attention_maps
 

@@ -21,7 +21,12 @@ from statistics import fmean, median
 import torch
 from torch import nn
 
-from annotated_transformer.corpora import Corpus, builtin
+from annotated_transformer.corpora.builtin import Example as GrammarExample
+from annotated_transformer.corpora.builtin import (
+    builtin_corpus,
+    sentence_pairs,
+)
+from annotated_transformer.corpora.corpus import Corpus, builtin
 from annotated_transformer.data import (
     Example,
     Pair,
@@ -30,8 +35,6 @@ from annotated_transformer.data import (
     make_batch,
     train_tokenizer,
 )
-from annotated_transformer.grammar import Example as GrammarExample
-from annotated_transformer.grammar import builtin_corpus, sentence_pairs
 from annotated_transformer.model import Transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.training import updates, validate

@@ -15,13 +15,13 @@ from functools import cache, partial
 import torch
 from torch import Tensor, nn
 
-from annotated_transformer.batching import fixed_batches
-from annotated_transformer.cpu import draw_fewer_numbers
 from annotated_transformer.data import Batch, encode_pairs, training_batches
-from annotated_transformer.kernels import use_fast_kernels
 from annotated_transformer.model import Transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.risk import ExpectedError
+from annotated_transformer.runs.feeding import fixed_batches
+from annotated_transformer.speed.cpu import draw_fewer_numbers
+from annotated_transformer.speed.kernels import use_fast_kernels
 from annotated_transformer.training import (
     TrainConfig,
     batch_loss,

@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from annotated_transformer.corpora import Corpus
+from annotated_transformer.corpora.corpus import Corpus
 
 RECIPE = {
     "optimizer": "Adam",

@@ -14,19 +14,22 @@ from functools import cache, partial
 
 import torch
 
-from annotated_transformer.batching import fixed_batches, resplit_of
-from annotated_transformer.corpora import Corpus, Pair, multi30k
-from annotated_transformer.cpu import draw_fewer_numbers, keep_freed_memory
+from annotated_transformer.corpora.corpus import Corpus, Pair, multi30k
 from annotated_transformer.data import (
     Tokenizer,
     encode_pairs,
     training_batches,
 )
-from annotated_transformer.kernels import use_fast_kernels
 from annotated_transformer.model import ModelConfig, Transformer
 from annotated_transformer.optimizer import adam
-from annotated_transformer.preparation import learn_tokenizer
-from annotated_transformer.recipes import Recipe
+from annotated_transformer.runs.feeding import fixed_batches, resplit_of
+from annotated_transformer.runs.recipes import Recipe
+from annotated_transformer.runs.setup import learn_tokenizer
+from annotated_transformer.speed.cpu import (
+    draw_fewer_numbers,
+    keep_freed_memory,
+)
+from annotated_transformer.speed.kernels import use_fast_kernels
 from annotated_transformer.training import (
     TrainConfig,
     average,

@@ -13,16 +13,16 @@ from functools import cache, partial
 
 import torch
 
-from annotated_transformer.checkpoint import load_model, read_config
-from annotated_transformer.corpora import Corpus, multi30k
-from annotated_transformer.cpu import draw_fewer_numbers
+from annotated_transformer.corpora.corpus import Corpus, multi30k
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.embedding import UNK
-from annotated_transformer.kernels import use_fast_kernels
 from annotated_transformer.model import ModelConfig, Transformer
-from annotated_transformer.preparation import inherit, learn_tokenizer
-from annotated_transformer.pretrained import find_model
-from annotated_transformer.recipes import Recipe
+from annotated_transformer.runs.recipes import Recipe
+from annotated_transformer.runs.setup import inherit, learn_tokenizer
+from annotated_transformer.speed.cpu import draw_fewer_numbers
+from annotated_transformer.speed.kernels import use_fast_kernels
+from annotated_transformer.storage.model_folder import load_model, read_config
+from annotated_transformer.storage.shipped import find_model
 from annotated_transformer.training import TrainConfig
 
 from .captions import HELD_OUT

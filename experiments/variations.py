@@ -16,8 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from annotated_transformer.attention import MultiHeadAttention
-from annotated_transformer.batching import fixed_batches
-from annotated_transformer.corpora import Corpus, Pair, builtin
+from annotated_transformer.corpora.corpus import Corpus, Pair, builtin
 from annotated_transformer.data import (
     Tokenizer,
     encode_pairs,
@@ -26,8 +25,9 @@ from annotated_transformer.data import (
 from annotated_transformer.layers import AddNorm
 from annotated_transformer.model import ModelConfig, Transformer
 from annotated_transformer.optimizer import adam
-from annotated_transformer.preparation import learn_tokenizer
-from annotated_transformer.recipes import Recipe
+from annotated_transformer.runs.feeding import fixed_batches
+from annotated_transformer.runs.recipes import Recipe
+from annotated_transformer.runs.setup import learn_tokenizer
 from annotated_transformer.training import TrainConfig, updates, validate
 from annotated_transformer.translation import Translator, score
 

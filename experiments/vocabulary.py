@@ -14,7 +14,7 @@ from functools import cache, partial
 from statistics import fmean
 
 from annotated_transformer.data import Tokenizer, bucket, encode_pairs
-from annotated_transformer.preparation import learn_tokenizer
+from annotated_transformer.runs.setup import learn_tokenizer
 
 from .captions import BASE, corpus, train
 from .captions import RECIPE as CAPTIONS

@@ -2,7 +2,6 @@
 
 import io
 import os
-import pkgutil
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
@@ -17,10 +16,19 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # of what tests start, too
 
 # Before any test imports the package, so that every signature is checked;
 # but the grammar's are called millions of times and hold no tensor.
-PACKAGE = find_spec("annotated_transformer").submodule_search_locations
-MODULES = {m.name for m in pkgutil.iter_modules(PACKAGE)} - {"grammar"}
+(PACKAGE,) = find_spec("annotated_transformer").submodule_search_locations
+GRAMMAR = "annotated_transformer.corpora.builtin"
+FILES = [
+    x.relative_to(Path(PACKAGE).parent) for x in Path(PACKAGE).rglob("*.py")
+]
+MODULES = {".".join(path.with_suffix("").parts) for path in FILES}
+MODULES = {name.removesuffix(".__init__") for name in MODULES}
 jaxtyping.install_import_hook(
-    [f"annotated_transformer.{name}" for name in sorted(MODULES)],
+    [  # a name stands for all that begins with it
+        name
+        for name in sorted(MODULES)
+        if not (GRAMMAR.startswith(name) or name.startswith(GRAMMAR))
+    ],
     "beartype.beartype",
 )
 
@@ -33,9 +41,10 @@ pytest_plugins = ["browser"]
 # These and the chapters are begun first: a long file that is begun last leaves
 # one of two workers with nothing to do.
 LONG = {
-    *("test_pages", "test_page_model", "test_widgets", "test_run", "test_cli"),
-    *("test_pretrained", "test_distributed", "test_tools", "test_planted"),
-    *("test_chromium", "test_experiments", "test_faults", "test_risk"),
+    *("test_pages", "test_page_model", "test_widgets", "test_run"),
+    *("test_commands", "test_shipped", "test_processes", "test_tools"),
+    *("test_planted", "test_chromium", "test_experiments", "test_faults"),
+    "test_risk",
 }
 
 # Shared machines are slow at times; and what CI tries must not vary.
@@ -86,7 +95,7 @@ class Ended(NamedTuple):
 @pytest.fixture(scope="session")
 def command() -> Callable[..., Ended]:
     """Run the command line inside this process; bytes are standard input."""
-    from annotated_transformer.cli import main
+    from annotated_transformer.commands.app import main
 
     def run(*words: object, stdin: bytes = b"") -> Ended:
         out = io.TextIOWrapper(io.BytesIO(), "utf-8", newline="\n")

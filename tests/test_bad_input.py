@@ -14,17 +14,17 @@ import time
 from contextlib import suppress
 
 import pytest
-from test_cli import refused
+from refusal import refused
 
 from annotated_transformer import Corpus, Translator
-from annotated_transformer.alignment import align_pairs
-from annotated_transformer.augmentation import extra_pairs
 from annotated_transformer.data import Tokenizer, copy_task, train_tokenizer
 from annotated_transformer.errors import UserError, printable
 from annotated_transformer.model import PRESETS
-from annotated_transformer.recipes import Recipe
-from annotated_transformer.scoring import score_pairs
-from annotated_transformer.terminal import stop_signals
+from annotated_transformer.pairs.alignment import align_pairs
+from annotated_transformer.pairs.augmentation import extra_pairs
+from annotated_transformer.pairs.likelihood import score_pairs
+from annotated_transformer.runs.recipes import Recipe
+from annotated_transformer.system.terminal import stop_signals
 from annotated_transformer.training import TrainConfig
 
 PAIRS = copy_task(60)
@@ -128,7 +128,9 @@ def test_a_device_without_end_is_no_text(command, trained):
 
 
 def test_a_gzip_bomb_is_not_unpacked(command, trained, tmp_path, monkeypatch):
-    monkeypatch.setattr("annotated_transformer.files.MOST_UNZIPPED", 9999)
+    monkeypatch.setattr(
+        "annotated_transformer.system.atomic_files.MOST_UNZIPPED", 9999
+    )
     path = tmp_path / "input.gz"
     path.write_bytes(gzip.compress(b"a" * 10_000))
     refused(command("translate", trained, path), path, "unpacks to more than")
@@ -162,7 +164,9 @@ def test_a_long_line_is_left_blank_and_named(command, trained):
 
 
 def test_a_line_without_end_is_refused(command, trained, monkeypatch):
-    monkeypatch.setattr("annotated_transformer.streams.MOST_WAITING", 99_999)
+    monkeypatch.setattr(
+        "annotated_transformer.system.stdio.MOST_WAITING", 99_999
+    )
     ended = command("translate", trained, stdin=b"abc\n" + b"a" * 300_000)
     assert ended.status == 1
     assert "line 2" in ended.err and "without a line feed" in ended.err

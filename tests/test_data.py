@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from annotated_transformer.corpora import multi30k
+from annotated_transformer.corpora.builtin import sentence_pairs
+from annotated_transformer.corpora.corpus import multi30k
 from annotated_transformer.data import (
     ORDERS,
     Ragged,
@@ -27,8 +28,7 @@ from annotated_transformer.data import (
 )
 from annotated_transformer.embedding import BOS, EOS, PAD, UNK
 from annotated_transformer.errors import UserError
-from annotated_transformer.grammar import sentence_pairs
-from annotated_transformer.pretrained import find_model
+from annotated_transformer.storage.shipped import find_model
 
 PAIRS = [(x.source, x.target) for x in sentence_pairs(300, seed=5)]
 LINES = [side for pair in PAIRS for side in pair]

@@ -27,7 +27,7 @@ from annotated_transformer.model import (
     Transformer,
     greedy_decode,
 )
-from annotated_transformer.recipes import RECIPES
+from annotated_transformer.runs.recipes import RECIPES
 
 VOCAB = 5
 

@@ -42,13 +42,13 @@ from mutants import (
 from safetensors.torch import load_file, save_file
 
 from annotated_transformer import training
-from annotated_transformer.checkpoint import load_model, save_model
-from annotated_transformer.corpora import Corpus
+from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import copy_task, train_tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import ModelConfig, Transformer
-from annotated_transformer.recipes import Recipe
-from annotated_transformer.records import read_metrics
+from annotated_transformer.runs.recipes import Recipe
+from annotated_transformer.storage.history import read_metrics
+from annotated_transformer.storage.model_folder import load_model, save_model
 from annotated_transformer.training import TrainConfig
 from annotated_transformer.translation import Translator
 
@@ -220,7 +220,7 @@ def poisoned(monkeypatch, update, poison):
         total = plain(*arguments)
         return poison(total) if next(calls) == update else total
 
-    monkeypatch.setattr("annotated_transformer.loop.batch_loss", loss)
+    monkeypatch.setattr("annotated_transformer.runs.loop.batch_loss", loss)
 
 
 POISONS = {

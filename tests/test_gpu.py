@@ -7,17 +7,19 @@ from itertools import cycle
 import pytest
 import torch
 
-from annotated_transformer import RECIPES, Translator, corpora, loop, train
-from annotated_transformer.batching import fixed_batches
+from annotated_transformer import RECIPES, Translator, train
+from annotated_transformer.corpora.corpus import copying
 from annotated_transformer.data import (
     encode_pairs,
     train_tokenizer,
 )
-from annotated_transformer.devices import allow_tf32
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import Transformer
 from annotated_transformer.optimizer import adam
-from annotated_transformer.records import read_metrics
+from annotated_transformer.runs import loop
+from annotated_transformer.runs.devices import allow_tf32
+from annotated_transformer.runs.feeding import fixed_batches
+from annotated_transformer.storage.history import read_metrics
 from annotated_transformer.training import updates
 
 pytestmark = [
@@ -32,7 +34,7 @@ FEW = replace(RECIPE.train, steps=40, checkpoint_every=20)
 
 @pytest.fixture(scope="module")
 def corpus():
-    return corpora.copying()
+    return copying()
 
 
 def test_the_copy_task_on_a_gpu(corpus, tmp_path):

@@ -10,7 +10,7 @@ from torch import nn
 from torch_twins import shake
 
 from annotated_transformer.attention import MultiHeadAttention, padding_mask
-from annotated_transformer.convert import to_torch
+from annotated_transformer.convert.torch_layers import to_torch
 from annotated_transformer.embedding import BOS, EOS, PAD
 from annotated_transformer.model import (
     PRESETS,

@@ -26,7 +26,6 @@ from annotated_transformer.decoding import (
     model_step,
 )
 from annotated_transformer.embedding import BOS, EOS, SinusoidalPositions
-from annotated_transformer.kernels import use_fast_kernels
 from annotated_transformer.layers import AddNorm, FeedForward
 from annotated_transformer.model import (
     ModelConfig,
@@ -51,6 +50,7 @@ from annotated_transformer.modern import (
     sample,
     tiled_attention,
 )
+from annotated_transformer.speed.kernels import use_fast_kernels
 from annotated_transformer.translation import attention_maps
 
 CONFIG = ModelConfig(

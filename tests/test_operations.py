@@ -197,6 +197,9 @@ def test_a_mask_is_converted_once():
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_lengths_are_not_compiled_anew(precision):
-    program = [sys.executable, Path(__file__).with_name("compiling.py")]
+    program = [
+        sys.executable,
+        Path(__file__).with_name("support") / "compiling.py",
+    ]
     ended = subprocess.run([*program, precision], capture_output=True)
     assert ended.returncode == 0, ended.stderr.decode()

@@ -249,82 +249,82 @@ BEHIND = {
         "recurrence::test_one_token_at_a_time_gives_the_same",
     ),
     "log-probability of the token that is read": (
-        "scoring",
+        "pairs/likelihood",
         "log_probabilities(logits.float(), batch.labels)",
         "log_probabilities(logits.float(), batch.inputs)",
-        "scoring::test_scores_are_those_of_a_plain_loop",
+        "pairs/likelihood::test_scores_are_those_of_a_plain_loop",
     ),
     "the end symbol is not counted": (
-        "scoring",
+        "pairs/likelihood",
         "length_penalty(len(ids), alpha)",
         "length_penalty(len(ids) - 1, alpha)",
-        "scoring::test_scores_are_those_of_a_plain_loop",
+        "pairs/likelihood::test_scores_are_those_of_a_plain_loop",
     ),
     "padding is counted": (
         "risk",
         "    where = labels != PAD\n    nats",
         "    where = labels >= PAD\n    nats",
-        "scoring::test_scores_are_those_of_a_plain_loop",
+        "pairs/likelihood::test_scores_are_those_of_a_plain_loop",
     ),
     "scores in the order of the batches": (
-        "scoring",
+        "pairs/likelihood",
         "log_p[places[i]] = nats",
         "log_p[i] = nats",
-        "scoring::test_batches_change_nothing",
+        "pairs/likelihood::test_batches_change_nothing",
     ),
     "an alpha of 0 is none": (
-        "scoring",
+        "pairs/likelihood",
         "translator.alpha if alpha is None else alpha",
         "alpha or translator.alpha",
-        "scoring::test_scores_are_those_of_a_plain_loop",
+        "pairs/likelihood::test_scores_are_those_of_a_plain_loop",
     ),
     "one alpha for all translators": (
-        "scoring",
+        "pairs/likelihood",
         "translator.alpha if alpha is None else alpha",
         "0.6 if alpha is None else alpha",
-        "scoring::test_a_translator_scores_with_its_own_alpha",
+        "pairs/likelihood::test_a_translator_scores_with_its_own_alpha",
     ),
     "links are transposed": (
-        "alignment",
+        "pairs/alignment",
         "(int(row.argmax()), j)",
         "(j, int(row.argmax()))",
-        "alignment::test_links_are_those_of_a_plain_loop",
+        "pairs/alignment::test_links_are_those_of_a_plain_loop",
     ),
     "the last layer aligns": (
-        "alignment",
+        "pairs/alignment",
         "maps.cross[-2:][0]",
         "maps.cross[-1]",
-        "alignment::test_links_are_those_of_a_plain_loop",
+        "pairs/alignment::test_links_are_those_of_a_plain_loop",
     ),
     "where it looked after the word": (
-        "alignment",
+        "pairs/alignment",
         "batch.source, batch.inputs)",
         "batch.source, batch.labels)",
-        "alignment::test_links_are_those_of_a_plain_loop",
+        "pairs/alignment::test_links_are_those_of_a_plain_loop",
     ),
     "mean of a word's pieces, not their sum": (
-        "alignment",
+        "pairs/alignment",
         "weights @ columns.T",
         "weights @ (columns / columns.sum(1, keepdim=True)).T",
-        "alignment::test_links_are_those_of_a_plain_loop",
+        "pairs/alignment::test_links_are_those_of_a_plain_loop",
     ),
     "the best has the smallest BLEU": (
-        "runfolder",
+        "runs/folder",
         '-line.get("valid_bleu", 0.0)',
         'line.get("valid_bleu", 0.0)',
-        "run::test_the_best_checkpoint_has_the_highest_bleu",
+        "runs/run::test_the_best_checkpoint_has_the_highest_bleu",
     ),
     "a loss that is no number is the best": (
-        "runfolder",
+        "runs/folder",
         ' and line["valid_loss"] >= 0',
         "",
-        "run::test_the_best_checkpoint_is_kept",
+        "runs/run::test_the_best_checkpoint_is_kept",
     ),
     "the best is deleted": (
-        "runfolder",
+        "runs/folder",
         "- {*self.kept(), self.best()}",
         "- {*self.kept()}",
-        "run::test_the_best_checkpoint_is_kept",
+        "runs/run::test_the_best_checkpoint_is_kept",
     ),
     "a row is one id longer": (
         "data",
@@ -339,40 +339,40 @@ BEHIND = {
         "data::test_twice_has_each_sentence_two_times",
     ),
     "a copy is waited for": (
-        "batching",
+        "runs/feeding",
         "non_blocking=True",
         "non_blocking=False",
-        "batching::test_the_reader_of_a_gpu_s_batches_copies_nothing",
+        "runs/feeding::test_the_reader_of_a_gpu_s_batches_copies_nothing",
     ),
     "a batch is read before it is there": (
-        "batching",
+        "runs/feeding",
         "reader.wait_stream(stream)",
         "reader.device",
-        "batching::test_the_reader_of_a_gpu_s_batches_copies_nothing",
+        "runs/feeding::test_the_reader_of_a_gpu_s_batches_copies_nothing",
     ),
     "the process hears Ctrl-C": (
-        "resplitting",
+        "runs/bpe_dropout",
         "signal.signal(signal.SIGINT, signal.SIG_IGN)",
         "signal.signal(signal.SIGINT, signal.SIG_DFL)",
-        "resplitting::test_it_is_deaf_to_what_stops_a_training",
+        "runs/bpe_dropout::test_it_is_deaf_to_what_stops_a_training",
     ),
     "the run sorts by the target": (
-        "loop",
+        "runs/loop",
         "                config.order,",
         "",
-        "distributed::test_a_run_sorts_its_pairs_as_the_recipe_says",
+        "system/processes::test_a_run_sorts_its_pairs_as_the_recipe_says",
     ),
     "validation translates what is too long": (
-        "loop",
+        "runs/loop",
         "{*range(len(corpus.valid))} - {*left_out}",
         "range(len(corpus.valid))",
-        "run::test_sentences_that_are_left_out_are_not_translated",
+        "runs/run::test_sentences_that_are_left_out_are_not_translated",
     ),
     "validation searches with a beam": (
-        "loop",
+        "runs/loop",
         "translator([*sources], beam=1)",
         "translator([*sources], beam=5)",
-        "run::test_validation_is_scored_cased_and_greedy",
+        "runs/run::test_validation_is_scored_cased_and_greedy",
     ),
 }
 # one of each kind every time, all of them at length
@@ -395,7 +395,7 @@ def test_it_can_still_be_planted_behind_its_test(name):
     text = (chapters.PACKAGE / f"{module}.py").read_text("utf-8")
     assert text.count(old) == 1
     file, _, function = test.partition("::")
-    tests = (TESTS / f"test_{file}.py").read_text("utf-8")
+    tests = file_of(file).read_text("utf-8")
     assert f"def {function}(" in tests
 
 
@@ -421,7 +421,7 @@ def test_the_test_finds_it(name, tmp_path):
     file, _, function = test.partition("::")
     words = ["pytest", "-q", "-x", "-o", "addopts=", "--basetemp=made"]
     ended = subprocess.run(
-        [sys.executable, "-m", *words, f"{TESTS}/test_{file}.py::{function}"],
+        [sys.executable, "-m", *words, f"{file_of(file)}::{function}"],
         cwd=tmp_path,  # so that its package is the one that is tested
         stdout=subprocess.PIPE,
         text=True,
@@ -429,6 +429,12 @@ def test_the_test_finds_it(name, tmp_path):
     )
     assert ended.returncode == 1, ended.stdout
     assert " failed" in ended.stdout.splitlines()[-1]  # and no error
+
+
+def file_of(name: str) -> Path:
+    """The file of that name, in whichever wing."""
+    folder, _, stem = name.rpartition("/")
+    return TESTS / folder / f"test_{stem}.py"
 
 
 def planted(folder: Path, module: str, old: str, new: str) -> None:

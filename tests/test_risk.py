@@ -10,16 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu import sentence_bleu
 
-from annotated_transformer import corpora
+from annotated_transformer.corpora.corpus import builtin
 from annotated_transformer.data import make_batch, train_tokenizer
 from annotated_transformer.decoding import beam_decode
 from annotated_transformer.embedding import BOS, EOS, PAD
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import ModelConfig, Transformer
 from annotated_transformer.optimizer import adam
-from annotated_transformer.recipes import Recipe
 from annotated_transformer.risk import ExpectedError, risk
-from annotated_transformer.run import train
+from annotated_transformer.runs.recipes import Recipe
+from annotated_transformer.runs.run import train
 from annotated_transformer.training import TrainConfig, updates
 
 CONFIG = TrainConfig(
@@ -37,7 +37,7 @@ SIZES = ModelConfig(layers=1, d_model=16, d_ff=32, heads=2, dropout=0.1)
 
 @pytest.fixture(scope="module")
 def corpus():
-    text = corpora.builtin()
+    text = builtin()
     sums = {"train": "1", "valid": "2"}
     return replace(
         text, train=text.train[:200], valid=text.valid[:20], checksums=sums

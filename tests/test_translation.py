@@ -10,12 +10,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotated_transformer.checkpoint import save_model
 from annotated_transformer.data import make_batch, pad, train_tokenizer
 from annotated_transformer.embedding import BOS, EOS, PAD
 from annotated_transformer.errors import UserError, check_texts
-from annotated_transformer.files import read_lines
 from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.storage.model_folder import save_model
+from annotated_transformer.system.atomic_files import read_lines
 from annotated_transformer.translation import (
     MosesWords,
     Translator,

@@ -11,7 +11,11 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from annotated_transformer.ledger import VERDICTS, compare, read_claims
+from annotated_transformer.teaching.claims import (
+    VERDICTS,
+    compare,
+    read_claims,
+)
 
 BOOK = Path(__file__).resolve().parents[1]
 CLAIMS = BOOK / "claims.yml"

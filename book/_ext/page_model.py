@@ -18,14 +18,14 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from torch import Tensor
 
-from annotated_transformer.checkpoint import load_model
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.embedding import BOS, EOS
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import Transformer, parameter_count
-from annotated_transformer.pretrained import find_model
-from annotated_transformer.records import TEXT_LICENCES
-from annotated_transformer.tensors import weights
+from annotated_transformer.storage.history import TEXT_LICENCES
+from annotated_transformer.storage.model_folder import load_model
+from annotated_transformer.storage.shipped import find_model
+from annotated_transformer.storage.weight_files import weights
 from annotated_transformer.translation import Translator
 
 LARGEST = 127  # integers from -127 to 127

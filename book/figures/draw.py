@@ -4,7 +4,9 @@ import re
 from html import escape
 from pathlib import Path
 
-PALETTE = Path(__file__).parents[2] / "annotated_transformer/plotting.py"
+PALETTE = (
+    Path(__file__).parents[2] / "annotated_transformer/teaching/plotting.py"
+)
 # Read, not imported, so that drawing needs nothing but Python.
 COLOURS = dict(re.findall(r'"(\w+)": "(#\w{6})"', PALETTE.read_text("utf-8")))
 FONT = "'Segoe UI','Helvetica Neue',Arial,'Liberation Sans',sans-serif"

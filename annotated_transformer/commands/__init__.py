@@ -1,0 +1,1 @@
+"""The command line: thin, and quick to answer."""

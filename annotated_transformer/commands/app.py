@@ -1,0 +1,156 @@
+"""The command line: one function a command, and what an error looks like."""
+
+import json
+import os
+import sys
+from dataclasses import asdict
+
+import typer
+
+from annotated_transformer import __version__
+from annotated_transformer.commands import options
+from annotated_transformer.commands.train import train
+from annotated_transformer.commands.translate import (
+    augment,
+    check_lengths,
+    load,
+    score,
+    translate,
+)
+from annotated_transformer.errors import (
+    UserError,
+    out_of_memory,
+    printable,
+)
+from annotated_transformer.system.stdio import StandardError, put
+from annotated_transformer.system.terminal import Interrupted, console
+
+NO_MEMORY = (
+    "error: out of memory; split long lines, or lower --beam, --batch-tokens "
+    "or --preset"
+)
+
+app = typer.Typer(
+    help="Train a Transformer on sentence pairs, and translate with it.",
+    no_args_is_help=True,
+    invoke_without_command=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback()
+def about(version: options.Version = False) -> None:
+    """Do what every command has in common: nothing, or tell the version."""
+    if version:
+        put(f"annotated-transformer {__version__}\n")
+        raise typer.Exit
+
+
+for command in (train, translate, score, augment):
+    app.command()(command)
+
+
+@app.command()
+def evaluate(
+    model: options.Model,
+    source: options.Source,
+    reference: options.Reference,
+    beam: options.Beam = None,
+    alpha: options.Alpha = None,
+    no_repeat: options.NoRepeat = None,
+    device: options.Device = None,
+    as_json: options.AsJson = False,
+    record_file: options.RecordFile = None,
+) -> None:
+    """Score a model's translations: BLEU, of three kinds, and chrF.
+
+    Each score comes with the sacrebleu signature that defines it.
+    """
+    # here and below, because they load PyTorch, and --help does without it
+    from annotated_transformer import translation
+    from annotated_transformer.corpora import corpus
+    from annotated_transformer.storage.history import SEARCH, record
+    from annotated_transformer.storage.model_folder import read_config
+    from annotated_transformer.storage.shipped import find_model
+
+    model = find_model(model)
+    about = read_config(model)[2]
+    pairs = corpus.read_pairs(source, reference)
+    name = source.name.removesuffix(".gz").rpartition(".")[0] or source.name
+    text = {name: corpus.pairs_sha256(pairs)}
+    if record_file is not None:  # better an error now than later
+        record(model, record_file, {}, text)
+    search = {"beam": beam, "alpha": alpha, "no_repeat": no_repeat}
+    translator = load(model, device, **search)
+    sources = [text for text, _ in pairs]
+    check_lengths(translator, sources, str(source))
+    outputs = translator(sources)
+    language = about["data"]["target"]
+    scores = translation.score(outputs, [text for _, text in pairs], language)
+    searched = {name: getattr(translator, name) for name in SEARCH}
+    result = {**searched, **asdict(scores)}
+    lines = [
+        f"{name:15} {result[name]:5.2f}  {signature}"
+        for name, signature in scores.signatures.items()
+    ]
+    put((json.dumps(result, indent=1) if as_json else "\n".join(lines)) + "\n")
+    if record_file is not None:
+        record(model, record_file, {name: result}, text)
+
+
+@app.command()
+def average(output: options.Output, checkpoints: options.Checkpoints) -> None:
+    """Make a model of the mean of some checkpoints of one run."""
+    from annotated_transformer.storage.averaging import average_checkpoints
+
+    average_checkpoints(output, checkpoints)
+
+
+@app.command()
+def pack(
+    output: options.Output,
+    model: options.Model,
+    record_file: options.Record = None,
+) -> None:
+    """Copy a trained model in half precision, to pass it on."""
+    from annotated_transformer.storage import shipped
+
+    shipped.pack(output, shipped.find_model(model), record_file)
+
+
+@app.command()
+def data(name: options.DataName, folder: options.DataFolder = None) -> None:
+    """Download a corpus, or check the files that are there already."""
+    from annotated_transformer.corpora import corpus
+
+    where = corpus.download_multi30k(folder)
+    put(f"{name}: {where}\n{corpus.MULTI30K_LICENCE}\n")
+
+
+def main() -> None:
+    """Run the command; a user's error is one line, not a traceback."""
+    try:
+        app()
+    except Interrupted as stop:
+        console.out(str(stop))
+        sys.exit(128 + stop.signal_number)
+    except UserError as error:
+        fail(f"error: {error}")
+    except OSError as error:
+        fail(f"error: {error.filename or 'a file'}: {error.strerror}")
+    except (MemoryError, RuntimeError) as error:
+        if not out_of_memory(error):
+            raise
+        fail(NO_MEMORY)
+
+
+def fail(message: str, status: int = 1) -> None:
+    """Print one line on standard error, and exit."""
+    name = ""
+    if os.environ.get("WORLD_SIZE", "1") != "1":  # torchrun's; see launched
+        name = f"process {os.environ.get('RANK', '0')}: "
+    line = printable(name + " ".join(message.split()))
+    StandardError().write(line + "\n")
+    sys.exit(status)

@@ -1,0 +1,134 @@
+"""The options of the commands: their types and what --help says."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from annotated_transformer.system.limits import LARGEST_ALPHA, MOST_SEARCH
+
+DeviceName = StrEnum("DeviceName", ["cuda", "mps", "cpu"])
+DataSet = StrEnum("DataSet", ["multi30k"])
+
+Version = Annotated[bool, Option("--version", help="tell the version")]
+Output = Annotated[Path, Argument(help="the folder to make; it must be new")]
+Model = Annotated[
+    Path, Argument(help="a folder that train made, or a shipped model's name")
+]
+Text = Annotated[
+    Path | None, Argument(help="a sentence a line; else standard input")
+]
+Source = Annotated[Path, Argument(help="what to translate, a sentence a line")]
+Target = Annotated[Path, Argument(help="its translations, line by line")]
+Forward = Annotated[Path, Argument(help="a model from source to target")]
+Backward = Annotated[Path, Argument(help="a model from target to source")]
+TrainSource = Annotated[
+    Path, Argument(help="the text that both have learned from, its sources")
+]
+TrainTarget = Annotated[Path, Argument(help="its targets, line by line")]
+Reference = Annotated[
+    Path, Argument(help="its translations by people, line by line")
+]
+Checkpoints = Annotated[
+    list[Path],
+    Argument(help="files in OUTPUT/checkpoints of one run of train"),
+]
+DataName = Annotated[DataSet, Argument(help="which corpus")]
+DataFolder = Annotated[
+    Path | None,
+    Option(
+        "--dir",
+        help="where to put it; else what ANNOTATED_TRANSFORMER_DATA names, "
+        "or the user's cache folder",
+    ),
+]
+
+Device = Annotated[
+    DeviceName | None,
+    Option(help="where to compute; the fastest at hand if not given"),
+]
+NBest = Annotated[
+    int | None,
+    Option(
+        min=1,
+        max=MOST_SEARCH,
+        help="tell so many translations of a line, with scores",
+    ),
+]
+Alignment = Annotated[
+    bool,
+    Option(
+        "--alignment",
+        help="add which word each word came from: a tab, then 0-0 1-2",
+    ),
+]
+Number = Annotated[
+    int,
+    Option(min=1, help="how many each model writes for a pair, at most"),
+]
+ChoiceBeam = Annotated[
+    int,
+    Option(
+        "--beam",
+        min=1,
+        max=MOST_SEARCH,
+        help="how many to choose them from",
+    ),
+]
+Beam = Annotated[
+    int | None,
+    Option(
+        min=1,
+        max=MOST_SEARCH,
+        help="translations kept at each step (1: greedy); 5, or the model's "
+        "own",
+    ),
+]
+Alpha = Annotated[
+    float | None,
+    Option(
+        min=0,
+        max=LARGEST_ALPHA,
+        help="length penalty: higher favours longer output; 0.6, or the "
+        "model's own",
+    ),
+]
+Penalty = Annotated[
+    float,
+    Option(
+        "--alpha",
+        min=0,
+        max=LARGEST_ALPHA,
+        help="divide by the length penalty, as translate --n-best does with "
+        "this alpha; 0 leaves the log-probability",
+    ),
+]
+NoRepeat = Annotated[
+    int | None,
+    Option(
+        "--no-repeat",
+        min=0,
+        max=MOST_SEARCH,
+        help="say no N tokens in a row twice; 0, which forbids nothing, or "
+        "the model's own",
+    ),
+]
+BatchTokens = Annotated[
+    int | None,
+    Option(
+        min=1,
+        help="tokens of a batch, padding included; a search counts each once "
+        "for each place of its beam; fewer need less memory; 4096, or 1024 "
+        "to score or align",
+    ),
+]
+AsJson = Annotated[bool, Option("--json", help="one JSON object instead")]
+Record = Annotated[
+    Path | None,
+    Option("--record", help="a record with the scores for the model card"),
+]
+RecordFile = Annotated[
+    Path | None,
+    Option("--record", help="add the scores to this record of the training"),
+]

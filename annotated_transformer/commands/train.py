@@ -1,0 +1,176 @@
+"""The command that trains a model."""
+
+import os
+import shlex
+import sys
+from dataclasses import replace
+
+from annotated_transformer.commands import options, train_options
+from annotated_transformer.errors import UserError
+from annotated_transformer.system.stdio import put
+
+__all__ = ["command_line", "train"]
+
+
+def train(
+    output: options.Output,
+    task: train_options.TrainTask = None,
+    train_files: train_options.TrainFiles = None,
+    valid_files: train_options.ValidFiles = None,
+    train_tsv: train_options.TrainTsv = None,
+    valid_tsv: train_options.ValidTsv = None,
+    extra: train_options.Extra = None,
+    source: train_options.Language = "en",
+    target: train_options.Language = "de",
+    preset: train_options.PresetOption = None,
+    vocab_size: train_options.VocabSize = None,
+    tokenizer: train_options.TokenizerKind = None,
+    dropout: train_options.Dropout = None,
+    pre_norm: train_options.PreNorm = None,
+    max_steps: train_options.MaxSteps = None,
+    batch_tokens: train_options.BatchTokens = None,
+    accumulate: train_options.Accumulate = None,
+    schedule: train_options.ScheduleOption = None,
+    warmup: train_options.Warmup = None,
+    peak_rate: train_options.PeakRate = None,
+    label_smoothing: train_options.LabelSmoothing = None,
+    r_drop: train_options.RDrop = None,
+    risk: train_options.Risk = None,
+    bpe_dropout: train_options.BPEDropout = None,
+    max_length: train_options.MaxLength = None,
+    bf16: train_options.Bf16 = None,
+    tf32: train_options.Tf32 = None,
+    seed: train_options.Seed = None,
+    checkpoint_every: train_options.CheckpointEvery = None,
+    average: train_options.AverageLast = None,
+    valid_bleu: train_options.ValidBleu = 0,
+    max_minutes: train_options.MaxMinutes = None,
+    device: options.Device = None,
+    compiled: train_options.Compiled = False,
+    start: train_options.Start = None,
+    new_subwords: train_options.NewSubwords = False,
+    resume: train_options.Resume = False,
+    dry_run: train_options.DryRun = False,
+    fields: train_options.Fields = None,
+) -> None:
+    """Train a model into the folder OUTPUT.
+
+    Name the text by --task, or by --train and --valid. Ctrl-C writes a
+    checkpoint; the same command with --resume continues. On N devices:
+    torchrun --nproc-per-node=N -m annotated_transformer train ...
+    """
+    # here, because they load PyTorch, and --help does without it
+    import torch
+
+    from annotated_transformer.runs.dry_run import plan
+    from annotated_transformer.runs.folder import check_output
+    from annotated_transformer.runs.recipes import recipe_of
+    from annotated_transformer.runs.run import train as run_training
+    from annotated_transformer.runs.setup import (
+        check_start,
+        choose_device,
+        read_corpus,
+    )
+    from annotated_transformer.system.processes import joined, launched
+
+    if dry_run and launched().rank > 0:
+        return  # one plan is enough
+    chosen = choose_device(device and device.value)
+    if bf16 is None:
+        # since Ampere; is_bf16_supported also says so of slow emulation
+        capable = torch.cuda.get_device_capability
+        bf16 = "cuda" in chosen and capable(chosen) >= (8, 0)
+    named = recipe_of(task, preset)
+    recipe = changed(
+        named,
+        model=changed(named.model, dropout=dropout, pre_norm=pre_norm),
+        train=changed(
+            named.train,
+            steps=max_steps,
+            checkpoint_every=checkpoint_every,
+            batch_tokens=batch_tokens,
+            accumulate=accumulate,
+            schedule=schedule and schedule.value,
+            warmup=warmup,
+            peak_rate=peak_rate,
+            label_smoothing=label_smoothing,
+            r_drop=r_drop,
+            risk=risk,
+            bpe_dropout=bpe_dropout,
+            average=average,
+            max_length=max_length,
+            bf16=bf16,
+            seed=seed,
+        ),
+        vocab_size=vocab_size,
+        tokenizer=tokenizer and tokenizer.value,
+        tf32=tf32,
+    ).with_fields(fields or [])
+    if start is not None:
+        check_kept(
+            fields or [],
+            {"vocab_size": vocab_size, "tokenizer": tokenizer},
+            pre_norm,
+            new_subwords,
+        )
+    own = (train_files, valid_files, train_tsv, valid_tsv)
+    text = (task, source, target, own, extra)
+    if dry_run:
+        check_output(output, resume)
+        check_start(recipe, start, new_subwords)
+        recipe = replace(recipe, processes=launched().size)
+        put(plan(recipe, read_corpus(*text), start, new_subwords))
+        return
+    with joined(chosen) as processes:
+        resume = resume or processes.rank > 0  # what the first has begun
+        check_output(output, resume)
+        run_training(
+            output,
+            read_corpus(*text),
+            recipe,
+            device=device and chosen,
+            resume=resume,
+            max_minutes=max_minutes,
+            start=start,
+            new_subwords=new_subwords,
+            command=command_line(),
+            compiled=compiled,
+            valid_bleu=valid_bleu,
+            processes=processes,
+        )
+
+
+def command_line() -> str:
+    r"""How the program was called; bytes that are no UTF-8 as \xff."""
+    words = shlex.join(["annotated-transformer", *sys.argv[1:]])
+    return os.fsencode(words).decode(errors="backslashreplace")
+
+
+def check_kept(
+    fields: list[str],
+    subwords: dict[str, object],
+    pre_norm: bool | None,
+    new_subwords: bool,
+) -> None:
+    """UserError for what a training cannot choose that begins with --from."""
+    names = [field.partition("=")[0] for field in fields]
+    names += [name for name, value in subwords.items() if value is not None]
+    names += ["model.pre_norm"] * (pre_norm is not None)
+    free = {"model.dropout", "model.attention_dropout"}
+    free |= subwords.keys() if new_subwords else set()
+    for name in names:
+        if name not in free and name.startswith(("model.", *subwords)):
+            raise UserError(
+                f"{name}: the model that --from names keeps its own sizes "
+                "and subwords; leave it out"
+            )
+
+
+def changed(config, **given):
+    """The configuration with those options that were given; UserError."""
+    try:
+        return replace(
+            config, **{k: v for k, v in given.items() if v is not None}
+        )
+    except ValueError as error:
+        raise UserError(f"{error}") from error

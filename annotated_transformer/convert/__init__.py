@@ -1,0 +1,1 @@
+"""The same model in layers that others wrote."""

@@ -1,0 +1,186 @@
+"""The same model as Hugging Face's Marian, and back.
+
+Marian is post-norm with sinusoids, like the published model, but a position
+there has all its sines first and its cosines after them. Our dimensions are
+put into that order wherever a matrix reads or writes them, which changes no
+result. (To copy our table instead would not last: Marian's folders leave the
+table out, and who loads one makes his own.)
+"""
+
+import copy
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import torch
+from safetensors import SafetensorError
+from torch import Tensor, nn
+
+from annotated_transformer.convert.torch_layers import check_convertible, pairs
+from annotated_transformer.data import Tokenizer
+from annotated_transformer.embedding import BOS, EOS, PAD, sinusoids
+from annotated_transformer.errors import UserError
+from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.system.atomic_files import unwritable, write_text
+
+__all__ = ["from_marian", "save_marian", "to_marian"]
+
+
+def fields(config: ModelConfig) -> dict:
+    """What Marian's configuration says of a model of these sizes."""
+    return {
+        "vocab_size": config.vocab_size,
+        "decoder_vocab_size": config.vocab_size,
+        "d_model": config.d_model,
+        "encoder_layers": config.layers,
+        "decoder_layers": config.layers,
+        "encoder_ffn_dim": config.d_ff,
+        "decoder_ffn_dim": config.d_ff,
+        "encoder_attention_heads": config.heads,
+        "decoder_attention_heads": config.heads,
+        "dropout": config.dropout,
+        "attention_dropout": config.attention_dropout,
+        "activation_function": "relu",
+        "scale_embedding": True,
+        "share_encoder_decoder_embeddings": True,
+        "tie_word_embeddings": True,
+        "pad_token_id": PAD,
+        "eos_token_id": EOS,
+        "decoder_start_token_id": BOS,
+    }
+
+
+def sines_first(d_model: int) -> Tensor:
+    """Our dimensions in Marian's order: all the sines, then the cosines."""
+    order = torch.arange(d_model)
+    return torch.cat([order[0::2], order[1::2]])
+
+
+def reorder(model: Transformer, order: Tensor) -> None:
+    """Put the d_model dimensions of every vector into this order."""
+    for name, parameter in model.named_parameters():
+        part = name.split(".")[-2]
+        if part in ("output", "outer", "norm"):  # its results are d_model wide
+            parameter.copy_(parameter[order])
+        elif parameter.dim() == 2:  # its inputs are; a bias has none
+            parameter.copy_(parameter[:, order])
+
+
+def package():
+    """The package transformers; UserError if it is not installed."""
+    try:
+        import transformers
+    except ImportError:
+        raise UserError(
+            "Marian models need the package transformers: "
+            "pip install 'annotated-transformer[marian]'"
+        ) from None
+    return transformers
+
+
+@torch.no_grad()
+def to_marian(model: Transformer, max_length: int = 1024) -> nn.Module:
+    """The model as a transformers.MarianMTModel, with the same logits.
+
+    max_length is how many positions Marian's table has. UserError names the
+    field of the model's configuration that Marian has no counterpart for.
+    """
+    check_convertible(model)
+    needed = {"pre_norm": False, "positions": "sinusoidal", "tied": True}
+    for field, value in needed.items():
+        if (given := getattr(model.config, field)) != value:
+            raise UserError(
+                f"{field} = {given!r}: Marian has only models with {field} = "
+                f"{value!r}; train one, with --post-norm for the norm"
+            )
+    transformers = package()
+    config = transformers.MarianConfig(
+        **fields(model.config),
+        max_position_embeddings=max_length,
+        forced_eos_token_id=None,
+    )
+    theirs = transformers.MarianMTModel(config)
+    theirs.to(model.source_embedding.weight)
+    model = copy.deepcopy(model)
+    reorder(model, sines_first(model.config.d_model))
+    for mine, other in pairs(model, theirs):
+        other.copy_(mine)
+    return theirs.train(model.training)
+
+
+@torch.no_grad()
+def from_marian(theirs: nn.Module) -> Transformer:
+    """The model of a MarianMTModel; the inverse of to_marian.
+
+    UserError names the field of Marian's configuration that differs from
+    what our models have (ReLU, scaled and tied embeddings, our ids).
+    """
+    given = theirs.config
+    try:
+        config = ModelConfig(
+            vocab_size=given.vocab_size,
+            layers=given.encoder_layers,
+            d_model=given.d_model,
+            d_ff=given.encoder_ffn_dim,
+            heads=given.encoder_attention_heads,
+            dropout=given.dropout,
+            attention_dropout=given.attention_dropout,
+        )
+    except (ValueError, TypeError) as error:
+        raise UserError(
+            f"Marian's configuration: {error!s:.200}; this one cannot be "
+            "converted"
+        ) from error
+    for field, value in fields(config).items():
+        if getattr(given, field) != value:
+            raise UserError(
+                f"{field} = {getattr(given, field)!r}: our models of these "
+                f"sizes have {value!r}, so this one cannot be converted"
+            )
+    if theirs.final_logits_bias.any():
+        raise UserError("final_logits_bias is not zero: our logits have none")
+    order = sines_first(config.d_model)
+    for stack in (theirs.model.encoder, theirs.model.decoder):
+        table = stack.embed_positions.weight
+        expected = sinusoids(*table.shape)[:, order].to(table)
+        if not torch.allclose(table, expected, atol=0.01):
+            raise UserError(
+                "embed_positions is not Marian's table of sinusoids, so the "
+                "model cannot be converted"
+            )
+    model = Transformer(config).to(theirs.lm_head.weight)
+    for mine, other in pairs(model, theirs):
+        mine.copy_(other)
+    reorder(model, order.argsort())
+    return model.train(theirs.training)
+
+
+def save_marian(
+    folder: Path | str, model: Transformer, tokenizer: Tokenizer
+) -> None:
+    """Write a folder that transformers loads, tokenizer included.
+
+    MarianTokenizer gives our ids, except for text that holds one of the
+    signs <s>, </s>, <unk>, <pad> or begins with one like >>de<<, and once
+    its punc_normalizer, which rewrites punctuation, is replaced by str.
+    UserError if it cannot be written; what was there stays then.
+    """
+    folder, theirs = Path(folder), to_marian(model)
+    piece = tokenizer.pieces.id_to_piece
+    ids = {piece(i): i for i in range(len(tokenizer))}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=folder, prefix=".") as made:
+            part = Path(made)
+            theirs.save_pretrained(part)
+            for name in ("source.spm", "target.spm"):
+                (part / name).write_bytes(tokenizer.model)
+            for name, content in (
+                ("vocab.json", ids),
+                ("tokenizer_config.json", {"bos_token": piece(BOS)}),
+            ):
+                write_text(part / name, json.dumps(content, indent=0) + "\n")
+            for path in part.iterdir():
+                path.replace(folder / path.name)
+    except (OSError, SafetensorError) as error:
+        raise unwritable(folder, error) from error

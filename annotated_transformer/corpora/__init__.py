@@ -1,0 +1,1 @@
+"""Sentence pairs: from files, from Multi30k, from a built-in grammar."""

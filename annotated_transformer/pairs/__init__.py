@@ -1,0 +1,1 @@
+"""What else a trained model can do with sentence pairs."""

@@ -1,0 +1,78 @@
+"""Alignment: which words belong together, read off the cross-attention."""
+
+from collections.abc import Iterable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from annotated_transformer.data import Pair
+from annotated_transformer.errors import check_budget, check_pairs
+from annotated_transformer.runs.feeding import placed_batches
+from annotated_transformer.speed.kernels import weights_at_rest
+from annotated_transformer.translation import TextModel, attention_maps
+
+__all__ = ["Links", "align_pairs", "members", "pharaoh"]
+
+Links = list[tuple[int, int]]  # numbers of words, source and target
+
+
+def members(pieces: list[str]) -> Float[Tensor, "words pieces"]:
+    """One where a piece is part of a word, zero elsewhere.
+
+    Words are what spaces separate; a piece of spaces alone is in none.
+    """
+    numbers, word, before = [], -1, "▁"
+    for piece in pieces:
+        for letter in piece:
+            word += before == "▁" != letter
+            before = letter
+        numbers.append(-1 if before == "▁" else word)
+    words = torch.arange(word + 1)
+    return (words[:, None] == torch.tensor(numbers)).float()
+
+
+@torch.inference_mode()
+@weights_at_rest()
+def align_pairs(
+    translator: TextModel, pairs: Iterable[Pair], batch_tokens: int = 1024
+) -> list[Links]:
+    """For each pair, the source word that each target word came from.
+
+    That is the word with the most weight when the model had to predict the
+    target word: a sum over the pieces of both, of the mean over the heads of
+    the last decoder layer but one. The last layer often looks elsewhere. A
+    blank side has no links. Batches are those of score_pairs. UserError for
+    what is no text, ValueError for a batch that cannot be.
+    """
+    check_budget(batch_tokens)
+    pairs = check_pairs(pairs)
+    sources, targets = ([pair[i] for pair in pairs] for i in (0, 1))
+    encode, split = translator.tokenizer.encode, translator.tokenizer.split
+    most = translator.model.config.most_positions  # outputs may end there
+    examples = [
+        (encode(source), encode(target)[:most])
+        for source, target in zip(sources, targets, strict=True)
+    ]
+    found: list[Links] = [[] for _ in pairs]
+    for places, batch in placed_batches(examples, batch_tokens):
+        batch = batch.to(translator.device)
+        maps = attention_maps(translator.model, batch.source, batch.inputs)
+        looked = maps.cross[-2:][0].mean(1).float().cpu()
+        for i, weights in zip(places, looked, strict=True):
+            rows, columns = (
+                members(split(side[i])) for side in (targets, sources)
+            )
+            weights = weights[: rows.size(1), : columns.size(1)]
+            by_word = rows[:, : len(weights)] @ weights @ columns.T
+            found[i] = [
+                (int(row.argmax()), j)
+                for j, row in enumerate(by_word)
+                if row.any()
+            ]
+    return found
+
+
+def pharaoh(links: Links) -> str:
+    """Links as other programs read them: 0-0 1-2, source first."""
+    return " ".join(f"{source}-{target}" for source, target in links)

@@ -1,0 +1,1 @@
+"""A training, begun or resumed."""

@@ -1,0 +1,95 @@
+"""Devices: what a training computes on, and how precisely."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+
+from annotated_transformer.runs.recipes import Recipe
+from annotated_transformer.storage.history import processor
+
+__all__ = ["allow_tf32", "device_line", "idle_gpu"]
+
+AMPERE = (8, 0)  # the first compute capability with TF32
+
+
+def device_line(device: str, recipe: Recipe) -> str:
+    """One line: the device, its name and memory, precision, processes."""
+    about = [device_name(device)]
+    if size := memory(device):
+        about.append(f"{size / 1e9:.1f} GB")
+    several = "processes" if recipe.processes > 1 else "process"
+    return (
+        f"training on {device} ({', '.join(about)}) in "
+        f"{precision(device, recipe)}, {recipe.processes} {several}"
+    )
+
+
+def device_name(device: str) -> str:
+    """The name of that GPU, or of the processor."""
+    if device.startswith("cuda"):
+        return torch.cuda.get_device_name(device)
+    return processor("cpu")
+
+
+def memory(device: str) -> int | None:
+    """Bytes of the GPU, or of the machine where the system tells them."""
+    if device.startswith("cuda"):
+        return torch.cuda.get_device_properties(device).total_memory
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # Windows, for one
+        return None
+
+
+def precision(device: str, recipe: Recipe) -> str:
+    """How matrix products are computed there, as far as it can be asked."""
+    if recipe.train.bf16:
+        return "bfloat16"
+    if recipe.tf32 and device.startswith("cuda"):
+        capability = torch.cuda.get_device_capability(device)
+        return "TF32" if capability >= AMPERE else "float32"
+    return "float32"
+
+
+def idle_gpu() -> str | None:
+    """What to install where an NVIDIA GPU waits for another PyTorch."""
+    driver = Path("/proc/driver/nvidia/version").exists()
+    if torch.version.cuda or not (driver or shutil.which("nvidia-smi")):
+        return None
+    release = torch.__version__.partition("+")[0]
+    return (
+        "this machine has an NVIDIA driver, but its PyTorch "
+        f"({torch.__version__}) is built for CPUs alone; for the GPU, "
+        f"pip install --force-reinstall torch=={release} on Linux, and "
+        "elsewhere the command that pytorch.org/get-started gives"
+    )
+
+
+@contextmanager
+def allow_tf32(device: torch.device, allowed: bool) -> Iterator[None]:
+    """On a GPU, multiply float32 in TF32 or not; afterwards as before.
+
+    TF32 keeps 10 bits of each factor's 23. Whoever calls may have set the
+    older of PyTorch's two switches or the newer; torch.compile reads the
+    older, which raises where only the newer was set.
+    """
+    if device.type != "cuda":
+        yield
+        return
+    matmul = torch.backends.cuda.matmul
+    newer = getattr(matmul, "fp32_precision", None)  # since PyTorch 2.9
+    try:
+        older = torch.get_float32_matmul_precision()
+    except RuntimeError:
+        older = "highest"
+    torch.set_float32_matmul_precision("high" if allowed else "highest")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(older)
+        if newer is not None:
+            matmul.fp32_precision = newer

@@ -1,0 +1,115 @@
+"""A plan: what a training would need and do, before anything is trained."""
+
+from pathlib import Path
+
+import torch
+
+from annotated_transformer.corpora.corpus import Corpus
+from annotated_transformer.data import Example, bucket
+from annotated_transformer.model import Transformer
+from annotated_transformer.runs.feeding import encode, resplit_of
+from annotated_transformer.runs.memory import loss_bytes
+from annotated_transformer.runs.recipes import Recipe
+from annotated_transformer.runs.setup import (
+    learn_tokenizer,
+    start_from,
+    warn_of_overlap,
+    with_subwords,
+)
+
+__all__ = ["plan"]
+
+FLOAT = 4  # bytes
+
+
+def plan(
+    recipe: Recipe,
+    corpus: Corpus,
+    start: Path | str | None = None,
+    new_subwords: bool = False,
+) -> str:
+    """A table of what a run of the recipe would need and do.
+
+    The model is built without memory, the subwords are learned, or taken from
+    the start, and the first epoch is cut into batches as in the run. Other
+    epochs are shuffled anew, so what is said of all epochs is an estimate, and
+    marked by "about".
+    """
+    if start is not None:
+        _, tokenizer, recipe = start_from(start, recipe, new_subwords)
+    if start is None or new_subwords:
+        tokenizer = learn_tokenizer(corpus, recipe)
+    examples = encode(
+        "training", corpus.train, tokenizer, recipe, corpus.extra
+    )
+    encode("validation", corpus.valid, tokenizer, recipe)
+    resplit_of(tokenizer, recipe)
+    warn_of_overlap(corpus)
+    with torch.device("meta"):
+        model = Transformer(with_subwords(recipe, tokenizer).model)
+    count = sum(parameter.numel() for parameter in model.parameters())
+    rows = {
+        "parameters": f"{count:,}",
+        "subwords": f"{len(tokenizer):,}",
+        **memory(recipe, count, len(tokenizer)),
+        **batches(recipe, examples),
+    }
+    width = max(map(len, rows))
+    return "".join(f"{name:{width}}  {rows[name]}\n" for name in rows)
+
+
+def memory(recipe: Recipe, count: int, vocab_size: int) -> dict[str, str]:
+    """What parameters need in memory and on disk; activations come on top."""
+    weights = FLOAT * count
+    several = recipe.processes > 1  # then the gradients are summed in a copy
+    config = recipe.train
+    logits = config.batch_tokens * vocab_size
+    loss = loss_bytes(config) * logits
+    kept = config.average + 2  # those averaged, the last, the best
+    return {
+        "weights": size(weights),
+        "gradients": size(weights * (1 + several)),
+        "Adam's moments": size(2 * weights),
+        "logits and loss": f"about {size(loss)}, the largest activation",
+        "a checkpoint": f"{size(3 * weights)}, kept: at most {kept}",
+    }
+
+
+def batches(recipe: Recipe, examples: list[Example]) -> dict[str, str]:
+    """How the first epoch's batches make updates, and how many epochs."""
+    config = recipe.train
+    lengths = [(len(source), len(target)) for source, target in examples]
+    epoch = bucket(
+        lengths, config.batch_tokens, f"{config.seed} 0", config.order
+    )
+    tokens = [sum(side) for side in zip(*lengths, strict=True)]
+    cells = [
+        sum(
+            len(batch) * max(lengths[i][side] for i in batch)
+            for batch in epoch
+        )
+        for side in (0, 1)
+    ]
+    padding = [1 - t / c for t, c in zip(tokens, cells, strict=True)]
+    group = config.accumulate * recipe.processes
+    updates = len(epoch) / group
+    source, target = (round(side / updates) for side in tokens)
+    return {
+        "pairs": f"{len(examples):,}",
+        "tokens an epoch": f"{tokens[0]:,} source, {tokens[1]:,} target",
+        "padding": f"{padding[0]:.1%} source, {padding[1]:.1%} target",
+        "batches an epoch": f"{len(epoch):,}",
+        "batches an update": f"{group} = {config.accumulate} accumulated x "
+        f"{recipe.processes} processes",
+        "tokens an update": f"about {source:,} source, {target:,} target",
+        "updates": f"{config.steps:,}",
+        "updates an epoch": f"about {updates:,.1f}",
+        "epochs": f"about {config.steps / updates:,.1f}",
+    }
+
+
+def size(number: int) -> str:
+    """Bytes in megabytes, or in gigabytes from one on."""
+    if number < 1e9:
+        return f"{number / 1e6:,.1f} MB"
+    return f"{number / 1e9:,.1f} GB"

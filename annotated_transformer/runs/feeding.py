@@ -1,0 +1,215 @@
+"""Batching: text as ids, cut into batches, and ready before it is needed."""
+
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+
+import torch
+
+from annotated_transformer.corpora.corpus import Corpus, Pair
+from annotated_transformer.data import (
+    Batch,
+    Example,
+    Resplit,
+    Tokenizer,
+    bucket,
+    encode_pairs,
+    make_batch,
+    training_batches,
+)
+from annotated_transformer.errors import UserError
+from annotated_transformer.runs.recipes import LARGEST_SEED, Recipe
+from annotated_transformer.system.terminal import console
+
+__all__ = [
+    "Reading",
+    "ahead",
+    "diverged",
+    "encode",
+    "fixed_batches",
+    "placed_batches",
+    "resplit_of",
+]
+
+
+def most_tokens(recipe: Recipe) -> tuple[int, str]:
+    """The most tokens of a side, and what the limit is.
+
+    It is max_length of the training, or the number of learned positions
+    where that is less.
+    """
+    sizes, most = recipe.model, recipe.train.max_length
+    if sizes.positions == "learned" and sizes.max_length < most:
+        return sizes.max_length, "as many positions are learned"
+    return most, "--max-length raises the limit"
+
+
+def line_of(place: int, pairs: int, extra: int) -> str:
+    """Where a pair was read from; the extra ones come last."""
+    if place < pairs - extra:
+        return f"{place + 1}"
+    return f"{place + 1 - pairs + extra} of the extra pairs"
+
+
+def encode(
+    name: str,
+    pairs: list[Pair],
+    tokenizer: Tokenizer,
+    recipe: Recipe,
+    extra: int = 0,
+) -> list[Example]:
+    """Pairs as ids; says which ones are over the limit and left out."""
+    limit, why = most_tokens(recipe)
+    examples, too_long = encode_pairs(pairs, tokenizer, limit)
+    if too_long:
+        console.out(
+            f"{name} text: {len(too_long)} of {len(pairs)} pairs have more "
+            f"than {limit} tokens on a side and are left out, the first in "
+            f"line {line_of(too_long[0], len(pairs), extra)} ({why})"
+        )
+    if not examples:
+        raise UserError(
+            f"{name} text: none of its {len(pairs)} sentence pairs can be "
+            f"used; it needs one of at most {limit} tokens a side"
+        )
+    return examples
+
+
+def resplit_of(tokenizer: Tokenizer, recipe: Recipe) -> Resplit | None:
+    """What cuts the training text anew at each reading, if anything does."""
+    if not recipe.train.bpe_dropout:
+        return None
+    if recipe.tokenizer != "bpe":
+        raise UserError(
+            f"--bpe-dropout leaves out merges, and {recipe.tokenizer} "
+            "subwords have none; use --tokenizer bpe"
+        )
+    limit = most_tokens(recipe)[0]
+    return Resplit(tokenizer.vocabulary, recipe.train.bpe_dropout, limit)
+
+
+def fixed_batches(examples: list[Example], max_tokens: int) -> list[Batch]:
+    """Examples as batches in one order: what validation runs over.
+
+    UserError if one is longer than max_tokens, as in training.
+    """
+    lengths = [(len(source), len(target)) for source, target in examples]
+    places = bucket(lengths, max_tokens)
+    return [make_batch([examples[i] for i in some]) for some in places]
+
+
+def placed_batches(
+    examples: list[Example], max_tokens: int
+) -> Iterator[tuple[list[int], Batch]]:
+    """Batches of examples alike in length, each with their places.
+
+    What is longer than max_tokens still has its batch.
+    """
+    lengths = [(len(source), len(target)) for source, target in examples]
+    for places in bucket(lengths, max([max_tokens, *map(max, lengths)])):
+        yield places, make_batch([examples[i] for i in places])
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a run reads its text: shuffled by which seed, since which update.
+
+    Batches of another size are cut and shuffled anew, beginning with a new
+    epoch, so the batches of before do not count.
+    """
+
+    seed: int
+    since: int = 0  # updates that were made before
+
+    def changed(self, times: int, since: int) -> "Reading":
+        """As it is after so many changes; no run begins with this seed."""
+        return Reading(self.seed + times * (LARGEST_SEED + 1), since)
+
+    def read(self, step: int, each: int) -> int:
+        """The batches read by a step, at so many for each update."""
+        return (step - self.since) * each
+
+
+def ahead(
+    batches: Iterator[Batch], device: torch.device | str, number: int = 2
+) -> Iterator[Batch]:
+    """The same batches on the device, prepared while others are computed on.
+
+    A thread builds and moves them, as many ahead as the number says; what
+    it raises, the reader gets in the place of the batch. To a GPU they are
+    copied on a stream of their own, and nobody here waits for it.
+    """
+    device = torch.device(device)
+    stream = torch.cuda.Stream(device) if device.type == "cuda" else None
+
+    def prepare() -> Batch | None:
+        batch = next(batches, None)
+        if batch is None or stream is None:
+            return batch and batch.to(device)
+        return copied(batch, stream)
+
+    with ThreadPoolExecutor(1) as thread:
+        coming = deque(thread.submit(prepare) for _ in range(number))
+        while (batch := coming.popleft().result()) is not None:
+            coming.append(thread.submit(prepare))
+            if stream is not None:
+                received(batch, stream)
+            yield batch
+
+
+def copied(batch: Batch, stream: torch.cuda.Stream) -> Batch:
+    """The batch on the stream's GPU, as soon as the stream has come so far.
+
+    Only from pinned memory is a copy made while the GPU computes.
+    """
+    with torch.cuda.stream(stream):
+        pinned = Batch(*(x.pin_memory() for x in vars(batch).values()))
+        return pinned.to(stream.device, non_blocking=True)
+
+
+def received(batch: Batch, stream: torch.cuda.Stream) -> None:
+    """Let the GPU's next work wait for the copies that the stream makes."""
+    reader = torch.cuda.current_stream(stream.device)
+    reader.wait_stream(stream)
+    for tensor in vars(batch).values():
+        tensor.record_stream(reader)  # not to be overwritten before it is read
+
+
+def diverged(
+    message: str,
+    update: int,
+    corpus: Corpus,
+    tokenizer: Tokenizer,
+    recipe: Recipe,
+    reading: Reading,
+) -> UserError:
+    """The error for an update whose numbers are not finite; names its text."""
+    limit = most_tokens(recipe)[0]
+    examples, left_out = encode_pairs(corpus.train, tokenizer, limit)
+    places = sorted({*range(len(corpus.train))} - {*left_out})
+    # the same batches, but each token is the number of its line
+    numbered = [
+        ([place + 1] * len(source), [0] * len(target))
+        for place, (source, target) in zip(places, examples, strict=True)
+    ]
+    config = recipe.train
+    each = config.accumulate * recipe.processes
+    read = reading.read(update - 1, each)
+    batches = training_batches(
+        numbered,
+        config.batch_tokens,
+        reading.seed,
+        read,
+        order=config.order,
+    )
+    group = [batch.source[:, 0].tolist() for batch in islice(batches, each)]
+    lines = sorted(line for some in group for line in some)
+    pairs, extra = len(corpus.train), corpus.extra
+    named = ", ".join(line_of(x - 1, pairs, extra) for x in lines[:5])
+    named += f" and {len(lines) - 5} more" * (len(lines) > 5)
+    return UserError(
+        f"{message} (lines {named} of the training text); train with a lower "
+        "--peak-rate, a longer --warmup or in --float32"
+    )

@@ -1,0 +1,210 @@
+"""Recipes: what a run is asked to do, and the ones known by name."""
+
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from typing import get_type_hints
+
+from annotated_transformer.errors import UserError
+from annotated_transformer.model import PRESETS, ModelConfig
+from annotated_transformer.system.limits import KINDS, LARGEST_SEED
+from annotated_transformer.training import TrainConfig
+
+__all__ = ["RECIPES", "Recipe", "recipe_of"]
+
+MOST_NUMBER = 10**12  # of whatever a field counts
+WORDS = {  # for the types of fields
+    int: "a whole number",
+    int | None: "a whole number, or null",
+    float: "a number",
+    float | None: "a number, or null",
+    bool: "true or false",
+    str: "a word",
+}
+# a training with more than these would not begin in a day
+MOST_SUBWORDS, MOST_ACCUMULATED, MOST_LAYERS = 10**7, 10**4, 10**3
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a run is asked to do; it is written to the run's run.json.
+
+    The model's own vocab_size is set to that of the tokenizer, once learned.
+    """
+
+    model: ModelConfig
+    train: TrainConfig
+    vocab_size: int = 8000  # pieces, the four special ones included
+    tokenizer: str = "bpe"  # or unigram, char
+    processes: int = 1  # each gives accumulate batches to an update
+    tf32: bool = False  # float32 products in TF32, on a GPU that has it
+
+    def __post_init__(self) -> None:
+        if self.tokenizer not in KINDS:
+            raise ValueError(
+                f"tokenizer = {self.tokenizer!r}: choose {', '.join(KINDS)}"
+            )
+        train, sizes = self.train, self.model
+        for name, value, most in (
+            ("vocab_size", self.vocab_size, MOST_SUBWORDS),
+            ("accumulate", train.accumulate, MOST_ACCUMULATED),
+            ("layers", sizes.layers, MOST_LAYERS),
+        ):
+            if value > most:
+                raise ValueError(f"{name} = {value}: at most {most}")
+        if not 0 <= train.seed <= LARGEST_SEED:
+            raise ValueError(f"seed: in 0..{LARGEST_SEED}")
+        peak = 1.0 if train.peak_rate is None else train.peak_rate
+        if not 0 < peak < math.inf or not train.clip > 0:
+            raise ValueError("peak_rate: finite; it and clip: above 0")
+        if not math.isfinite(train.r_drop):
+            raise ValueError("r_drop: finite")
+        if not 0 <= train.label_smoothing < 1:
+            raise ValueError("label_smoothing: in [0, 1)")
+
+    def as_json(self) -> dict:
+        """The recipe as plain data; JSON has no infinity, so clip is null."""
+        plain = asdict(self)
+        if math.isinf(self.train.clip):
+            plain["train"]["clip"] = None
+        return plain
+
+    @classmethod
+    def from_json(cls, plain: dict) -> "Recipe":
+        """The recipe that as_json wrote; ValueError, TypeError, KeyError."""
+        train = dict(plain["train"])
+        if train["clip"] is None:
+            train["clip"] = math.inf
+        return cls(
+            ModelConfig(**plain["model"]),
+            TrainConfig(**train),
+            plain["vocab_size"],
+            plain["tokenizer"],
+            plain.get("processes", 1),
+            plain.get("tf32", False),  # older runs do not tell
+        )
+
+    def with_fields(self, settings: Iterable[str]) -> "Recipe":
+        """The recipe with other values, such as model.d_ff=512.
+
+        UserError for a field that there is not, or a value that cannot be.
+        """
+        plain, known = self.as_json(), self.flat()
+        known.pop("processes")  # as many as there are
+        for setting in settings:
+            name, _, text = setting.partition("=")
+            if name not in known:
+                raise UserError(
+                    f"--set {setting:.80}: there is no field {name!r:.80}; "
+                    f"choose from {', '.join(known)}"
+                )
+            *part, last = name.split(".")
+            config = getattr(self, part[0]) if part else self
+            try:
+                value = json.loads(text)
+            except (ValueError, RecursionError):
+                value = text  # a word, which JSON wants in quotes
+            kind = get_type_hints(type(config))[last]
+            if type(value) is int and abs(value) > MOST_NUMBER:
+                raise UserError(f"--set {name}: at most {MOST_NUMBER}")
+            if type(value) is int and not isinstance(value, kind):
+                value = float(value)
+            if isinstance(value, bool) != (kind is bool) or not isinstance(
+                value, kind
+            ):
+                raise UserError(
+                    f"--set {setting:.80}: the value must be {WORDS[kind]}"
+                )
+            (plain[part[0]] if part else plain)[last] = value
+        try:
+            return Recipe.from_json(plain)
+        except ValueError as error:
+            raise UserError(f"--set: {error}") from error
+
+    def flat(self) -> dict[str, object]:
+        """Every field by its dotted name: model.layers, train.seed, ...
+
+        But for model.vocab_size, which is not asked for: it is counted.
+        """
+        flat: dict[str, object] = {}
+        for name, value in asdict(self).items():
+            if isinstance(value, dict):
+                flat |= {f"{name}.{k}": v for k, v in value.items()}
+            else:
+                flat[name] = value
+        del flat["model.vocab_size"]
+        return flat
+
+
+SMALL_TEXT = TrainConfig(
+    steps=5000,
+    batch_tokens=2048,
+    schedule="linear",
+    warmup=500,
+    peak_rate=3e-3,
+    clip=1.0,
+    checkpoint_every=250,
+    average=3,
+)
+RECIPES = {
+    "copy": Recipe(
+        replace(PRESETS["tiny"], layers=2, dropout=0.0),
+        replace(
+            SMALL_TEXT,
+            steps=500,
+            warmup=100,
+            peak_rate=4e-3,
+            batch_tokens=768,
+            label_smoothing=0.0,
+            checkpoint_every=50,
+            average=3,
+        ),
+        vocab_size=32,
+        tokenizer="char",
+    ),
+    "builtin": Recipe(
+        replace(PRESETS["tiny"], layers=2, dropout=0.1),
+        replace(
+            SMALL_TEXT,
+            steps=900,
+            warmup=150,
+            peak_rate=4e-3,
+            checkpoint_every=50,
+            average=4,
+        ),
+        vocab_size=1500,
+    ),
+    "multi30k": Recipe(
+        PRESETS["tiny"],
+        replace(
+            SMALL_TEXT,
+            steps=8000,
+            batch_tokens=4096,
+            warmup=600,
+            peak_rate=4e-3,
+            average=5,
+        ),
+        vocab_size=8000,
+    ),
+}
+# 5.2: updates; 6.1: what is averaged. Checkpoints come every ten minutes, at
+# 0.4 s an update of base and 1.0 s of big.
+PAPER = {
+    "base": TrainConfig(steps=100_000, checkpoint_every=1500, average=5),
+    "big": TrainConfig(steps=300_000, checkpoint_every=600, average=20),
+}
+
+
+def recipe_of(task: str | None = None, preset: str | None = None) -> Recipe:
+    """The recipe of a task, of a size, or of a task at another size.
+
+    Base and big are trained as the paper trained them; everything else as
+    small text wants it.
+    """
+    if preset in PAPER:
+        return Recipe(PRESETS[preset], PAPER[preset], vocab_size=37_000)
+    if task is None:
+        return Recipe(PRESETS[preset or "tiny"], SMALL_TEXT)
+    recipe = RECIPES[task]
+    return replace(recipe, model=PRESETS[preset]) if preset else recipe

@@ -1,0 +1,306 @@
+"""Preparation: what a run needs: a device, text, subwords, a model."""
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from annotated_transformer.corpora import corpus
+from annotated_transformer.corpora.corpus import Corpus
+from annotated_transformer.data import UNK, Tokenizer, train_tokenizer
+from annotated_transformer.embedding import SinusoidalPositions
+from annotated_transformer.errors import UserError
+from annotated_transformer.model import Transformer
+from annotated_transformer.runs.devices import idle_gpu
+from annotated_transformer.runs.recipes import Recipe
+from annotated_transformer.speed.cpu import draw_fewer_numbers
+from annotated_transformer.speed.kernels import use_fast_kernels
+from annotated_transformer.storage.history import environment
+from annotated_transformer.storage.model_folder import load_model, read_config
+from annotated_transformer.storage.shipped import find_model
+from annotated_transformer.system.processes import launched
+from annotated_transformer.system.terminal import console
+
+__all__ = [
+    "build_model",
+    "check_start",
+    "choose_device",
+    "describe",
+    "inherit",
+    "learn_tokenizer",
+    "read_corpus",
+    "read_start",
+    "start_from",
+    "warn_of_overlap",
+    "with_subwords",
+]
+
+
+def choose_device(name: str | None = None) -> str:
+    """The device of that name, or the fastest at hand; UserError if absent.
+
+    Each of several processes has a GPU of its own.
+    """
+    here = {
+        "cuda": torch.cuda.is_available(),
+        "mps": torch.backends.mps.is_available(),
+        "cpu": True,
+    }
+    if name is None:
+        name = next(kind for kind in here if here[kind])
+    elif not here.get(name.partition(":")[0]):
+        idle = idle_gpu() if name.startswith("cuda") else None
+        raise UserError(
+            f"device {name!r} is not at hand; choose from "
+            f"{', '.join(kind for kind in here if here[kind])}"
+            + (f" ({idle})" if idle else "")
+        )
+    if launched().size == 1 or name == "cpu" or ":" in name:
+        return name
+    own = int(os.environ.get("LOCAL_RANK", 0))
+    count = torch.cuda.device_count()
+    if own >= count:
+        raise UserError(
+            f"device {name!r}: {own + 1} processes or more on a machine of "
+            f"{count} GPUs; start one process a GPU, or add --device cpu"
+        )
+    return f"cuda:{own}"
+
+
+def read_corpus(
+    task: str | None,
+    source: str,
+    target: str,
+    own: tuple,
+    extra: Path | None = None,
+) -> Corpus:
+    """The corpus that the options name, with the extra pairs of a file."""
+    corpus = named_corpus(task, source, target, own)
+    return corpus if extra is None else corpus.with_extra(extra)
+
+
+def named_corpus(
+    task: str | None, source: str, target: str, own: tuple
+) -> Corpus:
+    """The corpus that the options name: by task, or by files."""
+    if (task is not None) == any(own):
+        raise UserError(
+            "say what to train on: either --task, or --train and --valid "
+            "(--train-tsv and --valid-tsv for files of two columns)"
+        )
+    if task == "multi30k":
+        return corpus.multi30k(source, target)
+    if task is not None:
+        if (source, target) != ("en", "de"):
+            raise UserError(
+                f"--task {task} has no other languages than its own: leave "
+                "--source and --target out"
+            )
+        named = {"copy": corpus.copying, "builtin": corpus.builtin}
+        return named[task]()
+    train_files, valid_files, train_tsv, valid_tsv = own
+    if (train_files and train_tsv) or (valid_files and valid_tsv):
+        raise UserError("give two text files or one of two columns, not both")
+    training = train_files or (train_tsv and [train_tsv])
+    valid = valid_files or (valid_tsv and [valid_tsv])
+    if not training or not valid:
+        raise UserError(
+            "--train and --valid go together: one text to learn from, and "
+            "another to see how well it goes"
+        )
+    return corpus.text_corpus(training, valid, source, target)
+
+
+def learn_tokenizer(corpus: Corpus, recipe: Recipe) -> Tokenizer:
+    """Learn subwords from the training text, both languages together."""
+    texts = [side for pair in corpus.train for side in pair]
+    try:
+        return train_tokenizer(texts, recipe.vocab_size, recipe.tokenizer)
+    except UserError as error:
+        raise UserError(f"--vocab-size: {error}") from error
+    except RuntimeError as error:
+        raise UserError(
+            "training text: sentencepiece can learn nothing from it "
+            f"({error}); it leaves out lines with the sign U+2585 and very "
+            "long ones"
+        ) from error
+
+
+def with_subwords(recipe: Recipe, tokenizer: Tokenizer) -> Recipe:
+    """The recipe with a model for just these subwords."""
+    sizes = replace(recipe.model, vocab_size=len(tokenizer))
+    return replace(recipe, model=sizes)
+
+
+def warn_of_overlap(corpus: Corpus) -> None:
+    """Say so if validation pairs stand in the training text as well."""
+    known = set(corpus.train)
+    both = sum(pair in known for pair in corpus.valid)
+    if both:
+        console.out(
+            f"{both} of {len(corpus.valid)} validation pairs stand in the "
+            "training text, too: what is said of the validation text is "
+            "better than the model"
+        )
+
+
+def check_start(
+    recipe: Recipe, start: Path | str | None, new_subwords: bool
+) -> None:
+    """UserError if a recipe needs a trained model to begin with."""
+    if recipe.train.risk and start is None:
+        raise UserError(
+            "--risk learns from a model's own translations, so it needs a "
+            "trained one to begin with: add --from MODEL"
+        )
+    if new_subwords and start is None:
+        raise UserError(
+            "--new-subwords is for a training that begins with a model; a "
+            "new one always learns its own: leave it out, or add --from MODEL"
+        )
+
+
+def start_from(
+    folder: Path | str, recipe: Recipe, new_subwords: bool = False
+) -> tuple[Transformer, Tokenizer, Recipe]:
+    """A trained model to start from, and the recipe with the model's sizes.
+
+    Dropout is the recipe's own, and so are subwords that are to be new.
+    UserError if there is no such model.
+    """
+    model, tokenizer, about = load_model(find_model(folder))
+    sizes = replace(
+        model.config,
+        dropout=recipe.model.dropout,
+        attention_dropout=recipe.model.attention_dropout,
+    )
+    recipe = replace(recipe, model=sizes)
+    if not new_subwords:
+        kind = about["recipe"]["tokenizer"]
+        try:
+            recipe = replace(recipe, vocab_size=len(tokenizer), tokenizer=kind)
+        except ValueError as error:
+            raise UserError(
+                f"{folder}: no training can go on from there ({error!s:.200})"
+            ) from error
+    return model, tokenizer, recipe
+
+
+@torch.no_grad()
+def inherit(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    parent: Transformer,
+    known: Tokenizer,
+) -> None:
+    """Give a model the weights of its parent, whose subwords are known.
+
+    The vectors of subwords that both have go with them; the vectors of the
+    others stay as they were drawn.
+    """
+    name_of, here = tokenizer.pieces.id_to_piece, range(len(tokenizer))
+    row_of = known.pieces.piece_to_id  # that of UNK if there is none
+    rows = {row: row_of(name_of(row)) for row in here}
+    own = [row for row in here if rows[row] != UNK or row == UNK]
+    theirs = [rows[row] for row in own]
+    given = parent.state_dict()
+    for name, weight in model.state_dict().items():
+        if "_embedding." in name:
+            weight[own] = given[name][theirs].to(weight.device)
+        else:
+            weight.copy_(given[name])
+
+
+def build_model(
+    recipe: Recipe, device: str, compiled: bool = False
+) -> Transformer:
+    """A model to be trained, its weights drawn from the recipe's seed.
+
+    Compiled or not, its parameters have the same names. UserError if
+    torch.compile cannot compile for the device here.
+    """
+    if compiled:
+        try:
+            torch.compile(torch.cos)(torch.zeros(2, device=device))
+        except RuntimeError as error:
+            raise UserError(
+                "--compile: torch.compile does not work here "
+                f"({' '.join(str(error).splitlines()[:2])}); "
+                "install a C++ compiler such as g++, or leave the option out"
+            ) from error
+    torch.manual_seed(recipe.train.seed)
+    with Drawing(torch.Generator().manual_seed(recipe.train.seed)):
+        model = Transformer(recipe.model)
+    model = model.to(device)
+    if compiled:
+        for positions in (model.source_positions, model.target_positions):
+            if isinstance(positions, SinusoidalPositions):
+                # a table that grows is compiled anew; outputs may be longer
+                positions.reserve(2 * recipe.train.max_length)
+        model.compile(dynamic=True)  # batches have many shapes
+    elif device == "cpu":
+        use_fast_kernels(model)
+        # PyTorch's kernels for attention draw from its own generator alone,
+        # and all numbers of an update are of one stream
+        shared = recipe.model.attention_dropout > 0
+        draw_fewer_numbers(model, None if shared else torch.Generator())
+    return model
+
+
+class Drawing(TorchDispatchMode):
+    """In this thread, draw all random numbers from one generator.
+
+    PyTorch's own is that of all threads, whose draws would mix.
+    """
+
+    def __init__(self, generator: torch.Generator):
+        super().__init__()
+        self.generator = generator
+
+    def __torch_dispatch__(
+        self,
+        func: Callable,
+        types: tuple,
+        args: tuple = (),
+        kwargs: dict | None = None,
+    ) -> object:
+        """Call func, with the generator if it takes one."""
+        kwargs = kwargs or {}
+        names = [argument.name for argument in func._schema.arguments]
+        if "generator" in names:
+            kwargs = {**kwargs, "generator": self.generator}
+        return func(*args, **kwargs)
+
+
+def describe(
+    command: str,
+    recipe: Recipe,
+    corpus: Corpus,
+    device: str,
+    start: Path | str | None = None,
+) -> dict:
+    """What a run is, before its first update; device is cuda, mps or cpu."""
+    return {
+        "command": command,
+        "recipe": recipe.as_json(),
+        "data": {
+            "name": corpus.name,
+            "source": corpus.source,
+            "target": corpus.target,
+            "pairs": len(corpus.train) - corpus.extra,
+            "extra": corpus.extra,
+            "sha256": corpus.checksums,
+        },
+        **({} if start is None else {"start": read_start(start)}),
+        **environment(device),
+    }
+
+
+def read_start(folder: Path | str) -> dict:
+    """What a training started from: weights, their history, how good."""
+    _, sums, about = read_config(find_model(folder))
+    told = ("command", "data", "result", "start")
+    return {name: about[name] for name in told if name in about} | sums

@@ -1,0 +1,1 @@
+"""What makes a CPU fast, and what no chapter is about."""

@@ -1,0 +1,1 @@
+"""A trained model as files: its folder, its weights, its history."""

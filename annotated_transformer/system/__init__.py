@@ -1,0 +1,1 @@
+"""What any program needs of its machine: files, streams, processes."""

@@ -1,0 +1,1 @@
+"""What the notebooks need, and nothing else."""

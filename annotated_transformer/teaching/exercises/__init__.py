@@ -1,0 +1,68 @@
+"""Exercises that answer: right, or which mistake it is.
+
+A chapter asks for a function, and `check` tries it on several inputs against a
+reference that shares no code with the chapters.
+"""
+
+import textwrap
+from functools import cache
+from importlib import import_module
+from itertools import groupby
+
+from annotated_transformer.errors import UserError
+from annotated_transformer.teaching.exercises.judge import Exercise, hint
+
+__all__ = ["check", "exercises"]
+
+CHAPTERS = (
+    *("attention", "embedding", "layers", "model", "sequences"),
+    *("data", "loss", "optimizer", "training"),
+    *("decoding", "translation"),
+    *("variations", "risk", "heads", "recurrence"),
+    *("parsing", "modern"),
+)
+
+
+@cache
+def exercises() -> dict[str, Exercise]:
+    """All exercises by name, in the order of the book, loaded when asked."""
+    parts = (import_module(f"{__name__}.{chapter}") for chapter in CHAPTERS)
+    return {
+        exercise.name: exercise
+        for part in parts
+        for exercise in part.EXERCISES
+    }
+
+
+def contents() -> str:
+    """The names of all exercises, chapter by chapter."""
+    lines = []
+    for chapter, group in groupby(exercises().values(), lambda e: e.chapter):
+        number, _, title = chapter.partition("_")
+        names = ", ".join(exercise.name for exercise in group)
+        lines.append(f"{int(number):2} {title}: {names}")
+    return "\n".join(lines)
+
+
+def check(name: str | None = None, answer: object = None) -> None:
+    """Print whether a function solves an exercise, and if not, a hint.
+
+    Without an answer, print what is asked; without a name, all exercises.
+    UserError for a name that no exercise has.
+
+    >>> check("causal-mask", lambda length: torch.ones(length, length).tril())
+    causal-mask, a hint: The mask holds numbers. Ours is boolean ...
+    """
+    if name is None:
+        print(contents())
+        return
+    if name not in exercises():
+        raise UserError(f"no exercise is called {name!r}:\n{contents()}")
+    exercise = exercises()[name]
+    if answer is None:
+        line = f"{name}: {exercise.task}"
+    elif text := hint(exercise, answer):
+        line = f"{name}, a hint: {text}"
+    else:
+        line = f"{name}: right, tried on {exercise.tried}"
+    print(textwrap.fill(line, 76, subsequent_indent="  "))

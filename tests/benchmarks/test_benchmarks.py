@@ -1,0 +1,115 @@
+"""The benchmarks: their arithmetic here, their result in the record."""
+
+import json
+import re
+import time
+import tomllib
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from benchmarks import startup
+from benchmarks.clock import Sample, interleave, measure, summary
+
+ROOT = Path(__file__).parents[2]
+RECORDS = sorted((ROOT / "book/runs").glob("benchmark-*.json"))
+
+
+def test_their_environment_has_what_the_package_needs():
+    """With the versions of the book's own."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    names = [re.split("[<>=]", line)[0] for line in project["dependencies"]]
+    book, bench = (
+        dict(re.findall(r"^([\w-]+)==(\S+)$", path.read_text(), re.MULTILINE))
+        for path in (
+            ROOT / "requirements.txt",
+            ROOT / "benchmarks/requirements.txt",
+        )
+    )
+    assert {name: bench.get(name) for name in names} == {
+        name: book[name] for name in names
+    }
+
+
+def test_a_ratio_is_the_median_of_each_rounds_ratio():
+    # the second round came while the machine was ten times as slow
+    ours = [Sample(100, t, 2 * t) for t in (1.0, 10.0, 1.0)]
+    theirs = [Sample(100, t, 4 * t) for t in (2.0, 20.0, 2.5)]
+    rows = summary({"a": ours, "b": theirs}, {"a": 1, "b": 2})
+    assert rows["a"]["rate"] == 100 and rows["a"]["ratio"] == 1
+    assert rows["b"]["rate"] == 40 and rows["b"]["ratio"] == 2
+    assert rows["b"]["wall_rate"] == 10 and rows["b"]["memory"] == 2
+    wall = summary({"a": ours, "b": theirs}, {"a": 1, "b": 2}, "wall")
+    assert wall["b"]["ratio"] == 4
+
+
+def test_sleep_costs_wall_time_only():
+    def job(part):
+        time.sleep(0.05)
+        return part
+
+    work, process, wall = measure(job, 3)
+    assert work == 3 and process < 0.05 <= wall
+
+
+def remember(place, name):
+    """A job that writes its turns into a file."""
+
+    def job(part):
+        with open(place, "a") as file:
+            file.write(f"{name}{part} ")
+        return part + 1
+
+    return job
+
+
+def test_systems_work_in_turns(tmp_path):
+    place = str(tmp_path / "turns")
+    makers = {name: (remember, (place, name)) for name in "ab"}
+    samples, memory, outputs = interleave(makers, parts=2, rounds=2)
+    turns = (tmp_path / "turns").read_text().split()
+    assert sorted(turns[:2]) == ["a0", "b0"]  # both make themselves ready
+    assert turns[2:] == ["a0", "b0", "a1", "b1"] * 2
+    assert [s.work for s in samples["b"]] == [3, 3]
+    assert outputs == {"a": None, "b": None}
+    assert all(0 <= grown < 2**27 for grown in memory.values())
+
+
+def test_a_whole_process_is_timed():
+    busy = "import time\nwhile time.process_time() < 0.3: pass"
+    assert 0.3 <= startup.seconds(("-c", busy), "", 0) < 3
+    with pytest.raises(RuntimeError, match="exit"):
+        startup.seconds(("-c", "exit(3)"), "", 0)
+
+
+def test_startup_compares_within_a_round():
+    # the second round came while the machine was ten times as slow
+    rows = {startup.PYTHON: [0.1, 1.0, 0.1], startup.TORCH: [1, 10, 1]}
+    rows |= {startup.PACKAGE: [0.2, 2.0, 0.2], startup.LINE: [2, 30, 1.5]}
+    found = startup.summary(rows)
+    assert found["seconds"][startup.LINE] == 2
+    assert found["import_beyond_python"] == pytest.approx(0.1)
+    assert found["line_by_torch"] == 2
+
+
+def tables(record):
+    """Every table of systems in a record."""
+    yield from (part["systems"] for part in record["training"].values())
+    yield record["decoding"]["systems"]
+
+
+@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.name)
+def test_a_record_has_what_its_ratios_were_made_of(path):
+    record = json.loads(path.read_text("utf-8"))
+    for name in ("command", "date", "machine", "versions", "text"):
+        assert record[name]
+    for systems in tables(record):
+        seconds = {
+            name: [sample["process"] for sample in row["samples"]]
+            for name, row in systems.items()
+        }
+        ours = seconds["this package"]
+        for name, theirs in seconds.items():
+            ratios = [b / a for a, b in zip(ours, theirs, strict=True)]
+            assert systems[name]["ratio"] == pytest.approx(median(ratios))

@@ -1,0 +1,199 @@
+"""The book keeps its rules: outputs, layers, names, pictures, contents."""
+
+import ast
+import re
+import tomllib
+from pathlib import Path
+
+import chapters
+import export
+import pytest
+import yaml
+
+NOTEBOOKS = chapters.find_chapters()
+CELLS = {
+    path: [cell for cell in chapters.read(path).cells if cell.source]
+    for path in NOTEBOOKS
+}
+# The number of the chapter that builds a module.
+BUILT = {
+    chapters.module_name(path): int(path.stem.split("_")[0])
+    for path in NOTEBOOKS
+    if export.export_cells(chapters.read(path))
+}
+MACHINE = re.compile(r"/(home|root|tmp|Users|var|opt)/|\bat 0x[0-9a-f]{6,}")
+TIME = re.compile(r"\b20\d\d-\d\d-\d\d[ T]\d\d:\d\d")
+
+each_notebook = pytest.mark.parametrize(
+    "path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS]
+)
+
+
+def code_cells(path: Path):
+    return [cell for cell in CELLS[path] if cell.cell_type == "code"]
+
+
+def texts(output) -> str:
+    """Everything in an output that a reader sees as text."""
+    if output.output_type == "stream":
+        return output.text
+    shown = output.get("data", {})
+    return "\n".join(str(v) for k, v in shown.items() if "image/" not in k)
+
+
+def test_there_are_chapters_and_modules():
+    assert NOTEBOOKS
+    assert BUILT
+
+
+def test_package_equals_chapters(capsys):
+    differing = export.export(
+        chapters.BOOK, chapters.PACKAGE, check=True, only=[]
+    )
+    assert differing == 0, capsys.readouterr().out
+
+
+def test_contents_list_every_notebook_once():
+    toc = yaml.safe_load((chapters.ROOT / "_toc.yml").read_text())
+    listed = []
+    entries = [toc]
+    while entries:
+        entry = entries.pop()
+        listed += [entry[key] for key in ("root", "file") if key in entry]
+        for key in ("parts", "chapters", "sections"):
+            entries += entry.get(key, [])
+    assert len(listed) == len(set(listed))
+    files = {
+        name.removesuffix(".ipynb").removesuffix(".md") for name in listed
+    }
+    notebooks = {f"book/{path.stem}" for path in NOTEBOOKS}
+    assert notebooks <= files
+    for name in files - notebooks:
+        assert (chapters.ROOT / f"{name}.md").exists(), name
+
+
+@each_notebook
+def test_every_cell_was_run_in_order(path):
+    counts = [cell.execution_count for cell in code_cells(path)]
+    assert counts == list(range(1, len(counts) + 1)), "run it: make run"
+
+
+@each_notebook
+def test_outputs_hold_nothing_of_a_machine_or_a_moment(path):
+    for cell in code_cells(path):
+        assert "execution" not in cell.metadata, "a timestamp"
+        for output in cell.outputs:
+            assert output.output_type != "error"
+            assert output.get("name") != "stderr", output.text
+            assert not MACHINE.search(texts(output)), texts(output)
+            assert not TIME.search(texts(output)), texts(output)
+            assert "text/html" not in output.get("data", {}), "plain text only"
+
+
+@each_notebook
+def test_every_picture_has_alt_text(path):
+    for cell in CELLS[path]:
+        pictures = [
+            output
+            for output in cell.get("outputs", [])
+            if any(
+                kind.startswith("image/") for kind in output.get("data", {})
+            )
+        ]
+        alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
+        assert not pictures or alt.strip(), f"no alt text:\n{cell.source}"
+        assert len(pictures) < 2, "one picture a cell, since alt text is"
+        if cell.cell_type == "markdown":
+            assert not re.search(r"!\[\s*\]\(", cell.source)
+
+
+@each_notebook
+def test_code_fits_the_page(path):
+    for cell in code_cells(path):
+        for line in cell.source.split("\n"):
+            assert len(line) <= 79, line
+
+
+def definitions(cells) -> set[str]:
+    return {
+        statement.name
+        for cell in cells
+        for statement in ast.parse(cell.source).body
+        if isinstance(statement, ast.FunctionDef | ast.ClassDef)
+    }
+
+
+@each_notebook
+def test_sketch_never_shares_the_name_of_an_exported_definition(path):
+    exported = export.export_cells(chapters.read(path))
+    sketches = [cell for cell in code_cells(path) if cell not in exported]
+    assert not definitions(exported) & definitions(sketches)
+
+
+def source_of(module: str) -> str:
+    """The text of a module, or of all parts of a folder; else nothing."""
+    folder = chapters.PACKAGE / module
+    parts = [folder.with_suffix(".py"), *sorted(folder.glob("*.py"))]
+    return "\n".join(p.read_text() for p in parts if module and p.exists())
+
+
+def imports(source: str) -> set[str]:
+    """The modules of the package that a source text imports.
+
+    An import of the package itself counts as `__init__`.
+    """
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            named = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            named = [node.module]
+            if node.module == chapters.PACKAGE.name:
+                named = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for name in named:
+            package, _, rest = name.partition(".")
+            if package == chapters.PACKAGE.name:
+                module = rest.split(".")[0]
+                found.add(module if source_of(module) else "__init__")
+    return found
+
+
+@each_notebook
+def test_chapter_does_not_import_the_module_it_builds(path):
+    if path.stem.split("_")[0].isdigit():
+        used = imports("\n".join(cell.source for cell in code_cells(path)))
+        assert chapters.module_name(path) not in used & set(BUILT)
+
+
+@pytest.mark.parametrize("module", BUILT)
+def test_module_stands_on_earlier_chapters_only(module):
+    """Directly, or through a module without a chapter."""
+    waiting = [(module, [module])]
+    seen = set()
+    while waiting:
+        name, way = waiting.pop()
+        for used in imports(source_of(name)) - seen:
+            seen.add(used)
+            path = " -> ".join([*way, used])
+            assert used != "__init__", path
+            if used in BUILT:
+                assert BUILT[used] < BUILT[module], path
+            else:
+                waiting.append((used, [*way, used]))
+
+
+def test_address_of_the_repository_stands_in_one_place():
+    with open(chapters.ROOT / "pyproject.toml", "rb") as file:
+        urls = tomllib.load(file)["project"]["urls"]
+    address = urls["Repository"].removeprefix("https://")
+    patterns = ("*.*", ".ci/*", ".github/**/*", "book/**/*", "tests/**/*")
+    patterns += ("annotated_transformer/**/*.py", "tools/*", "benchmarks/*")
+    holders = [
+        path.relative_to(chapters.ROOT).as_posix()
+        for pattern in patterns
+        for path in chapters.ROOT.glob(pattern)
+        if path.is_file() and address.encode() in path.read_bytes()
+    ]
+    assert holders == ["pyproject.toml"]

@@ -1,0 +1,369 @@
+"""The translator in the page: what Python writes, the page writes too."""
+
+import json
+import random
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser import Window, opened
+from playwright.sync_api import Browser, Page
+from sphinx.application import Sphinx
+from sphinx.util.docutils import docutils_namespace
+
+from annotated_transformer.corpora.corpus import (
+    MULTI30K_LICENCE,
+    builtin,
+    read_pairs,
+)
+from annotated_transformer.data import Tokenizer, pad
+from annotated_transformer.decoding import beam_decode
+from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.storage.model_folder import load_model
+from annotated_transformer.storage.shipped import find_model
+from annotated_transformer.translation import Translator, score
+
+BOOK = Path(__file__).parents[2] / "book"
+NAME = "multi30k-en-de"
+PROGRAM = ("weights", "tokenizer", "model", "search")
+PROGRAM += ("elements", "attention", "page")
+TWELVE = "Two small dogs run after a red ball on the wide beach."
+TRANSLATE = """
+([texts, options]) => texts.map((text) => {
+  const { search } = globalThis.theTranslator.translate(text, options);
+  for (;;) {
+    const { value, done } = search.next();
+    if (done) return [value.tokens, value.score];
+  }
+})
+"""
+
+
+@pytest.fixture(scope="module")
+def page_model() -> Iterator:
+    """The extension, imported as Sphinx does."""
+    sys.path.insert(0, str(BOOK / "_ext"))
+    try:
+        import page_model
+
+        yield page_model
+    finally:
+        sys.path.remove(str(BOOK / "_ext"))
+
+
+@pytest.fixture(scope="module")
+def site(page_model, tmp_path_factory) -> Path:
+    """A page with the widget and one without, built as the book is."""
+    source = tmp_path_factory.mktemp("page")
+    out = source / "out"
+    (source / "index.rst").write_text(
+        f"First\n=====\n\n.. translator:: {NAME}\n\n   What it does.\n\n"
+        ".. toctree::\n\n   other\n"
+    )
+    (source / "other.rst").write_text("Other\n=====\n\nNo widget.\n")
+    settings = {
+        "extensions": ["page_model"],
+        "html_static_path": [str(BOOK / "_static")],
+    }
+    with docutils_namespace():
+        Sphinx(
+            source,
+            None,
+            out,
+            out,
+            "html",
+            settings,
+            status=None,
+            warningiserror=True,
+        ).build()
+    return out
+
+
+@pytest.fixture(scope="module")
+def started(site, browser: Browser) -> Iterator[Window]:
+    """The page after the reader has asked, in a window for all tests."""
+    with opened(browser) as window:
+        page = window.open(site / "index.html")
+        page.get_by_role("button", name="Try it here").click()
+        answered(page)
+        page.evaluate(
+            "globalThis.theTranslator = new pageModel.Translator("
+            "pageModel.packed)"
+        )
+        yield window
+        assert not window.escaped and not window.complaints
+
+
+@pytest.fixture
+def reference(page_model) -> tuple[Transformer, Tokenizer]:
+    """The package's model with the weights that the page has."""
+    model, tokenizer, _ = load_model(find_model(NAME))
+    return page_model.rounded(model), tokenizer
+
+
+def answered(page: Page) -> None:
+    """Wait until a translation is complete."""
+    page.locator(".at-panel:not([hidden])").wait_for(timeout=60_000)
+
+
+def sentences(number: int) -> list[str]:
+    """The shortest of the built-in corpus: no file is needed for them."""
+    texts = dict.fromkeys(text for text, _ in builtin(train=4000).train)
+    return sorted(texts, key=len)[:number]
+
+
+@pytest.mark.parametrize(("width", "no_repeat"), [(1, 0), (5, 0), (5, 2)])
+def test_page_and_package_write_the_same_tokens(
+    started, reference, width, no_repeat
+):
+    model, tokenizer = reference
+    texts = sentences(200)
+    assert len(texts) == 200
+    expected = []
+    for begin in range(0, 200, 50):
+        batch = texts[begin : begin + 50]
+        sources = pad(tokenizer.encode(text) for text in batch)
+        best = beam_decode(model, sources, width, no_repeat=no_repeat)
+        expected += [hypothesis for (hypothesis,) in best]
+    found = started.page.evaluate(
+        TRANSLATE, [texts, {"width": width, "noRepeat": no_repeat}]
+    )
+    assert [tokens for tokens, _ in found] == [h.tokens for h in expected]
+    for (_, ours), theirs in zip(found, expected, strict=True):
+        assert ours == pytest.approx(theirs.score, abs=1e-4)
+    assert len({tuple(tokens) for tokens, _ in found}) > 150
+
+
+def test_the_page_searches_with_the_model_s_own_alpha(started, page_model):
+    tokenizer = load_model(find_model(NAME))[1]
+    config = ModelConfig(len(tokenizer), 1, 12, 20, 2, pre_norm=True)
+    packed = page_model.packed(
+        Transformer(config), tokenizer, {"beam": 5, "alpha": 1.5}
+    )
+    own, same, other = started.page.evaluate(
+        "(packed) => { const own = new pageModel.Translator(packed);"
+        " return [{}, { alpha: 1.5 }, { alpha: 0.6 }].map((options) => {"
+        " const { search } = own.translate('A dog.', options);"
+        " for (;;) { const { done, value } = search.next();"
+        " if (done) return value.score; } }); }",
+        packed,
+    )
+    assert own == same != other
+
+
+def test_post_norm_is_the_package_s_too(started, page_model):
+    tokenizer = load_model(find_model(NAME))[1]
+    config = ModelConfig(len(tokenizer), 2, 12, 20, 2, d_k=5, d_v=3)
+    model = Transformer(config).eval()
+    for parameter in model.parameters():  # nothing at zero or at one
+        parameter.data += 0.2 * parameter.new_tensor(1).normal_()
+    packed = page_model.packed(model, tokenizer)
+    texts = sentences(3)
+    found = started.page.evaluate(
+        "([packed, texts]) => { const own = new pageModel.Translator(packed);"
+        " return texts.map((text) => { const ids = own.tokenizer.encode(text);"
+        " const source = own.model.encode([...ids, 2]);"
+        " const begin = new pageModel.Node(1, null);"
+        " return [...own.model.step([begin], source)[0]]; }); }",
+        [packed, texts],
+    )
+    exact = page_model.rounded(model)
+    for text, log_p in zip(texts, found, strict=True):
+        source = pad([tokenizer.encode(text)])
+        logits = exact(source, source.new_ones(1, 1))[0, 0]
+        expected = logits.log_softmax(-1)
+        assert (expected - expected.new_tensor(log_p)).abs().max() < 1e-5
+
+
+def test_subwords_are_sentencepiece_s(started, reference):
+    _, tokenizer = reference
+    rng = random.Random(0)
+    signs = "abc deß▁ñ 漢字🙂\ud800\t\n\0 .,-ABZ'\"<s>é12"
+    texts = [side for pair in builtin(train=500).train for side in pair]
+    texts += ["".join(rng.choices(signs, k=rng.randrange(20))) for _ in texts]
+    found = started.page.evaluate(
+        "(texts) => texts.map((text) =>"
+        " theTranslator.tokenizer.encode(JSON.parse(text)))",
+        [json.dumps(text) for text in texts],
+    )
+    expected = [tokenizer.encode(text)[:-1] for text in texts]
+    assert found == expected
+    ids = [rng.choices([*range(9), *range(9, 8000, 99)], k=5) for _ in texts]
+    found = started.page.evaluate(
+        "(ids) => ids.map((some) => theTranslator.tokenizer.decode(some))",
+        [[i for i in some if i != 2] for some in ids],
+    )
+    assert found == [
+        tokenizer.decode([i for i in some if i != 2]) for some in ids
+    ]
+
+
+def test_maps_are_those_of_the_package(started, reference):
+    model, tokenizer = reference
+    run = started.page.evaluate(
+        "(text) => { const run = theTranslator.translate(text);"
+        " let value, done;"
+        " do ({ value, done } = run.search.next()); while (!done);"
+        " const way = value.node.way.slice(0, -1);"
+        " const plain = (layers) =>"
+        "   layers.map((heads) => heads.map((row) => [...row]));"
+        " return { pieces: run.pieces, tokens: value.tokens,"
+        "   encoder: run.maps.map(plain),"
+        "   cross: way.map((node) => plain(node.cross)),"
+        "   decoder: way.map((node) => plain(node.decoder)) }; }",
+        TWELVE,
+    )
+    translator = Translator(model, tokenizer)
+    text = tokenizer.decode(run["tokens"])
+    maps, source, target = translator.attention(TWELVE, text)
+    assert run["pieces"] == source and len(run["cross"]) == len(target)
+    for layer in range(model.config.layers):
+        for head in range(model.config.heads):
+            for i, row in enumerate(maps.cross[layer][0, head].tolist()):
+                assert run["cross"][i][layer][head] == pytest.approx(row)
+            for i, row in enumerate(maps.decoder[layer][0, head].tolist()):
+                seen = run["decoder"][i][layer][head]
+                assert seen == pytest.approx(row[: i + 1])
+            for i, row in enumerate(maps.encoder[layer][0, head].tolist()):
+                assert run["encoder"][layer][i][head] == pytest.approx(row)
+
+
+def test_it_is_quick_on_one_core(started):
+    """The time of the page's thread alone: other programs do not count."""
+    page = started.page
+    client = page.context.new_cdp_session(page)
+    client.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def spent() -> float:
+        metrics = client.send("Performance.getMetrics")["metrics"]
+        return {m["name"]: m["value"] for m in metrics}["TaskDuration"]
+
+    page.evaluate("([text]) => { globalThis.text = text; }", [TWELVE])
+    begin = spent()
+    page.evaluate(
+        "globalThis.going = theTranslator.translate(text); going.search.next()"
+    )
+    first = spent() - begin
+    page.evaluate("while (!going.search.next().done);")
+    whole = spent() - begin
+    print(f"first token {first:.3f} s, 12 words {whole:.3f} s")
+    assert 0 < first < 0.3 and first < whole < 2
+
+
+def test_nothing_is_loaded_before_the_reader_asks(site, window):
+    requests = []
+    window.context.on("request", lambda request: requests.append(request.url))
+    page = window.open(site / "index.html")
+    page.wait_for_timeout(200)
+    asked = [f"translator/{part}.js" for part in PROGRAM]
+    assert any("translator/start.js" in url for url in requests)
+    assert not [url for url in requests if any(part in url for part in asked)]
+    assert page.get_by_role("table").is_visible()
+    page.get_by_role("button", name="Try it here").click()
+    answered(page)
+    for part in asked:
+        assert sum(part in url for url in requests) == 1
+    assert not window.escaped and not window.complaints
+
+
+def test_other_pages_have_neither_button_nor_program(site):
+    html = (site / "other.html").read_text("utf-8")
+    assert "translator/" not in html
+    assert "translator/start.js" in (site / "index.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("part", PROGRAM)
+def test_a_missing_part_is_named(site, window, part):
+    window.context.route(f"**/{part}.js*", lambda route: route.abort())
+    page = window.open(site / "index.html")
+    page.get_by_role("button", name="Try it here").click()
+    status = page.get_by_role("status")
+    status.get_by_text("cannot run here").wait_for()
+    assert f"{part}.js was not found" in status.inner_text()
+    assert page.get_by_role("table").is_visible()
+
+
+def test_a_browser_without_typed_arrays_is_told(site, window):
+    page = window.open(site / "index.html")
+    page.evaluate("delete globalThis.Int8Array")
+    page.get_by_role("button", name="Try it here").click()
+    page.get_by_text("this browser has no Int8Array").wait_for()
+    assert page.get_by_role("table").is_visible()
+
+
+def test_without_scripts_and_on_paper_the_example_stands(site, browser):
+    with opened(browser, java_script_enabled=False) as window:
+        page = window.page
+        page.goto((site / "index.html").as_uri())
+        assert page.get_by_role("table").is_visible()
+        assert page.get_by_text("What it does.").is_visible()
+        assert page.get_by_text(MULTI30K_LICENCE).is_visible()
+        assert page.get_by_role("button").count() == 0
+
+
+def test_the_widget_works_by_keyboard_and_says_what_it_shows(
+    site, browser, reference
+):
+    model, tokenizer = reference
+    with opened(browser, reduced_motion="reduce") as window:
+        page = window.open(site / "index.html")
+        page.get_by_role("button", name="Try it here").focus()
+        page.keyboard.press("Enter")
+        answered(page)
+        text = page.get_by_label("A caption in English")
+        text.fill(TWELVE)
+        page.keyboard.press("Enter")
+        answered(page)  # until then the page moves under a click
+        page.get_by_label("beam of 5").focus()
+        page.keyboard.press("Space")
+        answered(page)
+        said = page.locator(".at-hidden[role=status]")
+        translator = Translator(model, tokenizer)
+        assert said.inner_text() == translator(TWELVE)
+        slider = page.get_by_role("slider")
+        slider.focus()
+        page.keyboard.press("End")
+        end = slider.get_attribute("aria-valuetext")
+        assert end.endswith("</s>")
+        page.keyboard.press("ArrowLeft")
+        assert slider.get_attribute("aria-valuetext") != end
+        assert page.get_by_role("list").count() >= 2
+        for kind in ("encoder", "decoder", "cross"):
+            page.get_by_label("attention", exact=True).select_option(
+                label=kind
+            )
+            rows = page.locator(".at-map tbody tr")
+            source = tokenizer.split(TWELVE)
+            size = (
+                len(source) + 1
+                if kind == "encoder"
+                else int(slider.get_attribute("max"))
+            )
+            assert rows.count() == size
+            for row in rows.all():
+                cells = row.locator("td").all_text_contents()
+                assert sum(map(float, filter(None, cells))) == pytest.approx(
+                    1, abs=0.1
+                )
+        assert page.get_by_text(MULTI30K_LICENCE).is_visible()
+        page.emulate_media(media="print")
+        assert page.get_by_text("What it does.").is_visible()
+        assert not text.is_visible()
+        assert not window.complaints
+
+
+def test_eight_bits_cost_no_translation_quality(reference, real_folder):
+    model, tokenizer = reference
+    _, _, about = load_model(find_model(NAME))
+    texts, references = zip(
+        *read_pairs(
+            real_folder / "test_2016_flickr.en.gz",
+            real_folder / "test_2016_flickr.de.gz",
+        ),
+        strict=True,
+    )
+    outputs = Translator(model.float(), tokenizer)(list(texts))
+    stated = float(about["result"]["test_2016_flickr, bleu"])
+    found = score(outputs, references).bleu
+    assert found == pytest.approx(stated, abs=0.3)

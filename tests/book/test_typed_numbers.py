@@ -1,0 +1,117 @@
+"""Numbers typed in prose, against what they were counted or measured in.
+
+A figure that a cell prints comes again in each test of its notebook. One that
+stands in a sentence does not: here its sentence is written anew, from records,
+recipes, claims and the pages themselves, and the page must have it so.
+"""
+
+from dataclasses import replace
+from statistics import fmean
+
+import chapters
+import pytest
+import yaml
+from test_planted import FAULTS
+
+from annotated_transformer.model import PRESETS, parameter_count
+from annotated_transformer.runs.recipes import recipe_of
+from annotated_transformer.teaching.records import read_run
+
+NUMBERS = """zero one two three four five six seven eight nine ten eleven
+twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty"""
+WORDS = NUMBERS.split()
+OUTPUTS = 3475  # captions of Multi30k's validation text and three tests
+
+
+def text(page: str) -> str:
+    """A page's prose, without its cells."""
+    path = chapters.ROOT / page
+    if path.suffix != ".ipynb":
+        return path.read_text("utf-8")
+    cells = chapters.read(path).cells
+    return "\n".join(c.source for c in cells if c.cell_type == "markdown")
+
+
+def counted():
+    """Sentences that count chapters, headings, rows, faults, claims."""
+    number = WORDS[len([*chapters.BOOK.glob("[0-9]*.ipynb")])].title()
+    yield "book/conclusion.md", f"{number} chapters later"
+    yield "CHANGELOG.md", f"{number} chapters, from"
+    yield "CONTRIBUTING.md", f"{WORDS[len(FAULTS)]} faults planted"
+    said = WORDS[text("book/often_said.ipynb").count("\n### ")]
+    yield "book/often_said.ipynb", f"of {said} of them under which"
+    yield "book/conclusion.md", f"tries {said} sentences"
+    asked = WORDS[text("book/questions.ipynb").count("\n### ")]
+    yield "book/questions.ipynb", f"answer {asked} questions"
+    rows = text("book/comparisons.ipynb").rpartition("|---|")[2].count("\n| ")
+    yield "book/comparisons.ipynb", f"say of {WORDS[rows]} such sentences"
+    claims = yaml.safe_load(text("book/claims.yml")).values()
+    found = [x["verdict"] for x in claims if x["chapter"] == "passing"]
+    false = found.count("false as stated")
+    right = WORDS[len(found) - false].title()
+    yield "book/passing.ipynb", f"There are {WORDS[len(found)]} here. {right}"
+    yield "book/passing.ipynb", f"or nearly; {WORDS[false]} do not."
+
+
+def measured():
+    """Sentences with figures of a record, of a model's size, of a recipe."""
+    page = "book/toolkit_sizes.md"
+    for preset, rows in read_run("benchmark-cpu")["training"].items():
+        for kind, end in (("float32", ""), ("bf16", ", bf16")):
+            ours = rows["systems"][f"this package{end}"]
+            rate = float(f"{ours['rate']:.2g}")
+            gigabytes = ours["memory"] / 1e9
+            row = f"| {preset} | {kind} | {rate:,.0f} | {gigabytes:.1f} GB |"
+            yield page, row
+    names, sizes = ("tiny", "base"), {"vocab_size": 8000}
+    models = [replace(PRESETS[name], **sizes) for name in names]
+    models.append(replace(models[0], d_ff=512))
+    tiny, base, shipped = (parameter_count(model) / 1e6 for model in models)
+    both = f"has {tiny:.1f} million parameters and `base` {base:.0f} million"
+    yield page, both
+    yield "book/intro.md", f"a translator of {tiny:.1f} million parameters"
+    yield "book/intro.md", f"with {shipped:.1f} million parameters and after"
+    page, t = "book/toolkit_options.md", recipe_of().train
+    yield page, f"{t.steps:,} updates of batches of {t.batch_tokens:,} tokens"
+    yield page, f"{t.warmup} updates of warm-up and a peak of {t.peak_rate},"
+    last = f"of which the last {t.average} are averaged"
+    yield page, f"a checkpoint every {t.checkpoint_every} updates, {last}"
+    records = [read_run(p.stem) for p in chapters.BOOK.glob("runs/*.json")]
+    tried = sum(run["seconds"] for run in records if "experiment" in run)
+    hours = WORDS[round(tried / 3600 / 2)]
+    yield "experiments/README.md", f"about {hours} hours on two cores"
+    pieces = read_run("vocabulary")["results"]
+    read = pieces["4000 pieces seed=0"]["passes"]
+    yield "book/claims.yml", f"that reads the captions {read:.1f} times"
+    kinds = {key.rpartition(" ")[0] for key in pieces if "often" not in key}
+    known = f"tries {WORDS[len(kinds)]} vocabularies"
+    yield "book/toolkit_sizes.md", known
+    page, drawn = "book/11_translation.ipynb", read_run("failures")["results"]
+    never, once = (
+        fmean(drawn[f"kinds seed={s}"][f"rarest {n}, share"] for s in range(5))
+        for n in (0, 1)
+    )
+    yield page, f"One caption in {WORDS[round(1 / never)]} has a word that"
+    yield page, f"one in {WORDS[round(1 / once)]} a word that it had once"
+    lost = read_run("circles")["results"]["into de n=0 seed=0"]["circling"]
+    one_in = f"One German output in {10 * round(OUTPUTS / lost / 10)} goes"
+    yield "book/searching.ipynb", one_in
+    run = read_run("multi30k-en-fr")
+    while "--risk" not in run["command"] or run["result"]["updates"] != 800:
+        run = run["start"]
+    after, before = run["result"], run["start"]["result"]
+    tests = [name for name in after if name.endswith("lowercase")]
+    gains = [float(after[test]) - float(before[test]) for test in tests]
+    gave = "of 800 updates, gave {:.1f}, {:.1f} and {:.1f}.".format(*gains)
+    yield "book/13_risk.ipynb", gave
+
+
+@pytest.mark.parametrize("source", [counted, measured])
+def test_typed_numbers_are_those_of_their_sources(source):
+    """If not, mend the page, or here the sentence, if it is another now."""
+    missing = [
+        (page, said)
+        for page, said in source()
+        if said not in " ".join(text(page).split())
+    ]
+    assert missing == []

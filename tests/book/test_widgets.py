@@ -1,0 +1,383 @@
+"""Live figures in a real browser: formulas, keyboard, words, paper."""
+
+import math
+import random
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from browser import opened
+from sphinx.application import Sphinx
+from sphinx.util.docutils import docutils_namespace
+
+from annotated_transformer.decoding import (
+    Beam,
+    beam_decode,
+    length_penalty,
+)
+from annotated_transformer.embedding import EOS, sinusoids
+from annotated_transformer.model import greedy_decode
+from annotated_transformer.optimizer import inverse_sqrt_rate, linear_rate
+from annotated_transformer.translation import Translator
+
+BOOK = Path(__file__).parents[2] / "book"
+sys.path.append(str(BOOK / "_ext"))
+
+import widgets  # noqa: E402
+
+PAGE = "# A page\n\n" + "\n".join(
+    f":::{{widget}} {name}\nWithout scripts: {name}.\n:::\n"
+    for name in widgets.DATA
+)
+TITLES = {
+    "softmax": "How far the softmax saturates",
+    "positions": "Positions as the hands of clocks",
+    "schedule": "What the schedule depends on",
+    "beam": "A beam search, step by step",
+}
+
+
+def build(folder, text):
+    """A page with figures, built as the book is; and the warnings."""
+    (folder / "source").mkdir()
+    (folder / "source" / "index.md").write_text(text)
+    options = {
+        "extensions": ["myst_parser", "widgets"],
+        "myst_enable_extensions": ["colon_fence"],
+        "html_theme": "basic",
+        "html_static_path": [str(BOOK / "_static")],
+    }
+    with docutils_namespace(), open(folder / "warnings", "w+") as warnings:
+        app = Sphinx(
+            folder / "source",
+            None,
+            folder / "html",
+            folder / "doctrees",
+            "html",
+            options,
+            status=None,
+            warning=warnings,
+        )
+        app.build()
+        warnings.seek(0)
+        return folder / "html" / "index.html", warnings.read()
+
+
+@pytest.fixture(scope="module")
+def page_file(tmp_path_factory):
+    file, warnings = build(tmp_path_factory.mktemp("figures"), PAGE)
+    assert not warnings
+    return file
+
+
+@pytest.fixture(scope="module")
+def window(browser):
+    """One window for all tests, 1280 by 720."""
+    with opened(browser) as window:
+        yield window
+
+
+@pytest.fixture
+def page(window, page_file):
+    """The page with all figures, anew; nothing on it goes wrong."""
+    yield window.open(page_file)
+    assert window.complaints == []
+    assert window.escaped == []
+
+
+def figure(page, name):
+    """The live part of one figure."""
+    return page.get_by_role("group", name=TITLES[name])
+
+
+def words(page, name):
+    said = figure(page, name).get_by_role("status").inner_text()
+    return said.replace("\u00a0", " ")
+
+
+def call(page, formula, *arguments):
+    """What a formula of the pages gives for each list of arguments."""
+    script = "([f, all]) => all.map((given) => widgets.formulas[f](...given))"
+    rows = [list(row) for row in zip(*arguments, strict=True)]
+    return torch.tensor(page.evaluate(script, [formula, rows]))
+
+
+def read(number):
+    """A number as the figures write it."""
+    return float(number.strip(",.;°").replace("−", "-").replace(",", ""))
+
+
+# The formulas, against the package.
+
+
+def test_softmax_and_its_trace(page):
+    scores = torch.randn(50, 16).double() * torch.logspace(0, 3, 50)[:, None]
+    weights = call(page, "softmax", scores.tolist())
+    expected = scores.softmax(-1)
+    torch.testing.assert_close(weights.double(), expected, atol=1e-6, rtol=0)
+    traces = call(page, "trace", expected.tolist())
+    for row, trace in [*zip(scores, traces, strict=True)][::10]:
+        jacobian = torch.autograd.functional.jacobian(
+            lambda s: s.softmax(-1), row
+        )
+        assert trace == pytest.approx(jacobian.trace().item(), abs=1e-6)
+
+
+@pytest.mark.parametrize("d_model", [16, 64, 512])
+def test_sinusoids_and_the_rotation_that_shifts_them(page, d_model):
+    table = sinusoids(200, d_model).unflatten(1, (-1, 2))
+    drawn = [
+        (random.Random(n).randrange(150), n % (d_model // 2), n % 50)
+        for n in range(100)
+    ]
+    positions, pairs, shifts = map(list, zip(*drawn, strict=True))
+    widths = [d_model] * len(drawn)
+    here = call(page, "sinusoid", positions, pairs, widths)
+    expected = torch.stack([table[p, i] for p, i, _ in drawn])
+    torch.testing.assert_close(here, expected, atol=1e-6, rtol=0)
+    turn = call(page, "rotation", shifts, pairs, widths)
+    there = (turn @ here[..., None])[..., 0]
+    expected = torch.stack([table[p + k, i] for p, i, k in drawn])
+    torch.testing.assert_close(there, expected, atol=1e-5, rtol=0)
+
+
+def test_rates(page):
+    draw = random.Random(0)
+    drawn = [
+        (
+            draw.randint(1, 30_000),
+            draw.choice([64, 128, 512]),
+            draw.randint(1, 9000),
+            draw.randint(9001, 20_000),
+            draw.uniform(1e-4, 1e-2),
+        )
+        for _ in range(200)
+    ]
+    steps, widths, warmups, ends, peaks = zip(*drawn, strict=True)
+    root = call(page, "inverseSqrtRate", steps, widths, warmups)
+    line = call(page, "linearRate", steps, peaks, warmups, ends)
+    for i, (step, width, warmup, end, peak) in enumerate(drawn):
+        rate = inverse_sqrt_rate(step, width, warmup)
+        assert root[i].item() == pytest.approx(rate)
+        rate = linear_rate(step, peak, warmup, end)
+        assert line[i].item() == pytest.approx(rate, abs=1e-9)
+
+
+def test_length_penalty(page):
+    lengths = [1, 2, 10, 57] * 4
+    alphas = [0.0, 0.0, 0.6, 0.6, 1.0, 1.0, 2.0, 2.0] * 2
+    penalties = call(page, "lengthPenalty", lengths, alphas)
+    expected = [*map(length_penalty, lengths, alphas)]
+    torch.testing.assert_close(penalties, torch.tensor(expected))
+
+
+# What the figures show, against the package.
+
+
+def test_softmax_figure_shows_the_largest_weight(page):
+    shown = figure(page, "softmax")
+    row = torch.tensor(widgets.softmax()["scores"][0][-1])
+    for name, divisor in [("nothing", 1), ("√dk", 32), ("dk", 1024)]:
+        shown.get_by_role("radio", name=name, exact=True).check()
+        shown.get_by_role("slider", name="width").press("End")
+        largest = (row / divisor).softmax(-1).max().item()
+        assert f" has {100 * largest:.0f} % of" in words(page, "softmax")
+
+
+def test_positions_figure_moves_by_a_rotation(page):
+    shown = figure(page, "positions")
+    for name, key in [("position", "End"), ("shift", "End"), ("pair", "Home")]:
+        shown.get_by_role("slider", name=name).press(key)
+    table = sinusoids(101, 16)
+    pairs = [f"({a:.2f}, {b:.2f})" for a, b in table[[80, 100], :2].tolist()]
+    said = words(page, "positions").replace("−", "-")
+    assert f"position 80, {pairs[0]}, to those of 100, {pairs[1]}." in said
+    assert f"{math.degrees(20):,.1f}°" in said
+
+
+def test_schedule_figure_tells_peak_and_end(page):
+    shown = figure(page, "schedule")
+    shown.get_by_role("slider", name="updates").press("End")
+    peak = inverse_sqrt_rate(4000, 512)
+    share = inverse_sqrt_rate(100_000, 512) / peak
+    said = words(page, "schedule")
+    assert f"The peak is {float(f'{peak:.1e}')}, at update 4,000" in said
+    assert f"at {share:.0%}".replace("%", " %") in said
+    shown.get_by_role("slider", name="warm-up").press("End")
+    shown.get_by_role("slider", name="updates").press("Home")
+    assert "the peak of 0.00035 is never reached" in words(page, "schedule")
+
+
+@pytest.fixture(scope="module")
+def translator():
+    return Translator.load(widgets.MODEL)
+
+
+def test_beam_figure_is_the_search_of_the_package(translator):
+    data = widgets.beam()
+    source = torch.tensor([translator.tokenizer.encode(data["caption"])])
+    for tree in data["trees"]:
+        width = tree["width"]
+        (found,) = beam_decode(translator.model, source, width, 0.0, width)
+        ends = [node["total"] for node in widgets.outputs(tree)]
+        expected = [h.log_probability for h in found]
+        assert sorted(ends, reverse=True) == pytest.approx(expected, abs=1e-3)
+    one, *_, wide = data["trees"]
+    greedy = greedy_decode(translator.model, source)[0].tolist()
+    assert one["nodes"][-1]["step"] == greedy.index(EOS) + 1
+    assert len(widgets.outputs(wide)) == 4
+
+
+def may_stop(tree, step, alpha):
+    """What the package's beam says after a step of the tree."""
+    beam = Beam(tree["width"], alpha, tree["limit"])
+    for node in widgets.outputs(tree):
+        if node["step"] <= step:
+            beam.finish([EOS] * node["step"], node["total"])
+    kept = [n for n in tree["nodes"] if n["place"] is not None]
+    live = [n for n in kept if n["step"] == step and not n.get("end")]
+    return beam.done(max(node["total"] for node in live), number=1)
+
+
+def test_beam_figure_ranks_and_stops_like_the_package(page, translator):
+    shown = figure(page, "beam")
+    data = widgets.beam()
+    tree = data["trees"][-1]
+    first = min(node["step"] for node in widgets.outputs(tree))
+    last = tree["nodes"][-1]["step"]
+    source = torch.tensor([translator.tokenizer.encode(data["caption"])])
+    shown.get_by_role("slider", name="penalty").press("Home")
+    for tenths in range(0, 21, 4):
+        alpha = tenths / 10
+        shown.get_by_role("slider", name="step").press("End")
+        (found,) = beam_decode(translator.model, source, 4, alpha, 4)
+        rows = shown.get_by_role("row").all()[1:]
+        cells = [row.get_by_role("cell").all_inner_texts() for row in rows]
+        scores = [read(row[3]) for row in cells]
+        assert scores == pytest.approx([h.score for h in found], abs=0.006)
+        assert cells[0][0] == translator.tokenizer.decode(found[0].tokens)
+        for step in range(last - 1, first - 1, -1):
+            shown.get_by_role("button", name="back").click()
+            stops = "a search may stop" in words(page, "beam")
+            assert stops == may_stop(tree, step, alpha)
+        for _ in range(4):
+            shown.get_by_role("slider", name="penalty").press("ArrowRight")
+
+
+def test_caption_of_the_beam_figure_teaches_something():
+    assert widgets.lessons(widgets.beam()["trees"]) >= 1
+
+
+# Keyboard, words, paper.
+
+
+def test_every_control_is_reached_and_moved_by_keys(page):
+    reached, changed = [], []
+    while True:
+        page.keyboard.press("Tab")
+        focus = page.evaluate_handle("document.activeElement")
+        if not focus.evaluate("e => e.matches('.widget *')"):
+            if reached:
+                break
+            continue
+        role = focus.evaluate("e => e.type || e.className")
+        live = "e => e.closest('.widget').innerText"
+        before = focus.evaluate(live)
+        key = "Enter" if role == "button" else "ArrowRight"
+        page.keyboard.press(key)
+        reached.append(role)
+        changed.append(focus.evaluate(live) != before)
+    sliders = ["range"]
+    assert [role for role in reached if role != "widget-stage"] == [
+        *["radio", *2 * sliders],  # softmax
+        *6 * sliders,  # positions, schedule
+        *["radio", *2 * sliders, *3 * ["button"]],  # beam
+    ]
+    told = zip(reached, changed, strict=True)
+    assert all(moved for role, moved in told if role != "widget-stage")
+
+
+def test_animation_plays_to_the_end_and_stops(browser, page_file):
+    with opened(browser) as window:
+        window.page.clock.install()
+        shown = figure(window.open(page_file), "beam")
+        shown.get_by_role("button", name="play").click()
+        window.page.clock.run_for(60_000)
+        last = widgets.beam()["trees"][-1]["nodes"][-1]["step"]
+        slider = shown.get_by_role("slider", name="step")
+        assert slider.get_attribute("aria-valuetext") == f"{last} of {last}"
+        assert shown.get_by_role("button", name="play").is_visible()
+
+
+@pytest.mark.parametrize("name", widgets.DATA)
+def test_drawing_is_told_in_words(page, name):
+    shown = figure(page, name)
+    status = shown.get_by_role("status")
+    assert status.get_attribute("aria-live") == "polite"
+    drawing = shown.get_by_role("img")
+    described_by = drawing.get_attribute("aria-describedby")
+    assert status.get_attribute("id") == described_by
+    assert status.text_content()
+    for slider in shown.get_by_role("slider").all():
+        output = slider.evaluate("e => e.previousSibling.textContent")
+        assert slider.get_attribute("aria-valuetext") == output
+
+
+@pytest.mark.parametrize("name", widgets.DATA)
+def test_paper_shows_the_text_and_no_controls(page, name):
+    still = page.get_by_text(f"Without scripts: {name}.")
+    assert not still.is_visible()
+    page.emulate_media(media="print")
+    assert still.is_visible()
+    assert figure(page, name).count() == 0
+    page.emulate_media(media="screen")
+
+
+def test_page_without_scripts_shows_the_texts(browser, page_file):
+    with opened(browser, java_script_enabled=False) as window:
+        window.page.goto(page_file.as_uri())
+        for name in widgets.DATA:
+            assert window.page.get_by_text(f"scripts: {name}.").is_visible()
+        assert window.page.get_by_role("slider").count() == 0
+
+
+def test_figure_that_fails_leaves_its_text(page):
+    page.evaluate("""() => {
+        const box = widgets.make("div", { class: "widget" });
+        const still = widgets.make("p", { class: "widget-still" }, "Here.");
+        const script = widgets.make("script", { "data-widget": "broken" });
+        script.type = "application/json";
+        script.textContent = "{}";
+        box.append(still, script);
+        document.body.append(box);
+        try {
+            widgets.register("broken", "Broken", () => () => missing);
+        } catch { }
+    }""")
+    assert page.get_by_text("Here.").is_visible()
+    assert page.get_by_role("group", name="Broken").count() == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_figures_fit_a_phone(browser, page_file, scheme):
+    size = {"width": 390, "height": 800}
+    with opened(browser, viewport=size, color_scheme=scheme) as window:
+        page = window.open(page_file)
+        for name in TITLES:
+            box = figure(page, name).bounding_box()
+            assert box["x"] + box["width"] <= 390
+        width = page.evaluate("document.documentElement.scrollWidth")
+        assert width <= 390
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("```{widget} abacus\nStill.\n```", "no widget 'abacus'"),
+        ("```{widget} softmax\n```", "ontent"),
+    ],
+)
+def test_wrong_figure_is_a_warning(tmp_path, text, fault):
+    _, warnings = build(tmp_path, f"# A page\n\n{text}\n")
+    assert fault in warnings

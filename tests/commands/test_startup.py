@@ -1,0 +1,161 @@
+"""What loads PyTorch, and what must not: help, bad options, a bare import."""
+
+import ast
+import json
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+
+import pytest
+
+import annotated_transformer
+from annotated_transformer import __all__ as public
+
+# Each takes from a tenth of a second to two.
+HEAVY = (
+    "torch",
+    "numpy",
+    "sacrebleu",
+    "sacremoses",
+    "sentencepiece",
+    "safetensors.torch",
+    "matplotlib",
+    "transformers",
+)
+COMMANDS = {
+    "train": "out",
+    "translate": "model",
+    "score": "model a b",
+    "augment": "model model a b",
+    "evaluate": "model a b",
+    "average": "out a",
+    "pack": "out model",
+    "data": "multi30k",
+}
+HELPS = ["--help", "--version", *(f"{name} --help" for name in COMMANDS)]
+MISTAKES = [
+    "nonsense",
+    "train out --max-stepz 3",
+    "train out --max-steps three",
+    "train out --max-steps 0",
+    "train out --max-steps",
+    "train out --preset huge",
+    "translate model --beam 1001",
+    *COMMANDS,
+    *(f"{name} {rest} --nonsense" for name, rest in COMMANDS.items()),
+]
+# Runs each command line; says how it ended, and what was loaded by then.
+RUN = """
+import json, sys
+from annotated_transformer.commands.app import main
+found = []
+for line in sys.argv[1:]:
+    sys.argv[1:] = line.split()
+    try:
+        main()
+    except SystemExit as end:
+        found.append([line, end.code, [*sys.modules]])
+sys.stderr.write("\\n" + json.dumps(found))
+"""
+
+
+def python(code, *words):
+    """Run Python code in a fresh process that has to end well."""
+    ended = subprocess.run(
+        [sys.executable, "-c", code, *words], capture_output=True, text=True
+    )
+    assert ended.returncode == 0, ended.stderr
+    return ended
+
+
+def test_neither_help_nor_a_mistake_loads_anything_heavy():
+    ended = python(RUN, *HELPS, *MISTAKES)
+    found = json.loads(ended.stderr.rpartition("\n")[2])
+    assert [line for line, *_ in found] == HELPS + MISTAKES
+    for line, status, modules in found:
+        assert status == (0 if line in HELPS else 2), line
+        assert "annotated_transformer.commands.train" in modules
+        assert not {*HEAVY}.intersection(modules), line
+
+
+def test_a_bare_import_loads_no_module_of_the_package():
+    code = "import sys, annotated_transformer; print(*sys.modules)"
+    modules = python(code).stdout.split()
+    assert "annotated_transformer" in modules
+    assert not {*HEAVY}.intersection(modules)
+    assert not any(m.startswith("annotated_transformer.") for m in modules)
+
+
+def test_translating_loads_neither_scores_nor_training():
+    python(
+        """
+import sys
+from annotated_transformer import Translator
+assert Translator.load("multi30k-en-de")("A dog runs.")
+unused = {"sacremoses", "matplotlib", "yaml", "transformers"}
+unused |= {f"annotated_transformer.{name}" for name in ("risk", "training")}
+found = unused.intersection(sys.modules)
+assert not found, found
+"""
+    )
+
+
+def test_every_name_is_that_of_its_module():
+    for name in public:
+        home = import_module(
+            f"annotated_transformer.{annotated_transformer.HOMES[name]}"
+        )
+        assert getattr(annotated_transformer, name) is getattr(home, name)
+
+
+def test_type_checkers_read_the_same_names():
+    tree = ast.parse(Path(annotated_transformer.__file__).read_text("utf-8"))
+    (checked,) = (
+        node
+        for node in tree.body
+        if isinstance(node, ast.If)
+        and isinstance(node.test, ast.Name)
+        and node.test.id == "TYPE_CHECKING"
+    )
+    homes = {
+        name.asname or name.name: line.module
+        for line in checked.body
+        for name in line.names
+    }
+    assert homes == {
+        name: f"annotated_transformer.{home}"
+        for name, home in annotated_transformer.HOMES.items()
+    }
+    assert sorted(homes) == sorted(public)
+
+
+def test_names_are_there_before_they_are_loaded():
+    python(
+        f"""
+import sys, annotated_transformer as package
+assert {{"__version__", *package.__all__}} <= {{*dir(package)}}
+assert package.errors.UserError is package.UserError
+assert "torch" not in sys.modules
+assert package.translation.Translator is package.Translator
+assert callable(package.train) and "torch" in sys.modules
+from annotated_transformer import *
+{", ".join(public)}
+"""
+    )
+
+
+def test_no_name_is_also_a_module():
+    modules = {m.name for m in iter_modules(annotated_transformer.__path__)}
+    assert "translation" in modules
+    assert not modules.intersection(public)
+
+
+@pytest.mark.parametrize(
+    "name", ["nonsense", "__main__", "_x", "", "no.name", "model.Transformer"]
+)
+def test_names_that_there_are_not(name):
+    assert not hasattr(annotated_transformer, name)
+    with pytest.raises(AttributeError, match="has no attribute"):
+        getattr(annotated_transformer, name)

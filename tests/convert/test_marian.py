@@ -1,0 +1,309 @@
+"""Conversion to Hugging Face's Marian: the same numbers there, and back."""
+
+import os
+import re
+import resource
+import subprocess
+import sys
+from dataclasses import replace
+
+os.environ["HF_HUB_OFFLINE"] = "1"  # what is loaded here is on this disk
+
+import faults
+import pytest
+import torch
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from torch_twins import lively
+from transformers import MarianMTModel, MarianTokenizer
+
+from annotated_transformer.convert.marian import (
+    from_marian,
+    save_marian,
+    to_marian,
+)
+from annotated_transformer.data import copy_task, train_tokenizer
+from annotated_transformer.decoding import (
+    beam_search,
+    first_state,
+    model_step,
+)
+from annotated_transformer.embedding import BOS, EOS, PAD, UNK, sinusoids
+from annotated_transformer.errors import UserError
+from annotated_transformer.model import (
+    ModelConfig,
+    Transformer,
+    greedy_decode,
+    length_limit,
+)
+
+SMALL = ModelConfig(
+    vocab_size=11, layers=2, d_model=8, d_ff=12, heads=2, dropout=0.0
+)
+
+
+def random_model(seed: int = 0, **sizes) -> Transformer:
+    torch.manual_seed(seed)
+    return lively(Transformer(replace(SMALL, **sizes)))
+
+
+def tokens(lengths: list[int]) -> torch.Tensor:
+    rows = [torch.randint(4, 11, (length,)) for length in lengths]
+    return torch.nn.utils.rnn.pad_sequence(rows, True, PAD)
+
+
+def logits_of(theirs: MarianMTModel, source, target) -> torch.Tensor:
+    """Marian has to be told what is padding."""
+    mask = source != PAD
+    return theirs(source, mask, decoder_input_ids=target).logits
+
+
+def assert_same(ours: Transformer, other: Transformer) -> None:
+    assert ours.config == other.config
+    assert ours.training == other.training
+    mine, others = ours.state_dict(), other.state_dict()
+    assert mine.keys() == others.keys()
+    for name, tensor in mine.items():
+        assert torch.equal(tensor, others[name])
+
+
+seeds = st.integers(0, 999)
+some_lengths = st.lists(st.integers(1, 6), min_size=1, max_size=3)
+
+
+@settings(max_examples=15)
+@given(seeds, st.integers(1, 3), st.integers(1, 3), some_lengths)
+def test_same_logits_and_the_same_model_back(seed, heads, width, lengths):
+    """An odd d_model too, which has more sines than cosines."""
+    model = random_model(seed, heads=heads, d_model=heads * width)
+    theirs = to_marian(model, max_length=8)
+    source, target = tokens(lengths), tokens(lengths[::-1])
+    torch.testing.assert_close(
+        logits_of(theirs, source, target), model(source, target)
+    )
+    assert_same(from_marian(theirs), model)
+
+
+def test_the_dimensions_stand_in_marians_order():
+    """Its own table serves; ours would be lost when a folder is saved."""
+    theirs = to_marian(random_model(), max_length=8)
+    table = theirs.model.encoder.embed_positions.weight.float()
+    assert torch.equal(table[:, :4], sinusoids(8, 8)[:, 0::2])
+    assert torch.equal(table[:, 4:], sinusoids(8, 8)[:, 1::2])
+
+
+@settings(max_examples=8)
+@given(seeds, some_lengths)
+def test_generate_finds_what_greedy_decoding_finds(seed, lengths):
+    model, source = random_model(seed), tokens(lengths)
+    ours = greedy_decode(model, source)
+    theirs = to_marian(model, max_length=64).generate(
+        source,
+        attention_mask=source != PAD,
+        do_sample=False,
+        max_new_tokens=ours.size(1),
+    )[:, 1:]
+    for i, limit in enumerate(length_limit(source)):
+        n = min(limit, theirs.size(1))  # generate has one limit for all
+        assert torch.equal(ours[i, :n], theirs[i, :n])
+        assert (ours[i, n:] == PAD).all()
+
+
+@settings(max_examples=8)
+@given(seeds, st.integers(1, 3))
+def test_beams_as_wide_as_the_tree_find_the_same(seed, length):
+    """Narrower ones may differ: in ours a finished output keeps its place."""
+    model, limit, most = random_model(seed, vocab_size=5), 3, 4
+    source = torch.randint(3, 5, (1, length))
+    theirs = to_marian(model, max_length=8).generate(
+        source,
+        attention_mask=source != PAD,
+        do_sample=False,
+        num_beams=5**limit,
+        num_return_sequences=most,
+        max_new_tokens=limit,
+        length_penalty=0.0,
+        early_stopping="never",
+        return_dict_in_generate=True,
+        output_scores=True,
+    )
+    ours = searched(model, source, limit, 5**limit, most)
+    assert theirs.sequences_scores.tolist() == pytest.approx(
+        [h.log_probability for h in ours], abs=1e-4
+    )
+    assert [cut(row) for row in theirs.sequences[:, 1:].tolist()] == [
+        h.tokens for h in ours
+    ]
+
+
+def cut(output: list[int]) -> list[int]:
+    return output[: output.index(EOS)] if EOS in output else output
+
+
+def searched(model, source, limit, width, number):
+    """beam_decode without the length penalty and with a limit of its own."""
+    limits = torch.tensor([limit])
+    with torch.inference_mode():
+        state = first_state(model, source)
+        return beam_search(
+            model_step(model), state, limits, width, 0.0, number
+        )[0]
+
+
+# Folders
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    lines = [source for source, _ in copy_task(50)]
+    return train_tokenizer([*lines, "a <b>"], 32, "char")
+
+
+@pytest.fixture(scope="module")
+def folder(tokenizer, tmp_path_factory):
+    """A folder that holds random_model of the tokenizer's size."""
+    folder = tmp_path_factory.mktemp("marian") / "model"
+    save_marian(folder, random_model(vocab_size=len(tokenizer)), tokenizer)
+    return folder
+
+
+def test_a_saved_folder_is_the_same_model(folder, tokenizer):
+    model = random_model(vocab_size=len(tokenizer))
+    theirs = MarianMTModel.from_pretrained(folder)
+    source, target = tokens([5, 3]), tokens([2, 4])
+    torch.testing.assert_close(
+        logits_of(theirs, source, target), model(source, target)
+    )
+    assert_same(from_marian(theirs), model)
+
+
+@pytest.mark.parametrize("size", [0, 100, 3000, 10_000])
+def test_a_folder_without_room_stays_as_it_was(tokenizer, tmp_path, size):
+    folder, pieces, whole = tmp_path / "model", len(tokenizer), {}
+    for _ in range(2):
+        faults.limit(size)  # bytes of a file
+        try:
+            with pytest.raises(UserError, match="model cannot be written"):
+                save_marian(
+                    folder, random_model(1, vocab_size=pieces), tokenizer
+                )
+        finally:
+            faults.limit(resource.RLIM_INFINITY)
+        before = {path.name: path.read_bytes() for path in folder.iterdir()}
+        assert before == whole
+        save_marian(folder, random_model(vocab_size=pieces), tokenizer)
+        whole = {path.name: path.read_bytes() for path in folder.iterdir()}
+    other = MarianMTModel.from_pretrained(folder)
+    assert_same(random_model(vocab_size=pieces), from_marian(other))
+
+
+def test_the_saved_tokenizer_gives_the_same_ids(folder, tokenizer):
+    theirs = MarianTokenizer.from_pretrained(folder)
+    theirs.punc_normalizer = str  # leave the text as it is
+    assert (theirs.pad_token_id, theirs.bos_token_id) == (PAD, BOS)
+    assert (theirs.eos_token_id, theirs.unk_token_id) == (EOS, UNK)
+
+    @given(st.text() | st.text("abc <"))
+    def check(text):
+        assume(not re.search("</?s>|>>.*<<", text))  # one sign there
+        assert theirs(text).input_ids == tokenizer.encode(text)
+
+    check()
+    for text in ("a</s>b", "<s>", ">>a<< b"):
+        assert theirs(text).input_ids != tokenizer.encode(text)
+    ids = [BOS, *tokenizer.encode("ab cba")]
+    assert theirs.decode(ids, skip_special_tokens=True) == "ab cba"
+
+
+# What cannot be converted
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"pre_norm": True}, "pre_norm = True: Marian .* pre_norm = False"),
+        ({"positions": "learned"}, "positions = 'learned': .*'sinusoidal'"),
+        ({"tied": False}, "tied = False: .* tied = True"),
+        ({"d_k": 3}, "d_k = 3: .* here 4"),
+        ({"d_v": 5}, "d_v = 5: .* here 4"),
+    ],
+)
+def test_what_marian_has_not(sizes, message):
+    with pytest.raises(UserError, match=message):
+        to_marian(random_model(**sizes))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("activation_function", "swish"),
+        ("scale_embedding", False),
+        ("share_encoder_decoder_embeddings", False),
+        ("tie_word_embeddings", False),
+        ("decoder_layers", 3),
+        ("decoder_ffn_dim", 7),
+        ("decoder_attention_heads", 4),
+        ("decoder_vocab_size", 12),
+        ("pad_token_id", 10),
+        ("eos_token_id", 0),
+        ("decoder_start_token_id", PAD),
+    ],
+)
+def test_what_our_models_have_not(field, value):
+    theirs = to_marian(random_model(), max_length=8)
+    setattr(theirs.config, field, value)
+    with pytest.raises(UserError, match=f"{field} = {value!r}: our models"):
+        from_marian(theirs)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("attention_dropout", 4),
+        ("dropout", -1),
+        ("encoder_attention_heads", 3),
+        ("encoder_layers", None),
+        ("encoder_ffn_dim", 0),
+    ],
+)
+def test_sizes_that_no_model_has(field, value):
+    theirs = to_marian(random_model(), max_length=8)
+    vars(theirs.config)[field] = value  # transformers checks some
+    with pytest.raises(
+        UserError, match="(?s)Marian.s configuration: .*one cannot"
+    ):
+        from_marian(theirs)
+
+
+@pytest.mark.parametrize(
+    ("part", "name"),
+    [
+        ("", "final_logits_bias"),
+        ("model.encoder.", "embed_positions"),
+        ("model.decoder.", "embed_positions"),
+    ],
+)
+def test_tensors_that_our_models_have_not(part, name):
+    theirs = to_marian(random_model(), max_length=8)
+    for key, tensor in theirs.state_dict().items():
+        if key.startswith(part + name):
+            tensor.add_(1.0)
+    with pytest.raises(UserError, match=f"{name} is not"):
+        from_marian(theirs)
+
+
+def test_transformers_is_imported_only_when_needed():
+    code = (
+        "import sys, annotated_transformer.convert.marian;"
+        "print('transformers' in sys.modules)"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=True
+    )
+    assert ended.stdout.strip() == b"False"
+
+
+def test_without_transformers_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(UserError, match=r"pip install .*\[marian\]"):
+        to_marian(random_model())

@@ -1,0 +1,159 @@
+"""Conversion to torch's own layers: the same numbers there, and back."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+from torch_twins import shake
+
+from annotated_transformer.attention import MultiHeadAttention
+from annotated_transformer.convert.torch_layers import (
+    TorchTransformer,
+    from_torch,
+    to_torch,
+)
+from annotated_transformer.embedding import PAD
+from annotated_transformer.errors import UserError
+from annotated_transformer.model import ModelConfig, Transformer
+
+SMALL = ModelConfig(
+    vocab_size=11, layers=2, d_model=8, d_ff=12, heads=2, dropout=0.0
+)
+
+
+@st.composite
+def configs(draw):
+    heads = draw(st.integers(1, 3))
+    return ModelConfig(
+        vocab_size=draw(st.integers(5, 12)),
+        layers=draw(st.integers(1, 3)),
+        d_model=heads * draw(st.integers(1, 4)),
+        d_ff=draw(st.integers(1, 9)),
+        heads=heads,
+        dropout=draw(st.sampled_from([0.0, 0.3])),
+        attention_dropout=draw(st.sampled_from([0.0, 0.2])),
+        pre_norm=draw(st.booleans()),
+        positions=draw(st.sampled_from(["sinusoidal", "learned"])),
+        max_length=draw(st.integers(5, 9)),
+        tied=draw(st.booleans()),
+    )
+
+
+def batch():
+    source, target = torch.randint(4, 11, (2, 3, 5))
+    source[1, 3:] = target[2, 2:] = PAD
+    return source, target
+
+
+def test_fast_path_of_inference_gives_the_same_logits():
+    """Without gradients torch takes other kernels."""
+    model, (source, target) = shake(Transformer(SMALL)).eval(), batch()
+    theirs = to_torch(model)
+    with torch.inference_mode():
+        logits = theirs(source, target)
+    torch.testing.assert_close(logits, model(source, target))
+    where = target != PAD
+    places = where.flatten().nonzero().squeeze(1)
+    for form in (where, places):
+        found = theirs(source, target, form)
+        torch.testing.assert_close(found, logits[where])
+
+
+@settings(max_examples=25)
+@given(configs(), st.booleans(), st.sampled_from([torch.float32, torch.half]))
+def test_there_and_back_is_the_same_model(config, training, dtype):
+    model = shake(Transformer(config)).to(dtype).train(training)
+    theirs = to_torch(model)
+    back = from_torch(theirs)
+    assert back.config == config
+    assert theirs.training == back.training == training
+    ours, returned = model.state_dict(), back.state_dict()
+    assert ours.keys() == returned.keys()
+    for name, tensor in ours.items():
+        assert returned[name].dtype == dtype
+        assert torch.equal(returned[name], tensor)
+
+
+def test_the_original_is_not_shared():
+    model, (source, target) = shake(Transformer(SMALL)).eval(), batch()
+    before = model(source, target)
+    with torch.no_grad():
+        for parameter in to_torch(model).parameters():
+            parameter.zero_()
+    assert torch.equal(model(source, target), before)
+
+
+@pytest.mark.parametrize("pre_norm", [False, True])
+@pytest.mark.parametrize("tied", [False, True])
+def test_gradients_are_the_same(pre_norm, tied):
+    model = shake(Transformer(replace(SMALL, pre_norm=pre_norm, tied=tied)))
+    theirs, inputs = to_torch(model), batch()
+    model(*inputs).square().sum().backward()
+    theirs(*inputs).square().sum().backward()
+    for name in ("source_embedding", "target_embedding"):
+        torch.testing.assert_close(
+            model.get_submodule(name).weight.grad,
+            theirs.get_submodule(name).weight.grad,
+        )
+    # what is before all the rest has felt all the rest
+    torch.testing.assert_close(
+        model.encoder[0].feed_forward.inner.weight.grad,
+        theirs.encoder.layers[0].linear1.weight.grad,
+    )
+
+
+def test_dropout_stands_where_ours_does():
+    def active(model, kind):
+        modules = [m for m in model.modules() if isinstance(m, kind)]
+        rates = [getattr(m, "p", getattr(m, "dropout", 0)) for m in modules]
+        return sorted(rate for rate in rates if rate)
+
+    model = Transformer(replace(SMALL, dropout=0.2, attention_dropout=0.4))
+    theirs = to_torch(model)
+    assert active(theirs, nn.Dropout) == active(model, nn.Dropout)
+    attentions = active(theirs, nn.MultiheadAttention)
+    assert attentions == active(model, MultiHeadAttention) == [0.4] * 6
+
+
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor is True")
+def test_weights_trained_in_torch_come_over():
+    """A pre-norm nn.Transformer, its stacks loaded as anybody would."""
+    config = replace(SMALL, pre_norm=True)
+    trained = nn.Transformer(
+        *(8, 2, 2, 2, 12, 0.0), batch_first=True, norm_first=True
+    )
+    shake(trained).eval()
+    theirs = shake(TorchTransformer(config)).eval()
+    theirs.encoder.load_state_dict(trained.encoder.state_dict())
+    theirs.decoder.load_state_dict(trained.decoder.state_dict())
+    model, (source, target) = from_torch(theirs), batch()
+
+    x = model.source_positions(model.source_embedding(source))
+    y = model.target_positions(model.target_embedding(target))
+    y = trained(
+        x,
+        y,
+        tgt_mask=nn.Transformer.generate_square_subsequent_mask(5).isinf(),
+        src_key_padding_mask=source == PAD,
+        memory_key_padding_mask=source == PAD,
+    )
+    torch.testing.assert_close(model(source, target), model.logits(y))
+
+
+@pytest.mark.parametrize("field", ["d_k", "d_v"])
+def test_heads_of_another_width_are_refused(field):
+    model = Transformer(replace(SMALL, **{field: 3}))
+    with pytest.raises(UserError, match=rf"{field} = 3: .* here 4"):
+        to_torch(model)
+    to_torch(Transformer(replace(SMALL, **{field: 4})))
+
+
+def test_other_parts_are_refused():
+    class Variant(MultiHeadAttention):
+        pass
+
+    with pytest.raises(UserError, match="Variant has no counterpart"):
+        to_torch(Transformer(SMALL, Variant))

@@ -1,0 +1,309 @@
+"""The built-in corpus: right German, links, tags, and its entropy floor."""
+
+import hashlib
+import math
+import re
+from collections import Counter, defaultdict
+
+import pytest
+
+from annotated_transformer.corpora.builtin import (
+    builtin_corpus,
+    floor,
+    sentence_pairs,
+    words,
+)
+from annotated_transformer.corpora.builtin.lexicon import VERBS
+
+DIGEST = "d9da1eba1ecab4e57f52edef921b29897d67ba9772a14b06b3ef71983e8e5913"
+
+# Checked by hand, at least two of each phenomenon, without free variants.
+CHECKED = (
+    (
+        "Before mothers picked up a spoon, they carried it.",
+        "Bevor Mütter einen Löffel aufhoben, trugen sie ihn.",
+    ),
+    (
+        "The cat finds the expensive coin, and it is beautiful.",
+        "Die Katze findet die teure Münze, und sie ist schön.",
+    ),
+    (
+        "When the old man washes a glass, he buys it.",
+        "Wenn der alte Mann ein Glas abwäscht, kauft er es.",
+    ),
+    (
+        "While the queen eats the egg, she finds it.",
+        "Während die Königin das Ei isst, findet sie es.",
+    ),
+    ("A doctor took off her shirts.", "Eine Ärztin zog ihre Hemden aus."),
+    (
+        "A singer hopes that she is ill.",
+        "Eine Sängerin hofft, dass sie krank ist.",
+    ),
+    (
+        "The mothers found the old jam in the cellar.",
+        "Die Mütter fanden im Keller die alte Marmelade.",
+    ),
+    (
+        "The mother saw a key in the cellar.",
+        "Die Mutter sah im Keller einen Schlüssel.",
+    ),
+    (
+        "The tired aunt saw two keys in the cellar.",
+        "Die müde Tante sah im Keller zwei Schlüssel.",
+    ),
+    (
+        "By the lake the mothers find a crane.",
+        "Am See finden die Mütter einen Kranich.",
+    ),
+    (
+        "The aunt ties up cats with the collar.",
+        "Die Tante bindet Katzen mit dem Halsband fest.",
+    ),
+    (
+        "The uncle watched men with the hat.",
+        "Der Onkel beobachtete Männer mit dem Hut.",
+    ),
+    (
+        "The woman sliced the cheese with the onions.",
+        "Die Frau schnitt den Käse mit den Zwiebeln.",
+    ),
+    (
+        "The tired robbers painted the cupboard with the coins.",
+        "Die müden Räuber strichen den Schrank mit den Münzen.",
+    ),
+    (
+        "The woman went to the theatre on foot.",
+        "Die Frau ging zu Fuß ins Theater.",
+    ),
+    (
+        "A lawyer went to the village on foot.",
+        "Ein Anwalt ging zu Fuß ins Dorf.",
+    ),
+    (
+        "The boy that needs the new hat washes the coats.",
+        "Der Junge, der den neuen Hut braucht, wäscht die Mäntel.",
+    ),
+    (
+        "In the garden the bicycles that men found came back.",
+        "Im Garten kamen die Fahrräder, die Männer fanden, zurück.",
+    ),
+    (
+        "The boy says that the black horse wakes up.",
+        "Der Junge sagt, dass das schwarze Pferd aufwacht.",
+    ),
+    ("A big cow wants to come back.", "Eine große Kuh will zurückkommen."),
+    (
+        "Birds that slept wanted to sleep.",
+        "Vögel, die schliefen, wollten schlafen.",
+    ),
+    (
+        "The brother that the queen photographs finds a cat and sings.",
+        "Der Bruder, den die Königin fotografiert, "
+        "findet eine Katze und singt.",
+    ),
+    (
+        "In the cave the father has found the bats.",
+        "In der Höhle hat der Vater die Fledermäuse gefunden.",
+    ),
+    (
+        "In the cave the aunts found the small bats.",
+        "In der Höhle fanden die Tanten die kleinen Fledermäuse.",
+    ),
+    (
+        "The brother has tried to watch a black sheep.",
+        "Der Bruder hat versucht, ein schwarzes Schaf zu beobachten.",
+    ),
+    (
+        "Two boys have seen the key in the theatre.",
+        "Zwei Jungen haben im Theater die Taste gesehen.",
+    ),
+    (
+        "Today the bikes should come back.",
+        "Heute sollen die Fahrräder zurückkommen.",
+    ),
+    ("The mice should fall asleep.", "Die Mäuse sollen einschlafen."),
+    (
+        "The queen and a man try to laugh.",
+        "Die Königin und ein Mann versuchen zu lachen.",
+    ),
+    (
+        "A woman tries to smash the expensive bottle.",
+        "Eine Frau versucht, die teure Flasche zu zerschlagen.",
+    ),
+    ("The horse did not look for a stone.", "Das Pferd suchte keinen Stein."),
+    (
+        "The boy did not follow the pianist.",
+        "Der Junge folgte dem Pianisten nicht.",
+    ),
+    ("The bird picks up five ropes.", "Der Vogel hebt fünf Seile auf."),
+    (
+        "The mouse has picked up two balls.",
+        "Die Maus hat zwei Bälle aufgehoben.",
+    ),
+    (
+        "The kid did not wake up and laughed.",
+        "Das Kind wachte nicht auf und lachte.",
+    ),
+    (
+        "The fox and the bear wanted to sleep.",
+        "Der Fuchs und der Bär wollten schlafen.",
+    ),
+    (
+        "The brother gives the pianist the coins.",
+        "Der Bruder gibt dem Pianisten die Münzen.",
+    ),
+    (
+        "The brothers have lent the queen a glass.",
+        "Die Brüder haben der Königin ein Glas geliehen.",
+    ),
+    (
+        "The father places a bottle on a table.",
+        "Der Vater stellt eine Flasche auf einen Tisch.",
+    ),
+    (
+        "The mother places the lamp on the expensive sofa.",
+        "Die Mutter stellt die Lampe auf das teure Sofa.",
+    ),
+)
+
+# Each phenomenon and the least share of sentences that show it, in percent.
+SHARES = {
+    "verb-final": 40,
+    "inversion": 30,
+    "separable": 25,
+    "relative": 25,
+    "agreement": 15,
+    "pronoun": 15,
+    "sense": 12,
+    "coordination": 8,
+    "attachment": 8,
+    "role": 7,
+    "perfect": 6,
+    "numeral": 5,
+    "infinitive": 3,
+    "negation": 2,
+    "modal": 2,
+    "placing": 1,
+    "giving": 1,
+    "travel": 1,
+}
+
+
+@pytest.fixture(scope="module")
+def examples():
+    return sentence_pairs(20000, 0)
+
+
+def test_same_seed_same_text_everywhere(examples):
+    text = "".join(f"{e.source}\t{e.target}\n" for e in examples[:1000])
+    assert hashlib.sha256(text.encode()).hexdigest() == DIGEST
+    assert sentence_pairs(50, 0) == examples[:50]
+    assert sentence_pairs(50, 1) != examples[:50]
+
+
+@pytest.mark.parametrize(("source", "target"), CHECKED)
+def test_translations_checked_by_hand(examples, source, target):
+    targets = {e.target for e in examples if e.source == source}
+    assert targets == {target}
+
+
+def test_text_is_written_as_people_write(examples):
+    for e in examples:
+        for text in (e.source, e.target):
+            assert re.fullmatch(r"[A-ZÄÖÜ][A-Za-zÄÖÜäöüß, ]*\.", text)
+            assert not re.search(r"  | ,|,,|,\.|,\w", text)
+            assert " ".join(words(text)).replace(" ,", ",")[:-2] == text[:-1]
+        assert not re.search(r"\b[Aa] [aeiou]|\b[Aa]n [^aeiou]", e.source)
+
+
+def test_lengths_and_vocabulary(examples):
+    lengths = [len(words(e.source)) for e in examples]
+    assert min(lengths) >= 4 and max(lengths) <= 25
+    assert 9 <= sum(lengths) / len(lengths) <= 13
+    for side, most in (("source", 650), ("target", 1050)):
+        types = {w for e in examples for w in words(getattr(e, side))}
+        assert 250 <= len(types) <= most
+
+
+def test_every_word_is_linked_but_what_has_no_counterpart(examples):
+    for e in examples[:5000]:
+        source, target = words(e.source), words(e.target)
+        assert all(
+            0 <= i < len(source) and 0 <= j < len(target)
+            for i, j in e.alignment
+        )
+        lonely = [source[i] for i in _missing(source, e.alignment, 0)]
+        assert set(lonely) <= {"to", "a"}  # "gave it to her": the dative
+        lonely = [target[j] for j in _missing(target, e.alignment, 1)]
+        assert set(lonely) <= {","}
+        for decided, deciding in e.cues:
+            assert decided != deciding
+            assert max(decided, deciding) < len(source)
+
+
+def _missing(text, alignment, side):
+    return set(range(len(text))) - {pair[side] for pair in alignment}
+
+
+def test_alignment_and_cue_of_a_sentence_by_hand(examples):
+    example = next(
+        e
+        for e in examples
+        if e.source == "The cat finds the expensive coin, and it is beautiful."
+    )
+    links = [(i, i) for i in range(12)]
+    assert sorted(example.alignment) == links
+    assert example.cues == ((8, 5),)  # "it" is the coin
+
+
+def test_floor_is_the_entropy_of_the_grammar(examples):
+    surprise = [-e.log_probability for e in examples]
+    assert floor(examples) == pytest.approx(sum(surprise) / len(examples))
+    excess = [s - e.entropy for s, e in zip(surprise, examples, strict=True)]
+    mean = sum(excess) / len(excess)
+    variance = sum((x - mean) ** 2 for x in excess) / len(excess)
+    assert abs(mean) < 3 * math.sqrt(variance / len(excess))
+    assert floor(examples) > 0.3
+
+
+def test_a_source_decides_its_targets_and_their_probabilities():
+    """No source has two structures: its targets never weigh more than one."""
+    targets = defaultdict(dict)
+    drawn = Counter()
+    for e in sentence_pairs(60000, 2):
+        drawn[e.source] += 1
+        before = targets[e.source].setdefault(e.target, e.log_probability)
+        assert before == pytest.approx(e.log_probability), e.source
+    assert sum(1 for times in drawn.values() if times > 1) > 200
+    for source, seen in targets.items():
+        assert sum(map(math.exp, seen.values())) < 1 + 1e-9, source
+
+
+def test_no_english_verb_hides_its_tense():
+    for verb in (verb for verbs in VERBS.values() for verb in verbs):
+        assert verb.english[0] != verb.english[1]
+
+
+def test_an_english_verb_has_one_translation_for_each_object():
+    for verbs in VERBS.values():
+        seen = {}
+        for verb in verbs:
+            for noun in verb.objects or (None,):
+                key = verb.english, noun and noun.english
+                assert seen.setdefault(key, verb.german) == verb.german
+
+
+def test_each_phenomenon_is_frequent(examples):
+    counts = Counter(tag for e in examples for tag in e.phenomena)
+    assert set(counts) == set(SHARES)
+    for tag, percent in SHARES.items():
+        assert counts[tag] >= percent / 100 * len(examples), tag
+
+
+def test_splits_share_no_source_sentence():
+    splits = builtin_corpus(train=3000, valid=200, test=200, seed=5)
+    assert [len(split) for split in splits] == [3000, 200, 200]
+    sources = [e.source for split in splits for e in split]
+    assert len(set(sources)) == len(sources)
+    assert splits == builtin_corpus(train=3000, valid=200, test=200, seed=5)

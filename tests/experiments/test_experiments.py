@@ -1,0 +1,389 @@
+"""The experiments: their engine on a toy, their records against the book."""
+
+import ast
+import inspect
+import json
+import re
+import shutil
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+import torch
+
+from annotated_transformer.corpora.corpus import MULTI30K_SUMS
+from annotated_transformer.data import Batch, make_batch
+from annotated_transformer.embedding import PAD
+from annotated_transformer.model import (
+    ModelConfig,
+    Transformer,
+    greedy_decode,
+)
+from experiments.compare import moved
+from experiments.engine import Task, finished, measure
+
+ROOT = Path(__file__).parents[2]
+NAMES = sorted(
+    path.stem
+    for path in (ROOT / "experiments").glob("*.py")
+    if "\nRUNS" in path.read_text("utf-8")
+)
+RECORDS = {
+    path.stem: json.loads(path.read_text("utf-8"))
+    for path in (ROOT / "book" / "runs").glob("*.json")
+}
+TOY = '''
+"""A toy: what is tossed.
+
+More of it.
+"""
+
+from functools import partial
+from pathlib import Path
+
+from annotated_transformer.corpora.corpus import Corpus
+from annotated_transformer.errors import UserError
+
+RECIPE = {"tosses": 2}
+CALLS = Path(__file__).with_name("calls")
+
+
+def corpus():
+    return Corpus([("a", "b")], [], {}, "toy", "x", "y", {"train": "0"})
+
+
+def toss(seed, sides):
+    with CALLS.open("a") as calls:
+        calls.write(f"{sides}/{seed}\\n")
+    if CALLS.with_name("broken").exists():
+        raise ValueError("lost the die")
+    if CALLS.with_name("missing").exists():
+        raise UserError("there is no die; buy one")
+    return {"figure": sides + seed % 10 / 100, "curve": [1, 2], "seconds": 9.0}
+
+
+RUNS = {
+    f"sides = {sides} seed={seed}": partial(toss, seed=seed, sides=sides)
+    for sides in (6, 20)
+    for seed in (0, 1)
+}
+'''
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch):
+    """Measures the toy; gives status, record and calls so far."""
+    name = f"toy_{tmp_path.name}"
+    (tmp_path / f"{name}.py").write_text(TOY)
+    monkeypatch.syspath_prepend(tmp_path)
+    path = tmp_path / "runs" / f"{name}.json"
+
+    def run(offset=0):
+        kept = tmp_path / "kept"
+        status = measure([name], 1, offset, kept, path.parent)
+        found = json.loads(path.read_text()) if path.exists() else None
+        return status, found, (tmp_path / "calls").read_text().split()
+
+    run.folder = tmp_path
+    run.module = import_module(name)
+    return run
+
+
+def test_a_record_has_every_run_and_says_what_it_was(toy, capsys):
+    status, record, calls = toy()
+    assert status == 0 and len(calls) == 4
+    assert {*record["results"]} == {*toy.module.RUNS}
+    assert record["results"]["sides = 20 seed=1"]["figure"] == 20.01
+    assert record["about"] == "A toy: what is tossed."
+    assert record["recipe"] == {"tosses": 2}
+    assert record["data"] == {
+        "name": "toy",
+        "pairs": 1,
+        "sha256": {"train": "0"},
+    }
+    assert {"date", "versions", "machine", "command"} <= {*record}
+    printed = capsys.readouterr().out
+    assert "4/4 sides = 20 seed=1: figure 20.01, seconds 9; 0 min" in printed
+
+
+def test_finished_runs_are_not_repeated(toy, monkeypatch):
+    toy()
+    path = next((toy.folder / "kept").rglob("*seed=1.json"))
+    path.unlink()
+    assert len(toy()[2]) == 5
+    path.write_text("{cut off")
+    assert len(toy()[2]) == 6
+    monkeypatch.setitem(toy.module.RECIPE, "tosses", 3)
+    assert len(toy()[2]) == 10
+
+
+def test_a_failed_run_leaves_the_others_and_no_record(toy, capsys):
+    (toy.folder / "broken").touch()
+    status, record, _ = toy()
+    assert status == 4 and record is None
+    assert "ValueError: lost the die" in capsys.readouterr().out
+    (toy.folder / "broken").unlink()
+    assert toy()[0] == 0
+
+
+def test_an_error_for_the_user_is_a_line(toy, capsys):
+    (toy.folder / "missing").touch()
+    assert toy()[0] == 4
+    out = capsys.readouterr().out
+    assert out.count("error: there is no die; buy one") == 4
+    assert "Traceback" not in out
+
+
+def test_other_seeds_are_compared_and_not_written(toy, capsys):
+    _, record, _ = toy()
+    status, same, calls = toy(offset=10)
+    assert status == 0 and same == record
+    assert calls[4:] == ["6/10", "6/11", "20/10", "20/11"]
+    path = next((toy.folder / "runs").glob("*.json"))
+    record["results"]["sides = 20 seed=0"]["figure"] = 25.0
+    path.write_text(json.dumps(record))
+    capsys.readouterr()
+    status, same, _ = toy(offset=10)
+    assert status == 0 and same == record  # 20 and 25 are noise to each other
+    record["results"]["sides = 20 seed=1"]["figure"] = 25.01
+    path.write_text(json.dumps(record))
+    assert toy(offset=10)[0] == 1
+    assert "sides = 20, figure: 25.01 was recorded, now 20.01" in (
+        capsys.readouterr().out
+    )
+
+
+def test_the_command_runs_two_processes(tmp_path):
+    """The engine itself, moved to where the toy is all there is."""
+    package = tmp_path / "experiments"
+    package.mkdir()
+    for name in ("__init__", "__main__", "compare", "engine"):
+        shutil.copy(ROOT / "experiments" / f"{name}.py", package)
+    (package / "toy.py").write_text(TOY)
+    words = [sys.executable, "-m", "experiments", "--jobs=2"]
+    for already in (0, 4):
+        ended = subprocess.run(
+            words, cwd=tmp_path, capture_output=True, text=True, timeout=120
+        )
+        assert (ended.returncode, ended.stderr) == (0, "")
+        assert f"4 runs, {already} of them kept" in ended.stdout
+    assert len((package / "calls").read_text().split()) == 4
+    record = json.loads((tmp_path / "book/runs/toy.json").read_text())
+    assert len(record["results"]) == 4
+
+
+def results(*figures):
+    return {f"a seed={i}": {"f": x} for i, x in enumerate(figures)}
+
+
+def test_only_what_the_seeds_cannot_explain_has_moved():
+    # spread 0.02, so the mean of two may move by 3 * 0.02 = 0.06
+    stored = results(1.0, 1.0 + 0.02 * 2**0.5)
+    assert moved(stored, stored) == []
+    assert moved(stored, results(1.05, 1.05)) == []
+    assert len(moved(stored, results(1.10, 1.10))) == 1
+    assert len(moved(stored, results(0.94, 0.94))) == 1
+    # what is less steady than the others is judged by its own spread
+    calm = {f"b{i} seed={s}": {"f": 1.0} for i in range(9) for s in (0, 1)}
+    assert moved(calm | results(1.0, 1.3), calm | results(1.6, 1.7)) == []
+    assert len(moved(calm | results(1.0, 1.3), calm | results(3.0, 3.1))) == 1
+    assert moved(results(0.0, 0.0), results(0.0, 0.01)) == []
+    exact = {"a": {"parameters": 7}}
+    assert moved(exact, {"a": {"parameters": 8}}) != []
+    assert moved(exact, {"b": {"parameters": 7}}) == [
+        "a: only in the record",
+        "b, parameters: not in the record",
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_experiment_can_be_measured_again(name, tmp_path):
+    module = import_module(f"experiments.{name}")
+    assert module.__doc__.partition("\n")[0]
+    assert json.loads(json.dumps(module.RECIPE)) == module.RECIPE
+    for key, run in module.RUNS.items():
+        assert f"seed={run.keywords['seed']}" in key
+        task = Task(f"experiments.{name}", key, 0, tmp_path / "none")
+        assert finished(task) is None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_record_is_whole_and_of_this_recipe(name):
+    module = import_module(f"experiments.{name}")
+    record = RECORDS[name]
+    assert {*record["results"]} == {*module.RUNS}
+    assert record["recipe"] == module.RECIPE
+    if record["data"]["name"] == "multi30k":  # not every machine has it
+        languages = {name.split(".")[1] for name in record["data"]["sha256"]}
+        assert len(languages) == 2
+        expected = {
+            name: its_sum
+            for name, its_sum in MULTI30K_SUMS.items()
+            if name.split(".")[1] in languages
+        }
+    else:
+        expected = module.corpus().checksums
+    assert record["data"]["sha256"] == expected
+
+
+def test_every_record_is_shown_by_a_chapter():
+    notebooks = [
+        path.read_text("utf-8") for path in (ROOT / "book").glob("*.ipynb")
+    ]
+    read = set(re.findall(r'read_run\(\\?"([\w-]+)', " ".join(notebooks)))
+    assert {*RECORDS} - read == set()
+
+
+def bare(source: str) -> dict[str, str]:
+    """Functions and classes by name, without docstrings and annotations."""
+    found = {}
+    for node in ast.parse(source).body:
+        if not isinstance(node, ast.FunctionDef | ast.ClassDef):
+            continue
+        if ast.get_docstring(node) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+        if isinstance(node, ast.FunctionDef):
+            node.returns = None
+            for argument in node.args.args:
+                argument.annotation = None
+        found[node.name] = ast.unparse(node)
+    return found
+
+
+def test_the_page_shows_the_bugs_that_were_trained():
+    module = import_module("experiments.bugs")
+    trained = bare(Path(module.__file__).read_text("utf-8"))
+    page = json.loads((ROOT / "book" / "bugs.ipynb").read_text("utf-8"))
+    shown = bare(
+        "\n".join(
+            "".join(cell["source"])
+            for cell in page["cells"]
+            if cell["cell_type"] == "code"
+        )
+    )
+    for bug in module.BUGS.values():
+        assert shown[bug.__name__] == trained[bug.__name__]
+    for name in ("Program", "unchanged", "translate", "attentions"):
+        assert shown[name] == trained[name]
+
+
+# ---- the bugs: each is the one that it is named for ----
+
+
+@pytest.fixture
+def batch():
+    torch.manual_seed(3)
+    rows = torch.randint(4, 20, (2, 2, 6)).tolist()
+    return make_batch([(rows[0][0], rows[1][0]), (rows[0][1][:3], rows[1][1])])
+
+
+def program(*bugs):
+    """A program of the page in which everything counts, with these bugs."""
+    module = import_module("experiments.bugs")
+    torch.manual_seed(0)
+    sizes = {**module.SIZES, "vocab_size": 20, "pre_norm": False}
+    found = module.Program(Transformer(ModelConfig(**sizes)).eval())
+    for bug in bugs:
+        module.BUGS[bug](found)
+    return found
+
+
+def logits(batch, *bugs):
+    return program(*bugs).model(batch.source, batch.inputs)
+
+
+@pytest.mark.parametrize("bug, leaks", [("control", False), ("no mask", True)])
+def test_whether_the_future_is_seen(batch, bug, leaks):
+    before = logits(batch, bug)
+    batch.inputs[:, 4] = batch.inputs[:, 4] % 16 + 4
+    after = logits(batch, bug)
+    assert torch.allclose(before[:, :4], after[:, :4], atol=1e-5) != leaks
+
+
+@pytest.mark.parametrize(
+    "bug, seen", [("control", False), ("padding seen", True)]
+)
+def test_whether_padding_is_seen(batch, bug, seen):
+    together = logits(batch, bug)[1:]
+    alone = Batch.of(batch.source[1:, :3], batch.labels[1:])
+    alone = logits(alone, bug)
+    assert torch.allclose(together, alone, atol=1e-5) != seen
+
+
+@pytest.mark.parametrize(
+    "bug, seen",
+    [
+        ("control", [[1, 1, 1, 0, 0, 0]] * 6),
+        ("mask upside down", [[0, 0, 0, 1, 1, 1]] * 6),
+        ("target's mask", torch.ones(6, 6).tril().tolist()),
+    ],
+)
+def test_what_cross_attention_sees(bug, seen):
+    """The answers that change with a value tell which keys have weight."""
+    layer = program(bug).model.decoder[0].cross_attention
+    query, keys = torch.randn(2, 1, 4, 6, 16)
+    mask = torch.tensor([[1, 1, 1, 0, 0, 0]], dtype=torch.bool)
+    unit = torch.eye(6).expand(1, 4, 6, 6)
+    weights = layer.kernel(query, keys, unit, attn_mask=mask, dropout_p=0.0)
+    assert torch.equal((weights[0, 0] > 0).float(), torch.tensor(seen).float())
+
+
+def test_over_which_axis_weights_sum_to_one():
+    query, keys = torch.randn(2, 1, 4, 6, 16)
+    unit, mask = torch.eye(6).expand(1, 4, 6, 6), torch.ones(6, 6).bool()
+    for bug, axis in (("control", -1), ("softmax over queries", -2)):
+        kernel = program(bug).model.encoder[0].self_attention.kernel
+        weights = kernel(query, keys, unit, attn_mask=mask, dropout_p=0.0)
+        for each in (-1, -2):
+            ones = torch.ones(1, 4, 6)
+            even = torch.allclose(weights.sum(each), ones, atol=1e-5)
+            assert even == (each == axis)
+
+
+def test_a_view_that_mixes_positions():
+    """A head of one place has, in the right program, numbers of that place."""
+    x = torch.arange(6.0)[None, :, None].expand(1, 6, 64)
+    for bug, mixed in (("control", False), ("heads by a wrong view", True)):
+        heads = program(bug).model.encoder[0].self_attention.split(x)
+        assert heads.shape == (1, 4, 6, 16)
+        assert torch.equal(heads[0, 0, :, 0], torch.arange(6.0)) != mixed
+
+
+def test_what_else_is_spoilt(batch):
+    right = program()
+    probabilities = logits(batch, "softmax twice")
+    assert torch.allclose(probabilities, logits(batch).softmax(-1))
+    assert program("rate too high").rate == 10 * right.rate
+    shown = program("labels not shifted").prepare(batch)
+    assert torch.equal(shown.inputs, batch.labels)
+    assert right.prepare(batch) is batch
+    for bug, kept in (("control", False), ("no zero_grad", True)):
+        parameter = torch.nn.Parameter(torch.ones(2))
+        optimizer = program(bug).optimizer([parameter])
+        parameter.sum().backward()
+        optimizer.zero_grad()
+        assert (parameter.grad is not None) == kept
+
+
+def test_how_outputs_are_decoded(batch, monkeypatch):
+    unchecked = inspect.unwrap(greedy_decode)  # one bug decodes a function
+    module = import_module("experiments.bugs")
+    monkeypatch.setattr(module, "greedy_decode", unchecked)
+    right, forced = program(), program("teacher forcing")
+    outputs = right.decode(right.model, batch)
+    assert torch.equal(outputs, greedy_decode(right.model, batch.source))
+    expected = logits(batch).argmax(-1)
+    assert torch.equal(forced.decode(forced.model, batch), expected)
+    other = program("another start")
+    first = other.decode(other.model, batch)[:, :1]
+    start = torch.full((2, 1), PAD)
+    begun = other.model(batch.source, start)[:, -1:].argmax(-1)
+    assert torch.equal(first, begun)
+    noisy, modes = program("dropout left on"), []
+    noisy.model.register_forward_pre_hook(
+        lambda model, _: modes.append(model.training)
+    )
+    noisy.decode(noisy.model, batch)
+    assert all(modes)

@@ -1,0 +1,220 @@
+"""Alignments, against links by hand, a plain loop and split text."""
+
+import re
+
+import chapters
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from annotated_transformer import Translator
+from annotated_transformer.data import train_tokenizer
+from annotated_transformer.errors import UserError
+from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.pairs.alignment import align_pairs, members, pharaoh
+
+LINES = ["a dog runs on the beach", "ein Hund rennt am Strand", "two  dogs."]
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return train_tokenizer(LINES, 40)
+
+
+def make_translator(tokenizer, **options):
+    torch.manual_seed(1)
+    sizes = {"layers": 3, "d_model": 16, "d_ff": 32, "heads": 2, **options}
+    return Translator(
+        Transformer(ModelConfig(vocab_size=len(tokenizer), **sizes)), tokenizer
+    )
+
+
+@pytest.fixture(scope="module")
+def translator(tokenizer):
+    return make_translator(tokenizer)
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    return Translator.load("multi30k-en-de")
+
+
+letters = st.text(st.sampled_from("adgH.語  \t\u2028\x85"), max_size=20)
+
+
+def split(text):
+    return [word for word in text.split(" ") if word]
+
+
+@given(letters)
+@settings(deadline=None)
+def test_words_are_what_spaces_separate(tokenizer, text):
+    pieces = tokenizer.split(text)
+    found = members(pieces)
+    assert found.shape == (len(split(text)), len(pieces))
+    assert (found.sum(0) <= 1).all()
+    for row, word in zip(found, split(text), strict=True):
+        mine = [p for p, part in zip(pieces, row, strict=True) if part]
+        assert "".join(mine).lstrip("▁") == word
+
+
+def test_pieces_of_a_word_and_of_none():
+    assert members([]).shape == (0, 0)
+    pieces = ["▁", "▁a", "b", "▁", "▁", "c", ".", "▁"]
+    assert members(pieces).tolist() == [
+        [0, 1, 1, 0, 0, 0, 0, 0],
+        [0, 0, 0, 0, 0, 1, 1, 0],
+    ]
+
+
+def plainly(translator, source, target):
+    """Sum the weights of pieces, one by one."""
+    maps, columns, rows = translator.attention(source, target)
+    weights = maps.cross[-2][0].mean(0)
+
+    def words(pieces):
+        starts = [piece.startswith("▁") for piece in pieces[:-1]]
+        numbers = [sum(starts[: i + 1]) - 1 for i in range(len(starts))]
+        return [
+            None if piece == "▁" else number
+            for piece, number in zip(pieces, numbers, strict=False)
+        ]
+
+    links = []
+    for j in range(len(target.split())):
+        total = [0.0] * len(source.split())
+        for row, word in enumerate(words(rows)):
+            for column, other in enumerate(words(columns)):
+                if word == j and other is not None:
+                    total[other] += weights[row, column].item()
+        links.append((total.index(max(total)), j))
+    return links
+
+
+def test_links_are_those_of_a_plain_loop(translator):
+    pairs = [(a.replace("  ", " "), b) for a in LINES for b in LINES[:2]]
+    together = align_pairs(translator, iter(pairs), batch_tokens=60)
+    assert together == [plainly(translator, *pair) for pair in pairs]
+
+
+def test_a_batch_has_room_for_a_token(translator):
+    with pytest.raises(ValueError, match="batch_tokens = 0"):
+        align_pairs(translator, [], batch_tokens=0)
+
+
+@given(st.lists(st.tuples(letters, letters), max_size=6), st.integers(1, 60))
+@settings(max_examples=30, deadline=None)
+def test_each_word_has_a_link_whatever_the_batch(translator, pairs, size):
+    for (source, target), links in zip(
+        pairs, align_pairs(translator, pairs, batch_tokens=size), strict=True
+    ):
+        wanted = range(len(split(target)) if split(source) else 0)
+        assert [j for _, j in links] == list(wanted)
+        assert all(0 <= i < len(split(source)) for i, _ in links)
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+def test_a_model_of_few_layers(tokenizer, layers):
+    translator = make_translator(tokenizer, layers=layers)
+    (links,) = align_pairs(translator, [(LINES[0], LINES[1])])
+    assert [j for _, j in links] == [0, 1, 2, 3, 4]
+
+
+def test_an_output_as_long_as_positions_go(tokenizer):
+    learned = {"positions": "learned", "max_length": 8}
+    translator = make_translator(tokenizer, **learned)
+    for target in ("d d d d", "d d d d d d d d d"):  # 8 pieces, and 18
+        (links,) = align_pairs(translator, [("a", target)])
+        assert links[:4] == [(0, j) for j in range(4)]
+
+
+def test_what_is_no_text(translator):
+    with pytest.raises(UserError, match="pair 0 is "):
+        align_pairs(translator, (pair for pair in [("a", None)]))
+
+
+def test_the_format():
+    assert pharaoh([(0, 0), (12, 1)]) == "0-0 12-1"
+    assert pharaoh([]) == ""
+
+
+def captions():
+    """Captions and links by hand, in words with their punctuation."""
+    cells = chapters.read(chapters.BOOK / "14_heads.ipynb").cells
+    (text,) = [
+        re.search('text = """\n(.*?)\n"""', cell.source, re.DOTALL)[1]
+        for cell in cells
+        if cell.source.startswith('text = """')
+    ]
+
+    def words(line):
+        """The words with their punctuation that words and stops are in."""
+        cut = [re.findall(r"\w+|[^\w\s]", word) for word in line.split()]
+        return [i for i, parts in enumerate(cut) for _ in parts]
+
+    for block in text.strip().split("\n\n"):
+        english, german, numbers = block.split("\n")
+        columns, rows = words(english), words(german)
+        yield (
+            (english, german),
+            {
+                (columns[int(i) - 1], rows[j])
+                for j, each in enumerate(numbers.split())
+                for i in each.split("+")
+                if i != "0"
+            },
+        )
+
+
+@pytest.mark.parametrize("name", ["multi30k-en-de", "multi30k-de-en"])
+def test_words_that_people_have_linked(name):
+    """Far better than a diagonal, which is better than half right here."""
+    step = 1 if name.endswith("en-de") else -1
+    gold = list(captions())
+    assert len(gold) > 30
+    found = align_pairs(Translator.load(name), [p[::step] for p, _ in gold])
+    hits, diagonal = [], []
+    for (pair, links), ours in zip(gold, found, strict=True):
+        n, m = (len(text.split()) for text in pair[::step])
+        hits += [link[::step] in links for link in ours]
+        diagonal += [
+            (int((j + 0.5) * n / m), j)[::step] in links for j in range(m)
+        ]
+    assert len(hits) == len(diagonal)
+    right, luck = (sum(each) / len(each) for each in (hits, diagonal))
+    assert right > 0.7 and right > luck + 0.1
+
+
+# The command
+
+
+def test_a_column_more(command, shipped):
+    texts = ["Two dogs run in the snow.", "", "A man"]
+    given = "".join(f"{text}\n" for text in texts).encode()
+    words = ("translate", "multi30k-en-de", "--device=cpu")
+    plain = command(*words, stdin=given).out.splitlines()
+    links = align_pairs(shipped, list(zip(texts, plain, strict=True)))
+    ended = command(*words, "--alignment", stdin=given)
+    assert ended.out.splitlines() == [
+        f"{line}\t{pharaoh(each)}"
+        for line, each in zip(plain, links, strict=True)
+    ]
+    lists = command(*words, "--n-best=2", stdin=given).out.splitlines()
+    ended = command(*words, "--n-best=2", "--alignment", stdin=given)
+    found = [line.split("\t") for line in ended.out.splitlines()]
+    assert ["\t".join(row[:3]) for row in found] == lists
+    assert [row[0] for row in found] == ["1", "1", "2", "3", "3"]
+    for number, _, text, told in found:
+        (each,) = align_pairs(shipped, [(texts[int(number) - 1], text)])
+        assert told == pharaoh(each)
+
+
+def test_the_page_shows_what_it_tells(command):
+    page = (chapters.BOOK / "toolkit_train.md").read_text("utf-8")
+    words = (
+        r'echo "(.*)" \\\n *\| annotated-transformer (.*--alignment)\n(.*\n)'
+    )
+    text, called, told = re.search(words, page).groups()
+    ended = command(*called.split(), stdin=f"{text}\n".encode())
+    assert ended.out == told

@@ -1,0 +1,282 @@
+"""Scores of given pairs, against a plain loop and the search itself."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from annotated_transformer import Translator
+from annotated_transformer.data import train_tokenizer
+from annotated_transformer.embedding import BOS, EOS
+from annotated_transformer.errors import UserError
+from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.pairs.likelihood import score_pairs
+from annotated_transformer.storage.model_folder import save_model
+
+PAIRS = [
+    ("a dog runs on the beach", "ein Hund rennt am Strand"),
+    ("two dogs run", "zwei Hunde rennen"),
+    ("two dogs run", ""),  # the probability of saying nothing
+    ("two dogs run", "  zwei 語 \u2028 \0"),
+    ("a", "ein Hund rennt am Strand " * 5),
+    ("two dogs run", "zwei Hunde rennen"),
+]
+SIZES = ModelConfig(
+    vocab_size=40,
+    layers=2,
+    d_model=16,
+    d_ff=32,
+    heads=2,
+    dropout=0.4,
+    pre_norm=True,
+)
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return train_tokenizer([side for pair in PAIRS[:2] for side in pair], 40)
+
+
+def make_translator(tokenizer, **options):
+    torch.manual_seed(1)
+    model = Transformer(replace(SIZES, **options)).double()
+    with torch.no_grad():  # sharper than at the start
+        model.output_embedding.weight.mul_(2)
+    return Translator(model, tokenizer)
+
+
+@pytest.fixture(scope="module")
+def translator(tokenizer):
+    return make_translator(tokenizer)
+
+
+def plainly(translator, source, target):
+    """One token after the other, each from what is before it."""
+    encode, total = translator.tokenizer.encode, 0.0
+    labels, memory = encode(target), torch.tensor([encode(source)])
+    assert labels[-1] == EOS
+    for i, label in enumerate(labels):
+        written = torch.tensor([[BOS, *labels[:i]]])
+        with torch.no_grad():
+            logits = translator.model(memory, written)[0, -1]
+        total += torch.log_softmax(logits, -1)[label].item()
+    return total, len(labels)
+
+
+@pytest.mark.parametrize("alpha", [None, 0.0, 1.5])
+def test_scores_are_those_of_a_plain_loop(translator, alpha):
+    found = score_pairs(translator, PAIRS, alpha)
+    power = 0.6 if alpha is None else alpha
+    for (source, target), one in zip(PAIRS, found, strict=True):
+        nats, length = plainly(translator, source, target)
+        assert one.text == target
+        assert one.log_probability == pytest.approx(nats, rel=1e-6)
+        score = nats / ((5 + length) / 6) ** power
+        assert one.score == pytest.approx(score, rel=1e-6)
+
+
+def test_a_translator_scores_with_its_own_alpha(translator):
+    other = Translator(translator.model, translator.tokenizer, alpha=2.0)
+    own, asked = score_pairs(other, PAIRS), score_pairs(translator, PAIRS, 2.0)
+    assert own == asked != score_pairs(translator, PAIRS)
+
+
+TEXTS = st.lists(
+    st.sampled_from([*"adg ", "dogs", "ein", "Hund", "語"]), max_size=8
+).map("".join)
+
+
+@given(st.lists(st.tuples(TEXTS, TEXTS), max_size=8), st.integers(1, 80))
+@settings(max_examples=40, deadline=None)
+def test_batches_change_nothing(translator, pairs, batch_tokens):
+    together = score_pairs(translator, iter(pairs), batch_tokens=batch_tokens)
+    assert len(together) == len(pairs)
+    for pair, one in zip(pairs, together, strict=True):
+        (alone,) = score_pairs(translator, [pair])
+        assert one.text == pair[1]
+        assert one.score == pytest.approx(alone.score, abs=1e-5)
+
+
+class Recorder(Translator):
+    """A translator that notes the tokens of what it found."""
+
+    def translation(self, hypothesis):
+        found = super().translation(hypothesis)
+        self.tokens[found] = hypothesis.tokens
+        return found
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    translator = Recorder.load("multi30k-en-de")
+    translator.tokens = {}
+    return translator
+
+
+def test_the_search_tells_the_same(shipped):
+    """Where the text has the pieces that the search wrote, and an end."""
+    sources = ["A dog runs on the beach.", "", "Two men", "a dog, a dog, dog"]
+    compared = 0
+    for alpha in (None, 2.0):
+        lists = shipped.n_best(sources, 5, alpha=alpha)
+        for source, best in zip(sources, lists, strict=True):
+            pairs = [(source, one.text) for one in best]
+            again = score_pairs(shipped, pairs, alpha)
+            for one, other in zip(best, again, strict=True):
+                tokens = [*shipped.tokens.get(one, []), EOS]
+                if shipped.tokenizer.encode(one.text) == tokens:
+                    assert other.score == pytest.approx(one.score, abs=1e-4)
+                    nats = one.log_probability
+                    assert other.log_probability == pytest.approx(
+                        nats, abs=1e-4
+                    )
+                    compared += 1
+    assert compared > 20
+
+
+def test_a_person_is_less_probable_than_the_search(shipped):
+    """And a translation of something else far less than that."""
+    source = "A dog runs on the beach."
+    best = shipped(source, alpha=0.0)
+    others = "Ein Hund läuft den Strand entlang.", "Zwei Frauen kochen."
+    pairs = [(source, text) for text in (best, *others)]
+    search, person, other = score_pairs(shipped, pairs, 0.0)
+    assert search.score > person.score > other.score + 10
+
+
+def test_a_blank_source_has_a_blank_translation(translator):
+    pairs = [("", ""), (" ", ""), ("", "Hund"), ("a dog", "")]
+    found = [one.score for one in score_pairs(translator, pairs)]
+    assert found[:3] == [0, 0, -math.inf] and -math.inf < found[3] < 0
+    assert score_pairs(translator, [("", "")]) == translator.n_best([""], 1)[0]
+    assert score_pairs(translator, []) == []
+
+
+def test_what_cannot_be_scored(translator):
+    for alpha in (-1.0, math.nan):
+        with pytest.raises(ValueError, match="alpha"):
+            score_pairs(translator, PAIRS, alpha)
+    with pytest.raises(ValueError, match="batch_tokens = 0"):
+        score_pairs(translator, PAIRS, batch_tokens=0)
+    with pytest.raises(UserError, match="pair 1 is "):
+        score_pairs(translator, (pair for pair in [("a", "b"), ("a", None)]))
+
+
+# The command
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Write the two sides of pairs; give their paths."""
+
+    def write(pairs):
+        paths = tmp_path / "source.txt", tmp_path / "target.txt"
+        for side, path in enumerate(paths):
+            path.write_text("".join(f"{pair[side]}\n" for pair in pairs))
+        return paths
+
+    return write
+
+
+def test_a_line_for_each_pair_in_order(command, trained, files):
+    pairs = [
+        ("abc", "abc"),
+        ("abc", ""),
+        ("", ""),
+        ("", "a"),
+        ("abcdefgh", "hgfedcba"),
+        ("a\u2028b", "\x85c"),
+    ]
+    expected = score_pairs(Translator.load(trained), pairs, 0.0)
+    penalised = score_pairs(Translator.load(trained), pairs, 1.5)
+    for options, wanted in (
+        ((), [one.log_probability for one in expected]),
+        (("--alpha=1.5",), [one.score for one in penalised]),
+    ):
+        ended = command("score", trained, *files(pairs), *options)
+        assert ended.status == 0 and ended.err == ""
+        found = [float(line) for line in ended.out.splitlines()]
+        assert found == pytest.approx(wanted, abs=1e-4)
+
+
+def test_it_ranks_as_translate_does(command, trained, files):
+    sources = ["abc", "dcba", "ghij"]
+    text = files([(source, "") for source in sources])[0]
+    words = (trained, text, "--n-best=3", "--alpha=0.6")
+    lines = command("translate", *words).out.splitlines()
+    rows = [line.split("\t") for line in lines]
+    pairs = [(sources[int(number) - 1], text) for number, _, text in rows]
+    encode = Translator.load(trained).tokenizer.encode
+    ended = command("score", trained, *files(pairs), "--alpha=0.6")
+    compared = 0
+    for (_, told, text), again in zip(
+        rows, ended.out.splitlines(), strict=True
+    ):
+        if len(encode(text)) < 50:  # else it may have been cut off
+            assert float(again) == pytest.approx(float(told), abs=2e-4)
+            compared += 1
+    assert compared > 3
+
+
+def test_a_long_file_in_parts(command, trained, files):
+    pairs = [("abc"[: i % 3 + 1], "cba"[: i % 2]) for i in range(2345)]
+    lines = command("score", trained, *files(pairs)).out.splitlines()
+    every = dict(zip(pairs, map(float, lines), strict=True))
+    assert len(every) == 6
+    again = [float(line) for line in lines]
+    assert again == pytest.approx([every[pair] for pair in pairs], abs=2e-4)
+
+
+def test_text_that_cannot_be_scored(command, trained, files, tmp_path):
+    source = files([("a", "b"), ("c", "d")])[0]
+    (tmp_path / "one").write_text("a\n")
+    for words, told in (
+        ((source, tmp_path / "one"), f"{source} has 2 lines but {tmp_path}"),
+        ((source, tmp_path / "gone"), f"{tmp_path / 'gone'} cannot be read"),
+    ):
+        ended = command("score", trained, *words)
+        assert ended.status == 1 and ended.out == ""
+        assert ended.err.startswith("error: ") and told in ended.err
+        assert ended.err.count("\n") == 1
+
+
+def test_the_line_that_is_too_long(command, tokenizer, files, tmp_path):
+    learned = {"positions": "learned", "max_length": 12}
+    translator = make_translator(
+        tokenizer, vocab_size=len(tokenizer), **learned
+    )
+    about = {
+        "command": "",
+        "data": {"name": "test", "source": "en", "target": "de", "pairs": 2},
+        "recipe": {"train": {"seed": 0}, "tokenizer": "bpe"},
+        "machine": {"processor": "none"},
+        "result": {},
+    }
+    model = tmp_path / "model"
+    save_model(model, translator.model.float(), tokenizer, about)
+    assert command("score", model, *files([("a dog", "ein")])).status == 0
+    for side in (0, 1):
+        pair = ["a dog", "ein"]
+        pair[side] = "ghg " * 20
+        paths = files([("a dog", "ein"), pair])
+        ended = command("score", model, *paths)
+        assert ended.status == 1 and ended.out == ""
+        assert f"{paths[side]}, line 2: " in ended.err
+        assert "only 12 positions" in ended.err
+
+
+def test_the_page_shows_what_it_tells(command, files):
+    page = Path(__file__).parents[2] / "book" / "toolkit_train.md"
+    shown = page.read_text("utf-8").partition("$ cat source.txt\n")[2]
+    shown, _, told = shown.partition("$ annotated-transformer ")
+    sources, targets = shown.split("$ cat target.txt\n")
+    words, *numbers = told.partition("```")[0].splitlines()
+    name, model = words.split()[:2]
+    pairs = zip(sources.splitlines(), targets.splitlines(), strict=True)
+    ended = command(name, model, *files(list(pairs)))
+    found = [float(line) for line in ended.out.splitlines()]
+    assert found == pytest.approx([float(x) for x in numbers], abs=1e-3)

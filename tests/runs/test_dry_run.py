@@ -1,0 +1,134 @@
+"""A dry run, against the batches and the model of a real one."""
+
+import re
+from dataclasses import replace
+from itertools import islice
+
+import pytest
+
+from annotated_transformer.corpora.corpus import Corpus
+from annotated_transformer.data import ORDERS, copy_task, training_batches
+from annotated_transformer.embedding import PAD
+from annotated_transformer.model import parameter_count
+from annotated_transformer.runs.dry_run import plan
+from annotated_transformer.runs.feeding import encode
+from annotated_transformer.runs.recipes import recipe_of
+from annotated_transformer.runs.setup import learn_tokenizer
+from annotated_transformer.storage.model_folder import load_model
+from annotated_transformer.storage.shipped import find_model
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    copies = enumerate(copy_task(700, lengths=(3, 30)))
+    pairs = [(one, two[:: 1 + i % 2]) for i, (one, two) in copies]
+    return Corpus(pairs[50:], pairs[:50], {}, "copy", "x", "x", {})
+
+
+@pytest.fixture(scope="module")
+def recipe():
+    base = recipe_of(None, "base")
+    few = replace(base.train, batch_tokens=500, accumulate=3, seed=4)
+    return replace(
+        base, train=few, vocab_size=15, tokenizer="char", processes=2
+    )
+
+
+def table(text):
+    return dict(re.split(r" {2,}", line) for line in text.splitlines())
+
+
+def numbers(text):
+    return [float(x.replace(",", "")) for x in re.findall(r"\d[\d.,]*", text)]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_plan_is_what_the_run_does(corpus, recipe, order):
+    recipe = replace(recipe, train=replace(recipe.train, order=order))
+    rows = table(plan(recipe, corpus))
+    examples = encode(
+        "training", corpus.train, learn_tokenizer(corpus, recipe), recipe
+    )
+    stream, epoch = training_batches(examples, 500, 4, order=order), []
+    while sum(len(batch.source) for batch in epoch) < len(examples):
+        epoch.append(next(stream))
+    targets = sum(batch.tokens for batch in epoch)
+    sources = sum((batch.source != PAD).sum().item() for batch in epoch)
+    cells = sum(batch.source.numel() for batch in epoch)
+    assert numbers(rows["pairs"]) == [650]
+    assert numbers(rows["batches an epoch"]) == [len(epoch)]
+    assert numbers(rows["tokens an epoch"]) == [sources, targets]
+    share = numbers(rows["padding"])[0]
+    assert share == pytest.approx(100 * (1 - sources / cells), abs=0.05)
+    assert numbers(rows["batches an update"]) == [6, 3, 2]
+    updates = len(epoch) / 6
+    assert numbers(rows["updates an epoch"])[0] == pytest.approx(
+        updates, abs=0.05
+    )
+    assert numbers(rows["epochs"])[0] == pytest.approx(
+        100_000 / updates, abs=0.05
+    )
+    told = numbers(rows["tokens an update"])
+    assert told == pytest.approx([sources / updates, targets / updates], abs=1)
+    # what six batches of the stream really have, on average
+    group = [batch.tokens for batch in islice(stream, len(epoch))]
+    assert told[1] == pytest.approx(6 * sum(group) / len(group), rel=0.05)
+
+
+def test_memory_is_counted_from_the_parameters(corpus, recipe):
+    rows = table(plan(recipe, corpus))
+    count = parameter_count(replace(recipe.model, vocab_size=15))
+    assert numbers(rows["parameters"]) == [count]
+    megabytes = 4 * count / 1e6
+    for name, times in [
+        ("weights", 1),
+        ("gradients", 2),  # their sum over the processes is another vector
+        ("Adam's moments", 2),
+        ("a checkpoint", 3),
+    ]:
+        found = numbers(rows[name])[0]
+        assert found == pytest.approx(times * megabytes, abs=0.05), name
+    alone = table(plan(replace(recipe, processes=1), corpus))
+    assert numbers(alone["gradients"]) == numbers(alone["weights"])
+
+
+def test_a_start_brings_its_sizes_and_its_subwords(corpus, recipe):
+    first, tokenizer, _ = load_model(find_model("multi30k-en-de"))
+    count = sum(parameter.numel() for parameter in first.parameters())
+    rows = table(plan(recipe, corpus, "multi30k-en-de"))
+    assert numbers(rows["parameters"]) == [count]
+    assert numbers(rows["subwords"]) == [len(tokenizer)]
+    rows = table(plan(recipe, corpus, "multi30k-en-de", new_subwords=True))
+    sizes = replace(first.config, vocab_size=15)
+    assert numbers(rows["parameters"]) == [parameter_count(sizes)]
+    assert numbers(rows["subwords"]) == [15]
+
+
+def test_a_dry_run_prints_and_writes_nothing(
+    command, recipe_options, tmp_path, monkeypatch
+):
+    words = ("train", tmp_path / "model", *recipe_options, "--dry-run")
+    ended = command(*words, "--preset=big", "--accumulate=2")
+    assert ended.status == 0, ended.err
+    assert table(ended.out)["batches an update"].startswith("2 = 2 ")
+    # torchrun's processes plan once, for all of them
+    monkeypatch.setenv("WORLD_SIZE", "8")
+    ended = command(*words, "--preset=big", "--accumulate=2")
+    assert table(ended.out)["batches an update"].startswith("16 = 2 ")
+    monkeypatch.setenv("RANK", "1")
+    ended = command(*words, "--preset=big")
+    assert (ended.status, ended.out, ended.err) == (0, "", "")
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "learning, bytes_a_logit",
+    [({}, 8), ({"r_drop": 5.0}, 52), ({"risk": 4}, 48)],
+)
+def test_logits_are_counted_for_all_that_a_loss_keeps(
+    corpus, recipe, learning, bytes_a_logit
+):
+    """tests/runs/test_memory.py measures what they are of one logit."""
+    changed = replace(recipe, train=replace(recipe.train, **learning))
+    told = numbers(table(plan(changed, corpus))["logits and loss"])[0]
+    assert told == pytest.approx(bytes_a_logit * 500 * 15 / 1e6, abs=0.05)

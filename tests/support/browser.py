@@ -1,0 +1,168 @@
+"""A real browser for the tests: Chromium, with the network cut.
+
+The fixtures here are registered in conftest.py. A test asks for `window` and
+opens a page in it; what the page complains of and whatever it asks of the
+network is noted beside it. With --no-browser all these tests are skipped, and
+counted at the end.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from chromium import HERE, launch
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    Request,
+    sync_playwright,
+)
+
+LEFT_OUT = "left out: it needs a browser"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--no-browser",
+        action="store_true",
+        help="leave out the tests that open pages, and say how many they are",
+    )
+
+
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    if config.getoption("--no-browser"):
+        for item in items:
+            if "browser" in getattr(item, "fixturenames", ()):
+                item.add_marker(pytest.mark.skip(reason=LEFT_OUT))
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    if config.getoption("--no-browser"):
+        left = Counter(
+            report.location[0]
+            for report in terminalreporter.getreports("skipped")
+            if LEFT_OUT in str(report.longrepr)
+        )
+        files = (f"{count} of {file}" for file, count in left.items())
+        terminalreporter.line(
+            f"Left out: {left.total()} tests that open pages in a browser"
+            f" ({', '.join(files)})."
+        )
+
+
+@dataclass
+class Window:
+    """A page of a context of its own, and what went wrong in it."""
+
+    context: BrowserContext
+    page: Page = field(init=False)
+    complaints: list[str] = field(default_factory=list)
+    """Errors and warnings of the console, and exceptions nobody caught."""
+    escaped: list[str] = field(default_factory=list)
+    """Addresses outside this machine; none of them was reached."""
+
+    def __post_init__(self) -> None:
+        self.context.on("request", self._note_request)
+        self.context.on("console", self._note_message)
+        self.context.on("weberror", self._note_exception)
+        self.page = self.context.new_page()
+
+    def open(self, where: Path | str) -> Page:
+        """Load a file or an address and wait until its scripts have run."""
+        url = where.resolve().as_uri() if isinstance(where, Path) else where
+        self.page.goto(url, wait_until="load")
+        self.page.evaluate("0")  # what the console said has now arrived
+        return self.page
+
+    def _note_request(self, request: Request) -> None:
+        local = ("file:", "data:", "blob:", f"http://{HERE}:")
+        if not request.url.startswith(local):
+            self.escaped.append(request.url)
+
+    def _note_message(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.complaints.append(f"{message.type}: {message.text}")
+
+    def _note_exception(self, error: Any) -> None:
+        self.complaints.append(f"uncaught: {error.error}")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One Chromium for the tests of a file.
+
+    Not for the whole session: Playwright leaves an event loop running, which
+    the notebooks' tests in the same process would stumble over.
+    """
+    with sync_playwright() as playwright:
+        try:
+            running = launch(playwright.chromium)
+        except FileNotFoundError as error:
+            pytest.fail(str(error), pytrace=False)
+        yield running
+        running.close()
+
+
+@contextmanager
+def opened(browser: Browser, **options: Any) -> Iterator[Window]:
+    """A window of its own; the options are those of `Browser.new_context`."""
+    context = browser.new_context(**options)
+    try:
+        yield Window(context)
+    finally:
+        context.close()
+
+
+@pytest.fixture
+def window(browser: Browser) -> Iterator[Window]:
+    """A new window, 1280 by 720."""
+    with opened(browser) as window:
+        yield window
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """A server that says nothing."""
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """The address at which a folder is served over HTTP."""
+    handler = partial(Quiet, directory=str(folder))
+    with ThreadingHTTPServer((HERE, 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http://{HERE}:{server.server_port}"
+        finally:
+            server.shutdown()
+
+
+def book_folder() -> Path:
+    """Where the built book is: _build/html, or where BOOK_HTML says."""
+    built = Path(__file__).parents[2] / "_build" / "html"
+    return Path(os.environ.get("BOOK_HTML") or built).resolve()
+
+
+@pytest.fixture(scope="session")
+def book() -> Path:
+    """The built book's folder."""
+    folder = book_folder()
+    if not (folder / "index.html").is_file():
+        pytest.fail(f"{folder}: no book; build it: make book", pytrace=False)
+    return folder

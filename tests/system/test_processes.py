@@ -1,0 +1,496 @@
+"""Several processes: the same updates as one, one log, one end for all."""
+
+import functools
+import multiprocessing
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+from itertools import chain, islice, pairwise
+from pathlib import Path
+
+import pytest
+import torch
+
+from annotated_transformer.corpora.corpus import Corpus
+from annotated_transformer.data import (
+    ORDERS,
+    copy_task,
+    encode_pairs,
+    make_batch,
+    training_batches,
+)
+from annotated_transformer.errors import UserError, out_of_memory
+from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.optimizer import adam
+from annotated_transformer.runs.feeding import ahead
+from annotated_transformer.runs.loop import Run
+from annotated_transformer.runs.recipes import Recipe
+from annotated_transformer.runs.setup import (
+    build_model,
+    choose_device,
+    learn_tokenizer,
+)
+from annotated_transformer.storage.history import read_metrics
+from annotated_transformer.storage.model_folder import read_tensors, weights
+from annotated_transformer.system.processes import Processes, joined, launched
+from annotated_transformer.training import TrainConfig, batch_loss, updates
+
+CONFIG = TrainConfig(steps=3, accumulate=2, peak_rate=1e-2, warmup=1, clip=1.0)
+SIZES = ModelConfig(
+    vocab_size=12, layers=1, d_model=16, d_ff=32, heads=2, dropout=0.0
+)
+# Processes that are forked from a clean one, which has imported everything.
+context = multiprocessing.get_context("forkserver")
+context.set_forkserver_preload(["annotated_transformer", "torch._dynamo"])
+PATIENCE = 300  # seconds; machines are busy at times
+
+
+def start(work, size, *arguments):
+    """Start processes as torchrun does; each calls work(*arguments)."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    common = {"WORLD_SIZE": size, "MASTER_ADDR": "localhost"}
+    common |= {"MASTER_PORT": port, "OMP_NUM_THREADS": 1}
+    started = []
+    for rank in range(size):
+        given = {"RANK": rank, "LOCAL_RANK": rank, **common}
+        process = context.Process(
+            target=child, args=(given, work, *arguments), daemon=True
+        )
+        process.start()
+        started.append(process)
+    return started
+
+
+def child(given, work, *arguments):
+    os.environ.update({name: str(value) for name, value in given.items()})
+    torch.set_num_threads(1)
+    work(*arguments)
+
+
+def ends(started):
+    """The exit statuses, once all have ended."""
+    for process in started:
+        process.join(PATIENCE)
+    return [process.exitcode for process in started]
+
+
+def parts(steps):
+    """Batches of different sizes: four for each update."""
+    random = torch.Generator().manual_seed(1)
+    for size in (1, 5, 2, 9) * steps:
+        rows = []
+        for length in torch.randint(2, 9, (size,), generator=random).tolist():
+            row = torch.randint(4, 12, (length,), generator=random).tolist()
+            rows.append(([*row, 2], [*row[::-1], 2]))
+        yield rows
+
+
+def learn(batches, config, processes):
+    """Three updates in double precision: what they told, and the weights."""
+    torch.manual_seed(0)
+    model = Transformer(SIZES).double()
+    told = list(
+        updates(
+            model,
+            map(make_batch, batches),
+            adam(model.parameters()),
+            config,
+            16,
+            processes=processes,
+        )
+    )
+    return told, model.state_dict()
+
+
+def learn_together(folder):
+    with joined("cpu") as processes:
+        if processes.rank == 0:
+            processes.wait()
+        mine = islice(parts(3), processes.rank, None, processes.size)
+        told, weights = learn(mine, CONFIG, processes)
+        told = [(x.step, x.loss, x.rate, x.norm, x.tokens) for x in told]
+        torch.save((told, weights), folder / f"{processes.rank}.pt")
+
+
+def test_two_processes_make_the_updates_of_one(tmp_path):
+    """Each accumulates two batches; one process takes all four as one."""
+    assert ends(start(learn_together, 2, tmp_path)) == [0, 0]
+    rows = list(parts(3))
+    joint = [list(chain(*rows[i : i + 4])) for i in range(0, 12, 4)]
+    whole, expected = learn(joint, replace(CONFIG, accumulate=1), Processes())
+    found = [torch.load(tmp_path / f"{rank}.pt") for rank in (0, 1)]
+    assert found[0][0] == found[1][0]
+    for update, (step, loss, rate, norm, tokens) in zip(
+        whole, found[0][0], strict=True
+    ):
+        assert (update.step, update.rate) == (step, rate)
+        assert update.tokens == tokens and isinstance(tokens, int)
+        assert loss.item() == pytest.approx(update.loss.item(), rel=1e-6)
+        # the gradient that the processes have summed
+        assert norm.item() == pytest.approx(update.norm.item(), rel=1e-6)
+    for name, weight in expected.items():
+        assert torch.equal(found[0][1][name], found[1][1][name])
+        assert torch.allclose(found[0][1][name], weight, atol=1e-6)
+
+
+def test_processes_draw_different_numbers():
+    seeds = [Processes(rank, 64).seed(7) for rank in range(64)]
+    assert seeds[0] == 7
+    # the generator of the CPU takes 32 bits
+    apart = [b - a for a, b in pairwise(sorted(x % 2**32 for x in seeds))]
+    assert min(apart) > 300_000  # updates of the longest run
+
+
+def small(processes=1, **given):
+    pairs = copy_task(90)
+    corpus = Corpus(pairs[10:], pairs[:10], {}, "copy", "x", "x", {})
+    config = TrainConfig(batch_tokens=40, **given)
+    return Recipe(SIZES, config, 32, "char", processes), corpus
+
+
+def stream(recipe, corpus, processes, step=0):
+    tokenizer = learn_tokenizer(corpus, recipe)
+    model = Transformer(replace(SIZES, vocab_size=len(tokenizer)))
+    run = Run(Path("none"), corpus, recipe, tokenizer, model, processes)
+    run.step = step
+    return (batch.source for batch in run.training_batches())
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_run_sorts_its_pairs_as_the_recipe_says(order):
+    recipe, corpus = small(order=order)
+    copies = enumerate(corpus.train)
+    pairs = [(one, two[:: 1 + i % 2]) for i, (one, two) in copies]
+    corpus = replace(corpus, train=pairs)
+    tokenizer = learn_tokenizer(corpus, recipe)
+    examples, _ = encode_pairs(pairs, tokenizer, 256)
+    expected = training_batches(examples, 40, 0, order=order)
+    found = stream(recipe, corpus, Processes())
+    both = zip(found, expected, strict=True)
+    assert all(one.equal(other.source) for one, other in islice(both, 40))
+
+
+def test_batches_are_dealt_out():
+    """Three processes read what one would, also from a later update on."""
+    recipe, corpus = small(accumulate=2)
+    one = list(islice(stream(recipe, corpus, Processes()), 60))
+    hands = [stream(recipe, corpus, Processes(r, 3)) for r in range(3)]
+    dealt = [next(hands[place % 3]) for place in range(60)]
+    assert all(torch.equal(a, b) for a, b in zip(one, dealt, strict=True))
+    later = stream(recipe, corpus, Processes(1, 3), step=4)
+    assert torch.equal(next(later), one[4 * 2 * 3 + 1])
+
+
+def command_line(folder, *words):
+    from annotated_transformer.commands.app import main
+
+    log = os.open(folder / f"{os.environ['RANK']}.log", os.O_CREAT | os.O_RDWR)
+    os.dup2(log, 2)
+    sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
+    sys.argv = ["annotated-transformer", *map(str, words)]
+    main()
+
+
+def logs(folder):
+    return [path.read_text() for path in sorted(folder.glob("*.log"))]
+
+
+def wait_for(path):
+    """Wait until there is such a file."""
+    late = time.monotonic() + PATIENCE
+    while not path.exists():
+        assert time.monotonic() < late, f"{path} did not come"
+        time.sleep(0.01)
+
+
+@pytest.fixture(scope="module")
+def options(recipe_options):
+    return [*recipe_options, "--max-steps=24", "--checkpoint-every=4"]
+
+
+@pytest.fixture(scope="module")
+def whole(options, tmp_path_factory):
+    """A model that two processes have trained without interruption."""
+    folder = tmp_path_factory.mktemp("whole")
+    words = ("train", folder / "model", *options)
+    assert ends(start(command_line, 2, folder, *words)) == [0, 0], logs(folder)
+    return folder
+
+
+def resumed(output, folder, options):
+    """Resume with two processes; the weights that come of it."""
+    for log in folder.glob("*.log"):
+        log.unlink()
+    words = ("train", output, *options, "--resume")
+    assert ends(start(command_line, 2, folder, *words)) == [0, 0], logs(folder)
+    assert "continuing after update" in logs(folder)[0]
+    return read_tensors(output / "model.safetensors")[0]
+
+
+def same(tensors, folder):
+    expected = read_tensors(folder / "model" / "model.safetensors")[0]
+    assert tensors.keys() == expected.keys()
+    assert all(torch.equal(tensors[name], expected[name]) for name in tensors)
+
+
+def test_one_log_and_one_checkpoint(whole):
+    first, second = logs(whole)
+    assert "update 24 of 24" in first and second == ""
+    steps = [line["step"] for line in read_metrics(whole / "model")]
+    assert steps == [4, 8, 12, 16, 20, 24]
+
+
+def test_another_number_of_processes_is_refused(command, options, whole):
+    ended = command("train", whole / "model", *options, "--resume")
+    assert ended.status == 1
+    assert "processes = 2, now it is 1" in ended.err
+
+
+def test_a_signal_to_one_stops_all(options, whole, tmp_path):
+    output = tmp_path / "model"
+    words = ("train", output, *options)
+    started = start(command_line, 2, tmp_path, *words)
+    wait_for(output / "checkpoints" / "step-00000004.safetensors")
+    os.kill(started[1].pid, signal.SIGTERM)
+    assert ends(started) == [128 + signal.SIGTERM] * 2
+    first, second = logs(tmp_path)
+    assert "with --resume" in first and second == ""
+    same(resumed(output, tmp_path, options), whole)
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self/environ").exists(), reason="there is no /proc"
+)
+def test_a_killed_process_ends_the_run(options, whole, tmp_path):
+    """The first process, which writes the checkpoints, is killed."""
+    output = tmp_path / "model"
+    torchrun = [sys.executable, "-m", "torch.distributed.run"]
+    process = subprocess.Popen(
+        [
+            *[*torchrun, "--standalone", "--nproc-per-node=2", "-m"],
+            *["annotated_transformer", "train", output, *options],
+        ],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    lines = []
+    for line in process.stderr:
+        lines.append(line)
+        if line.startswith("update 4 of 24"):
+            break
+    os.kill(worker(process.pid, rank=0), signal.SIGKILL)
+    rest = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(PATIENCE) != 0
+    told = "process 1: error: the processes of this run have lost each other ("
+    assert told in rest
+    assert "--resume goes on after the last checkpoint" in rest
+    same(resumed(output, tmp_path, options), whole)
+
+
+def worker(parent, rank):
+    """The child process of torchrun that has this rank."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            status = (folder / "status").read_text()
+            given = (folder / "environ").read_bytes().split(b"\0")
+        except OSError:  # it has ended, or is another user's
+            continue
+        mine = f"PPid:\t{parent}\n" in status
+        if mine and b"RANK=%d" % rank in given:
+            return int(folder.name)
+    raise AssertionError(f"torchrun has no process of rank {rank}")
+
+
+def short_of_memory(folder, *words):
+    """The second process has too little memory at its third batch."""
+    from annotated_transformer.runs import loop
+
+    seen = []
+
+    def loss(model, batch, config):
+        seen.append(batch)
+        if os.environ["RANK"] == "1" and len(seen) == 3:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to ...")
+        return batch_loss(model, batch, config)
+
+    loop.batch_loss = loss
+    command_line(folder, *words)
+
+
+def test_a_process_without_memory_says_so_itself(options, tmp_path):
+    words = ("train", tmp_path / "model", *options)
+    assert ends(start(short_of_memory, 2, tmp_path, *words)) == [1, 1]
+    first, second = logs(tmp_path)
+    told = "process 1: error: out of memory after update 2 (CUDA out of mem"
+    assert second.startswith(told) and second.count("\n") == 1
+    assert "--batch-tokens" in second and "--accumulate" in second
+    # the other, whose message names what gloo has seen, and not its source
+    said = re.search(r"process 0: error: .* lost each other \((.+)\);", first)
+    assert re.search("[Cc]onnection", said[1]) and ".cc:" not in said[1]
+
+
+NCCL = """NCCL error in: /pytorch/NCCLUtils.cpp:94, unhandled cuda error \
+(run with NCCL_DEBUG=INFO for details), NCCL version 2.27.5
+ncclUnhandledCudaError: Call to CUDA function failed.
+Last error:
+Cuda failure 999 'unknown error'"""
+
+
+@pytest.mark.parametrize(
+    "error, told",
+    [
+        (NCCL, "unhandled cuda error.*2.27.5; Cuda failure 999 'unknown err"),
+        ("[../pair.cc:547] Connection closed by peer", r"\(Connection closed"),
+        ("Timed out\nException raised from wait", r"\(Timed out\)"),
+    ],
+)
+def test_what_broke_a_sum_is_told(monkeypatch, error, told):
+    def broken(*tensors):
+        raise torch.distributed.DistBackendError(error)
+
+    monkeypatch.setattr(torch.distributed, "all_reduce", broken)
+    with pytest.raises(UserError, match=told) as caught:
+        Processes(0, 2).wait()
+    assert "--resume goes on" in str(caught.value)
+    assert "Exception raised" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        torch.OutOfMemoryError("CUDA out of memory."),
+        RuntimeError(NCCL.replace("999 'unknown error'", "2 'out of memory'")),
+    ],
+)
+def test_too_little_memory_is_not_taken_for_a_lost_process(monkeypatch, error):
+    def broken(*tensors):
+        raise error
+
+    monkeypatch.setattr(torch.distributed, "all_reduce", broken)
+    with pytest.raises(RuntimeError) as caught:
+        Processes(0, 2).wait()
+    assert caught.value is error and out_of_memory(error)
+
+
+def test_launched(monkeypatch):
+    for name in ("RANK", "WORLD_SIZE"):
+        monkeypatch.delenv(name, raising=False)
+    assert launched() == Processes(0, 1)
+    monkeypatch.setenv("RANK", "3")
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    assert launched() == Processes(3, 4)
+
+
+@pytest.mark.parametrize(
+    "said", [{"RANK": "1"}, {"WORLD_SIZE": "two"}, {"WORLD_SIZE": "2"}]
+)
+def test_processes_that_torchrun_has_not_started(
+    command, options, tmp_path, monkeypatch, said
+):
+    for name in ("RANK", "WORLD_SIZE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in said.items():
+        monkeypatch.setenv(name, value)
+    ended = command("train", tmp_path / "model", *options)
+    assert ended.status == 1 and "start with torchrun" in ended.err
+    assert not (tmp_path / "model").exists()
+
+
+def test_each_process_has_a_gpu_of_its_own(monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    assert choose_device() == choose_device("cuda") == "cuda:1"
+    assert choose_device("cuda:1") == "cuda:1"
+    assert choose_device("cpu") == "cpu"
+    monkeypatch.setenv("LOCAL_RANK", "2")
+    with pytest.raises(UserError, match="a machine of 2 GPUs"):
+        choose_device()
+
+
+def test_batches_ahead_are_the_same_batches():
+    batches = [make_batch(rows) for rows in islice(parts(5), 9)]
+    before = threading.active_count()
+    found = list(ahead(iter(batches), "cpu"))
+    assert len(found) == 9
+    assert all(
+        torch.equal(a.labels, b.labels)
+        for a, b in zip(batches, found, strict=True)
+    )
+    assert threading.active_count() == before
+
+
+def test_batches_come_ahead_but_not_without_end():
+    asked = []
+
+    def endless():
+        for place in range(1000):
+            asked.append(place)
+            yield make_batch([([place % 7 + 4, 2], [4, 2])])
+
+    batches = ahead(endless(), "cpu", number=3)
+    for _ in range(5):
+        next(batches)
+    batches.close()
+    assert 5 <= len(asked) <= 8
+
+
+def test_an_error_ahead_reaches_the_reader():
+    def broken():
+        yield make_batch([([4, 2], [4, 2])])
+        raise UserError("no more")
+
+    batches = ahead(broken(), "cpu")
+    next(batches)
+    with pytest.raises(UserError, match="no more"):
+        next(batches)
+
+
+def compile_and_compare(folder):
+    """Traced as always, but run without a C++ compiler."""
+    torch.compile = functools.partial(torch.compile, backend="eager")
+    recipe = Recipe(SIZES, TrainConfig())
+    plain, compiled = (build_model(recipe, "cpu", how) for how in (0, 1))
+    assert list(weights(plain)) == list(weights(compiled))
+    for n in (3, 5, 7):
+        batch = make_batch([([4] * n + [2], [5] * (n + 1) + [2])] * n)
+        for model in (plain, compiled):
+            model.zero_grad()
+            batch_loss(model, batch, recipe.train).backward()
+        for name, weight in plain.named_parameters():
+            other = compiled.get_parameter(name)
+            torch.testing.assert_close(weight.grad, other.grad)
+    graphs = torch._dynamo.utils.counters["stats"]["unique_graphs"]
+    (folder / "graphs").write_text(str(graphs))
+
+
+def test_a_compiled_model_has_the_same_names_and_gradients(tmp_path):
+    assert ends(start(compile_and_compare, 1, tmp_path)) == [0]
+    graphs = int((tmp_path / "graphs").read_text())
+    assert 0 < graphs < 6  # not new ones for each shape
+
+
+def test_compiling_without_a_compiler_is_refused(
+    command, tmp_path, options, monkeypatch
+):
+    def broken(function, **options):
+        raise RuntimeError("no compiler\nof C++ is here\nand much more")
+
+    monkeypatch.setattr(torch, "compile", broken)
+    output = tmp_path / "model"
+    ended = command("train", output, *options, "--compile")
+    assert ended.status == 1 and not output.exists()
+    assert (
+        "does not work here (no compiler of C++ is here); install" in ended.err
+    )

@@ -1,0 +1,265 @@
+"""Each tool catches the faults it is there for."""
+
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from pkgutil import walk_packages
+
+import chapters
+import export
+import nbformat
+import pytest
+import run_chapters
+import torch
+from jaxtyping import TypeCheckError
+from nbformat.v4 import (
+    new_code_cell,
+    new_markdown_cell,
+    new_notebook,
+    new_output,
+)
+
+from annotated_transformer.attention import padding_mask
+
+SUMMARY = "Circles and their areas."
+EXPORTED = [
+    "import math",
+    "PI = math.pi\n# Twice as much.\nTAU = 2 * PI",
+    "def area(radius: float) -> float:\n"
+    '    """The area of a circle."""\n'
+    "    return PI * radius**2",
+]
+
+
+def notebook(*sources: str, exported: list[str] | None = None):
+    cells = [new_markdown_cell("# Circles")]
+    for source in exported or []:
+        cells.append(new_code_cell(source, metadata={"tags": ["export"]}))
+    cells += [new_code_cell(source) for source in sources]
+    own = {"annotated_transformer": {"summary": SUMMARY}}
+    return new_notebook(cells=cells, metadata=own)
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    """A book of one chapter, and the package that was made of it."""
+    folder = tmp_path / "book"
+    folder.mkdir()
+    (tmp_path / "package").mkdir()
+    chapter = notebook("print(round(area(1), 4))", exported=EXPORTED)
+    chapters.write(chapter, folder / "01_circle.ipynb")
+    export.export(folder, tmp_path / "package", check=False, only=[])
+    return folder
+
+
+@pytest.fixture
+def module(book: Path) -> Path:
+    return book.parent / "package" / "circle.py"
+
+
+def differences(book: Path) -> int:
+    return export.export(book, book.parent / "package", check=True, only=[])
+
+
+def pull(book: Path) -> None:
+    export.pull_all(book, book.parent / "package", ["circle"])
+
+
+def test_module_reads_as_if_written_by_hand(book, module):
+    text = module.read_text()
+    assert text.startswith(f'"""{SUMMARY}\n\nWritten in book/01_circle.ipynb:')
+    assert '\nimport math\n\n__all__ = ["PI", "TAU", "area"]\n\n\nPI' in text
+    assert "print" not in text
+    for command in (["check", "--isolated"], ["format", "--check"]):
+        ruff = [sys.executable, "-m", "ruff", *command, str(module)]
+        subprocess.run([*ruff, "--line-length=79"], check=True)
+    assert differences(book) == 0
+
+
+def test_long_list_of_names_is_formatted(book, module):
+    chapter = notebook(exported=[f"NUMBER_{n:05} = {n}" for n in range(9)])
+    chapters.write(chapter, book / "01_circle.ipynb")
+    export.export(book, module.parent, check=False, only=[])
+    text = module.read_text()
+    chapters.ruff_format(module)
+    assert module.read_text() == text
+    assert "    NUMBER_00008,\n]" in text.replace('"', "")
+
+
+def test_edited_module_is_found(book, module, capsys):
+    module.write_text(module.read_text().replace("radius**2", "radius**3"))
+    assert differences(book) == 1
+    assert "-    return PI * radius**3" in capsys.readouterr().out
+
+
+def test_missing_module_is_found(book, module, capsys):
+    module.unlink()
+    assert differences(book) == 1
+    assert "circle.py (missing)" in capsys.readouterr().out
+
+
+def test_module_without_a_chapter_is_found(book, module, capsys):
+    module.with_name("square.py").write_text(module.read_text())
+    assert differences(book) == 1
+    assert "square.py has no chapter" in capsys.readouterr().out
+
+
+def test_edit_is_pulled_into_the_cell_that_owns_it(book, module):
+    path = book / "01_circle.ipynb"
+    before = chapters.read(path)
+    before.cells[-1].outputs = [nbformat.v4.new_output("stream", text="3.1\n")]
+    chapters.write(before, path)
+    edited = module.read_text().replace("TAU = 2 * PI", "TAU = PI + PI")
+    edited = edited.replace("import math", "import cmath\nimport math")
+    edited = edited.replace("    return PI", "    # Euclid.\n    return PI")
+    module.write_text(edited)
+    pull(book)
+    after = chapters.read(path)
+    assert after.cells[1].source == "import cmath\nimport math"
+    assert after.cells[2].source.endswith("# Twice as much.\nTAU = PI + PI")
+    assert "    # Euclid.\n    return" in after.cells[3].source
+    assert after.cells[0] == before.cells[0]
+    assert after.cells[4] == before.cells[4]
+    assert [c.id for c in after.cells] == [c.id for c in before.cells]
+    assert module.read_text() == edited
+    assert differences(book) == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("def area", "def volume", "no single export cell .* `volume`"),
+        ("PI = math.pi", "print(1)\nPI = math.pi", r"holds `print\(1\)`"),
+        (EXPORTED[2], "", "nothing is left of the cell"),
+        ("TAU = 2 * PI", "", None),  # part of a cell may go
+    ],
+)
+def test_pull_refuses_what_no_cell_owns(book, module, old, new, message):
+    stored = (book / "01_circle.ipynb").read_bytes()
+    assert old in module.read_text()
+    module.write_text(module.read_text().replace(old, new))
+    if message is None:
+        pull(book)
+        assert "TAU" not in module.read_text()
+        return
+    with pytest.raises(export.ExportError, match=message):
+        pull(book)
+    assert (book / "01_circle.ipynb").read_bytes() == stored
+
+
+def test_pull_refuses_another_order(book, module):
+    head, area = module.read_text().split("def area")
+    imports, constants = head.split("PI = ")
+    moved = f"{imports}def area{area}\n\nPI = {constants}"
+    module.write_text(moved)
+    with pytest.raises(export.ExportError, match="order of definitions"):
+        pull(book)
+
+
+def test_chapter_without_a_summary_is_refused(book):
+    chapter = chapters.read(book / "01_circle.ipynb")
+    del chapter.metadata["annotated_transformer"]
+    chapters.write(chapter, book / "01_circle.ipynb")
+    with pytest.raises(export.ExportError, match="summary"):
+        differences(book)
+
+
+def test_name_defined_twice_is_refused(book):
+    chapter = notebook(exported=["ONE = 1", "ONE = 2"])
+    chapters.write(chapter, book / "01_circle.ipynb")
+    with pytest.raises(export.ExportError, match="defined twice: ONE"):
+        differences(book)
+
+
+def test_second_run_changes_nothing(book):
+    path = book / "01_circle.ipynb"
+    run_chapters.run(path, timeout=60)
+    first = path.read_bytes()
+    run_chapters.run(path, timeout=60)
+    assert path.read_bytes() == first
+    cells = [c for c in chapters.read(path).cells if c.cell_type == "code"]
+    assert [cell.execution_count for cell in cells] == [1, 2, 3, 4]
+    assert cells[-1].outputs[0].text == "3.1416\n"
+    assert first.endswith(b"}\n")
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("1 / 0", "ZeroDivisionError"),
+        ("import warnings\nwarnings.warn('odd')", "wrote to stderr:\n.*odd"),
+    ],
+)
+def test_failing_chapter_is_not_stored(tmp_path, source, message):
+    path = tmp_path / "01_fault.ipynb"
+    chapters.write(notebook(source), path)
+    chapters.ruff_format(path)
+    stored = path.read_bytes()
+    with pytest.raises(RuntimeError, match=message):
+        run_chapters.run(path, timeout=60)
+    assert path.read_bytes() == stored
+
+
+def nbval(path: Path) -> subprocess.CompletedProcess:
+    """The verdict of the same check that `make test` makes."""
+    sanitize = Path(__file__).parents[1] / "sanitize.cfg"
+    return subprocess.run(
+        [
+            *(sys.executable, "-m", "pytest", "-q", "--nbval"),
+            *("--nbval-current-env", f"--nbval-sanitize-with={sanitize}"),
+            *("-p", "no:cacheprovider", f"--rootdir={path.parent}", path),
+        ],
+        cwd=path.parent,
+        capture_output=True,
+        text=True,
+    )
+
+
+PRINTED = {
+    "'the same'": "passes",
+    "random()": "fails",
+    "'claim scale', random()": "passes",
+    "'run multi30k', random()": "passes",
+    "'claim', random()": "fails",
+}
+
+
+def test_output_that_changes_is_found(tmp_path):
+    path = tmp_path / "01_output.ipynb"
+    printing = [f"print({printed})" for printed in PRINTED]
+    chapters.write(notebook("from random import random", *printing), path)
+    run_chapters.run(path, timeout=60)
+    verdict = nbval(path).stdout
+    failed = re.findall(r"^FAILED .*::Cell (\d) ", verdict, re.MULTILINE)
+    fails = [n for n, x in enumerate(PRINTED.values(), 1) if x == "fails"]
+    assert [*map(int, failed)] == fails, verdict
+    assert "2 failed, 4 passed" in verdict
+
+
+def test_picture_is_stored_as_one_line(tmp_path):
+    picture = "<?xml version='1.0'?>\n<svg>\n <path d='M 0\n1'/>\n</svg>\n"
+    chapter = notebook("draw()")
+    shown = {"image/svg+xml": picture}
+    chapter.cells[-1].outputs = [new_output("display_data", shown)]
+    chapters.write(chapter, tmp_path / "c.ipynb")
+    stored = chapters.read(tmp_path / "c.ipynb").cells[-1].outputs[0].data
+    one_line = "<?xml version='1.0'?> <svg> <path d='M 0 1'/> </svg>"
+    assert stored["image/svg+xml"] == one_line
+
+
+def test_every_signature_but_the_grammars_is_checked():
+    package = chapters.PACKAGE.name
+    loaders = {
+        name: type(find_spec(name).loader).__module__.partition(".")[0]
+        for _, name, _ in walk_packages([chapters.PACKAGE], f"{package}.")
+    }
+    grammar = {
+        x for x in loaders if x.startswith(f"{package}.corpora.builtin")
+    }
+    assert f"{package}.teaching.exercises.judge" in loaders.keys() - grammar
+    for name, loader in loaders.items():
+        assert (loader == "jaxtyping") == (name not in grammar), name
+    with pytest.raises(TypeCheckError, match="batch length"):
+        padding_mask(torch.ones(2, 3, 4, dtype=torch.long))
