@@ -1,9 +1,11 @@
-"""The one error that is shown to a user without a traceback."""
+"""What is raised: for a user to read, without a traceback."""
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
 
 __all__ = [
+    "Interrupted",
     "UserError",
     "check_budget",
     "check_pairs",
@@ -25,6 +27,17 @@ class UserError(ValueError):
     The message says what is wrong, where, and what to do about it. The command
     line prints it as one line on stderr and exits with status 1.
     """
+
+
+class Interrupted(Exception):
+    """A run was told to stop, and has written a checkpoint."""
+
+    def __init__(self, signal_number: int, folder: Path, step: int):
+        super().__init__(
+            f"stopped after update {step}; the same command with --resume "
+            f"(in Python resume=True) continues {folder}"
+        )
+        self.signal_number = signal_number
 
 
 def check_budget(batch_tokens: int) -> None:

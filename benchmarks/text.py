@@ -3,11 +3,8 @@
 import os
 from dataclasses import dataclass
 
-from annotated_transformer.corpora.corpus import (
-    DATA_VARIABLE,
-    builtin,
-    multi30k,
-)
+from annotated_transformer.corpora.generated import builtin
+from annotated_transformer.corpora.multi30k import DATA_VARIABLE, multi30k
 from annotated_transformer.data import (
     Example,
     bucket,

@@ -22,7 +22,8 @@ from torch import nn
 from torch.nn import functional as F
 
 from annotated_transformer.attention import masked_softmax, visible
-from annotated_transformer.corpora.corpus import Corpus, Pair, builtin
+from annotated_transformer.corpora.corpus import Corpus, Pair
+from annotated_transformer.corpora.generated import builtin
 from annotated_transformer.data import (
     Batch,
     Tokenizer,

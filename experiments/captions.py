@@ -8,7 +8,8 @@ Without positions it must be clearly worse: the negative control.
 from collections.abc import Callable
 from functools import cache, partial
 
-from annotated_transformer.corpora.corpus import Corpus, multi30k
+from annotated_transformer.corpora.corpus import Corpus
+from annotated_transformer.corpora.multi30k import multi30k
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.model import ModelConfig, Transformer
 from annotated_transformer.runs.recipes import Recipe

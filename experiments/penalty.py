@@ -13,7 +13,8 @@ from functools import cache, partial
 from sacrebleu.metrics import BLEU
 from sacrebleu.metrics.bleu import BLEUScore
 
-from annotated_transformer.corpora.corpus import Corpus, multi30k
+from annotated_transformer.corpora.corpus import Corpus
+from annotated_transformer.corpora.multi30k import multi30k
 from annotated_transformer.speed.cpu import keep_freed_memory
 from annotated_transformer.storage.model_folder import read_config
 from annotated_transformer.storage.shipped import find_model

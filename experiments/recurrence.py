@@ -26,7 +26,8 @@ from annotated_transformer.corpora.builtin import (
     builtin_corpus,
     sentence_pairs,
 )
-from annotated_transformer.corpora.corpus import Corpus, builtin
+from annotated_transformer.corpora.corpus import Corpus
+from annotated_transformer.corpora.generated import builtin
 from annotated_transformer.data import (
     Example,
     Pair,

@@ -14,7 +14,8 @@ from functools import cache, partial
 
 import torch
 
-from annotated_transformer.corpora.corpus import Corpus, Pair, multi30k
+from annotated_transformer.corpora.corpus import Corpus, Pair
+from annotated_transformer.corpora.multi30k import multi30k
 from annotated_transformer.data import (
     Tokenizer,
     encode_pairs,

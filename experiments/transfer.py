@@ -13,7 +13,8 @@ from functools import cache, partial
 
 import torch
 
-from annotated_transformer.corpora.corpus import Corpus, multi30k
+from annotated_transformer.corpora.corpus import Corpus
+from annotated_transformer.corpora.multi30k import multi30k
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.embedding import UNK
 from annotated_transformer.model import ModelConfig, Transformer

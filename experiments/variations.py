@@ -16,7 +16,8 @@ import torch
 from torch import Tensor, nn
 
 from annotated_transformer.attention import MultiHeadAttention
-from annotated_transformer.corpora.corpus import Corpus, Pair, builtin
+from annotated_transformer.corpora.corpus import Corpus, Pair
+from annotated_transformer.corpora.generated import builtin
 from annotated_transformer.data import (
     Tokenizer,
     encode_pairs,

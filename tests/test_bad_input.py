@@ -24,7 +24,7 @@ from annotated_transformer.pairs.alignment import align_pairs
 from annotated_transformer.pairs.augmentation import extra_pairs
 from annotated_transformer.pairs.likelihood import score_pairs
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.system.terminal import stop_signals
+from annotated_transformer.system.signals import stop_signals
 from annotated_transformer.training import TrainConfig
 
 PAIRS = copy_task(60)
@@ -129,7 +129,7 @@ def test_a_device_without_end_is_no_text(command, trained):
 
 def test_a_gzip_bomb_is_not_unpacked(command, trained, tmp_path, monkeypatch):
     monkeypatch.setattr(
-        "annotated_transformer.system.atomic_files.MOST_UNZIPPED", 9999
+        "annotated_transformer.system.text_lines.MOST_UNZIPPED", 9999
     )
     path = tmp_path / "input.gz"
     path.write_bytes(gzip.compress(b"a" * 10_000))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from annotated_transformer.corpora.builtin import sentence_pairs
-from annotated_transformer.corpora.corpus import multi30k
+from annotated_transformer.corpora.multi30k import multi30k
 from annotated_transformer.data import (
     ORDERS,
     Ragged,

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from annotated_transformer import RECIPES, Translator, train
-from annotated_transformer.corpora.corpus import copying
+from annotated_transformer.corpora.generated import copying
 from annotated_transformer.data import (
     encode_pairs,
     train_tokenizer,

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu import sentence_bleu
 
-from annotated_transformer.corpora.corpus import builtin
+from annotated_transformer.corpora.generated import builtin
 from annotated_transformer.data import make_batch, train_tokenizer
 from annotated_transformer.decoding import beam_decode
 from annotated_transformer.embedding import BOS, EOS, PAD

@@ -15,7 +15,7 @@ from annotated_transformer.embedding import BOS, EOS, PAD
 from annotated_transformer.errors import UserError, check_texts
 from annotated_transformer.model import ModelConfig, Transformer
 from annotated_transformer.storage.model_folder import save_model
-from annotated_transformer.system.atomic_files import read_lines
+from annotated_transformer.system.text_lines import read_lines
 from annotated_transformer.translation import (
     MosesWords,
     Translator,

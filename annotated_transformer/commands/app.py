@@ -18,12 +18,13 @@ from annotated_transformer.commands.translate import (
     translate,
 )
 from annotated_transformer.errors import (
+    Interrupted,
     UserError,
     out_of_memory,
     printable,
 )
+from annotated_transformer.system.console import console
 from annotated_transformer.system.stdio import StandardError, put
-from annotated_transformer.system.terminal import Interrupted, console
 
 NO_MEMORY = (
     "error: out of memory; split long lines, or lower --beam, --batch-tokens "
@@ -70,16 +71,17 @@ def evaluate(
     """
     # here and below, because they load PyTorch, and --help does without it
     from annotated_transformer import translation
-    from annotated_transformer.corpora import corpus
+    from annotated_transformer.corpora.corpus import pairs_sha256
+    from annotated_transformer.corpora.text_files import read_pairs
     from annotated_transformer.storage.history import SEARCH, record
     from annotated_transformer.storage.model_folder import read_config
     from annotated_transformer.storage.shipped import find_model
 
     model = find_model(model)
     about = read_config(model)[2]
-    pairs = corpus.read_pairs(source, reference)
+    pairs = read_pairs(source, reference)
     name = source.name.removesuffix(".gz").rpartition(".")[0] or source.name
-    text = {name: corpus.pairs_sha256(pairs)}
+    text = {name: pairs_sha256(pairs)}
     if record_file is not None:  # better an error now than later
         record(model, record_file, {}, text)
     search = {"beam": beam, "alpha": alpha, "no_repeat": no_repeat}
@@ -123,10 +125,11 @@ def pack(
 @app.command()
 def data(name: options.DataName, folder: options.DataFolder = None) -> None:
     """Download a corpus, or check the files that are there already."""
-    from annotated_transformer.corpora import corpus
+    from annotated_transformer.corpora.multi30k import download_multi30k
+    from annotated_transformer.storage.licences import MULTI30K_LICENCE
 
-    where = corpus.download_multi30k(folder)
-    put(f"{name}: {where}\n{corpus.MULTI30K_LICENCE}\n")
+    where = download_multi30k(folder)
+    put(f"{name}: {where}\n{MULTI30K_LICENCE}\n")
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from annotated_transformer.commands import options
 from annotated_transformer.errors import UserError
-from annotated_transformer.system.atomic_files import decode_lines, read_bytes
+from annotated_transformer.system.console import console
 from annotated_transformer.system.stdio import (
     arriving,
     blocks,
@@ -14,7 +14,7 @@ from annotated_transformer.system.stdio import (
     in_line,
     put,
 )
-from annotated_transformer.system.terminal import console
+from annotated_transformer.system.text_lines import decode_lines, read_bytes
 
 # What loads PyTorch is imported where it is used: --help does without it.
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def score(
     For each line its log-probability: the natural logarithm, summed over the
     tokens of the line and its end. A blank line is the end alone.
     """
-    from annotated_transformer.corpora.corpus import read_side_by_side
+    from annotated_transformer.corpora.text_files import read_side_by_side
     from annotated_transformer.pairs.likelihood import score_pairs
 
     pairs = read_side_by_side(source, target)
@@ -183,7 +183,7 @@ def augment(
     between source and target. Of what a model finds, those are taken that
     are most like what a person wrote there.
     """
-    from annotated_transformer.corpora.corpus import read_pairs
+    from annotated_transformer.corpora.text_files import read_pairs
     from annotated_transformer.pairs.augmentation import extra_pairs
 
     if number > beam:

@@ -8,10 +8,11 @@ from itertools import islice
 
 import torch
 
-from annotated_transformer.corpora.corpus import Corpus, Pair
+from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import (
     Batch,
     Example,
+    Pair,
     Resplit,
     Tokenizer,
     bucket,
@@ -21,7 +22,7 @@ from annotated_transformer.data import (
 )
 from annotated_transformer.errors import UserError
 from annotated_transformer.runs.recipes import LARGEST_SEED, Recipe
-from annotated_transformer.system.terminal import console
+from annotated_transformer.system.console import console
 
 __all__ = [
     "Reading",
@@ -29,7 +30,6 @@ __all__ = [
     "diverged",
     "encode",
     "fixed_batches",
-    "placed_batches",
     "resplit_of",
 ]
 
@@ -98,18 +98,6 @@ def fixed_batches(examples: list[Example], max_tokens: int) -> list[Batch]:
     lengths = [(len(source), len(target)) for source, target in examples]
     places = bucket(lengths, max_tokens)
     return [make_batch([examples[i] for i in some]) for some in places]
-
-
-def placed_batches(
-    examples: list[Example], max_tokens: int
-) -> Iterator[tuple[list[int], Batch]]:
-    """Batches of examples alike in length, each with their places.
-
-    What is longer than max_tokens still has its batch.
-    """
-    lengths = [(len(source), len(target)) for source, target in examples]
-    for places in bucket(lengths, max([max_tokens, *map(max, lengths)])):
-        yield places, make_batch([examples[i] for i in places])
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from annotated_transformer.data import (
     encode_pairs,
     training_batches,
 )
-from annotated_transformer.errors import UserError, out_of_memory
+from annotated_transformer.errors import Interrupted, UserError, out_of_memory
 from annotated_transformer.model import Transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.risk import ExpectedError
@@ -35,26 +35,23 @@ from annotated_transformer.runs.memory import (
     too_little,
     try_batch,
 )
+from annotated_transformer.runs.progress import progress
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.speed.cpu import (
     UPDATES_BETWEEN_RETURNS,
     attention_kernel,
     return_freed_memory,
 )
-from annotated_transformer.storage.model_folder import (
+from annotated_transformer.storage.checkpoints import (
     checkpoint_weights,
     load_checkpoint,
     save_checkpoint,
-    save_model,
 )
+from annotated_transformer.storage.model_folder import save_model
 from annotated_transformer.storage.weight_files import set_weights
+from annotated_transformer.system.console import console
 from annotated_transformer.system.processes import ALONE, Processes
-from annotated_transformer.system.terminal import (
-    Interrupted,
-    console,
-    progress,
-    stop_signals,
-)
+from annotated_transformer.system.signals import stop_signals
 from annotated_transformer.training import (
     average,
     batch_loss,

@@ -31,8 +31,8 @@ from annotated_transformer.runs.setup import (
 )
 from annotated_transformer.speed.cpu import keep_freed_memory
 from annotated_transformer.speed.kernels import bf16_slowdown
+from annotated_transformer.system.console import console
 from annotated_transformer.system.processes import ALONE, Processes
-from annotated_transformer.system.terminal import console
 
 __all__ = ["train"]
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from annotated_transformer.corpora import corpus
-from annotated_transformer.corpora.corpus import Corpus
+from annotated_transformer.corpora.corpus import Corpus, text_corpus
+from annotated_transformer.corpora.generated import builtin, copying
+from annotated_transformer.corpora.multi30k import multi30k
 from annotated_transformer.data import UNK, Tokenizer, train_tokenizer
 from annotated_transformer.embedding import SinusoidalPositions
 from annotated_transformer.errors import UserError
@@ -21,8 +22,8 @@ from annotated_transformer.speed.kernels import use_fast_kernels
 from annotated_transformer.storage.history import environment
 from annotated_transformer.storage.model_folder import load_model, read_config
 from annotated_transformer.storage.shipped import find_model
+from annotated_transformer.system.console import console
 from annotated_transformer.system.processes import launched
-from annotated_transformer.system.terminal import console
 
 __all__ = [
     "build_model",
@@ -92,14 +93,14 @@ def named_corpus(
             "(--train-tsv and --valid-tsv for files of two columns)"
         )
     if task == "multi30k":
-        return corpus.multi30k(source, target)
+        return multi30k(source, target)
     if task is not None:
         if (source, target) != ("en", "de"):
             raise UserError(
                 f"--task {task} has no other languages than its own: leave "
                 "--source and --target out"
             )
-        named = {"copy": corpus.copying, "builtin": corpus.builtin}
+        named = {"copy": copying, "builtin": builtin}
         return named[task]()
     train_files, valid_files, train_tsv, valid_tsv = own
     if (train_files and train_tsv) or (valid_files and valid_tsv):
@@ -111,7 +112,7 @@ def named_corpus(
             "--train and --valid go together: one text to learn from, and "
             "another to see how well it goes"
         )
-    return corpus.text_corpus(training, valid, source, target)
+    return text_corpus(training, valid, source, target)
 
 
 def learn_tokenizer(corpus: Corpus, recipe: Recipe) -> Tokenizer:

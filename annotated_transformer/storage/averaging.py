@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from annotated_transformer.errors import UserError
+from annotated_transformer.storage.checkpoints import checkpoint_weights
 from annotated_transformer.storage.history import read_about
 from annotated_transformer.storage.model_folder import (
     WRONG,
-    checkpoint_weights,
     read_sizes,
     read_tokenizer,
     save_model,

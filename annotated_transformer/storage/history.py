@@ -8,9 +8,9 @@ from pathlib import Path
 
 import torch
 
-from annotated_transformer.corpora.corpus import MULTI30K_LICENCE
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import ModelConfig, parameter_count
+from annotated_transformer.storage.licences import TEXT_LICENCES
 from annotated_transformer.system.atomic_files import (
     locked,
     read_json,
@@ -39,12 +39,6 @@ NUMBERS = ("step", "seconds", "valid_loss")  # of each line of metrics
 MODEL = ("updates", "averaged", "checkpoints", "valid_perplexity")
 PACKAGES = ("torch", "sentencepiece", "sacrebleu", "safetensors", "numpy")
 MOST_RECORD = 1 << 26  # bytes
-MADE_HERE = "The text was made by this package and has its licence."
-TEXT_LICENCES = {
-    "multi30k": MULTI30K_LICENCE,
-    "builtin": MADE_HERE,
-    "copy": MADE_HERE,
-}
 
 
 def environment(device: str = "cpu") -> dict:

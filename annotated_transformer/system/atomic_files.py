@@ -1,16 +1,11 @@
 """Files: read with care, checked by their sum, written whole or not at all."""
 
-import codecs
 import errno
-import gzip
 import hashlib
-import io
 import json
 import os
 import secrets
 import shutil
-import stat
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -27,13 +22,10 @@ except ImportError:  # Windows has no such locks
 __all__ = [
     "check_name",
     "check_new",
-    "decode_lines",
     "lock",
     "locked",
     "new_folder",
-    "read_bytes",
     "read_json",
-    "read_lines",
     "read_some",
     "remove",
     "replacing",
@@ -43,15 +35,8 @@ __all__ = [
     "write_text",
 ]
 
-MOST_UNZIPPED = 1 << 33  # bytes; a hundred million sentences have fewer
 # where a name is taken by what is no file, or no folder
 TAKEN = {errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.ELOOP}
-MARKS = {  # the longer first: one begins like the other
-    codecs.BOM_UTF32_LE: "UTF-32",
-    codecs.BOM_UTF32_BE: "UTF-32",
-    codecs.BOM_UTF16_LE: "UTF-16",
-    codecs.BOM_UTF16_BE: "UTF-16",
-}
 
 
 def unreadable(path: Path | str, error: OSError) -> UserError:
@@ -59,127 +44,6 @@ def unreadable(path: Path | str, error: OSError) -> UserError:
     return UserError(
         f"{path} cannot be read ({error.strerror}); check the path"
     )
-
-
-def read_bytes(path: Path | str) -> bytes:
-    """The bytes of a file, unzipped if its name ends in `.gz`."""
-    path = Path(path)
-    try:
-        with path.open("rb") as file:
-            data = whole(file)
-    except OSError as error:
-        raise unreadable(path, error) from error
-    if path.suffix != ".gz":
-        return data
-    try:
-        if not data:  # which Python takes for a whole file of nothing
-            raise EOFError("it has no byte")
-        return unzipped(data, path)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise UserError(
-            f"{path} is damaged or cut short, or not gzip in spite of its "
-            f"name ({error}); copy or download it again"
-        ) from error
-
-
-def whole(file: io.BufferedReader) -> bytes:
-    """All bytes of an open file; OSError for a device that has no end."""
-    device = stat.S_ISCHR(os.fstat(file.fileno()).st_mode)
-    if device and not file.isatty() and file.read(1):
-        raise OSError(0, "a device, not a text")
-    return file.read()
-
-
-def unzipped(data: bytes, path: Path) -> bytes:
-    """What gzip packed; UserError beyond what a corpus may need.
-
-    A file of some kilobytes can unpack to more than any memory holds.
-    """
-    with gzip.open(io.BytesIO(data)) as file:
-        found = file.read(MOST_UNZIPPED + 1)
-    if len(found) > MOST_UNZIPPED:
-        raise UserError(
-            f"{path} unpacks to more than {MOST_UNZIPPED >> 30} GB; unzip "
-            "it yourself, and name the text"
-        )
-    return found
-
-
-def wide_encoding(data: bytes) -> str:
-    """The encoding with several bytes a character that this looks like.
-
-    Nothing if it looks like none. Much of UTF-16 is UTF-8 by its bytes, all
-    letters of Russian for one; but its line feeds have a zero beside them.
-    """
-    for mark, encoding in MARKS.items():
-        if data.startswith(mark):
-            return encoding
-    zeros = data[::2].count(0), data[1::2].count(0)
-    if 2 * sum(zeros) > len(data) and min(zeros):
-        return "UTF-32" + ("BE" if data[0] == 0 else "LE")
-    if sum(zeros) and not min(zeros):
-        order = "LE" if zeros[1] else "BE"
-        # a part of a text ends with a line feed, whose zero is yet to come
-        whole = data + bytes(len(data) % 2)
-        ends = whole.count(b"\n\0" if order == "LE" else b"\0\n")
-        if 3 * sum(zeros) > len(data) or 0 < data.count(b"\n") == ends:
-            return f"UTF-16{order}"
-    return ""
-
-
-def check_text(data: bytes, name: Path | str) -> None:
-    """UserError for what is UTF-8 by its bytes, but no text of lines."""
-    if encoding := wide_encoding(data):
-        raise UserError(
-            f"{name}: this looks like {encoding}; convert the file, for "
-            f"example with iconv -f {encoding} -t UTF-8"
-        )
-    if b"\n" not in data and b"\r" in data.rstrip(b"\r"):
-        raise UserError(
-            f"{name}: its lines end with carriage returns alone, so all of "
-            "it would be one line; convert the file, for example with "
-            "tr '\\r' '\\n'"
-        )
-
-
-def decode_lines(data: bytes, name: Path | str, before: int = 0) -> list[str]:
-    """The lines of UTF-8 bytes from the file of that name.
-
-    An error counts the lines of the file that came before these, too.
-
-    Only a line feed ends a line (a carriage return before it goes, too), so
-    U+2028, U+0085 or a form feed inside a sentence does not shift the lines
-    of two files against each other, as `str.splitlines` would.
-    """
-    if not before:
-        check_text(data, name)
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        number = before + data.count(b"\n", 0, error.start) + 1
-        column = error.start - data.rfind(b"\n", 0, error.start)
-        raise UserError(
-            f"{name}, line {number}: byte {column} of the line, "
-            f"0x{data[error.start]:02x}, is not UTF-8; convert the file, "
-            "for example with iconv -f LATIN1 -t UTF-8"
-        ) from None
-    if not before:
-        text = text.removeprefix("\ufeff")
-    lines = text.split("\n")
-    if not lines[-1]:
-        lines.pop()
-    return [line.removesuffix("\r") for line in lines]
-
-
-def read_lines(path: Path | str) -> list[str]:
-    """The lines of a UTF-8 text, plain or gzip by its ending `.gz`.
-
-    UserError if there is none: a corpus needs sentences.
-    """
-    lines = decode_lines(read_bytes(path), path)
-    if not lines:
-        raise UserError(f"{path} is empty; it needs one sentence a line")
-    return lines
 
 
 def sha256(path: Path | str) -> str:

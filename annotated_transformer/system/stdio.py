@@ -8,7 +8,7 @@ from contextlib import suppress
 import typer
 
 from annotated_transformer.errors import UserError
-from annotated_transformer.system.atomic_files import decode_lines
+from annotated_transformer.system.text_lines import decode_lines
 
 __all__ = [
     "StandardError",

@@ -9,6 +9,7 @@ import chapters
 import export
 import pytest
 import yaml
+from test_floors import imported, modules
 
 NOTEBOOKS = chapters.find_chapters()
 CELLS = {
@@ -130,51 +131,21 @@ def test_sketch_never_shares_the_name_of_an_exported_definition(path):
     assert not definitions(exported) & definitions(sketches)
 
 
-def source_of(module: str) -> str:
-    """The text of a module, or of all parts of a folder; else nothing."""
-    folder = chapters.PACKAGE / module
-    parts = [folder.with_suffix(".py"), *sorted(folder.glob("*.py"))]
-    return "\n".join(p.read_text() for p in parts if module and p.exists())
-
-
-def imports(source: str) -> set[str]:
-    """The modules of the package that a source text imports.
-
-    An import of the package itself counts as `__init__`.
-    """
-    found = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            named = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            named = [node.module]
-            if node.module == chapters.PACKAGE.name:
-                named = [f"{node.module}.{alias.name}" for alias in node.names]
-        else:
-            continue
-        for name in named:
-            package, _, rest = name.partition(".")
-            if package == chapters.PACKAGE.name:
-                module = rest.split(".")[0]
-                found.add(module if source_of(module) else "__init__")
-    return found
-
-
 @each_notebook
 def test_chapter_does_not_import_the_module_it_builds(path):
     if path.stem.split("_")[0].isdigit():
-        used = imports("\n".join(cell.source for cell in code_cells(path)))
-        assert chapters.module_name(path) not in used & set(BUILT)
+        used = imported("\n".join(cell.source for cell in code_cells(path)))
+        assert chapters.module_name(path) not in {*used} & set(BUILT)
 
 
 @pytest.mark.parametrize("module", BUILT)
 def test_module_stands_on_earlier_chapters_only(module):
     """Directly, or through a module without a chapter."""
-    waiting = [(module, [module])]
-    seen = set()
+    sources = dict(modules())
+    waiting, seen = [(module, [module])], set()
     while waiting:
         name, way = waiting.pop()
-        for used in imports(source_of(name)) - seen:
+        for used in {*imported(sources.get(name, ""))} - seen:
             seen.add(used)
             path = " -> ".join([*way, used])
             assert used != "__init__", path

@@ -12,14 +12,12 @@ from playwright.sync_api import Browser, Page
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
-from annotated_transformer.corpora.corpus import (
-    MULTI30K_LICENCE,
-    builtin,
-    read_pairs,
-)
+from annotated_transformer.corpora.generated import builtin
+from annotated_transformer.corpora.text_files import read_pairs
 from annotated_transformer.data import Tokenizer, pad
 from annotated_transformer.decoding import beam_decode
 from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.storage.licences import MULTI30K_LICENCE
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.storage.shipped import find_model
 from annotated_transformer.translation import Translator, score

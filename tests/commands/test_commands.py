@@ -20,13 +20,14 @@ from sacrebleu.metrics import BLEU, CHRF
 from annotated_transformer import Translator, __version__
 from annotated_transformer.commands import app
 from annotated_transformer.commands import train as training_command
-from annotated_transformer.corpora.corpus import MULTI30K_SUMS, copying
+from annotated_transformer.corpora.generated import copying
+from annotated_transformer.corpora.multi30k import MULTI30K_SUMS
 from annotated_transformer.model import Transformer
 from annotated_transformer.runs.recipes import RECIPES
 from annotated_transformer.storage import averaging
 from annotated_transformer.storage.averaging import average_checkpoints
-from annotated_transformer.system.atomic_files import decode_lines
 from annotated_transformer.system.stdio import arriving, put
+from annotated_transformer.system.text_lines import decode_lines
 
 COMMANDS = (
     "train",

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from annotated_transformer.corpora.corpus import MULTI30K_SUMS
+from annotated_transformer.corpora.multi30k import MULTI30K_SUMS
 from annotated_transformer.data import Batch, make_batch
 from annotated_transformer.embedding import PAD
 from annotated_transformer.model import (

@@ -20,7 +20,8 @@ import torch
 from sacrebleu.metrics import BLEU
 
 from annotated_transformer import Translator, training
-from annotated_transformer.corpora.corpus import Corpus, builtin, copying
+from annotated_transformer.corpora.corpus import Corpus
+from annotated_transformer.corpora.generated import builtin, copying
 from annotated_transformer.data import copy_task, train_tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import (
@@ -35,15 +36,15 @@ from annotated_transformer.runs.recipes import RECIPES, Recipe, recipe_of
 from annotated_transformer.runs.run import train
 from annotated_transformer.runs.setup import choose_device, inherit
 from annotated_transformer.storage.averaging import average_checkpoints
+from annotated_transformer.storage.checkpoints import checkpoint_weights
 from annotated_transformer.storage.history import read_metrics
 from annotated_transformer.storage.model_folder import (
-    checkpoint_weights,
     read_tokenizer,
     set_weights,
 )
 from annotated_transformer.storage.weight_files import read_tensors
 from annotated_transformer.system import atomic_files
-from annotated_transformer.system.terminal import stop_signals
+from annotated_transformer.system.signals import stop_signals
 from annotated_transformer.training import TrainConfig
 
 SMALL = Recipe(
@@ -998,7 +999,7 @@ def test_devices():
 
 def test_progress_is_a_bar_on_a_terminal(tmp_path, corpus):
     pty = pytest.importorskip("pty")
-    from annotated_transformer.system import terminal as own
+    from annotated_transformer.system import console as own
 
     main, side = pty.openpty()
     with os.fdopen(side, "w") as terminal, pytest.MonkeyPatch.context() as m:

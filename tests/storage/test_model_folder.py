@@ -14,13 +14,12 @@ from annotated_transformer.data import copy_task, train_tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import ModelConfig, Transformer
 from annotated_transformer.optimizer import adam
-from annotated_transformer.storage.model_folder import (
+from annotated_transformer.storage.checkpoints import (
     checkpoint_weights,
     load_checkpoint,
-    load_model,
     save_checkpoint,
-    save_model,
 )
+from annotated_transformer.storage.model_folder import load_model, save_model
 from annotated_transformer.storage.weight_files import read_tensors, weights
 from annotated_transformer.system.atomic_files import replacing, write_text
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from annotated_transformer.corpora.corpus import read_pairs
+from annotated_transformer.corpora.text_files import read_pairs
 from annotated_transformer.data import train_tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import ModelConfig, Transformer

@@ -8,7 +8,7 @@ import pytest
 import torch
 import yaml
 
-from annotated_transformer.teaching import claims
+from annotated_transformer.teaching import claims as ledger
 from annotated_transformer.teaching.claims import VERDICTS, claim, read_claims
 
 LEDGER = Path(__file__).parents[2] / "book" / "claims.yml"
@@ -29,7 +29,7 @@ def book(tmp_path, monkeypatch):
     def write(**claims):
         path.write_text(yaml.safe_dump(claims), "utf-8")
         read_claims.cache_clear()
-        monkeypatch.setattr(claims, "find_ledger", lambda: path)
+        monkeypatch.setattr(ledger, "find_ledger", lambda: path)
 
     yield write
     read_claims.cache_clear()
@@ -103,21 +103,21 @@ def test_an_unknown_claim_is_an_error(book):
 
 
 def test_no_ledger_is_an_error_that_says_what_to_do(tmp_path, monkeypatch):
-    monkeypatch.setattr(claims, "__file__", str(tmp_path / "a" / "b" / "c.py"))
+    monkeypatch.setattr(ledger, "__file__", str(tmp_path / "a" / "b" / "c.py"))
     monkeypatch.chdir(tmp_path)
     with pytest.raises(FileNotFoundError, match="clone the repository"):
-        claims.find_ledger()
+        ledger.find_ledger()
 
 
 def test_the_ledger_is_found_above_the_working_folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(claims, "__file__", str(tmp_path / "x/a/b/c.py"))
+    monkeypatch.setattr(ledger, "__file__", str(tmp_path / "x/a/b/c.py"))
     path = tmp_path / "book" / "claims.yml"
     path.parent.mkdir()
     path.touch()
     below = tmp_path / "book" / "deep"
     below.mkdir()
     monkeypatch.chdir(below)
-    assert claims.find_ledger() == path
+    assert ledger.find_ledger() == path
 
 
 def test_the_book_s_own_ledger():

@@ -2,14 +2,7 @@
 
 from .clauses import bare_verb, clause_of, verb_words
 from .draw import NOTHING, Draw, Phrase, arrange
-from .lexicon import (
-    CONJUNCTIONS,
-    SAYING,
-    SCENES,
-    TRYING,
-    VERBS,
-    Choice,
-)
+from .lexicon import CONJUNCTIONS, SAYING, SCENES, TRYING, VERBS, Choice
 from .phrases import place_phrase, time_phrase, verb_phrase
 from .predicates import attaching, predicate_of, subject_of, tense_of
 

@@ -1,0 +1,21 @@
+"""The console: where a command says how it goes."""
+
+from typing import Any
+
+from rich.console import Console
+
+from annotated_transformer.errors import printable
+from annotated_transformer.system.stdio import StandardError
+
+__all__ = ["console"]
+
+
+class Words(Console):
+    """A console that writes out what would steer the terminal."""
+
+    def out(self, *objects: Any, **options: Any) -> None:
+        r"""Print as it is, without markup; what is not printable as \x1b."""
+        super().out(*(printable(str(x)) for x in objects), **options)
+
+
+console = Words(file=StandardError())

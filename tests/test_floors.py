@@ -1,0 +1,125 @@
+"""The floors of the package: which wing may import which."""
+
+import ast
+from collections.abc import Iterator
+
+import chapters
+import pytest
+
+NAME = chapters.PACKAGE.name
+# Each wing, and what it may stand on. A chapter is a module of the top level
+# and may stand on earlier chapters too, which test_book.py looks after.
+FLOORS = {
+    "errors": set(),
+    "system": {"errors"},
+    "chapters": {"errors"},
+    "storage": {"chapters", "system", "errors"},
+    "corpora": {"chapters", "system", "errors"},
+    "speed": {"chapters", "system", "errors"},
+    "convert": {"chapters", "system", "errors"},
+    "pairs": {"storage", "speed", "chapters", "system", "errors"},
+    "runs": {"storage", "corpora", "speed", "chapters", "system", "errors"},
+    "teaching": {"chapters", "errors"},
+}
+FLOORS["commands"] = FLOORS["runs"] | {"runs", "pairs", "convert"}
+FLOORS["root"] = FLOORS["commands"] | {"commands"}
+EXCEPTIONS = {
+    ("training", "system.processes"): "an update is made by several devices",
+    ("training", "system.nonblocking_copy"): "its loss is read without a stop",
+    ("translation", "storage.model_folder"): "a translator is loaded by name",
+    ("translation", "storage.shipped"): "and some come with the package",
+    ("translation", "speed.kernels"): "and translate fast on a CPU",
+    ("__init__", "teaching.exercises"): "readers write `check(...)`",
+    ("commands.app", "__init__"): "--version",
+}
+
+
+def wing(module: str) -> str:
+    """The wing of a module, by its name below the package."""
+    first = module.partition(".")[0]
+    if first in ("__init__", "__main__"):
+        return "root"
+    return first if first in FLOORS else "chapters"
+
+
+def imported(source: str) -> Iterator[str]:
+    """The modules of the package that a source imports, anywhere in it."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            if node.level == 1:
+                continue  # a neighbour in the same folder
+            assert not node.level, "an import names its module in full"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for name in names:
+            package, *parts = name.split(".")
+            if package == NAME:
+                yield module_of(parts)
+
+
+def module_of(parts: list[str]) -> str:
+    """The module that a dotted name stands in: the name may be a function."""
+    while parts:
+        path = chapters.PACKAGE.joinpath(*parts)
+        if path.is_dir() or path.with_suffix(".py").exists():
+            return ".".join(parts)
+        parts = parts[:-1]
+    return "__init__"
+
+
+def upward(module: str, source: str) -> list[str]:
+    """The imports by which a module stands on what is not below it."""
+    own = wing(module)
+    return [
+        used
+        for used in imported(source)
+        if wing(used) not in {own, *FLOORS[own]}
+        and (module, used) not in EXCEPTIONS
+    ]
+
+
+def modules() -> Iterator[tuple[str, str]]:
+    """Every module by its name below the package, and its source."""
+    for path in sorted(chapters.PACKAGE.rglob("*.py")):
+        parts = path.relative_to(chapters.PACKAGE).with_suffix("").parts
+        if len(parts) > 1 and parts[-1] == "__init__":
+            parts = parts[:-1]
+        yield ".".join(parts), path.read_text("utf-8")
+
+
+def test_every_module_stands_on_floors_below():
+    found = {name: upward(name, source) for name, source in modules()}
+    assert not {name: used for name, used in found.items() if used}
+
+
+def test_every_exception_is_needed():
+    there = {(name, x) for name, text in modules() for x in imported(text)}
+    assert EXCEPTIONS.keys() <= there
+
+
+@pytest.mark.parametrize(
+    ("module", "line", "told"),
+    [
+        ("attention", "import NAME.runs.loop", "runs.loop"),
+        ("system.stdio", "from NAME.training import Update", "training"),
+        ("storage.averaging", "from NAME import runs", "runs"),
+        ("runs.loop", "from NAME.teaching import claims", "teaching.claims"),
+        ("data", "def f():\n    from NAME import Corpus", "__init__"),
+    ],
+)
+def test_an_import_upward_is_found(module, line, told):
+    assert upward(module, line.replace("NAME", NAME)) == [told]
+
+
+def test_chapters_are_the_top_level():
+    """Whoever opens the package sees the Transformer first."""
+    top = {name for name, _ in modules() if "." not in name}
+    own = {"__init__", "__main__", *FLOORS}
+    assert top - own == {
+        chapters.module_name(path)
+        for path in chapters.BOOK.glob("[0-9]*.ipynb")
+        if (chapters.PACKAGE / f"{chapters.module_name(path)}.py").exists()
+    }
