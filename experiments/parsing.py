@@ -20,9 +20,9 @@ from annotated_transformer.embedding import UNK
 from annotated_transformer.parsing import leaves, linearise
 from annotated_transformer.training import validate
 
-from . import translators, treebank
-from .translators import models, trained
-from .treebank import (
+from .shared import translators, treebank
+from .shared.translators import models, trained
+from .shared.treebank import (
     TRAIN,
     by_form,
     examples,

@@ -40,10 +40,10 @@ from annotated_transformer.optimizer import adam
 from annotated_transformer.training import updates, validate
 from annotated_transformer.translation import score
 
-from . import translators
-from .pronouns import probe, words_of_pieces
-from .strings import COPYING, REVERSING, copying, reversal
-from .translators import RATES, TRAIN, decoded, models, trained
+from .shared import translators
+from .shared.letter_strings import COPYING, REVERSING, copying, reversal
+from .shared.pronoun_attention import probe, words_of_pieces
+from .shared.translators import RATES, TRAIN, decoded, models, trained
 
 LENGTHS = (("short_", 0, 9), ("long_", 14, 99))  # words of a source
 DECODED = 200  # sentences that are translated for BLEU

@@ -21,8 +21,8 @@ from annotated_transformer.model import (
     Transformer,
     greedy_decode,
 )
-from experiments.compare import moved
-from experiments.engine import Task, finished, measure
+from experiments.shared.reproduction import moved
+from experiments.shared.run_and_record import Task, finished, measure
 
 ROOT = Path(__file__).parents[2]
 NAMES = sorted(
@@ -158,8 +158,8 @@ def test_other_seeds_are_compared_and_not_written(toy, capsys):
 def test_the_command_runs_two_processes(tmp_path):
     """The engine itself, moved to where the toy is all there is."""
     package = tmp_path / "experiments"
-    package.mkdir()
-    for name in ("__init__", "__main__", "compare", "engine"):
+    shutil.copytree(ROOT / "experiments" / "shared", package / "shared")
+    for name in ("__init__", "__main__"):
         shutil.copy(ROOT / "experiments" / f"{name}.py", package)
     (package / "toy.py").write_text(TOY)
     words = [sys.executable, "-m", "experiments", "--jobs=2"]

@@ -25,11 +25,11 @@ from annotated_transformer.errors import UserError
 from annotated_transformer.storage.history import environment
 from annotated_transformer.system.atomic_files import write_text
 
-from .compare import moved
+from .reproduction import moved
 
-HERE = Path(__file__).parent
-RECORDS = HERE.parent / "book" / "runs"
-KEPT = HERE.parent / "_build" / "measure"
+EXPERIMENTS = Path(__file__).parents[1]
+RECORDS = EXPERIMENTS.parent / "book" / "runs"
+KEPT = EXPERIMENTS.parent / "_build" / "measure"
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
@@ -183,7 +183,7 @@ def main(arguments: Sequence[str]) -> None:
     """Read the command line and measure."""
     names = sorted(
         path.stem
-        for path in HERE.glob("*.py")
+        for path in EXPERIMENTS.glob("*.py")
         if "\nRUNS" in path.read_text("utf-8")
     )
     parser = argparse.ArgumentParser(prog="experiments", description=__doc__)
