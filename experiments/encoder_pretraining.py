@@ -26,7 +26,9 @@ from annotated_transformer.corpora.corpus import Corpus, pairs_sha256
 from annotated_transformer.data import pad
 from annotated_transformer.embedding import PAD, UNK
 from annotated_transformer.model import ModelConfig, Transformer
-from annotated_transformer.optimizer import adam, linear_rate, set_rate
+from annotated_transformer.optimizer import adam
+
+from .shared.training_loops import fit
 
 WIDTH = 64
 SIZES = {
@@ -126,31 +128,19 @@ def build() -> Transformer:
     return Transformer(ModelConfig(data().vocabulary, **SIZES))
 
 
-def update(
-    optimizer: torch.optim.Optimizer, loss: Tensor, step: int, part: str
-) -> None:
-    """One step of a part of the recipe."""
-    how = RECIPE[part]
-    rate = linear_rate(step, how["rate"], how["warmup"], how["steps"])
-    set_rate(optimizer, rate)
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-
-
 def guess_hidden_words(model: Transformer, sentences: Tensor) -> float:
     """Pre-train; returns the last loss, in nats a hidden word."""
     optimizer, how = adam(model.parameters()), RECIPE["pretraining"]
-    model.train()
-    for step in range(1, how["steps"] + 1):
+
+    def loss() -> Tensor:
         batch = sentences[torch.randint(len(sentences), (how["batch"],))]
         hidden = torch.rand(batch.shape) < RECIPE["hidden"]
         hidden &= batch != PAD
         memory = model.encode(batch.masked_fill(hidden, MASK))
-        logits = model.logits(memory[hidden])
-        loss = F.cross_entropy(logits, batch[hidden])
-        update(optimizer, loss, step, "pretraining")
-    return loss.item()
+        return F.cross_entropy(model.logits(memory[hidden]), batch[hidden])
+
+    model.train()
+    return fit(loss, optimizer, how["steps"], how["rate"], how["warmup"])[-1]
 
 
 def counted_vectors() -> Tensor:
@@ -186,18 +176,19 @@ def tune(model: Transformer) -> dict:
     head = torch.nn.Linear(WIDTH, kinds)
     trained = [p for p in model.parameters() if p.requires_grad]
     optimizer = adam([*trained, *head.parameters()])
+    how = RECIPE["tuning"]
 
     def logits(places):
         memory = model.encode(found.sentences[places])
         rows = torch.arange(len(places))
         return head(memory[rows, found.places[places]])
 
+    def loss() -> Tensor:
+        places = torch.randint(RECIPE["labelled"], (how["batch"],))
+        return F.cross_entropy(logits(places), found.labels[places])
+
     model.train()
-    for step in range(1, RECIPE["tuning"]["steps"] + 1):
-        batch = (RECIPE["tuning"]["batch"],)
-        places = torch.randint(RECIPE["labelled"], batch)
-        loss = F.cross_entropy(logits(places), found.labels[places])
-        update(optimizer, loss, step, "tuning")
+    fit(loss, optimizer, how["steps"], how["rate"], how["warmup"])
     model.eval()
     with torch.no_grad():
         tested = torch.arange(RECIPE["labelled"], len(found.labels))

@@ -13,28 +13,14 @@ from functools import partial
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from annotated_transformer.attention import MultiHeadAttention
-from annotated_transformer.corpora.corpus import Corpus
 
-WIDTH = 64
-RECIPE = {
-    "width": WIDTH,
-    "vocabulary": 32,
-    "words": 16,
-    "values": 32,
-    "optimizer": "Adam",
-    "rate": 2e-3,
-    "batch": 64,
-    "steps": 800,
-    "tested": 2000,
-}
+from .shared.lookups import RECIPE, answered, corpus, questions
 
+__all__ = ["RECIPE", "RUNS", "corpus"]
 
-def corpus() -> Corpus:
-    """None: the questions are drawn at random from the seed."""
-    return Corpus([], [], {}, "random lookups", "", "", {})
+WIDTH = RECIPE["width"]
 
 
 class Picker(nn.Module):
@@ -64,37 +50,15 @@ class Picker(nn.Module):
         return self.output(answer).unflatten(1, (-1, RECIPE["values"]))
 
 
-def questions(count: int, picks: int) -> tuple[Tensor, ...]:
-    """The words asked for, the words shown, their values, and the answers."""
-    order = torch.rand(count, RECIPE["vocabulary"]).argsort(1)
-    shown = order[:, : RECIPE["words"]]
-    given = torch.randint(RECIPE["values"], shown.shape)
-    right = torch.rand(shown.shape).argsort(1)[:, :picks]
-    return shown.gather(1, right), shown, given, given.gather(1, right)
-
-
 def run(heads: int, picks: int, seed: int) -> dict:
     """Train one attention; the share of new questions answered right."""
     torch.manual_seed(seed)
     model = Picker(heads, picks)
-    optimizer = torch.optim.Adam(model.parameters(), lr=RECIPE["rate"])
-    curve = []
-    for step in range(1, RECIPE["steps"] + 1):
-        *asked, answers = questions(RECIPE["batch"], picks)
-        logits = model(*asked)
-        loss = F.cross_entropy(logits.flatten(0, 1), answers.flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        if step % 50 == 0:
-            curve.append(round(loss.item(), 4))
-    with torch.no_grad():
-        *asked, answers = questions(RECIPE["tested"], picks)
-        right = model(*asked).argmax(-1) == answers
+    right, losses = answered(model, partial(questions, picks=picks), RECIPE)
     return {
         "all right": right.all(1).float().mean().item(),
         "each right": right.float().mean().item(),
-        "loss": curve,
+        "loss": [round(loss, 4) for loss in losses[49::50]],
     }
 
 

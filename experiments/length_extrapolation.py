@@ -19,7 +19,9 @@ from annotated_transformer.model import (
     Transformer,
     greedy_decode,
 )
-from annotated_transformer.optimizer import adam, linear_rate, set_rate
+from annotated_transformer.optimizer import adam
+
+from .shared.training_loops import fit
 
 SIZES = {
     "layers": 2,
@@ -83,20 +85,17 @@ def run(positions: str, seed: int) -> dict:
     """Train; by length, the share of 200 new rows written without a slip."""
     torch.manual_seed(seed)
     model = build(positions)
-    optimizer, steps = adam(model.parameters()), RECIPE["steps"]
     shortest, longest = RECIPE["lengths"]
-    for step in range(1, steps + 1):
+
+    def loss() -> Tensor:
         length = int(torch.randint(shortest, longest + 1, ()))
         source, target = rows(RECIPE["batch"], length)
-        labels = closed(target)
         inputs = F.pad(target, (1, 0), value=BOS)
         logits = model(closed(source), inputs)
-        loss = F.cross_entropy(logits.flatten(0, 1), labels.flatten())
-        rate = linear_rate(step, RECIPE["peak_rate"], RECIPE["warmup"], steps)
-        set_rate(optimizer, rate)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        return F.cross_entropy(logits.flatten(0, 1), closed(target).flatten())
+
+    how = (RECIPE[name] for name in ("steps", "peak_rate", "warmup"))
+    fit(loss, adam(model.parameters()), *how)
     model.eval()
     result = {}
     for length in TESTED:

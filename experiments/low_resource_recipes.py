@@ -15,13 +15,8 @@ from functools import cache, partial
 import torch
 
 from annotated_transformer.corpora.corpus import Corpus, Pair, multi30k
-from annotated_transformer.data import (
-    Tokenizer,
-    encode_pairs,
-    training_batches,
-)
+from annotated_transformer.data import Tokenizer, encode_pairs
 from annotated_transformer.model import ModelConfig, Transformer
-from annotated_transformer.optimizer import adam
 from annotated_transformer.runs.feeding import fixed_batches, resplit_of
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.runs.setup import learn_tokenizer
@@ -30,14 +25,10 @@ from annotated_transformer.speed.cpu import (
     keep_freed_memory,
 )
 from annotated_transformer.speed.kernels import use_fast_kernels
-from annotated_transformer.training import (
-    TrainConfig,
-    average,
-    updates,
-    validate,
-)
+from annotated_transformer.training import TrainConfig, average, validate
 from annotated_transformer.translation import Translator, score
 
+from .shared.training_loops import updates_on
 from .table3_variations import LEARNING, SIZES
 
 PAIRS = 4000
@@ -101,12 +92,8 @@ def trained(
 
     examples, _ = encode_pairs(learned, pieces, train.max_length)
     resplit = resplit_of(pieces, replace(BASE, train=train))
-    batches = training_batches(
-        examples, train.batch_tokens, train.seed, resplit=resplit
-    )
-    optimizer = adam(model.parameters())
     every, saved = train.steps // (4 * SAVED), []
-    for update in updates(model, batches, optimizer, train, config.d_model):
+    for update in updates_on(examples, model, train, config.d_model, resplit):
         left = train.steps - update.step
         if left % every == 0 and left < every * SAVED:
             state = model.state_dict()

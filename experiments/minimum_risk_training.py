@@ -15,21 +15,16 @@ from functools import cache, partial
 import torch
 from torch import Tensor, nn
 
-from annotated_transformer.data import Batch, encode_pairs, training_batches
+from annotated_transformer.data import Batch, encode_pairs
 from annotated_transformer.model import Transformer
-from annotated_transformer.optimizer import adam
 from annotated_transformer.risk import ExpectedError
 from annotated_transformer.runs.feeding import fixed_batches
 from annotated_transformer.speed.cpu import draw_fewer_numbers
 from annotated_transformer.speed.kernels import use_fast_kernels
-from annotated_transformer.training import (
-    TrainConfig,
-    batch_loss,
-    updates,
-    validate,
-)
+from annotated_transformer.training import TrainConfig, batch_loss, validate
 from annotated_transformer.translation import Translator, score
 
+from .shared.training_loops import updates_on
 from .table3_captions import BASE, HELD_OUT, corpus, tokenizer
 from .table3_captions import RECIPE as CAPTIONS
 
@@ -67,11 +62,8 @@ def train(
     model: Transformer, config: TrainConfig, objective: Callable = batch_loss
 ) -> None:
     """Make all updates of a recipe."""
-    batches = training_batches(examples(), config.batch_tokens, config.seed)
-    width, optimizer = model.config.d_model, adam(model.parameters())
-    for _ in updates(
-        model, batches, optimizer, config, width, objective=objective
-    ):
+    width = model.config.d_model
+    for _ in updates_on(examples(), model, config, width, objective=objective):
         pass
 
 

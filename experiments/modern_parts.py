@@ -23,9 +23,10 @@ from annotated_transformer.modern import (
     LanguageModel,
     ModernTransformer,
 )
-from annotated_transformer.optimizer import adam, linear_rate, set_rate
+from annotated_transformer.optimizer import adam
 
 from . import table3_variations
+from .shared.training_loops import fit
 from .table3_variations import BASE, LEARNING, corpus, tokenizer
 
 READING = {
@@ -75,21 +76,18 @@ def read(seed: int, positions: str) -> dict:
     torch.manual_seed(seed)
     config = replace(BASE.model, vocab_size=len(tokenizer()))
     model = LanguageModel(config, Choices(False, False, positions))
-    optimizer, steps = adam(model.parameters()), READING["steps"]
     learned, tested = text()
     windows = learned.unfold(0, READING["trained"] + 1, 1)
-    for step in range(1, steps + 1):
+
+    def loss() -> Tensor:
         chosen = torch.randint(len(windows), (READING["batch"],))
         batch = windows[chosen]
         logits = model(batch[:, :-1])
-        loss = F.cross_entropy(logits.flatten(0, 1), batch[:, 1:].flatten())
-        rate = LEARNING["peak_rate"], LEARNING["warmup"], steps
-        set_rate(optimizer, linear_rate(step, *rate))
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        return F.cross_entropy(logits.flatten(0, 1), batch[:, 1:].flatten())
+
+    schedule = LEARNING["peak_rate"], LEARNING["warmup"]
+    fit(loss, adam(model.parameters()), READING["steps"], *schedule)
     length = READING["tested"]
-    windows = tested.unfold(0, length + 1, length)
     model.eval()
     with torch.no_grad():
         losses = torch.cat(
@@ -97,7 +95,7 @@ def read(seed: int, positions: str) -> dict:
                 F.cross_entropy(
                     model(some[:, :-1]).mT, some[:, 1:], reduction="none"
                 )
-                for some in windows.split(32)
+                for some in tested.unfold(0, length + 1, length).split(32)
             ]
         )
     blocks = losses.unflatten(1, (-1, READING["block"])).mean((0, 2))

@@ -14,15 +14,14 @@ from functools import partial
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.nn import functional as F
 
-from .heads_for_two_lookups import RECIPE as PICKS
-from .heads_for_two_lookups import corpus, questions
+from .shared.lookups import RECIPE as LOOKUPS
+from .shared.lookups import answered, corpus, questions
 
 __all__ = ["RECIPE", "RUNS", "corpus"]
 
 NARROW = 2
-RECIPE = PICKS | {"hidden": 32, "rate": 5e-3}
+RECIPE = LOOKUPS | {"hidden": 32, "rate": 5e-3}
 WIDE = RECIPE["width"]
 
 
@@ -87,30 +86,22 @@ class Lookup(nn.Module):
         asked: Int[Tensor, "batch 1"],
         words: Int[Tensor, "batch words"],
         values: Int[Tensor, "batch words"],
-    ) -> Float[Tensor, "batch values"]:
+    ) -> Float[Tensor, "batch 1 values"]:
         """Logits of the value of the word that is asked for."""
         weights = self.score(self.query(asked), self.key(words)).softmax(-1)
-        return self.output((weights[..., None] * self.value(values)).sum(1))
+        answer = (weights[..., None] * self.value(values)).sum(1)
+        return self.output(answer)[:, None]
 
 
 def run(score: str, d_k: int, seed: int) -> dict:
     """Train one attention; the share of new questions answered right."""
     torch.manual_seed(seed)
     model = Lookup(score, d_k)
-    optimizer = torch.optim.Adam(model.parameters(), lr=RECIPE["rate"])
-    curve = []
-    for step in range(1, RECIPE["steps"] + 1):
-        *asked, answers = questions(RECIPE["batch"], 1)
-        loss = F.cross_entropy(model(*asked), answers[:, 0])
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        if step % 50 == 0:
-            curve.append(round(loss.item(), 4))
-    with torch.no_grad():
-        *asked, answers = questions(RECIPE["tested"], 1)
-        right = model(*asked).argmax(-1) == answers[:, 0]
-    return {"right": right.float().mean().item(), "loss": curve}
+    right, losses = answered(model, partial(questions, picks=1), RECIPE)
+    return {
+        "right": right.float().mean().item(),
+        "loss": [round(loss, 4) for loss in losses[49::50]],
+    }
 
 
 RUNS: dict[str, Callable[[], dict]] = {

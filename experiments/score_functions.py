@@ -13,9 +13,10 @@ from functools import partial
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.nn import functional as F
 
-from annotated_transformer.corpora.corpus import Corpus
+from .shared.lookups import answered, corpus
+
+__all__ = ["RECIPE", "RUNS", "corpus"]
 
 RECIPE = {
     "optimizer": "Adam",
@@ -24,11 +25,6 @@ RECIPE = {
     "d_k=4": {"words": 4, "values": 8, "steps": 800, "rate": 1e-2},
     "d_k=256": {"words": 16, "values": 32, "steps": 300, "rate": 1e-3},
 }
-
-
-def corpus() -> Corpus:
-    """None: the questions are drawn at random from the seed."""
-    return Corpus([], [], {}, "random lookups", "", "", {})
 
 
 class Lookup(nn.Module):
@@ -88,22 +84,13 @@ def run(score: str, d_k: int, seed: int) -> dict:
     """Train one lookup; the share of new questions that it answers right."""
     torch.manual_seed(seed)
     task = RECIPE[f"d_k={d_k}"]
-    sizes = task["words"], task["values"]
     model = Lookup(score, d_k, task["values"])
-    optimizer = torch.optim.Adam(model.parameters(), lr=task["rate"])
-    curve = []
-    for step in range(1, task["steps"] + 1):
-        *asked, answer = questions(RECIPE["batch"], *sizes)
-        loss = F.cross_entropy(model(*asked), answer)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        if step % 10 == 0:
-            curve.append(round(loss.item(), 4))
-    with torch.no_grad():
-        *asked, answer = questions(RECIPE["tested"], *sizes)
-        right = (model(*asked).argmax(-1) == answer).float().mean()
-    return {"accuracy": right.item(), "loss": curve}
+    ask = partial(questions, words=task["words"], values=task["values"])
+    right, losses = answered(model, ask, RECIPE | task)
+    return {
+        "accuracy": right.float().mean().item(),
+        "loss": [round(loss, 4) for loss in losses[9::10]],
+    }
 
 
 RUNS: dict[str, Callable[[], dict]] = {

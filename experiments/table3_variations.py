@@ -17,19 +17,16 @@ from torch import Tensor, nn
 
 from annotated_transformer.attention import MultiHeadAttention
 from annotated_transformer.corpora.corpus import Corpus, Pair, builtin
-from annotated_transformer.data import (
-    Tokenizer,
-    encode_pairs,
-    training_batches,
-)
+from annotated_transformer.data import Tokenizer, encode_pairs
 from annotated_transformer.layers import AddNorm
 from annotated_transformer.model import ModelConfig, Transformer
-from annotated_transformer.optimizer import adam
 from annotated_transformer.runs.feeding import fixed_batches
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.runs.setup import learn_tokenizer
-from annotated_transformer.training import TrainConfig, updates, validate
+from annotated_transformer.training import TrainConfig, validate
 from annotated_transformer.translation import Translator, score
+
+from .shared.training_loops import updates_on
 
 SIZES = {
     "layers": 2,
@@ -194,12 +191,9 @@ def measured(
     if change:
         change(model)
     examples, _ = encode_pairs(text.train, pieces, recipe.max_length)
-    batches = training_batches(examples, recipe.batch_tokens, seed)
     losses = [
         update.loss.item()
-        for update in updates(
-            model, batches, adam(model.parameters()), recipe, config.d_model
-        )
+        for update in updates_on(examples, model, recipe, config.d_model)
     ]
     valid, _ = encode_pairs(text.valid, pieces, recipe.max_length)
     found = validate(model, fixed_batches(valid, 2048))

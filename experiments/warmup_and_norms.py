@@ -12,11 +12,11 @@ from statistics import fmean
 
 import torch
 
-from annotated_transformer.data import encode_pairs, training_batches
+from annotated_transformer.data import encode_pairs
 from annotated_transformer.model import ModelConfig, Transformer
-from annotated_transformer.optimizer import adam
-from annotated_transformer.training import TrainConfig, updates
+from annotated_transformer.training import TrainConfig
 
+from .shared.training_loops import updates_on
 from .table3_variations import corpus, tokenizer
 
 SIZES = {
@@ -46,13 +46,9 @@ def run(pre_norm: bool, warmup: int, seed: int) -> dict:
     torch.manual_seed(seed)
     config = ModelConfig(len(pieces), pre_norm=pre_norm, **SIZES)
     model = Transformer(config)
-    batches = training_batches(examples, recipe.batch_tokens, seed)
-    optimizer = adam(model.parameters())
     losses = [
         update.loss.item()
-        for update in updates(
-            model, batches, optimizer, recipe, config.d_model
-        )
+        for update in updates_on(examples, model, recipe, config.d_model)
     ]
     return {
         "loss": fmean(losses[-LAST:]),

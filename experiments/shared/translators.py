@@ -8,17 +8,18 @@ from statistics import fmean
 import torch
 from torch import nn
 
-from annotated_transformer.data import Example, pad, training_batches
+from annotated_transformer.data import Example, pad
 from annotated_transformer.decoding import beam_decode
 from annotated_transformer.model import ModelConfig, Transformer
-from annotated_transformer.optimizer import adam
 from annotated_transformer.recurrence import (
     ConvolutionalTranslator,
     DotProductAttention,
     RecurrentTranslator,
     search,
 )
-from annotated_transformer.training import TrainConfig, updates
+from annotated_transformer.training import TrainConfig
+
+from .training_loops import updates_on
 
 RATES = {
     "transformer": 6e-3,
@@ -84,9 +85,7 @@ def trained(
     torch.manual_seed(seed)
     model = build()
     recipe = replace(TRAIN, steps=steps, peak_rate=rate, seed=seed)
-    batches = training_batches(examples, recipe.batch_tokens, seed)
-    optimizer = adam(model.parameters())
-    turns = updates(model, batches, optimizer, recipe, 64)
+    turns = updates_on(examples, model, recipe, 64)
     losses = [update.loss.item() for update in turns]
     return model.eval(), [
         round(fmean(losses[i : i + 20]), 4) for i in range(0, steps, 20)
