@@ -15,15 +15,15 @@ from statistics import fmean
 from annotated_transformer.speed.cpu import keep_freed_memory
 from annotated_transformer.translation import Translation, Translator
 
-from .length_penalty import MODEL, corpus, drawn, texts
-from .length_penalty import RECIPE as WITH_BEAM
+from .shared import shipped_translator
+from .shared.shipped_translator import MODEL, corpus, drawn, texts
 
 __all__ = ["RECIPE", "RUNS", "corpus"]
 
 BEAMS = (1, 2, 5, 10, 20)
 SEEDS = range(5)
 SEARCH = {"alpha": 0.6, "no_repeat": 3}  # the model's own
-RECIPE = {name: WITH_BEAM[name] for name in ("model", "weights")} | SEARCH
+RECIPE = shipped_translator.RECIPE | SEARCH
 
 
 @cache

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from annotated_transformer.corpora.corpus import Corpus
@@ -21,6 +21,7 @@ from annotated_transformer.model import (
 )
 from annotated_transformer.optimizer import adam
 
+from .shared.small_translator import no_positions
 from .shared.training_loops import fit
 
 SIZES = {
@@ -49,14 +50,6 @@ def corpus() -> Corpus:
     return Corpus([], [], {}, "random letters", "", "", {})
 
 
-class NoPositions(nn.Module):
-    """Adds nothing."""
-
-    def forward(self, x, start=0):
-        """The input as it is."""
-        return x
-
-
 def build(positions: str) -> Transformer:
     """The model; learned positions exist beyond the training's longest."""
     config = ModelConfig(
@@ -66,7 +59,7 @@ def build(positions: str) -> Transformer:
     )
     model = Transformer(config)
     if positions == "none":
-        model.source_positions = model.target_positions = NoPositions()
+        no_positions(model)
     return model
 
 

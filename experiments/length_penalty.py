@@ -6,38 +6,20 @@ for all alphas, so that their differences can be told from chance. The brevity
 is that of BLEU: 1 if the outputs are at least as long as the references.
 """
 
-import random
 from collections.abc import Callable
 from functools import cache, partial
 
-from sacrebleu.metrics import BLEU
-from sacrebleu.metrics.bleu import BLEUScore
-
-from annotated_transformer.corpora.corpus import Corpus, multi30k
 from annotated_transformer.speed.cpu import keep_freed_memory
-from annotated_transformer.storage.model_folder import read_config
-from annotated_transformer.storage.shipped import find_model
 from annotated_transformer.translation import Translator
 
-MODEL = "multi30k-en-de"
+from .shared import shipped_translator
+from .shared.shipped_translator import MODEL, corpus, drawn, texts
+
+__all__ = ["RECIPE", "RUNS", "corpus"]
+
 ALPHAS = (0.0, 0.6, 1.0, 1.5, 2.0, 2.5)
 SEEDS = range(5)
-RECIPE = {
-    "model": MODEL,
-    "weights": read_config(find_model(MODEL))[1]["model.safetensors"],
-    "beam": 5,
-}
-
-
-@cache
-def corpus() -> Corpus:
-    """Multi30k, from English to German; downloaded where it is absent."""
-    return multi30k()
-
-
-def texts() -> dict[str, list[tuple[str, str]]]:
-    """The pairs of each text that the model has not learned from."""
-    return {"valid": corpus().valid, **corpus().tests}
+RECIPE = shipped_translator.RECIPE | {"beam": 5}
 
 
 @cache
@@ -48,16 +30,6 @@ def outputs(alpha: float, name: str) -> list[str]:
     translator = Translator.load(MODEL)
     beam = RECIPE["beam"]
     return translator(sources, beam=beam, alpha=alpha, no_repeat=0)
-
-
-def drawn(
-    ours: list[str], pairs: list[tuple[str, str]], seed: int
-) -> BLEUScore:
-    """Lower-cased BLEU on sentences drawn from a text, with replacement."""
-    places = random.Random(seed).choices(range(len(pairs)), k=len(pairs))
-    return BLEU(lowercase=True).corpus_score(
-        [ours[i] for i in places], [[pairs[i][1] for i in places]]
-    )
 
 
 def run(alpha: float, seed: int) -> dict:

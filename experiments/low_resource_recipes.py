@@ -28,8 +28,8 @@ from annotated_transformer.speed.kernels import use_fast_kernels
 from annotated_transformer.training import TrainConfig, average, validate
 from annotated_transformer.translation import Translator, score
 
+from .shared.small_translator import LEARNING, SIZES
 from .shared.training_loops import updates_on
-from .table3_variations import LEARNING, SIZES
 
 PAIRS = 4000
 SAVED = 5  # checkpoints over the last quarter, for their mean

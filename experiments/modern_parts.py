@@ -25,9 +25,9 @@ from annotated_transformer.modern import (
 )
 from annotated_transformer.optimizer import adam
 
-from . import table3_variations
+from .shared import small_translator
+from .shared.small_translator import BASE, LEARNING, corpus, tokenizer
 from .shared.training_loops import fit
-from .table3_variations import BASE, LEARNING, corpus, tokenizer
 
 READING = {
     "trained": 32,  # tokens of a window
@@ -37,7 +37,7 @@ READING = {
     "batch": 24,  # windows, as many tokens as the translators' batches
     "held_out": 3000,  # sentences
 }
-RECIPE = table3_variations.RECIPE | {"reading": READING}
+RECIPE = small_translator.RECIPE | {"reading": READING}
 BUILDS = {
     "2017": None,
     "2017 redrawn": Choices(False, False, "added"),
@@ -55,7 +55,7 @@ SEEDS = (0, 1, 2)
 def translate(seed: int, choices: Choices | None) -> dict:
     """Train and score the model of 2017, or one with other parts."""
     build = partial(ModernTransformer, choices=choices) if choices else None
-    return table3_variations.train(seed, build=build)
+    return small_translator.train(seed, build=build)
 
 
 @cache

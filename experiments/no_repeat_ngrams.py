@@ -12,36 +12,21 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from statistics import fmean
 
-from annotated_transformer.corpora.corpus import Corpus, multi30k
 from annotated_transformer.speed.cpu import keep_freed_memory
-from annotated_transformer.storage.model_folder import read_config
-from annotated_transformer.storage.shipped import find_model
 from annotated_transformer.translation import Translator
 
-from .length_penalty import drawn
+from .shared.shipped_translator import corpus, drawn, texts, weights
+
+__all__ = ["RECIPE", "RUNS", "corpus"]
 
 MODELS = {"de": "multi30k-en-de", "en": "multi30k-de-en"}  # by what they write
 LENGTHS = (0, 2, 3, 4, 6)
 SEEDS = range(5)
 RECIPE = {
-    "weights": {
-        name: read_config(find_model(name))[1]["model.safetensors"]
-        for name in MODELS.values()
-    },
+    "weights": {name: weights(name) for name in MODELS.values()},
     "beam": 5,
     "alpha": 0.6,
 }
-
-
-@cache
-def corpus(target: str = "de") -> Corpus:
-    """Multi30k, into German or English; downloaded where it is absent."""
-    return multi30k("en" if target == "de" else "de", target)
-
-
-def texts(target: str) -> dict[str, list[tuple[str, str]]]:
-    """The pairs of each text that the models have not learned from."""
-    return {"valid": corpus(target).valid, **corpus(target).tests}
 
 
 @cache

@@ -15,7 +15,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from statistics import fmean, median
 
 import torch
@@ -26,14 +26,12 @@ from annotated_transformer.corpora.builtin import (
     builtin_corpus,
     sentence_pairs,
 )
-from annotated_transformer.corpora.corpus import Corpus, builtin
 from annotated_transformer.data import (
     Example,
     Pair,
     Tokenizer,
     encode_pairs,
     make_batch,
-    train_tokenizer,
 )
 from annotated_transformer.model import Transformer
 from annotated_transformer.optimizer import adam
@@ -43,7 +41,10 @@ from annotated_transformer.translation import score
 from .shared import translators
 from .shared.letter_strings import COPYING, REVERSING, copying, reversal
 from .shared.pronoun_attention import probe, words_of_pieces
+from .shared.small_translator import corpus, tokenizer
 from .shared.translators import RATES, TRAIN, decoded, models, trained
+
+__all__ = ["RECIPE", "RUNS", "corpus"]
 
 LENGTHS = (("short_", 0, 9), ("long_", 14, 99))  # words of a source
 DECODED = 200  # sentences that are translated for BLEU
@@ -62,19 +63,6 @@ RECIPE = translators.RECIPE | {
         "copy": COPYING,
     },
 }
-
-
-@cache
-def corpus() -> Corpus:
-    """The built-in corpus."""
-    return builtin()
-
-
-@cache
-def subwords() -> Tokenizer:
-    """The subwords of all training text, whatever is trained on."""
-    lines = (side for pair in corpus().train for side in pair)
-    return train_tokenizer(lines, RECIPE["vocab_size"])
 
 
 def pairs_of(examples: Iterable[GrammarExample]) -> list[Pair]:
@@ -127,11 +115,11 @@ def translate(
 ) -> dict:
     """Train on the built-in corpus or its first pairs, and test."""
     train, test = builtin_corpus()[::2]
-    tokenizer = subwords()
-    examples, _ = encode_pairs(pairs_of(train[:pairs]), tokenizer, 64)
-    build = models(len(tokenizer), layers)[name]
+    pieces = tokenizer()
+    examples, _ = encode_pairs(pairs_of(train[:pairs]), pieces, 64)
+    build = models(len(pieces), layers)[name]
     model, losses = trained(build, examples, seed, rate or RATES[name], steps)
-    held_out, _ = encode_pairs(pairs_of(test), tokenizer, 64)
+    held_out, _ = encode_pairs(pairs_of(test), pieces, 64)
     found = validate(model, [make_batch(held_out)])
     result = {
         "perplexity": round(found.perplexity, 4),
@@ -141,9 +129,9 @@ def translate(
     if steps < TRAIN.steps:
         return result
     some = [source for source, _ in held_out[:DECODED]]
-    outputs = [tokenizer.decode(ids) for ids in decoded(model, some)]
+    outputs = [pieces.decode(ids) for ids in decoded(model, some)]
     right = predicted(model, held_out)
-    result["decided"] = decided_words(right, test, tokenizer)
+    result["decided"] = decided_words(right, test, pieces)
     lengths = [len(x.source.split()) for x in test]
     for kind, few, many in (("", 0, 99), *LENGTHS):
         here = [i for i, n in enumerate(lengths) if few <= n <= many]
@@ -158,7 +146,7 @@ def translate(
         new = [example for example in drawn if example.source not in read]
         torch.manual_seed(seed)
         for kind, each in (("", model), ("untrained_", build().eval())):
-            found = probe(each, tokenizer, new)
+            found = probe(each, pieces, new)
             result |= {kind + key: value for key, value in found.items()}
     return result
 

@@ -17,7 +17,8 @@ from annotated_transformer.speed.cpu import draw_fewer_numbers
 from annotated_transformer.speed.kernels import use_fast_kernels
 from annotated_transformer.training import TrainConfig
 
-from .table3_variations import LEARNING, SIZES, VARIATIONS, measured
+from .shared.small_translator import LEARNING, SIZES, measured
+from .table3_variations import VARIATIONS
 
 MORE = {"steps": 1500, "batch_tokens": 1024, "warmup": 150}
 RECIPE = {"model": SIZES, "train": LEARNING | MORE, "vocab_size": 4000}

@@ -25,8 +25,8 @@ from annotated_transformer.storage.model_folder import load_model, read_config
 from annotated_transformer.storage.shipped import find_model
 from annotated_transformer.training import TrainConfig
 
+from .shared.small_translator import measured
 from .table3_captions import HELD_OUT
-from .table3_variations import measured
 
 PARENT = "multi30k-en-de"
 SEEDS = (0, 1)

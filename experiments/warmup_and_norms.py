@@ -16,8 +16,8 @@ from annotated_transformer.data import encode_pairs
 from annotated_transformer.model import ModelConfig, Transformer
 from annotated_transformer.training import TrainConfig
 
+from .shared.small_translator import corpus, tokenizer
 from .shared.training_loops import updates_on
-from .table3_variations import corpus, tokenizer
 
 SIZES = {
     "layers": 6,

@@ -19,8 +19,8 @@ from sacrebleu.metrics import BLEU
 from annotated_transformer.speed.cpu import keep_freed_memory
 from annotated_transformer.translation import MosesWords, Translator
 
-from .length_penalty import MODEL, corpus
-from .length_penalty import RECIPE as WITH_BEAM
+from .shared import shipped_translator
+from .shared.shipped_translator import MODEL, corpus
 
 __all__ = ["RECIPE", "RUNS", "corpus"]
 
@@ -32,7 +32,7 @@ NUMBER = re.compile(
 )
 SEEDS = range(5)
 SEARCH = {"beam": 5, "alpha": 0.6, "no_repeat": 3}  # the model's own
-RECIPE = {name: WITH_BEAM[name] for name in ("model", "weights")} | SEARCH
+RECIPE = shipped_translator.RECIPE | SEARCH
 
 
 def words(text: str) -> list[str]:

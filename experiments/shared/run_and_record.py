@@ -181,11 +181,7 @@ def measure(
 
 def main(arguments: Sequence[str]) -> None:
     """Read the command line and measure."""
-    names = sorted(
-        path.stem
-        for path in EXPERIMENTS.glob("*.py")
-        if "\nRUNS" in path.read_text("utf-8")
-    )
+    names = sorted(path.stem for path in EXPERIMENTS.glob("[!_]*.py"))
     parser = argparse.ArgumentParser(prog="experiments", description=__doc__)
     parser.add_argument("--only", choices=names, help="one experiment")
     parser.add_argument("--jobs", type=int, default=2, help="processes")

@@ -1,14 +1,19 @@
 """The two training loops: of a loss that draws its batches, and of pairs."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from annotated_transformer.data import Example, training_batches
+from annotated_transformer.data import Example, Resplit, training_batches
 from annotated_transformer.optimizer import adam, linear_rate, set_rate
-from annotated_transformer.training import TrainConfig, Update, updates
+from annotated_transformer.training import (
+    Objective,
+    TrainConfig,
+    Update,
+    batch_loss,
+    updates,
+)
 
 
 def fit(
@@ -18,10 +23,10 @@ def fit(
     peak_rate: float | None = None,
     warmup: int = 1,
 ) -> list[float]:
-    """Minimise a loss, which draws its batch at each call; all its values.
+    """Minimise a loss that draws a new batch each time; all its values.
 
-    With a peak, the rate rises to it in warmup steps and falls to zero;
-    without, it is the optimizer's own.
+    With a peak the rate rises to it in warmup steps and falls to zero;
+    without one it is the optimizer's own.
     """
     losses = []
     for step in range(1, steps + 1):
@@ -40,15 +45,14 @@ def updates_on(
     model: nn.Module,
     config: TrainConfig,
     d_model: int,
-    resplit: Callable | None = None,
-    **options: Any,
+    resplit: Resplit | None = None,
+    objective: Objective = batch_loss,
 ) -> Iterator[Update]:
-    """The updates of a recipe on pairs, shuffled by its seed, with Adam.
-
-    Options are those of `updates`.
-    """
+    """The updates of a recipe on pairs, in the order of its seed, by Adam."""
     batches = training_batches(
         examples, config.batch_tokens, config.seed, resplit=resplit
     )
     optimizer = adam(model.parameters())
-    return updates(model, batches, optimizer, config, d_model, **options)
+    return updates(
+        model, batches, optimizer, config, d_model, objective=objective
+    )

@@ -1,4 +1,4 @@
-"""The experiments: their engine on a toy, their records against the book."""
+"""The experiments: their runner on a toy, their records against the book."""
 
 import ast
 import inspect
@@ -25,11 +25,7 @@ from experiments.shared.reproduction import moved
 from experiments.shared.run_and_record import Task, finished, measure
 
 ROOT = Path(__file__).parents[2]
-NAMES = sorted(
-    path.stem
-    for path in (ROOT / "experiments").glob("*.py")
-    if "\nRUNS" in path.read_text("utf-8")
-)
+NAMES = sorted(path.stem for path in (ROOT / "experiments").glob("[!_]*.py"))
 RECORDS = {
     path.stem: json.loads(path.read_text("utf-8"))
     for path in (ROOT / "book" / "runs").glob("*.json")
@@ -156,7 +152,7 @@ def test_other_seeds_are_compared_and_not_written(toy, capsys):
 
 
 def test_the_command_runs_two_processes(tmp_path):
-    """The engine itself, moved to where the toy is all there is."""
+    """The command itself, moved to where the toy is all there is."""
     package = tmp_path / "experiments"
     shutil.copytree(ROOT / "experiments" / "shared", package / "shared")
     for name in ("__init__", "__main__"):
