@@ -2,6 +2,6 @@
 
 import sys
 
-from .engine import main
+from .shared.run_and_record import main
 
 main(sys.argv[1:])

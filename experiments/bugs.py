@@ -22,11 +22,9 @@ from torch import nn
 from torch.nn import functional as F
 
 from annotated_transformer.attention import masked_softmax, visible
-from annotated_transformer.corpora.corpus import Corpus, Pair
-from annotated_transformer.corpora.generated import builtin
 from annotated_transformer.data import (
     Batch,
-    Tokenizer,
+    Pair,
     encode_pairs,
     make_batch,
     training_batches,
@@ -39,10 +37,10 @@ from annotated_transformer.model import (
 )
 from annotated_transformer.optimizer import adam
 from annotated_transformer.runs.feeding import fixed_batches
-from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.runs.setup import learn_tokenizer
 from annotated_transformer.training import TrainConfig, updates, validate
 from annotated_transformer.translation import score
+
+from .shared.small_translator import corpus, tokenizer
 
 SIZES = {
     "layers": 2,
@@ -228,21 +226,6 @@ def teacher_forced(program: Program) -> None:
         return model.eval()(batch.source, batch.inputs).argmax(-1)
 
     program.decode = decode
-
-
-@cache
-def corpus() -> Corpus:
-    """The built-in corpus: 20,000 pairs, 500 to validate, 500 to translate."""
-    return builtin()
-
-
-@cache
-def tokenizer() -> Tokenizer:
-    """The one vocabulary of all runs."""
-    sizes, learning = ModelConfig(**SIZES), TrainConfig(**LEARNING)
-    return learn_tokenizer(
-        corpus(), Recipe(sizes, learning, RECIPE["vocab_size"])
-    )
 
 
 def bleu(program: Program, tests: list[Pair], together: list[list[int]]):

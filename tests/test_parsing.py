@@ -25,7 +25,8 @@ from annotated_transformer.parsing import (
     treebank,
 )
 
-RECORD = Path(__file__).parents[1] / "book" / "runs" / "parsing.json"
+RUNS = Path(__file__).parents[1] / "book" / "runs"
+RECORD = RUNS / "parsing_as_translation.json"
 labels = st.sampled_from(["S", "NP", "VP", "A-1", "(", ")", ""])
 some_words = st.sampled_from(["the", "XX", "(S", ")S", "a b", ""])
 

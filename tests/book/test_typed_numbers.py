@@ -80,20 +80,22 @@ def measured():
     tried = sum(run["seconds"] for run in records if "experiment" in run)
     hours = WORDS[round(tried / 3600 / 2)]
     yield "experiments/README.md", f"about {hours} hours on two cores"
-    pieces = read_run("vocabulary")["results"]
+    pieces = read_run("vocabulary_sizes")["results"]
     read = pieces["4000 pieces seed=0"]["passes"]
     yield "book/claims.yml", f"that reads the captions {read:.1f} times"
     kinds = {key.rpartition(" ")[0] for key in pieces if "often" not in key}
     known = f"tries {WORDS[len(kinds)]} vocabularies"
     yield "book/toolkit_sizes.md", known
-    page, drawn = "book/11_translation.ipynb", read_run("failures")["results"]
+    page = "book/11_translation.ipynb"
+    drawn = read_run("where_translation_fails")["results"]
     never, once = (
         fmean(drawn[f"kinds seed={s}"][f"rarest {n}, share"] for s in range(5))
         for n in (0, 1)
     )
     yield page, f"One caption in {WORDS[round(1 / never)]} has a word that"
     yield page, f"one in {WORDS[round(1 / once)]} a word that it had once"
-    lost = read_run("circles")["results"]["into de n=0 seed=0"]["circling"]
+    written = read_run("no_repeat_ngrams")["results"]
+    lost = written["into de n=0 seed=0"]["circling"]
     one_in = f"One German output in {10 * round(OUTPUTS / lost / 10)} goes"
     yield "book/searching.ipynb", one_in
     run = read_run("multi30k-en-fr")

@@ -1,4 +1,4 @@
-"""The experiments: their engine on a toy, their records against the book."""
+"""The experiments: their runner on a toy, their records against the book."""
 
 import ast
 import inspect
@@ -21,15 +21,11 @@ from annotated_transformer.model import (
     Transformer,
     greedy_decode,
 )
-from experiments.compare import moved
-from experiments.engine import Task, finished, measure
+from experiments.shared.reproduction import moved
+from experiments.shared.run_and_record import Task, finished, measure
 
 ROOT = Path(__file__).parents[2]
-NAMES = sorted(
-    path.stem
-    for path in (ROOT / "experiments").glob("*.py")
-    if "\nRUNS" in path.read_text("utf-8")
-)
+NAMES = sorted(path.stem for path in (ROOT / "experiments").glob("[!_]*.py"))
 RECORDS = {
     path.stem: json.loads(path.read_text("utf-8"))
     for path in (ROOT / "book" / "runs").glob("*.json")
@@ -156,10 +152,10 @@ def test_other_seeds_are_compared_and_not_written(toy, capsys):
 
 
 def test_the_command_runs_two_processes(tmp_path):
-    """The engine itself, moved to where the toy is all there is."""
+    """The command itself, moved to where the toy is all there is."""
     package = tmp_path / "experiments"
-    package.mkdir()
-    for name in ("__init__", "__main__", "compare", "engine"):
+    shutil.copytree(ROOT / "experiments" / "shared", package / "shared")
+    for name in ("__init__", "__main__"):
         shutil.copy(ROOT / "experiments" / f"{name}.py", package)
     (package / "toy.py").write_text(TOY)
     words = [sys.executable, "-m", "experiments", "--jobs=2"]

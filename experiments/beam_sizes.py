@@ -1,0 +1,62 @@
+"""The beam: from 1 place, which is greedy decoding, to 20.
+
+The shipped model translates Multi30k's texts with every beam, and searches
+otherwise as it was scored. A seed draws sentences of each text, as many as
+there are, with replacement: the same ones for all beams, so that their
+differences can be told from chance. Nats are the mean log-probability of an
+output, and seconds the processor's for all texts.
+"""
+
+import time
+from collections.abc import Callable
+from functools import cache, partial
+from statistics import fmean
+
+from annotated_transformer.speed.cpu import keep_freed_memory
+from annotated_transformer.translation import Translation, Translator
+
+from .shared import shipped_translator
+from .shared.shipped_translator import MODEL, corpus, drawn, texts
+
+__all__ = ["RECIPE", "RUNS", "corpus"]
+
+BEAMS = (1, 2, 5, 10, 20)
+SEEDS = range(5)
+SEARCH = {"alpha": 0.6, "no_repeat": 3}  # the model's own
+RECIPE = shipped_translator.RECIPE | SEARCH
+
+
+@cache
+def outputs(beam: int) -> tuple[dict[str, list[Translation]], float]:
+    """What the model makes of each text, and in how many seconds."""
+    keep_freed_memory()
+    translator = Translator.load(MODEL)
+    start = time.process_time()
+    found = {}
+    for name, pairs in texts().items():
+        sources = [source for source, _ in pairs]
+        lists = translator.n_best(sources, 1, beam=beam, **SEARCH)
+        found[name] = [best[0] for best in lists]
+    return found, time.process_time() - start
+
+
+def run(beam: int, seed: int) -> dict:
+    """Lower-cased BLEU and brevity on drawn sentences; nats of all."""
+    translations, seconds = outputs(beam)
+    found = {"seconds": seconds}
+    for name, pairs in texts().items():
+        best = translations[name]
+        bleu = drawn([one.text for one in best], pairs, seed)
+        found |= {
+            f"{name}_bleu": bleu.score,
+            f"{name}_brevity": bleu.bp,
+            f"{name}_nats": fmean(one.log_probability for one in best),
+        }
+    return found
+
+
+RUNS: dict[str, Callable[[], dict]] = {
+    f"beam={beam} seed={seed}": partial(run, beam=beam, seed=seed)
+    for beam in BEAMS
+    for seed in SEEDS
+}

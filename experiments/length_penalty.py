@@ -1,0 +1,48 @@
+"""The length penalty: alpha from 0 to 2.5, on validation text and on tests.
+
+The shipped model translates Multi30k's texts with every alpha. A seed draws
+sentences of each text, as many as there are, with replacement: the same ones
+for all alphas, so that their differences can be told from chance. The brevity
+is that of BLEU: 1 if the outputs are at least as long as the references.
+"""
+
+from collections.abc import Callable
+from functools import cache, partial
+
+from annotated_transformer.speed.cpu import keep_freed_memory
+from annotated_transformer.translation import Translator
+
+from .shared import shipped_translator
+from .shared.shipped_translator import MODEL, corpus, drawn, texts
+
+__all__ = ["RECIPE", "RUNS", "corpus"]
+
+ALPHAS = (0.0, 0.6, 1.0, 1.5, 2.0, 2.5)
+SEEDS = range(5)
+RECIPE = shipped_translator.RECIPE | {"beam": 5}
+
+
+@cache
+def outputs(alpha: float, name: str) -> list[str]:
+    """What the model makes of a text."""
+    keep_freed_memory()
+    sources = [source for source, _ in texts()[name]]
+    translator = Translator.load(MODEL)
+    beam = RECIPE["beam"]
+    return translator(sources, beam=beam, alpha=alpha, no_repeat=0)
+
+
+def run(alpha: float, seed: int) -> dict:
+    """Lower-cased BLEU and brevity on sentences drawn from each text."""
+    found = {}
+    for name, pairs in texts().items():
+        bleu = drawn(outputs(alpha, name), pairs, seed)
+        found |= {f"{name}_bleu": bleu.score, f"{name}_brevity": bleu.bp}
+    return found
+
+
+RUNS: dict[str, Callable[[], dict]] = {
+    f"alpha={alpha} seed={seed}": partial(run, alpha=alpha, seed=seed)
+    for alpha in ALPHAS
+    for seed in SEEDS
+}

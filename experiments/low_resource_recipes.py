@@ -1,0 +1,188 @@
+"""What little text needs: one change at a time on 4,000 captions.
+
+The first 4,000 captions of Multi30k are read thirteen times, so that what
+helps against learning by heart has something to help against. One thing is
+changed at a time, then some with twice the updates, and at last those that
+paid there, together. With the targets shuffled a model cannot know what it
+reads and must write far worse: the negative control.
+"""
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache, partial
+
+import torch
+
+from annotated_transformer.corpora.corpus import Corpus
+from annotated_transformer.corpora.multi30k import multi30k
+from annotated_transformer.data import (
+    Pair,
+    Tokenizer,
+    encode_pairs,
+)
+from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.runs.feeding import fixed_batches, resplit_of
+from annotated_transformer.runs.recipes import Recipe
+from annotated_transformer.runs.setup import learn_tokenizer
+from annotated_transformer.speed.cpu import (
+    draw_fewer_numbers,
+    keep_freed_memory,
+)
+from annotated_transformer.speed.kernels import use_fast_kernels
+from annotated_transformer.training import TrainConfig, average, validate
+from annotated_transformer.translation import Translator, score
+
+from .shared.small_translator import LEARNING, SIZES
+from .shared.training_loops import updates_on
+
+PAIRS = 4000
+SAVED = 5  # checkpoints over the last quarter, for their mean
+MORE = {"steps": 1000, "batch_tokens": 1024, "warmup": 100}
+LONG = {"steps": 2000}
+RECIPE = {
+    "pairs": PAIRS,
+    "model": SIZES,
+    "train": LEARNING | MORE,
+    "vocab_size": 4000,
+}
+BASE = Recipe(
+    ModelConfig(**SIZES),
+    TrainConfig(**RECIPE["train"]),
+    RECIPE["vocab_size"],
+)
+
+
+@cache
+def corpus() -> Corpus:
+    """The first captions of Multi30k, from English to German."""
+    text = multi30k()
+    return replace(text, train=text.train[:PAIRS])
+
+
+@cache
+def tokenizer(size: int) -> Tokenizer:
+    """The pieces, learned from both sides of these captions."""
+    return learn_tokenizer(corpus(), replace(BASE, vocab_size=size))
+
+
+def dealt(pairs: list[Pair]) -> list[Pair]:
+    """The sources, each with the target of another pair."""
+    sources, targets = zip(*pairs, strict=True)
+    targets = random.Random(0).sample(targets, len(targets))
+    return list(zip(sources, targets, strict=True))
+
+
+def bleu(model: Transformer, pieces: Tokenizer, held_out: list[Pair]) -> float:
+    """Cased BLEU of greedy translations."""
+    sources, references = zip(*held_out, strict=True)
+    return score(
+        Translator(model, pieces)(list(sources), beam=1), references
+    ).bleu
+
+
+def trained(
+    learned: list[Pair],
+    pieces: Tokenizer,
+    train: TrainConfig,
+    sizes: dict | None = None,
+) -> tuple[Transformer, list[dict]]:
+    """A model of the pairs, and its weights over the last quarter."""
+    keep_freed_memory()
+    config = replace(BASE.model, vocab_size=len(pieces), **(sizes or {}))
+    torch.manual_seed(train.seed)
+    model = Transformer(config)
+    use_fast_kernels(model)
+    draw_fewer_numbers(model)
+
+    examples, _ = encode_pairs(learned, pieces, train.max_length)
+    resplit = resplit_of(pieces, replace(BASE, train=train))
+    every, saved = train.steps // (4 * SAVED), []
+    for update in updates_on(examples, model, train, config.d_model, resplit):
+        left = train.steps - update.step
+        if left % every == 0 and left < every * SAVED:
+            state = model.state_dict()
+            saved.append({name: x.clone() for name, x in state.items()})
+    return model, saved
+
+
+def measured(
+    model: Transformer, pieces: Tokenizer, learned: list[Pair]
+) -> dict:
+    """Losses and BLEU of a model that has learned the pairs.
+
+    Losses are nats a sentence, since pieces of different vocabularies cannot
+    be compared: of validation text, and of what was learned from.
+    """
+    text = corpus()
+
+    def nats(some: list[Pair]) -> float:
+        encoded, _ = encode_pairs(some, pieces, BASE.train.max_length)
+        found = validate(model, fixed_batches(encoded, 2048))
+        tokens = sum(len(target) for _, target in encoded)
+        return found.loss * tokens / len(encoded)
+
+    return {
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "nats": nats(text.valid),
+        "nats of learned": nats(learned[: len(text.valid)]),
+        "bleu": bleu(model, pieces, text.valid),
+        "test bleu": bleu(model, pieces, text.tests["test_2016_flickr"]),
+    }
+
+
+def run(
+    seed: int,
+    sizes: dict | None = None,
+    learning: dict | None = None,
+    vocab_size: int = BASE.vocab_size,
+    shuffled: bool = False,
+) -> dict:
+    """Train with a change; losses, and BLEU, also of the mean of weights."""
+    pieces, learned = tokenizer(vocab_size), corpus().train
+    if shuffled:
+        learned = dealt(learned)
+    train = replace(BASE.train, seed=seed, **(learning or {}))
+    model, saved = trained(learned, pieces, train, sizes)
+    found = measured(model, pieces, learned)
+    model.load_state_dict(average(saved))
+    return found | {"bleu of mean": bleu(model, pieces, corpus().valid)}
+
+
+VARIATIONS: dict[str, dict] = {
+    "base": {},
+    "dropout 0": {"sizes": {"dropout": 0.0}},
+    "dropout 0.2": {"sizes": {"dropout": 0.2}},
+    "dropout 0.3": {"sizes": {"dropout": 0.3}},
+    "no smoothing": {"learning": {"label_smoothing": 0.0}},
+    "smoothing 0.2": {"learning": {"label_smoothing": 0.2}},
+    "BPE-dropout": {"learning": {"bpe_dropout": 0.1}},
+    "R-Drop": {"learning": {"r_drop": 5.0}},
+    "1,000 pieces": {"vocab_size": 1000},
+    "8,000 pieces": {"vocab_size": 8000},
+    "not tied": {"sizes": {"tied": False}},
+    "1 wide layer": {"sizes": {"layers": 1, "d_model": 80, "d_ff": 160}},
+    "4 narrow layers": {"sizes": {"layers": 4, "d_model": 48, "d_ff": 96}},
+    "post-norm": {"sizes": {"pre_norm": False}},
+    "half batches": {"learning": {"batch_tokens": 512, "steps": 2000}},
+    "double batches": {"learning": {"batch_tokens": 2048, "steps": 500}},
+    "half the rate": {"learning": {"peak_rate": 3e-3}},
+    "inverse sqrt": {"learning": {"schedule": "inverse_sqrt"}},
+    "twice as long": {"learning": LONG},
+    "long, dropout 0.2": {"sizes": {"dropout": 0.2}, "learning": LONG},
+    "long, BPE-dropout": {"learning": LONG | {"bpe_dropout": 0.1}},
+    "long, R-Drop": {"learning": LONG | {"r_drop": 5.0}},
+    "long, half batch": {"learning": {"batch_tokens": 512, "steps": 4000}},
+    "long, what paid": {
+        "sizes": {"dropout": 0.2},
+        "learning": {"batch_tokens": 512, "steps": 4000, "r_drop": 5.0},
+    },
+    "shuffled": {"shuffled": True},
+}
+SEEDS = (0, 1, 2)
+
+RUNS: dict[str, Callable[[], dict]] = {
+    f"{name} seed={seed}": partial(run, seed=seed, **variation)
+    for seed in SEEDS
+    for name, variation in VARIATIONS.items()
+}

@@ -1,0 +1,116 @@
+"""Training for the score: what goes on for BLEU, and what for likelihood.
+
+A small model of the captions is trained, and then trained on in three ways,
+each with as many updates of the same sentences: as before, for likelihood;
+to make the expected error of its own translations small; and, as a control,
+with those errors dealt out to the wrong candidates of each sentence. The
+scores are of greedy translations and of a beam, on captions held out.
+"""
+
+import copy
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache, partial
+
+import torch
+from torch import Tensor, nn
+
+from annotated_transformer.data import Batch, encode_pairs
+from annotated_transformer.model import Transformer
+from annotated_transformer.risk import ExpectedError
+from annotated_transformer.runs.feeding import fixed_batches
+from annotated_transformer.speed.cpu import draw_fewer_numbers
+from annotated_transformer.speed.kernels import use_fast_kernels
+from annotated_transformer.training import TrainConfig, batch_loss, validate
+from annotated_transformer.translation import Translator, score
+
+from .shared.training_loops import updates_on
+from .table3_captions import BASE, HELD_OUT, corpus, tokenizer
+from .table3_captions import RECIPE as CAPTIONS
+
+SEEDS = (0, 1, 2)
+ON = {"steps": 300, "batch_tokens": 768, "peak_rate": 5e-4, "warmup": 20}
+RECIPE = CAPTIONS | {"on": ON, "candidates": 4}
+
+__all__ = ["RECIPE", "RUNS", "corpus"]
+
+
+class WrongErrors(ExpectedError):
+    """The control: each candidate has the error of another."""
+
+    def candidates(
+        self, model: nn.Module, batch: Batch, number: int
+    ) -> tuple[Tensor, Tensor]:
+        """The same candidates, and their errors moved on by one."""
+        labels, errors = super().candidates(model, batch, number)
+        return labels, errors.roll(1, dims=1)
+
+
+OBJECTIVES: dict[str, tuple[Callable, int]] = {
+    "likelihood": (lambda _: batch_loss, 0),
+    "risk": (ExpectedError, RECIPE["candidates"]),
+    "wrong errors": (WrongErrors, RECIPE["candidates"]),
+}
+
+
+def examples() -> list:
+    """The training captions as ids."""
+    return encode_pairs(corpus().train, tokenizer(), BASE.train.max_length)[0]
+
+
+def train(
+    model: Transformer, config: TrainConfig, objective: Callable = batch_loss
+) -> None:
+    """Make all updates of a recipe."""
+    width = model.config.d_model
+    for _ in updates_on(examples(), model, config, width, objective=objective):
+        pass
+
+
+@cache
+def first(seed: int) -> Transformer:
+    """The model that all of a seed's runs go on from."""
+    torch.manual_seed(seed)
+    model = Transformer(replace(BASE.model, vocab_size=len(tokenizer())))
+    use_fast_kernels(model)
+    draw_fewer_numbers(model)
+    train(model, replace(BASE.train, seed=seed))
+    return model
+
+
+def measured(model: Transformer) -> dict:
+    """How likely the references are, and how good the translations."""
+    text, pieces = corpus(), tokenizer()
+    valid, _ = encode_pairs(text.valid, pieces, BASE.train.max_length)
+    result = validate(model, fixed_batches(valid, BASE.train.batch_tokens))
+    translator = Translator(model, pieces)
+    sources, references = zip(*text.tests[HELD_OUT], strict=True)
+    found = {"perplexity": result.perplexity}
+    for name, beam in {"greedy": 1, "beam": 5}.items():
+        outputs = translator(list(sources), beam=beam)
+        scores = score(outputs, references, text.target)
+        words = sum(len(output.split()) for output in outputs)
+        found |= {
+            f"{name}_bleu": scores.bleu_lowercase,
+            f"{name}_chrf": scores.chrf,
+            f"{name}_words": words / len(outputs),
+        }
+    return found
+
+
+def run(seed: int, way: str | None = None) -> dict:
+    """Train the first model, go on in one way or not at all, and measure."""
+    model = first(seed)
+    if way is not None:
+        model = copy.deepcopy(model)
+        objective, number = OBJECTIVES[way]
+        on = replace(BASE.train, **ON, seed=seed, risk=number)
+        train(model, on, objective(tokenizer()))
+    return measured(model)
+
+
+RUNS: dict[str, Callable[[], dict]] = {
+    f"{way or 'first'} seed={seed}": partial(run, seed=seed, way=way)
+    for seed in SEEDS
+    for way in (None, *OBJECTIVES)
+}

@@ -1,0 +1,231 @@
+"""Recurrence, convolution and attention at equal size, on the same work.
+
+Three translators of about 250,000 parameters learn the built-in corpus, and
+to reverse and to copy strings of letters. The recipe is shared: Adam, a
+linear schedule, gradients clipped at 1, no dropout, the same batches. Only
+the peak of the rate is each model's own: the best of four in shorter runs
+(the runs "rate=..."). The control is a recurrent translator whose
+decoder sees nothing of the source but its own first state.
+
+With "pairs=..." the text is small. With "layers=..." an encoder is shallow
+or deep, and all learn at one careful rate, which suits deep ones.
+"""
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
+from statistics import fmean, median
+
+import torch
+from torch import nn
+
+from annotated_transformer.corpora.builtin import Example as GrammarExample
+from annotated_transformer.corpora.builtin import (
+    builtin_corpus,
+    sentence_pairs,
+)
+from annotated_transformer.data import (
+    Example,
+    Pair,
+    Tokenizer,
+    encode_pairs,
+    make_batch,
+)
+from annotated_transformer.model import Transformer
+from annotated_transformer.optimizer import adam
+from annotated_transformer.training import updates, validate
+from annotated_transformer.translation import score
+
+from .shared import translators
+from .shared.letter_strings import COPYING, REVERSING, copying, reversal
+from .shared.pronoun_attention import probe, words_of_pieces
+from .shared.small_translator import corpus, tokenizer
+from .shared.translators import RATES, TRAIN, decoded, models, trained
+
+__all__ = ["RECIPE", "RUNS", "corpus"]
+
+LENGTHS = (("short_", 0, 9), ("long_", 14, 99))  # words of a source
+DECODED = 200  # sentences that are translated for BLEU
+SEEDS = (0, 1)
+TRIED = (3e-3, 6e-3, 1.2e-2, 2.4e-2)
+DRAWN = 6000  # further sentences, to find enough of "it" among them
+FEW = 1000  # pairs, for the runs on a small text
+SHORTER = 400  # updates of the runs on a small text, and of deep encoders
+CAREFUL = TRIED[0]
+RECIPE = translators.RECIPE | {
+    "updates": {
+        "rate": 300,
+        "pairs": SHORTER,
+        "layers": SHORTER,
+        "reverse": REVERSING,
+        "copy": COPYING,
+    },
+}
+
+
+def pairs_of(examples: Iterable[GrammarExample]) -> list[Pair]:
+    """Source and target of the grammar's examples."""
+    return [(x.source, x.target) for x in examples]
+
+
+@torch.no_grad()
+def predicted(model: nn.Module, examples: list[Example]) -> list[list[bool]]:
+    """Which target tokens are predicted right, given the reference so far."""
+    right = []
+    for i in range(0, len(examples), 100):
+        batch = make_batch(examples[i : i + 100])
+        hits = model(batch.source, batch.inputs).argmax(-1) == batch.labels
+        right += [
+            row[:n].tolist()
+            for row, n in zip(hits, batch.where.sum(1), strict=True)
+        ]
+    return right
+
+
+def decided_words(
+    right: list[list[bool]],
+    examples: list[GrammarExample],
+    tokenizer: Tokenizer,
+) -> dict[str, list[int]]:
+    """Predictions of words that another word of the source decides.
+
+    By the distance of the two in words: how many are right, and of how many.
+    """
+    hits = defaultdict(list)
+    for example, hit in zip(examples, right, strict=True):
+        words = words_of_pieces(tokenizer.split(example.target))
+        for decided, deciding in example.cues:
+            own = {j for i, j in example.alignment if i == decided}
+            places = [k for k, word in enumerate(words) if word in own]
+            if places:
+                distance = abs(decided - deciding)
+                hits[distance].append(all(hit[k] for k in places))
+    return {str(d): [sum(h), len(h)] for d, h in sorted(hits.items())}
+
+
+def translate(
+    name: str,
+    seed: int,
+    rate: float | None = None,
+    steps: int = TRAIN.steps,
+    pairs: int | None = None,
+    layers: int | None = None,
+) -> dict:
+    """Train on the built-in corpus or its first pairs, and test."""
+    train, test = builtin_corpus()[::2]
+    pieces = tokenizer()
+    examples, _ = encode_pairs(pairs_of(train[:pairs]), pieces, 64)
+    build = models(len(pieces), layers)[name]
+    model, losses = trained(build, examples, seed, rate or RATES[name], steps)
+    held_out, _ = encode_pairs(pairs_of(test), pieces, 64)
+    found = validate(model, [make_batch(held_out)])
+    result = {
+        "perplexity": round(found.perplexity, 4),
+        "accuracy": round(found.accuracy, 4),
+        "loss": losses,
+    }
+    if steps < TRAIN.steps:
+        return result
+    some = [source for source, _ in held_out[:DECODED]]
+    outputs = [pieces.decode(ids) for ids in decoded(model, some)]
+    right = predicted(model, held_out)
+    result["decided"] = decided_words(right, test, pieces)
+    lengths = [len(x.source.split()) for x in test]
+    for kind, few, many in (("", 0, 99), *LENGTHS):
+        here = [i for i, n in enumerate(lengths) if few <= n <= many]
+        hits = [hit for i in here for hit in right[i]]
+        result[f"{kind}accuracy"] = round(fmean(hits), 4)
+        here = [i for i in here if i < DECODED]
+        found = score([outputs[i] for i in here], [test[i][1] for i in here])
+        result[f"{kind}bleu"] = round(found.bleu, 2)
+    if isinstance(model, Transformer):
+        read = {example.source for example in train}
+        drawn = sentence_pairs(DRAWN, seed=len(train))
+        new = [example for example in drawn if example.source not in read]
+        torch.manual_seed(seed)
+        for kind, each in (("", model), ("untrained_", build().eval())):
+            found = probe(each, pieces, new)
+            result |= {kind + key: value for key, value in found.items()}
+    return result
+
+
+def speed(name: str, words: int, seed: int) -> dict:
+    """Processor time of an update on 1,024 words a side."""
+    torch.manual_seed(seed)
+    model = models(RECIPE["vocab_size"])[name]()
+    shape = 1024 // words, words
+    rows = torch.randint(4, RECIPE["vocab_size"], shape).tolist()
+    batch = make_batch([(row, row) for row in rows])
+    optimizer, seconds = adam(model.parameters()), []
+    one = replace(TRAIN, steps=1)
+    for _ in range(12):
+        start = time.process_time()
+        list(updates(model, iter([batch]), optimizer, one, 64))
+        seconds.append(time.process_time() - start)
+    return {"update_seconds": round(median(seconds[2:]), 5)}
+
+
+FOUR = tuple(RATES)
+THREE, TWO = FOUR[:3], FOUR[:2]
+COPYISTS = (*TWO, "unattended")
+RUNS: dict[str, Callable[[], dict]] = (
+    {
+        f"rate={rate} {name} seed={seed}": partial(
+            translate, name, seed=seed, rate=rate, steps=300
+        )
+        for name in THREE
+        for rate in TRIED
+        for seed in SEEDS
+    }
+    | {
+        f"translate {name} seed={seed}": partial(translate, name, seed=seed)
+        for seed in SEEDS
+        for name in THREE
+    }
+    | {
+        f"speed {name} words={words} seed={seed}": partial(
+            speed, name, words, seed=seed
+        )
+        for words in (16, 64)
+        for seed in SEEDS
+        for name in THREE
+    }
+    | {
+        f"reverse {name} seed={seed}": partial(reversal, name, seed=seed)
+        for seed in SEEDS
+        for name in FOUR
+    }
+    | {
+        f"reverse longer transformer seed={seed}": partial(
+            reversal, "transformer", seed=seed, steps=4 * REVERSING
+        )
+        for seed in SEEDS
+    }
+    | {
+        f"pairs={FEW} {name} seed={seed}": partial(
+            translate, name, seed=seed, steps=SHORTER, pairs=FEW
+        )
+        for seed in SEEDS
+        for name in THREE
+    }
+    | {
+        f"copy {name} seed={seed}": partial(copying, name, seed=seed)
+        for seed in SEEDS
+        for name in COPYISTS
+    }
+    | {
+        f"layers={layers} {name} seed={seed}": partial(
+            translate,
+            name,
+            seed=seed,
+            rate=CAREFUL,
+            steps=SHORTER,
+            layers=layers,
+        )
+        for name, depths in zip(TWO, ((2, 8), (1, 8)), strict=True)
+        for layers in depths
+        for seed in SEEDS
+    }
+)

@@ -1,0 +1,103 @@
+"""Which score, and how wide: dot product, scaled or additive, d_k 4 or 256.
+
+The task: each word of a small language has a random vector that stays as it
+is; of several words, each with a value, name the value of the word that the
+query is. One attention with learned projections does it. Narrow is the
+easier task of 4 words and 8 values, wide that of 16 words and 32 values.
+"""
+
+import math
+from collections.abc import Callable
+from functools import partial
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from .shared.lookups import answered, corpus
+
+__all__ = ["RECIPE", "RUNS", "corpus"]
+
+RECIPE = {
+    "optimizer": "Adam",
+    "batch": 64,
+    "tested": 2000,
+    "d_k=4": {"words": 4, "values": 8, "steps": 800, "rate": 1e-2},
+    "d_k=256": {"words": 16, "values": 32, "steps": 300, "rate": 1e-3},
+}
+
+
+class Lookup(nn.Module):
+    """Attention from a query to keys, by one of three scores."""
+
+    def __init__(self, score: str, d_k: int, values: int):
+        super().__init__()
+        self.score = score
+        self.register_buffer("words", torch.randn(values, d_k))
+        self.query = nn.Linear(d_k, d_k, bias=False)
+        self.key = nn.Linear(d_k, d_k, bias=False)
+        for layer in (self.query, self.key):
+            nn.init.xavier_uniform_(layer.weight)
+        self.v = nn.Parameter(torch.randn(d_k) / math.sqrt(d_k))
+        self.value = nn.Embedding(values, 32)
+        self.output = nn.Linear(32, values)
+
+    def scores(
+        self,
+        query: Float[Tensor, "batch 1 d_k"],
+        key: Float[Tensor, "batch keys d_k"],
+    ) -> Float[Tensor, "batch keys"]:
+        """How well each key fits the query."""
+        if self.score == "additive":
+            return (query + key).tanh() @ self.v
+        scores = (query * key).sum(-1)
+        return scores / math.sqrt(
+            key.size(-1) if "scaled" in self.score else 1
+        )
+
+    def forward(
+        self,
+        asked: Int[Tensor, "batch"],
+        words: Int[Tensor, "batch keys"],
+        values: Int[Tensor, "batch keys"],
+    ) -> Float[Tensor, "batch values"]:
+        """Logits of the value of the word that is asked for."""
+        query, key = self.query(self.words[asked]), self.key(self.words[words])
+        weights = self.scores(query[:, None], key).softmax(-1)
+        return self.output((weights[..., None] * self.value(values)).sum(1))
+
+
+def questions(count: int, words: int, values: int) -> tuple[Tensor, ...]:
+    """The word asked for, the words shown, their values, and the answer."""
+    shown = torch.rand(count, values).argsort(1)[:, :words]
+    given = torch.randint(values, (count, words))
+    right = torch.randint(words, (count, 1))
+    return (
+        shown.gather(1, right)[:, 0],
+        shown,
+        given,
+        given.gather(1, right)[:, 0],
+    )
+
+
+def run(score: str, d_k: int, seed: int) -> dict:
+    """Train one lookup; the share of new questions that it answers right."""
+    torch.manual_seed(seed)
+    task = RECIPE[f"d_k={d_k}"]
+    model = Lookup(score, d_k, task["values"])
+    ask = partial(questions, words=task["words"], values=task["values"])
+    right, losses = answered(model, ask, RECIPE | task)
+    return {
+        "accuracy": right.float().mean().item(),
+        "loss": [round(loss, 4) for loss in losses[9::10]],
+    }
+
+
+RUNS: dict[str, Callable[[], dict]] = {
+    f"score={score} d_k={d_k} seed={seed}": partial(
+        run, score=score, d_k=d_k, seed=seed
+    )
+    for score in ("dot", "scaled", "additive")
+    for d_k in (4, 256)
+    for seed in range(3)
+}

@@ -1,0 +1,1 @@
+"""What the experiments share: their translators and tasks, their runner."""

@@ -1,0 +1,60 @@
+"""Lookups: of words that each have a value, name the values of those asked."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from annotated_transformer.corpora.corpus import Corpus
+
+from .training_loops import fit
+
+RECIPE = {
+    "width": 64,
+    "vocabulary": 32,
+    "words": 16,
+    "values": 32,
+    "optimizer": "Adam",
+    "rate": 2e-3,
+    "batch": 64,
+    "steps": 800,
+    "tested": 2000,
+}
+
+
+def corpus() -> Corpus:
+    """None: the questions are drawn at random from the seed."""
+    return Corpus([], [], {}, "random lookups", "", "", {})
+
+
+def questions(count: int, picks: int) -> tuple[Tensor, ...]:
+    """The words asked for, the words shown, their values, and the answers."""
+    order = torch.rand(count, RECIPE["vocabulary"]).argsort(1)
+    shown = order[:, : RECIPE["words"]]
+    given = torch.randint(RECIPE["values"], shown.shape)
+    right = torch.rand(shown.shape).argsort(1)[:, :picks]
+    return shown.gather(1, right), shown, given, given.gather(1, right)
+
+
+def answered(
+    model: nn.Module,
+    ask: Callable[[int], tuple[Tensor, ...]],
+    recipe: dict,
+) -> tuple[Tensor, list[float]]:
+    """Train; which of new questions are answered right, and all losses.
+
+    ask(count) gives what the model reads and, last, the answers, for
+    each of which the model gives logits.
+    """
+
+    def loss() -> Tensor:
+        *asked, answers = ask(recipe["batch"])
+        logits = model(*asked)
+        return F.cross_entropy(logits.flatten(0, -2), answers.flatten())
+
+    optimizer = torch.optim.Adam(model.parameters(), lr=recipe["rate"])
+    losses = fit(loss, optimizer, recipe["steps"])
+    with torch.no_grad():
+        *asked, answers = ask(recipe["tested"])
+        return model(*asked).argmax(-1) == answers, losses

@@ -1,0 +1,197 @@
+"""Run the trained experiments and write their records: `make measure`.
+
+What is finished is kept, so that a measurement that was stopped goes on
+where it was. README.md says how an experiment is written.
+"""
+
+import argparse
+import json
+import re
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from multiprocessing import get_context
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+from urllib.parse import quote
+
+import torch
+
+from annotated_transformer.errors import UserError
+from annotated_transformer.storage.history import environment
+from annotated_transformer.system.atomic_files import write_text
+
+from .reproduction import moved
+
+EXPERIMENTS = Path(__file__).parents[1]
+RECORDS = EXPERIMENTS.parent / "book" / "runs"
+KEPT = EXPERIMENTS.parent / "_build" / "measure"
+ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+
+
+class Task(NamedTuple):
+    """One run of an experiment, and where its result is kept."""
+
+    module: str  # the experiment's, by its full name
+    key: str
+    offset: int  # added to the seed
+    path: Path
+
+
+def settings(task: Task) -> str:
+    """What a kept result was made with; another setting, another result."""
+    module = import_module(task.module)
+    arguments = getattr(module.RUNS[task.key], "keywords", {})
+    return ADDRESS.sub("", f"{module.RECIPE} {arguments} {task.offset}")
+
+
+def finished(task: Task) -> dict | None:
+    """The kept result with its seconds, if it was made with the settings."""
+    try:
+        kept = json.loads(task.path.read_text("utf-8"))
+    except (FileNotFoundError, ValueError):
+        return None
+    return kept if kept["settings"] == settings(task) else None
+
+
+def perform(task: Task) -> tuple[Task, str | None]:
+    """Run, and keep the result; returns the error's text if there is one."""
+    run = import_module(task.module).RUNS[task.key]
+    start = time.process_time()
+    try:
+        if task.offset:
+            result = run(seed=run.keywords["seed"] + task.offset)
+        else:
+            result = run()
+        kept = {
+            "settings": settings(task),
+            "seconds": time.process_time() - start,
+            "result": result,
+        }
+        task.path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(task.path, json.dumps(kept))
+    except UserError as error:
+        return task, f"error: {error}"
+    except Exception:
+        return task, traceback.format_exc()
+    return task, None
+
+
+def one_thread() -> None:
+    """Make a process ready to run tasks; Ctrl-C is for the one that waits."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    torch.set_num_threads(1)
+
+
+def brief(result: dict) -> str:
+    """The plain numbers of a result in one line."""
+    return ", ".join(
+        f"{name} {value:.4g}"
+        for name, value in result.items()
+        if isinstance(value, int | float)
+    )
+
+
+def follow(done: Iterable[tuple[Task, str | None]], number: int) -> int:
+    """Print a line for each run that ends; returns how many failed."""
+    start, failed = time.monotonic(), 0
+    for place, (task, error) in enumerate(done, 1):
+        left = (time.monotonic() - start) / place * (number - place) / 60
+        shown = error or brief(finished(task)["result"])
+        failed += error is not None
+        print(f"{place}/{number} {task.key}: {shown}; {left:.0f} min left")
+        sys.stdout.flush()
+    return failed
+
+
+def run_all(tasks: Sequence[Task], jobs: int) -> int:
+    """Run what is not finished; returns how many runs failed."""
+    waiting = [task for task in tasks if not finished(task)]
+    print(f"{len(tasks)} runs, {len(tasks) - len(waiting)} of them kept")
+    if jobs == 1:
+        torch.set_num_threads(1)
+        return follow(map(perform, waiting), len(waiting))
+    with get_context("spawn").Pool(jobs, one_thread) as pool:
+        done = pool.imap_unordered(perform, waiting)
+        return follow(done, len(waiting))
+
+
+def record(module: ModuleType, name: str, tasks: Sequence[Task]) -> dict:
+    """All results of an experiment and what a reader must know of them."""
+    corpus = module.corpus()
+    kept = {task.key: finished(task) for task in tasks}
+    return {
+        "experiment": name,
+        "about": module.__doc__.partition("\n")[0],
+        "command": f"python -m experiments --only {name}",
+        "recipe": module.RECIPE,
+        "data": {
+            "name": corpus.name,
+            "pairs": len(corpus.train),
+            "sha256": corpus.checksums,
+        },
+        **environment(),
+        "seconds": sum(found["seconds"] for found in kept.values()),
+        "results": {key: found["result"] for key, found in kept.items()},
+    }
+
+
+def measure(
+    modules: Sequence[str],
+    jobs: int = 2,
+    offset: int = 0,
+    kept: Path = KEPT,
+    records: Path = RECORDS,
+) -> int:
+    """Run experiments, write their records, say what moved.
+
+    With an offset of the seeds nothing is written, since the record is of
+    the seeds that it names. Returns how many runs failed or figures moved.
+    """
+    torch.set_num_threads(1)
+    bad = 0
+    for full in modules:
+        module, name = import_module(full), full.rpartition(".")[2]
+        folder = kept / (f"{name}+{offset}" if offset else name)
+        tasks = [
+            Task(full, key, offset, folder / f"{quote(key, safe=' =')}.json")
+            for key in module.RUNS
+        ]
+        print(f"{name}: {module.__doc__.partition(chr(10))[0]}")
+        if failed := run_all(tasks, jobs):
+            bad += failed
+            continue
+        found, path = record(module, name, tasks), records / f"{name}.json"
+        if path.exists():
+            stored = json.loads(path.read_text("utf-8"))["results"]
+            lines = moved(stored, found["results"])
+            print(
+                *lines, f"{len(lines)} figures of {path.name} moved", sep="\n"
+            )
+            bad += len(lines)
+        if not offset:
+            records.mkdir(parents=True, exist_ok=True)
+            write_text(path, json.dumps(found, indent=1) + "\n")
+    return bad
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Read the command line and measure."""
+    names = sorted(path.stem for path in EXPERIMENTS.glob("[!_]*.py"))
+    parser = argparse.ArgumentParser(prog="experiments", description=__doc__)
+    parser.add_argument("--only", choices=names, help="one experiment")
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    parser.add_argument(
+        "--seed-offset",
+        type=int,
+        default=0,
+        help="added to every seed: compares, and writes no record",
+    )
+    given = parser.parse_args(arguments)
+    chosen = [given.only] if given.only else names
+    modules = [f"experiments.{name}" for name in chosen]
+    sys.exit(bool(measure(modules, given.jobs, given.seed_offset)))

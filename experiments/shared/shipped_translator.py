@@ -1,0 +1,42 @@
+"""The shipped translators on Multi30k: texts, and BLEU on drawn sentences."""
+
+import random
+from functools import cache
+
+from sacrebleu.metrics import BLEU
+from sacrebleu.metrics.bleu import BLEUScore
+
+from annotated_transformer.corpora.corpus import Corpus
+from annotated_transformer.corpora.multi30k import multi30k
+from annotated_transformer.storage.model_folder import read_config
+from annotated_transformer.storage.shipped import find_model
+
+
+def weights(name: str) -> str:
+    """The SHA-256 of a shipped model's weights."""
+    return read_config(find_model(name))[1]["model.safetensors"]
+
+
+MODEL = "multi30k-en-de"
+RECIPE = {"model": MODEL, "weights": weights(MODEL)}
+
+
+@cache
+def corpus(target: str = "de") -> Corpus:
+    """Multi30k, into German or English; downloaded where it is absent."""
+    return multi30k("en" if target == "de" else "de", target)
+
+
+def texts(target: str = "de") -> dict[str, list[tuple[str, str]]]:
+    """The pairs of each text that the models have not learned from."""
+    return {"valid": corpus(target).valid, **corpus(target).tests}
+
+
+def drawn(
+    ours: list[str], pairs: list[tuple[str, str]], seed: int
+) -> BLEUScore:
+    """Lower-cased BLEU on sentences drawn from a text, with replacement."""
+    places = random.Random(seed).choices(range(len(pairs)), k=len(pairs))
+    return BLEU(lowercase=True).corpus_score(
+        [ours[i] for i in places], [[pairs[i][1] for i in places]]
+    )

@@ -1,0 +1,119 @@
+"""The small translator of many experiments, and how it is measured."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+
+import torch
+from torch import Tensor, nn
+
+from annotated_transformer.attention import MultiHeadAttention
+from annotated_transformer.corpora.corpus import Corpus
+from annotated_transformer.corpora.generated import builtin
+from annotated_transformer.data import Pair, Tokenizer, encode_pairs
+from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.runs.feeding import fixed_batches
+from annotated_transformer.runs.recipes import Recipe
+from annotated_transformer.runs.setup import learn_tokenizer
+from annotated_transformer.training import TrainConfig, validate
+from annotated_transformer.translation import Translator, score
+
+from .training_loops import updates_on
+
+SIZES = {
+    "layers": 2,
+    "d_model": 64,
+    "d_ff": 128,
+    "heads": 4,
+    "dropout": 0.1,
+    "pre_norm": True,
+    "max_length": 128,
+}
+LEARNING = {
+    "steps": 500,
+    "batch_tokens": 768,
+    "schedule": "linear",
+    "warmup": 100,
+    "peak_rate": 6e-3,
+    "label_smoothing": 0.1,
+    "clip": 1.0,
+    "max_length": 128,
+}
+RECIPE = {"model": SIZES, "train": LEARNING, "vocab_size": 1000}
+BASE = Recipe(
+    ModelConfig(**SIZES), TrainConfig(**LEARNING), RECIPE["vocab_size"]
+)
+TRANSLATED = 250  # test sentences, for BLEU
+
+
+class NoPositions(nn.Module):
+    """Adds nothing."""
+
+    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+        """Give x back."""
+        return x
+
+
+def no_positions(model: Transformer) -> None:
+    """Let both stacks see sets instead of sequences."""
+    model.source_positions = model.target_positions = NoPositions()
+
+
+@cache
+def corpus() -> Corpus:
+    """The built-in corpus: 20,000 pairs, 500 to validate, 500 to translate."""
+    return builtin()
+
+
+@cache
+def tokenizer() -> Tokenizer:
+    """The one vocabulary of all runs."""
+    return learn_tokenizer(corpus(), BASE)
+
+
+def measured(
+    base: Recipe,
+    text: Corpus,
+    pieces: Tokenizer,
+    held_out: list[Pair],
+    seed: int,
+    sizes: dict | None = None,
+    learning: dict | None = None,
+    attention: Callable = MultiHeadAttention,
+    change: Callable[[Transformer], None] | None = None,
+    build: Callable[[ModelConfig], Transformer] | None = None,
+) -> dict:
+    """Train a variation of the base; its size, its perplexity and its BLEU.
+
+    Perplexities are of the validation sentences, in tokens of the shared
+    vocabulary; BLEU is that of greedy translations of the sentences held out.
+    """
+    config = replace(base.model, vocab_size=len(pieces), **(sizes or {}))
+    recipe = replace(base.train, seed=seed, **(learning or {}))
+    torch.manual_seed(seed)
+    model = build(config) if build else Transformer(config, attention)
+    if change:
+        change(model)
+    examples, _ = encode_pairs(text.train, pieces, recipe.max_length)
+    losses = [
+        update.loss.item()
+        for update in updates_on(examples, model, recipe, config.d_model)
+    ]
+    valid, _ = encode_pairs(text.valid, pieces, recipe.max_length)
+    found = validate(model, fixed_batches(valid, 2048))
+    sources, references = zip(*held_out, strict=True)
+    outputs = Translator(model, pieces)(list(sources), beam=1)
+    return {
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "perplexity": found.perplexity,
+        "accuracy": found.accuracy,
+        "bleu": score(outputs, references).bleu,
+        "curve": [round(loss, 4) for loss in losses[49::50]],
+    }
+
+
+def train(seed: int, pairs: int | None = None, **variation) -> dict:
+    """Measure a variation on the built-in corpus, or on its first pairs."""
+    text = replace(corpus(), train=corpus().train[:pairs])
+    held_out = text.tests["test"][:TRANSLATED]
+    return measured(BASE, text, tokenizer(), held_out, seed, **variation)

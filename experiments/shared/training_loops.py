@@ -1,0 +1,58 @@
+"""The two training loops: of a loss that draws its batches, and of pairs."""
+
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import Tensor, nn
+
+from annotated_transformer.data import Example, Resplit, training_batches
+from annotated_transformer.optimizer import adam, linear_rate, set_rate
+from annotated_transformer.training import (
+    Objective,
+    TrainConfig,
+    Update,
+    batch_loss,
+    updates,
+)
+
+
+def fit(
+    loss: Callable[[], Tensor],
+    optimizer: torch.optim.Optimizer,
+    steps: int,
+    peak_rate: float | None = None,
+    warmup: int = 1,
+) -> list[float]:
+    """Minimise a loss that draws a new batch each time; all its values.
+
+    With a peak the rate rises to it in warmup steps and falls to zero;
+    without one it is the optimizer's own.
+    """
+    losses = []
+    for step in range(1, steps + 1):
+        now = loss()
+        if peak_rate:
+            set_rate(optimizer, linear_rate(step, peak_rate, warmup, steps))
+        optimizer.zero_grad()
+        now.backward()
+        optimizer.step()
+        losses.append(now.item())
+    return losses
+
+
+def updates_on(
+    examples: list[Example],
+    model: nn.Module,
+    config: TrainConfig,
+    d_model: int,
+    resplit: Resplit | None = None,
+    objective: Objective = batch_loss,
+) -> Iterator[Update]:
+    """The updates of a recipe on pairs, in the order of its seed, by Adam."""
+    batches = training_batches(
+        examples, config.batch_tokens, config.seed, resplit=resplit
+    )
+    optimizer = adam(model.parameters())
+    return updates(
+        model, batches, optimizer, config, d_model, objective=objective
+    )

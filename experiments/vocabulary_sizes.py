@@ -1,0 +1,73 @@
+"""How many pieces: shared vocabularies of 500 to 16,000 on real captions.
+
+The small model of the captions, with as many updates of as many tokens for
+every vocabulary. Where pieces are longer it reads the text more often, so one
+of the vocabularies also gets the updates to read as much as a larger one.
+Perplexities of different pieces cannot be compared, hence the loss of a whole
+sentence. Characters are the negative control.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache, partial
+from statistics import fmean
+
+from annotated_transformer.data import Tokenizer, bucket, encode_pairs
+from annotated_transformer.runs.setup import learn_tokenizer
+
+from .table3_captions import BASE, corpus, train
+from .table3_captions import RECIPE as CAPTIONS
+
+SEEDS = (0, 1)
+AS_OFTEN = 1880  # updates: 2,000 pieces read as often as 8,000 in the 1,500
+LONGEST = {"max_length": 512}  # so that no sentence of characters is left out
+KINDS = {
+    "characters": {"tokenizer": "char"},
+    **{
+        f"{size} pieces": {"vocab_size": size}
+        for size in (500, 1000, 2000, 4000, 8000, 16000)
+    },
+}
+RECIPE = {
+    "model": CAPTIONS["model"],
+    "train": CAPTIONS["train"] | LONGEST,
+}
+
+__all__ = ["RECIPE", "RUNS", "corpus"]
+
+
+@cache
+def tokenizer(kind: str) -> Tokenizer:
+    """The pieces, learned from both sides of the training text."""
+    return learn_tokenizer(corpus(), replace(BASE, **KINDS[kind]))
+
+
+def run(kind: str, seed: int, steps: int = BASE.train.steps) -> dict:
+    """Train with these pieces; the loss and BLEU of what they write."""
+    pieces, text = tokenizer(kind), corpus()
+    learning = {"steps": steps, **LONGEST}
+    recipe = replace(BASE.train, **learning)
+    found = train(seed, pieces, learning=learning)
+    examples, _ = encode_pairs(text.train, pieces, recipe.max_length)
+    lengths = [(len(source), len(target)) for source, target in examples]
+    german = [len(pieces.encode(german)) for _, german in text.valid]
+    return {
+        "pieces": len(pieces),
+        "pieces a sentence": fmean(german),
+        "passes": recipe.steps / len(bucket(lengths, recipe.batch_tokens)),
+        "nats a sentence": math.log(found["perplexity"]) * fmean(german),
+        **found,
+    }
+
+
+RUNS: dict[str, Callable[[], dict]] = {
+    f"{kind} seed={seed}": partial(run, kind=kind, seed=seed)
+    for seed in SEEDS
+    for kind in KINDS
+} | {
+    f"2000 pieces, as often seed={seed}": partial(
+        run, kind="2000 pieces", seed=seed, steps=AS_OFTEN
+    )
+    for seed in SEEDS
+}

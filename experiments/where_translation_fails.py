@@ -1,0 +1,147 @@
+"""Where the shipped translator fails: long captions, rare words, numbers.
+
+The outputs for Multi30k's three tests are scored by kinds of sentence: by the
+number of words of the source, by how often the training text has its rarest
+word, and by whether it tells a number. A seed draws sentences of all tests
+together, as many as there are, with replacement. The same outputs of the
+first test are scored by every BLEU that papers have printed, too.
+"""
+
+import random
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from functools import cache, partial
+from statistics import fmean
+
+from sacrebleu.metrics import BLEU
+
+from annotated_transformer.speed.cpu import keep_freed_memory
+from annotated_transformer.translation import MosesWords, Translator
+
+from .shared import shipped_translator
+from .shared.shipped_translator import MODEL, corpus
+
+__all__ = ["RECIPE", "RUNS", "corpus"]
+
+FIRST = "test_2016_flickr"
+LENGTHS = (7, 10, 13, 16, 20)  # a kind ends before each; the last has no end
+COUNTS = (1, 3, 10, 100)
+NUMBER = re.compile(
+    r"\d+|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+)
+SEEDS = range(5)
+SEARCH = {"beam": 5, "alpha": 0.6, "no_repeat": 3}  # the model's own
+RECIPE = shipped_translator.RECIPE | SEARCH
+
+
+def words(text: str) -> list[str]:
+    """The words of an English text, lower-cased, without punctuation."""
+    return re.findall(r"[\w'-]+", text.lower())
+
+
+@cache
+def known() -> Counter[str]:
+    """How often the training text has each English word."""
+    return Counter(w for source, _ in corpus().train for w in words(source))
+
+
+def kind(value: int, ends: Iterable[int]) -> str:
+    """The kind of a number, by the first one: "0" is below ends[0]."""
+    return str(max([0, *(end for end in ends if value >= end)]))
+
+
+def kinds(source: str) -> list[str]:
+    """The kinds of sentence to which a source belongs."""
+    found = words(source)
+    rarest = min((known()[word] for word in found), default=0)
+    number = any(NUMBER.fullmatch(word) for word in found)
+    return [
+        f"words {kind(len(found), LENGTHS)}",
+        f"rarest {kind(rarest, COUNTS)}",
+        f"number {'yes' if number else 'no'}",
+        "all",
+    ]
+
+
+@cache
+def outputs() -> dict[str, list[tuple[str, str, str]]]:
+    """Source, output and reference of each sentence of the tests."""
+    keep_freed_memory()
+    translator = Translator.load(MODEL)
+    found = {}
+    for name, pairs in corpus().tests.items():
+        sources, references = zip(*pairs, strict=True)
+        ours = translator(list(sources), **SEARCH)
+        found[name] = list(zip(sources, ours, references, strict=True))
+    return found
+
+
+def by_kind(seed: int) -> dict:
+    """Lower-cased BLEU of each kind of sentence, and its share of all."""
+    rows = [row for test in outputs().values() for row in test]
+    groups = defaultdict(list)
+    for source, ours, reference in random.Random(seed).choices(
+        rows, k=len(rows)
+    ):
+        for name in kinds(source):
+            groups[name].append((ours, reference))
+    found = {}
+    for name, pairs in groups.items():
+        ours, references = map(list, zip(*pairs, strict=True))
+        bleu = BLEU(lowercase=True).corpus_score(ours, [references])
+        found |= {
+            f"{name}, share": len(pairs) / len(rows),
+            f"{name}, bleu": bleu.score,
+            f"{name}, brevity": bleu.bp,
+        }
+    return found
+
+
+def split_compounds(text: str) -> str:
+    """Words apart at their hyphens, as the paper's authors scored German."""
+    return re.sub(r"(\S)-(\S)", r"\1 ##AT##-##AT## \2", text)
+
+
+def by_score(seed: int) -> dict:
+    """One output under every BLEU, on sentences drawn from the first test."""
+    rows = outputs()[FIRST]
+    rows = random.Random(seed).choices(rows, k=len(rows))
+    ours, theirs = [row[1] for row in rows], [row[2] for row in rows]
+    moses = MosesWords("de")
+    cased = MosesWords("de").tokenizer
+    cut: dict[str, Callable[[str], str]] = {
+        "words": lambda text: cased.tokenize(text, return_str=True),
+        "lower-cased words": moses,
+        "compounds split": lambda text: split_compounds(
+            cased.tokenize(text, return_str=True)
+        ),
+    }
+    metrics = {
+        "sacrebleu": BLEU(),
+        "lower-cased": BLEU(lowercase=True),
+        "intl": BLEU(tokenize="intl"),
+        "spaces": BLEU(tokenize="none", force=True),
+        "characters": BLEU(tokenize="char"),
+    }
+    found = {
+        name: metric.corpus_score(ours, [theirs]).score
+        for name, metric in metrics.items()
+    }
+    plain = BLEU(tokenize="none", force=True)
+    for name, words_of in cut.items():
+        sides = [[words_of(text) for text in side] for side in (ours, theirs)]
+        found[name] = plain.corpus_score(sides[0], [sides[1]]).score
+    single = BLEU(effective_order=True)
+    found["mean of sentences"] = fmean(
+        single.sentence_score(a, [b]).score
+        for a, b in zip(ours, theirs, strict=True)
+    )
+    return found
+
+
+RUNS: dict[str, Callable[[], dict]] = {
+    f"{name} seed={seed}": partial(run, seed=seed)
+    for name, run in (("kinds", by_kind), ("scores", by_score))
+    for seed in SEEDS
+}
