@@ -80,7 +80,7 @@ TEX = ("boldsymbol", "color", "cancel")  # what MathJax loads when it is used
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("paper", Paper)
     app.add_directive("departure", Departure)
-    for part in ("ledger_page", "frame", "exported", "formulas"):
+    for part in ("ledger_page", "addresses", "api_links", "formulas"):
         app.setup_extension(part)
     app.connect("build-finished", copy_mathjax)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
