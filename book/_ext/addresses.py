@@ -28,7 +28,7 @@ SITEMAP = """<?xml version="1.0" encoding="utf-8"?>
 MOVED = {
     "book/comparisons": "book/model_comparisons",
     "book/guesses": "book/two_guesses",
-    "book/often_said": "book/common_claims",
+    "book/often_said": "book/misconceptions",
     "book/passing": "book/said_in_passing",
     "book/relatives": "book/bert_and_relatives",
     "book/searching": "book/beam_search_settings",

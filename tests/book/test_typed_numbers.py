@@ -38,8 +38,8 @@ def counted():
     yield "book/conclusion.md", f"{number} chapters later"
     yield "CHANGELOG.md", f"{number} chapters, from"
     yield "CONTRIBUTING.md", f"{WORDS[len(FAULTS)]} faults planted"
-    said = WORDS[text("book/common_claims.ipynb").count("\n### ")]
-    yield "book/common_claims.ipynb", f"of {said} of them under which"
+    said = WORDS[text("book/misconceptions.ipynb").count("\n### ")]
+    yield "book/misconceptions.ipynb", f"of {said} of them under which"
     yield "book/conclusion.md", f"tries {said} sentences"
     asked = WORDS[text("book/questions.ipynb").count("\n### ")]
     yield "book/questions.ipynb", f"answer {asked} questions"
