@@ -36,7 +36,7 @@ def counted():
     """Sentences that count chapters, headings, rows, faults, claims."""
     number = WORDS[len([*chapters.BOOK.glob("[0-9]*.ipynb")])].title()
     yield "book/conclusion.md", f"{number} chapters later"
-    yield "CHANGELOG.md", f"{number} chapters, from"
+    yield "CHANGELOG.md", f"A book in {number.lower()} chapters"
     yield "CONTRIBUTING.md", f"{WORDS[len(FAULTS)]} faults planted"
     said = WORDS[text("book/misconceptions.ipynb").count("\n### ")]
     yield "book/misconceptions.ipynb", f"of {said} of them under which"
