@@ -41,7 +41,7 @@ pytest_plugins = ["browser"]
 # These and the chapters are begun first: a long file that is begun last leaves
 # one of two workers with nothing to do.
 LONG = {
-    *("test_pages", "test_page_model", "test_widgets", "test_run"),
+    *("test_pages", "test_translator_in_page", "test_widgets", "test_run"),
     *("test_commands", "test_shipped", "test_processes", "test_tools"),
     *("test_planted", "test_chromium", "test_experiments", "test_faults"),
     "test_risk",

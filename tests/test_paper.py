@@ -206,8 +206,8 @@ def test_scores_of_table_3_are_quoted_as_printed():
         assert SCORES["E" if ours == "learned" else ours] == scores, row
 
 
-def test_tables_quotes_the_same_scores():
-    found = quoted("tables", "base = (")
+def test_paper_tables_quotes_the_same_scores():
+    found = quoted("paper_tables", "base = (")
     for name, short, sizes in (
         ("heads", "A", (1, 4, 16, 32)),
         ("widths", "B", (16, 32)),

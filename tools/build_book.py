@@ -8,9 +8,8 @@ import tomllib
 from pathlib import Path
 
 import nbformat
-import yaml
 from chapters import ROOT, find_chapters, read
-from jupyter_book.sphinx import REDIRECT_TEXT, build_sphinx
+from jupyter_book.sphinx import build_sphinx
 
 
 def build(output: Path, parallel: int) -> int:
@@ -40,20 +39,9 @@ def build(output: Path, parallel: int) -> int:
         jobs=parallel,
     )
     if status == 0:
-        redirect(output)
         prune(output / "_static")
         write_colab(output.parent / "colab")
     return 1 if status else 0
-
-
-def redirect(output: Path) -> None:
-    """Let `index.html` lead to the first page, where that is another one."""
-    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    index = output / "index.html"
-    if not index.exists():
-        index.write_text(
-            REDIRECT_TEXT.format(first_page=f"{toc['root']}.html")
-        )
 
 
 def prune(static: Path) -> None:

@@ -47,6 +47,8 @@ class Page(HTMLParser):
         self.loads += css_urls(given.get("style", ""))
         if tag in ("a", "area") and "href" in given:
             self.links.append(given["href"])
+        if given.get("http-equiv", "").lower() == "refresh":
+            self.links.append(given.get("content", "").partition("url=")[2])
         if tag == "link" and "href" in given:
             fetched = FETCHED & set(given.get("rel", "").lower().split())
             (self.loads if fetched else self.links).append(given["href"])

@@ -25,6 +25,25 @@ FORMS = ("expected", "equals", "at_least", "at_most")
 FIELDS = ("statement", "source", "chapter", "rests_on", "verdict")
 
 
+class UniqueKeys(yaml.SafeLoader):
+    """YAML without PyYAML's habit of keeping the last of equal keys."""
+
+    def construct_mapping(
+        self, node: yaml.MappingNode, deep: bool = False
+    ) -> dict:
+        """A mapping; ValueError that names a key which stands there twice."""
+        lines: dict[str, int] = {}
+        for key, _ in node.value:
+            mark = key.start_mark
+            if key.value in lines:
+                raise ValueError(
+                    f"{mark.name}, line {mark.line + 1}: {key.value} stands "
+                    f"in line {lines[key.value]} already; rename or drop one"
+                )
+            lines[key.value] = mark.line + 1
+        return super().construct_mapping(node, deep)
+
+
 def find_ledger() -> Path:
     """The claims of this book: beside the package, or above where we are."""
     here = Path.cwd()
@@ -46,7 +65,8 @@ def read_claims(path: Path) -> dict[str, dict]:
     rests on, a verdict, and at most one of: expected (with tolerance),
     equals, at_least, at_most.
     """
-    claims = yaml.safe_load(path.read_text("utf-8"))
+    with path.open(encoding="utf-8") as file:
+        claims = yaml.load(file, UniqueKeys)
     for name, entry in claims.items():
         missing = [field for field in FIELDS if not entry.get(field)]
         if missing:

@@ -1,4 +1,4 @@
-"""Formulas for those who read without scripts: MathML beside MathJax's TeX.
+"""Formulas offline: MathJax comes along, and MathML where no script runs.
 
 A browser shows what stands in <noscript> only where no script runs, and there
 the TeX is hidden (_templates/layout.html). With scripts MathJax sets the TeX,
@@ -7,7 +7,10 @@ if there are any.
 """
 
 import re
+import shutil
 from html import unescape
+from importlib.metadata import distribution
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -19,6 +22,7 @@ TEX = re.compile(
     r"(\\([(\[])(.*?)\\[)\]])(?=</(?:span|div)>)",
     re.DOTALL,
 )
+EXTENSIONS = ("boldsymbol", "color", "cancel")  # loaded where they are used
 
 
 def with_mathml(body: str, macros: dict[str, str]) -> str:
@@ -57,6 +61,26 @@ def add_mathml(
             context[part] = with_mathml(context[part], macros)
 
 
+def copy_mathjax(app: Sphinx, error: Exception | None) -> None:
+    """Put MathJax beside the pages: the parts they use, 2 of its 31 MB."""
+    if error or app.builder.format != "html":
+        return
+    package = distribution("sphinx-mathjax-offline")
+    source = Path(package.locate_file("sphinx-mathjax-offline/static/mathjax"))
+    target = Path(app.outdir) / "_static" / "mathjax"
+    extensions = (f"input/tex/extensions/{name}.js" for name in EXTENSIONS)
+    fonts = source.glob("output/chtml/fonts/woff-v2/*.woff")
+    for file in [
+        source / "tex-chtml.js",
+        *(source / name for name in extensions),
+        *fonts,
+    ]:
+        copy = target / file.relative_to(source)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, copy)
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-page-context", add_mathml)
+    app.connect("build-finished", copy_mathjax)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -2,11 +2,13 @@
 
 import re
 import sys
+from pathlib import Path
 from types import ModuleType
 from unittest import mock
 from xml.etree import ElementTree
 
 import chapters
+import pages
 import pytest
 from build_book import prune, write_colab
 from check_html import check, weigh
@@ -43,6 +45,10 @@ def test_sound_pages_pass(site):
         ('<a href="c.html">c</a>', "broken link: c.html"),
         ('<a href="b.html#here">b</a>', "broken anchor: b.html#here"),
         ('<a href="#nowhere">up</a>', "broken anchor: #nowhere"),
+        (
+            '<meta http-equiv="Refresh" content="0; url=c.html">',
+            "broken link: c.html",
+        ),
         ('<img src="c.png" alt="C.">', "broken link: c.png"),
         ('<img src="a b.png">', "no alt text: a b.png"),
         ('<img src="a b.png" alt=" ">', "no alt text: a b.png"),
@@ -149,7 +155,7 @@ def test_first_cell_installs_the_package_on_colab_alone(colab, here):
 
 def test_every_page_says_what_it_is_when_shared(book):
     descriptions = []
-    for page in sorted((book / "book").glob("*.html")):
+    for page in pages.pages_of(book / "book"):
         text = page.read_text("utf-8")
         tags = re.findall(r'<meta property="og:(\w+)" content="(.*?)"', text)
         said = dict(tags)
@@ -167,8 +173,27 @@ def test_site_map_lists_every_page_once(book):
     root = ElementTree.parse(book / "sitemap.xml").getroot()
     addresses = [place.text for place in root.iter(f"{root.tag[:-6]}loc")]
     assert sorted(a.rpartition("/book/")[2] for a in addresses) == sorted(
-        page.name for page in (book / "book").glob("*.html")
+        page.name for page in pages.pages_of(book / "book")
     )
+
+
+def test_every_old_address_leads_to_a_page(book, monkeypatch):
+    monkeypatch.syspath_prepend(chapters.BOOK / "_ext")
+    import addresses
+
+    there = pages.pages_of(book)
+    assert addresses.MOVED
+    for old in ("index", *addresses.MOVED):
+        page = book / f"{old}.html"
+        assert page not in there
+        text = page.read_text("utf-8")
+        (fresh,) = re.findall(r'content="0; url=(.*?)"', text)
+        (canonical,) = re.findall(r'rel="canonical" href="(.*?)"', text)
+        (link,) = re.findall(r'<a href="(.*?)">\S', text)
+        assert fresh == link
+        assert (page.parent / link).resolve() in there
+        assert canonical.endswith(f"/book/{Path(link).name}")
+        assert "<script" not in text
 
 
 def test_missing_page_is_explained_at_any_depth(book):

@@ -177,7 +177,7 @@ def test_filters_are_loaded_on_the_ledger_only(pages):
 
 
 def switches() -> list[str]:
-    text = (BOOK / "three_versions.md").read_text("utf-8")
+    text = (BOOK / "differences_from_paper.md").read_text("utf-8")
     return re.findall(r"`((?:--|\w+\()[^`]+)`", text)
 
 

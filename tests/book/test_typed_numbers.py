@@ -36,21 +36,23 @@ def counted():
     """Sentences that count chapters, headings, rows, faults, claims."""
     number = WORDS[len([*chapters.BOOK.glob("[0-9]*.ipynb")])].title()
     yield "book/conclusion.md", f"{number} chapters later"
-    yield "CHANGELOG.md", f"{number} chapters, from"
+    yield "CHANGELOG.md", f"A book in {number.lower()} chapters"
     yield "CONTRIBUTING.md", f"{WORDS[len(FAULTS)]} faults planted"
-    said = WORDS[text("book/often_said.ipynb").count("\n### ")]
-    yield "book/often_said.ipynb", f"of {said} of them under which"
+    said = WORDS[text("book/misconceptions.ipynb").count("\n### ")]
+    yield "book/misconceptions.ipynb", f"of {said} of them under which"
     yield "book/conclusion.md", f"tries {said} sentences"
     asked = WORDS[text("book/questions.ipynb").count("\n### ")]
     yield "book/questions.ipynb", f"answer {asked} questions"
-    rows = text("book/comparisons.ipynb").rpartition("|---|")[2].count("\n| ")
-    yield "book/comparisons.ipynb", f"say of {WORDS[rows]} such sentences"
+    page = "book/model_comparisons.ipynb"
+    rows = text(page).rpartition("|---|")[2].count("\n| ")
+    yield page, f"say of {WORDS[rows]} such sentences"
     claims = yaml.safe_load(text("book/claims.yml")).values()
-    found = [x["verdict"] for x in claims if x["chapter"] == "passing"]
+    found = [x["verdict"] for x in claims if x["chapter"] == "said_in_passing"]
     false = found.count("false as stated")
     right = WORDS[len(found) - false].title()
-    yield "book/passing.ipynb", f"There are {WORDS[len(found)]} here. {right}"
-    yield "book/passing.ipynb", f"or nearly; {WORDS[false]} do not."
+    page = "book/said_in_passing.ipynb"
+    yield page, f"There are {WORDS[len(found)]} here. {right}"
+    yield page, f"or nearly; {WORDS[false]} do not."
 
 
 def measured():
@@ -97,7 +99,7 @@ def measured():
     written = read_run("no_repeat_ngrams")["results"]
     lost = written["into de n=0 seed=0"]["circling"]
     one_in = f"One German output in {10 * round(OUTPUTS / lost / 10)} goes"
-    yield "book/searching.ipynb", one_in
+    yield "book/beam_search_settings.ipynb", one_in
     run = read_run("multi30k-en-fr")
     while "--risk" not in run["command"] or run["result"]["updates"] != 800:
         run = run["start"]

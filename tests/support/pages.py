@@ -235,9 +235,10 @@ def found_by_search(page: Page, word: str, base: str) -> list[str]:
 
 
 def pages_of(folder: Path) -> list[Path]:
-    """The pages that a reader of a built book can come to."""
+    """The pages on which a reader of a built book can stay."""
     return [
         file
         for file in sorted(folder.rglob("*.html"))
-        if "_static" not in file.parts and file.name != "index.html"
+        if "_static" not in file.parts
+        and 'http-equiv="refresh"' not in file.read_text("utf-8")
     ]

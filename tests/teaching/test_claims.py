@@ -90,6 +90,22 @@ def test_a_malformed_ledger_is_refused(book, fault, message):
         claim("C", 1)
 
 
+@pytest.mark.parametrize(
+    ("text", "key", "lines"),
+    [
+        ("C: {}\n\nD: {}\nC: {}\n", "C", (1, 4)),
+        ("C:\n  source: a\n  verdict: b\n  source: a\n", "source", (2, 4)),
+        ("C:\n  expected: {at: 1,\n    at: 2}\n", "at", (2, 3)),
+    ],
+)
+def test_a_key_that_stands_twice_is_refused(tmp_path, text, key, lines):
+    path = tmp_path / "claims.yml"
+    path.write_text(text)
+    message = f"claims.yml, line {lines[1]}: {key} stands in line {lines[0]} "
+    with pytest.raises(ValueError, match=message):
+        read_claims(path)
+
+
 def test_a_claim_that_is_not_yet_measured_cannot_be_met(book):
     book(C=CLAIM | {"verdict": "not yet measured"})
     with pytest.raises(ValueError, match="not yet measured"):

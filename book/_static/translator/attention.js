@@ -3,7 +3,7 @@
  * reader looks at, as a shade on the source.
  */
 (() => {
-  const { make, share, named, chips } = globalThis.pageModel.elements;
+  const { make, share, named, chips } = globalThis.translatorInPage.elements;
 
   class AttentionView {
     /** @param {{layers: number, heads: number}} sizes */
@@ -151,5 +151,5 @@
     }
   }
 
-  Object.assign(globalThis.pageModel, { AttentionView });
+  Object.assign(globalThis.translatorInPage, { AttentionView });
 })();

@@ -48,7 +48,7 @@
     });
   }
 
-  Object.assign(globalThis.pageModel, {
+  Object.assign(globalThis.translatorInPage, {
     elements: { make, rest, share, digits, named, chips },
   });
 })();

@@ -177,7 +177,7 @@
   }
 
   class Model {
-    /** @param {object} packed what book/_ext/page_model.py has written */
+    /** @param {object} packed what _ext/translator_in_page.py has written */
     constructor(packed) {
       const tree = unpack(packed);
       this.embedding = tree.source_embedding;
@@ -296,7 +296,7 @@
     }
   }
 
-  globalThis.pageModel = Object.assign(globalThis.pageModel ?? {}, {
+  Object.assign((globalThis.translatorInPage ??= {}), {
     Model,
     Node,
   });

@@ -6,8 +6,8 @@
  */
 (() => {
   const PARTS = [
-    ...["weights", "tokenizer", "model", "search"],
-    ...["elements", "attention", "page"],
+    ...["weights", "tokenizer", "model", "beam_search"],
+    ...["elements", "attention", "interface"],
   ];
   const here = document.currentScript.src;
 
@@ -49,7 +49,7 @@
       try {
         if (obstacle()) throw new Error(obstacle());
         for (const part of PARTS) await load(part);
-        globalThis.pageModel.show(place);
+        globalThis.translatorInPage.show(place);
         bar.remove();
         place.querySelector("textarea").focus();
       } catch (error) {

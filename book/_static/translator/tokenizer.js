@@ -83,7 +83,7 @@
     }
   }
 
-  globalThis.pageModel = Object.assign(globalThis.pageModel ?? {}, {
+  Object.assign((globalThis.translatorInPage ??= {}), {
     Tokenizer,
   });
 })();

@@ -1,12 +1,12 @@
-"""Draw the book's figures: `python book/figures/draw.py` writes the SVGs."""
+"""Draw the figures of the book: each run writes all SVGs anew."""
 
 import re
 from html import escape
 from pathlib import Path
 
-PALETTE = (
-    Path(__file__).parents[2] / "annotated_transformer/teaching/plotting.py"
-)
+ROOT = Path(__file__).resolve().parents[1]
+FIGURES = ROOT / "book" / "figures"
+PALETTE = ROOT / "annotated_transformer" / "teaching" / "plotting.py"
 # Read, not imported, so that drawing needs nothing but Python.
 COLOURS = dict(re.findall(r'"(\w+)": "(#\w{6})"', PALETTE.read_text("utf-8")))
 FONT = "'Segoe UI','Helvetica Neue',Arial,'Liberation Sans',sans-serif"
@@ -70,9 +70,9 @@ class Picture:
         )
 
     def save(self, name):
-        """Write the picture beside this script."""
+        """Write the picture into book/figures."""
         text = "\n".join([*self.lines, "</svg>\n"])
-        Path(__file__).with_name(name).write_text(text, encoding="utf-8")
+        (FIGURES / name).write_text(text, encoding="utf-8")
 
 
 def stack(p, x, side, tokens, layer, colour, blocks):
@@ -248,7 +248,7 @@ def overview():
     ):
         p.arrow(*way)
         p.label(x, y, text, "start", 20)
-    p.save("map.svg")
+    p.save("from-chapters-to-translator.svg")
 
 
 def data():

@@ -24,8 +24,8 @@ from annotated_transformer.translation import Translator, score
 
 BOOK = Path(__file__).parents[2] / "book"
 NAME = "multi30k-en-de"
-PROGRAM = ("weights", "tokenizer", "model", "search")
-PROGRAM += ("elements", "attention", "page")
+PROGRAM = ("weights", "tokenizer", "model", "beam_search")
+PROGRAM += ("elements", "attention", "interface")
 TWELVE = "Two small dogs run after a red ball on the wide beach."
 TRANSLATE = """
 ([texts, options]) => texts.map((text) => {
@@ -39,19 +39,19 @@ TRANSLATE = """
 
 
 @pytest.fixture(scope="module")
-def page_model() -> Iterator:
+def extension() -> Iterator:
     """The extension, imported as Sphinx does."""
     sys.path.insert(0, str(BOOK / "_ext"))
     try:
-        import page_model
+        import translator_in_page as extension
 
-        yield page_model
+        yield extension
     finally:
         sys.path.remove(str(BOOK / "_ext"))
 
 
 @pytest.fixture(scope="module")
-def site(page_model, tmp_path_factory) -> Path:
+def site(extension, tmp_path_factory) -> Path:
     """A page with the widget and one without, built as the book is."""
     source = tmp_path_factory.mktemp("page")
     out = source / "out"
@@ -61,7 +61,7 @@ def site(page_model, tmp_path_factory) -> Path:
     )
     (source / "other.rst").write_text("Other\n=====\n\nNo widget.\n")
     settings = {
-        "extensions": ["page_model"],
+        "extensions": ["translator_in_page"],
         "html_static_path": [str(BOOK / "_static")],
     }
     with docutils_namespace():
@@ -86,18 +86,18 @@ def started(site, browser: Browser) -> Iterator[Window]:
         page.get_by_role("button", name="Try it here").click()
         answered(page)
         page.evaluate(
-            "globalThis.theTranslator = new pageModel.Translator("
-            "pageModel.packed)"
+            "globalThis.theTranslator = new translatorInPage.Translator("
+            "translatorInPage.packed)"
         )
         yield window
         assert not window.escaped and not window.complaints
 
 
 @pytest.fixture
-def reference(page_model) -> tuple[Transformer, Tokenizer]:
+def reference(extension) -> tuple[Transformer, Tokenizer]:
     """The package's model with the weights that the page has."""
     model, tokenizer, _ = load_model(find_model(NAME))
-    return page_model.rounded(model), tokenizer
+    return extension.rounded(model), tokenizer
 
 
 def answered(page: Page) -> None:
@@ -133,14 +133,14 @@ def test_page_and_package_write_the_same_tokens(
     assert len({tuple(tokens) for tokens, _ in found}) > 150
 
 
-def test_the_page_searches_with_the_model_s_own_alpha(started, page_model):
+def test_the_page_searches_with_the_model_s_own_alpha(started, extension):
     tokenizer = load_model(find_model(NAME))[1]
     config = ModelConfig(len(tokenizer), 1, 12, 20, 2, pre_norm=True)
-    packed = page_model.packed(
+    packed = extension.packed(
         Transformer(config), tokenizer, {"beam": 5, "alpha": 1.5}
     )
     own, same, other = started.page.evaluate(
-        "(packed) => { const own = new pageModel.Translator(packed);"
+        "(packed) => { const own = new translatorInPage.Translator(packed);"
         " return [{}, { alpha: 1.5 }, { alpha: 0.6 }].map((options) => {"
         " const { search } = own.translate('A dog.', options);"
         " for (;;) { const { done, value } = search.next();"
@@ -150,23 +150,24 @@ def test_the_page_searches_with_the_model_s_own_alpha(started, page_model):
     assert own == same != other
 
 
-def test_post_norm_is_the_package_s_too(started, page_model):
+def test_post_norm_is_the_package_s_too(started, extension):
     tokenizer = load_model(find_model(NAME))[1]
     config = ModelConfig(len(tokenizer), 2, 12, 20, 2, d_k=5, d_v=3)
     model = Transformer(config).eval()
     for parameter in model.parameters():  # nothing at zero or at one
         parameter.data += 0.2 * parameter.new_tensor(1).normal_()
-    packed = page_model.packed(model, tokenizer)
+    packed = extension.packed(model, tokenizer)
     texts = sentences(3)
     found = started.page.evaluate(
-        "([packed, texts]) => { const own = new pageModel.Translator(packed);"
+        "([packed, texts]) => {"
+        " const own = new translatorInPage.Translator(packed);"
         " return texts.map((text) => { const ids = own.tokenizer.encode(text);"
         " const source = own.model.encode([...ids, 2]);"
-        " const begin = new pageModel.Node(1, null);"
+        " const begin = new translatorInPage.Node(1, null);"
         " return [...own.model.step([begin], source)[0]]; }); }",
         [packed, texts],
     )
-    exact = page_model.rounded(model)
+    exact = extension.rounded(model)
     for text, log_p in zip(texts, found, strict=True):
         source = pad([tokenizer.encode(text)])
         logits = exact(source, source.new_ones(1, 1))[0, 0]

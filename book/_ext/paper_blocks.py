@@ -1,11 +1,4 @@
-"""What this book adds to Jupyter Book: two blocks and offline formulas.
-
-Other parts have files of their own beside this one.
-"""
-
-import shutil
-from importlib.metadata import distribution
-from pathlib import Path
+"""Two blocks: what the paper says, and where this book differs from it."""
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -55,32 +48,7 @@ class Departure(Block):
         )
 
 
-def copy_mathjax(app: Sphinx, error: Exception | None) -> None:
-    """Put MathJax beside the pages: the parts they use, 2 of its 31 MB."""
-    if error or app.builder.format != "html":
-        return
-    package = distribution("sphinx-mathjax-offline")
-    source = Path(package.locate_file("sphinx-mathjax-offline/static/mathjax"))
-    target = Path(app.outdir) / "_static" / "mathjax"
-    extensions = (f"input/tex/extensions/{name}.js" for name in TEX)
-    fonts = source.glob("output/chtml/fonts/woff-v2/*.woff")
-    for file in [
-        source / "tex-chtml.js",
-        *(source / name for name in extensions),
-        *fonts,
-    ]:
-        copy = target / file.relative_to(source)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, copy)
-
-
-TEX = ("boldsymbol", "color", "cancel")  # what MathJax loads when it is used
-
-
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("paper", Paper)
     app.add_directive("departure", Departure)
-    for part in ("ledger_page", "frame", "exported", "formulas"):
-        app.setup_extension(part)
-    app.connect("build-finished", copy_mathjax)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

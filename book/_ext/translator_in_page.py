@@ -100,7 +100,7 @@ def as_text(tensors: list[Tensor]) -> str:
 def script(model: Transformer, tokenizer: Tokenizer, search: dict) -> str:
     """A model as a classic script, which any page may load."""
     text = json.dumps(packed(model, tokenizer, search))
-    return f"(globalThis.pageModel ??= {{}}).packed = {text};\n"
+    return f"(globalThis.translatorInPage ??= {{}}).packed = {text};\n"
 
 
 def what_it_is(model: Transformer, data: dict, size: int) -> str:

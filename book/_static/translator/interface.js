@@ -4,7 +4,8 @@
  * else might have been written, and at what each head attended to.
  */
 (() => {
-  const { AttentionView, Translator, elements, packed } = globalThis.pageModel;
+  const { AttentionView, Translator, elements, packed } =
+    globalThis.translatorInPage;
   const { make, rest, share, digits, named, chips } = elements;
   const PAUSE = 70; // ms between steps at least, so that one can follow
   const EXAMPLES = {
@@ -286,5 +287,5 @@
     }
   }
 
-  globalThis.pageModel.show = (place) => new Widget(place);
+  globalThis.translatorInPage.show = (place) => new Widget(place);
 })();

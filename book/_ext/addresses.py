@@ -1,7 +1,8 @@
-"""What stands around the text: addresses, buttons, sharing, a site map.
+"""Addresses: of the repository, of each page, and of pages that moved.
 
 The repository's address stands in pyproject.toml and nowhere else; the book's
-own address follows from it, as GitHub Pages makes it.
+own address follows from it, as GitHub Pages makes it. Buttons, what is said
+of a page where it is shared, the site map and redirects are made from both.
 """
 
 import textwrap
@@ -22,6 +23,30 @@ SITEMAP = """<?xml version="1.0" encoding="utf-8"?>
 <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
 {}
 </urlset>
+"""
+# Pages that had another name: each old address leads to the new one.
+MOVED = {
+    "book/comparisons": "book/model_comparisons",
+    "book/guesses": "book/two_guesses",
+    "book/often_said": "book/misconceptions",
+    "book/passing": "book/said_in_passing",
+    "book/relatives": "book/bert_and_relatives",
+    "book/searching": "book/beam_search_settings",
+    "book/tables": "book/paper_tables",
+    "book/three_versions": "book/differences_from_paper",
+    "book/words": "book/subwords",
+}
+REDIRECT = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="refresh" content="0; url={link}">
+<link rel="canonical" href="{canonical}">
+<title>{title}</title>
+</head>
+<body><p>Go on to <a href="{link}">{title}</a>.</p></body>
+</html>
 """
 
 
@@ -96,9 +121,25 @@ def map_site(app: Sphinx, error: Exception | None) -> None:
     target.write_text(SITEMAP.format("\n".join(lines)), encoding="utf-8")
 
 
+def redirect(app: Sphinx, error: Exception | None) -> None:
+    """Write a page at each old address, and at the book's, that leads on."""
+    if error or app.builder.format != "html":
+        return
+    base = app.config.html_baseurl
+    for old, new in {"index": app.config.root_doc, **MOVED}.items():
+        page = REDIRECT.format(
+            link=app.builder.get_relative_uri(old, new),
+            canonical=f"{base}{app.builder.get_target_uri(new)}",
+            title=escape(app.env.titles[new].astext()),
+        )
+        target = Path(app.outdir) / app.builder.get_target_uri(old)
+        target.write_text(page, encoding="utf-8")
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_js_file("book.js", loading_method="defer")
     app.connect("config-inited", address, priority=1)
     app.connect("html-page-context", describe, priority=900)
     app.connect("build-finished", map_site)
+    app.connect("build-finished", redirect)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -4,7 +4,7 @@
  * that the page can show the step before the next one is computed.
  */
 (() => {
-  const { Node } = globalThis.pageModel;
+  const { Model, Node, Tokenizer } = globalThis.translatorInPage;
   const [BEGIN, END] = [1, 2];
   const SHOWN = 6; // candidates that a node keeps, to be looked at
 
@@ -101,10 +101,10 @@
   }
 
   class Translator {
-    /** @param {object} packed what book/_ext/page_model.py has written */
+    /** @param {object} packed what _ext/translator_in_page.py has written */
     constructor(packed) {
-      this.model = new globalThis.pageModel.Model(packed);
-      this.tokenizer = new globalThis.pageModel.Tokenizer(packed.vocabulary);
+      this.model = new Model(packed);
+      this.tokenizer = new Tokenizer(packed.vocabulary);
       this.alpha = packed.search.alpha;
       this.noRepeat = packed.search.no_repeat;
     }
@@ -129,5 +129,5 @@
     }
   }
 
-  Object.assign(globalThis.pageModel, { Translator });
+  Object.assign(globalThis.translatorInPage, { Translator });
 })();

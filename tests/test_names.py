@@ -1,0 +1,84 @@
+"""What was renamed is called by its old name nowhere, in code or prose."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import chapters
+import pytest
+
+# Old names of files outside the package: `/` stands for a dot as well.
+FILES = [
+    "_ext/exported",
+    "_ext/frame",
+    "annotated_book",
+    "figures/draw",
+    "map.svg",
+    "page_model",
+    "pageModel",
+    "translator/page",
+    "translator/search",
+]
+# Ways to speak of a page of the book by its name, and by its label.
+BY_NAME = ("book/{}", "{}.ipynb", "{}.md", "{}.html", "{{doc}}`{}`")
+BY_NAME += ("<{}>`", "chapter: {}")
+BY_LABEL = ("{{ref}}`{}`", "<{}>`", "({})=")
+HOLDERS = ("book/_ext/addresses.py", "tests/test_names.py")
+
+
+@pytest.fixture
+def old_pages(monkeypatch) -> list[str]:
+    """Every way to speak of a page that has moved."""
+    monkeypatch.syspath_prepend(chapters.BOOK / "_ext")
+    import addresses
+
+    stems = [Path(page).name for page in addresses.MOVED]
+    labels = [stem.replace("_", "-") for stem in stems]
+    return [
+        *(way.format(stem) for way in BY_NAME for stem in stems),
+        *(way.format(label) for way in BY_LABEL for label in labels),
+    ]
+
+
+def sources() -> Iterator[tuple[str, str]]:
+    """The path and the text of every file but records and the tables."""
+    patterns = ("*.*", "Makefile", ".ci/*", ".github/**/*", "book/**/*")
+    patterns += ("annotated_transformer/**/*", "benchmarks/*", "tools/*")
+    patterns += ("experiments/**/*", "tests/**/*")
+    kinds = {".css", ".html", ".ipynb", ".js", ".md", ".py", ".svg", ".toml"}
+    kinds |= {".yaml", ".yml", ""}
+    for path in {p for g in patterns for p in chapters.ROOT.glob(g)}:
+        name = path.relative_to(chapters.ROOT).as_posix()
+        if path.is_file() and path.suffix in kinds and name not in HOLDERS:
+            yield name, path.read_text("utf-8")
+
+
+def found(old: list[str], text: str) -> list[str]:
+    """The old names that a text holds, as whole words."""
+    either = "|".join(re.escape(n).replace("/", "[/.]") for n in old)
+    return re.findall(rf"(?<!\w)(?:{either})(?!\w)", text)
+
+
+def test_no_old_name_is_left(old_pages):
+    old = [*old_pages, *FILES]
+    left = {name: found(old, text) for name, text in sources()}
+    assert len(left) > 200
+    assert {name: names for name, names in left.items() if names} == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "is_old"),
+    [
+        ("see book/words.ipynb", True),
+        ("see {doc}`words` and", True),
+        ("see {ref}`often said <often-said>`", True),
+        ("  chapter: tables\n", True),
+        ("import page_model", True),
+        ("python book/figures/draw.py", True),
+        ("of `words`, source to target", False),
+        ("see {doc}`subwords` and {ref}`paper-tables`", False),
+        ("a cell is exported; a frame", False),
+    ],
+)
+def test_an_old_name_is_told_from_a_word(old_pages, text, is_old):
+    assert bool(found([*old_pages, *FILES], text)) == is_old
