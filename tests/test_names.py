@@ -19,6 +19,25 @@ FILES = [
     "translator/page",
     "translator/search",
 ]
+# Old names of the package's modules, which stood side by side.
+MODULES = (
+    "alignment augmentation averaging batching checkpoint cli cli_train "
+    "cli_translate cpu devices distributed download exercises files grammar "
+    "kernels ledger limits loop marian memory options options_train pending "
+    "plan plotting preparation pretrained recipes records resplitting run "
+    "runfolder scoring streams tensors terminal"
+)
+# and those of the experiments
+EXPERIMENTS = (
+    "beams captions circles compare engine failures lengths modern more_text "
+    "narrow parsing penalty picks pretraining pronouns recurrence risk scores "
+    "small_data strings transfer translators treebank variations vocabulary "
+    "warmup"
+)
+FILES += [f"annotated_transformer/{name}" for name in MODULES.split()]
+FILES += [f"experiments/{name}" for name in EXPERIMENTS.split()]
+FILES += [f"runs/{name}.json" for name in EXPERIMENTS.split()]
+FILES += [f"--only {name}" for name in EXPERIMENTS.split()]
 # Ways to speak of a page of the book by its name, and by its label.
 BY_NAME = ("book/{}", "{}.ipynb", "{}.md", "{}.html", "{{doc}}`{}`")
 BY_NAME += ("<{}>`", "chapter: {}")
