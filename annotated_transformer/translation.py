@@ -4,7 +4,7 @@ Written in book/11_translation.ipynb: edit the chapter, then `make package`.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import overload
 
@@ -27,7 +27,8 @@ from annotated_transformer.speed.kernels import (
     use_fast_kernels,
     weights_at_rest,
 )
-from annotated_transformer.storage.model_folder import check_search, load_model
+from annotated_transformer.storage.history import check_search
+from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.storage.shipped import find_model
 
 __all__ = [
@@ -152,9 +153,10 @@ class Translator(TextModel):
         A packed model searches as it did when it was scored. UserError if
         there is no such model or device, or if the model is not whole.
         """
-        model, tokenizer, about = load_model(find_model(folder), device)
+        model, tokenizer, history = load_model(find_model(folder), device)
         use_fast_kernels(model)
-        return cls(model, tokenizer, **about.get("search", {}))
+        search = asdict(history.search) if history.search else {}
+        return cls(model, tokenizer, **search)
 
     @overload
     def __call__(self, text: str, **options) -> str: ...

@@ -254,41 +254,11 @@ def test_penalties_of_scores_keep_their_sign(command, trained, tmp_path):
     assert float(ended.out) < 0
 
 
-def test_a_record_that_is_no_file(command, trained, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "text").write_text("abc\n")
-    words = ("evaluate", trained, "text", "text")
-    refused(command(*words, "--record=."), ".: not a record")
-    refused(command(*words, "--record=new", "--device=mps"), "'mps'")
-    assert [path.name for path in tmp_path.iterdir()] == ["text"]
-    ended = command("pack", "out", trained, "--record=none")
-    refused(ended, "none cannot be read (No such file")
-
-
 def test_a_checkpoint_that_is_not_there(command, trained, tmp_path):
     there, gone = trained / "checkpoints/step-00000040.safetensors", "gone"
     for given in (there, gone), (gone, there):
         ended = command("average", tmp_path / "mean", *given)
         refused(ended, "gone: no such file")
-
-
-@pytest.mark.parametrize("scores", [[], "abc", None, {"test": []}, {"a": 1}])
-@pytest.mark.parametrize("word", ["evaluate", "pack"])
-def test_a_record_has_scores(scores, word, command, trained, tmp_path):
-    path = tmp_path / "record.json"
-    text = tmp_path / "text"
-    text.write_text("abc\n")
-    argument = f"--record={path}"
-    assert not command("evaluate", trained, text, text, argument).status
-    known = json.loads(path.read_text())
-    path.write_text(json.dumps(known | {"scores": scores}))
-    given = {
-        "evaluate": ["evaluate", trained, text, text, argument],
-        "pack": ["pack", tmp_path / "packed", trained, argument],
-    }
-    refused(command(*given[word]), path, "not a record")
-    assert json.loads(path.read_text())["scores"] == scores
-    assert not (tmp_path / "packed").exists()
 
 
 def test_a_training_goes_on_from_known_subwords(

@@ -28,6 +28,7 @@ from faults import (
     soaked,
     struck,
 )
+from histories import HISTORY
 from hostile import HOSTILE, hostile
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -47,7 +48,7 @@ from annotated_transformer.data import copy_task, train_tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import ModelConfig, Transformer
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.storage.history import read_metrics
+from annotated_transformer.storage.metrics import read_metrics
 from annotated_transformer.storage.model_folder import load_model, save_model
 from annotated_transformer.training import TrainConfig
 from annotated_transformer.translation import Translator
@@ -173,12 +174,12 @@ def test_a_disk_that_fails(whole, tmp_path, fault, name):
 @pytest.fixture(scope="session")
 def two_models(model_folder):
     """What save_model takes of two models, without a folder."""
-    model, tokenizer, about = load_model(model_folder)
+    model, tokenizer, history = load_model(model_folder)
     letters = train_tokenizer([a for a, _ in PAIRS], 16, "char")
     other = Transformer(replace(model.config, vocab_size=len(letters)))
     return (
-        (model, tokenizer, {**about, "command": "old"}),
-        (other, letters, {**about, "command": "new"}),
+        (model, tokenizer, replace(history, command="old")),
+        (other, letters, replace(history, command="new")),
     )
 
 
@@ -258,16 +259,9 @@ def model_folder(tmp_path_factory):
     """A small model of subwords, with random weights."""
     folder = tmp_path_factory.mktemp("good") / "model"
     tokenizer = train_tokenizer([a for a, _ in PAIRS], 40)
-    about = {
-        "command": "annotated-transformer train",
-        "recipe": {"train": {"seed": 1}, "tokenizer": "char"},
-        "data": {"name": "x", "source": "x", "target": "x", "pairs": 3},
-        "machine": {"processor": "abacus"},
-        "result": {},
-    }
     torch.manual_seed(0)
     sizes = ModelConfig(len(tokenizer), 2, 8, 8, 2)
-    save_model(folder, Transformer(sizes), tokenizer, about)
+    save_model(folder, Transformer(sizes), tokenizer, HISTORY)
     return folder
 
 

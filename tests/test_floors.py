@@ -27,6 +27,7 @@ EXCEPTIONS = {
     ("training", "system.processes"): "an update is made by several devices",
     ("training", "system.nonblocking_copy"): "its loss is read without a stop",
     ("translation", "storage.model_folder"): "a translator is loaded by name",
+    ("translation", "storage.history"): "with the search of its scores",
     ("translation", "storage.shipped"): "and some come with the package",
     ("translation", "speed.kernels"): "and translate fast on a CPU",
     ("__init__", "teaching.exercises"): "readers write `check(...)`",

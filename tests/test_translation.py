@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 import sacrebleu
 import torch
+from histories import HISTORY
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -198,15 +199,8 @@ def test_padding_is_not_looked_at(translator):
 
 
 def test_a_saved_model_translates_the_same(translator, tokenizer, tmp_path):
-    about = {
-        "command": "",
-        "data": {"name": "test", "source": "en", "target": "de", "pairs": 4},
-        "recipe": {"train": {"seed": 0}, "tokenizer": "char"},
-        "machine": {"processor": "none"},
-        "result": {},
-    }
     model = make_translator(tokenizer).model.float()
-    save_model(tmp_path / "model", model, tokenizer, about)
+    save_model(tmp_path / "model", model, tokenizer, HISTORY)
     loaded = Translator.load(tmp_path / "model")
     assert loaded(LINES) == Translator(model, tokenizer)(LINES)
 

@@ -63,7 +63,6 @@ def evaluate(
     no_repeat: options.NoRepeat = None,
     device: options.Device = None,
     as_json: options.AsJson = False,
-    record_file: options.RecordFile = None,
 ) -> None:
     """Score a model's translations: BLEU, of three kinds, and chrF.
 
@@ -71,35 +70,26 @@ def evaluate(
     """
     # here and below, because they load PyTorch, and --help does without it
     from annotated_transformer import translation
-    from annotated_transformer.corpora.corpus import pairs_sha256
     from annotated_transformer.corpora.text_files import read_pairs
-    from annotated_transformer.storage.history import SEARCH, record
     from annotated_transformer.storage.model_folder import read_config
     from annotated_transformer.storage.shipped import find_model
 
     model = find_model(model)
-    about = read_config(model)[2]
+    language = read_config(model).history.data.target
     pairs = read_pairs(source, reference)
-    name = source.name.removesuffix(".gz").rpartition(".")[0] or source.name
-    text = {name: pairs_sha256(pairs)}
-    if record_file is not None:  # better an error now than later
-        record(model, record_file, {}, text)
     search = {"beam": beam, "alpha": alpha, "no_repeat": no_repeat}
     translator = load(model, device, **search)
     sources = [text for text, _ in pairs]
     check_lengths(translator, sources, str(source))
     outputs = translator(sources)
-    language = about["data"]["target"]
     scores = translation.score(outputs, [text for _, text in pairs], language)
-    searched = {name: getattr(translator, name) for name in SEARCH}
+    searched = {name: getattr(translator, name) for name in search}
     result = {**searched, **asdict(scores)}
     lines = [
         f"{name:15} {result[name]:5.2f}  {signature}"
         for name, signature in scores.signatures.items()
     ]
     put((json.dumps(result, indent=1) if as_json else "\n".join(lines)) + "\n")
-    if record_file is not None:
-        record(model, record_file, {name: result}, text)
 
 
 @app.command()
@@ -108,18 +98,6 @@ def average(output: options.Output, checkpoints: options.Checkpoints) -> None:
     from annotated_transformer.storage.averaging import average_checkpoints
 
     average_checkpoints(output, checkpoints)
-
-
-@app.command()
-def pack(
-    output: options.Output,
-    model: options.Model,
-    record_file: options.Record = None,
-) -> None:
-    """Copy a trained model in half precision, to pass it on."""
-    from annotated_transformer.storage import shipped
-
-    shipped.pack(output, shipped.find_model(model), record_file)
 
 
 @app.command()

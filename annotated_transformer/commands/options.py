@@ -124,11 +124,3 @@ BatchTokens = Annotated[
     ),
 ]
 AsJson = Annotated[bool, Option("--json", help="one JSON object instead")]
-Record = Annotated[
-    Path | None,
-    Option("--record", help="a record with the scores for the model card"),
-]
-RecordFile = Annotated[
-    Path | None,
-    Option("--record", help="add the scores to this record of the training"),
-]

@@ -208,12 +208,12 @@ def check_directions(forward: Path, backward: Path) -> None:
     from annotated_transformer.storage.shipped import find_model
 
     there, back = (
-        read_config(find_model(model))[2]["data"]
+        read_config(find_model(model)).history.data
         for model in (forward, backward)
     )
-    if (there["source"], there["target"]) != (back["target"], back["source"]):
+    if (there.source, there.target) != (back.target, back.source):
         raise UserError(
-            f"{forward} translates {there['source']} to {there['target']}, "
-            f"and {backward} {back['source']} to {back['target']}; "
+            f"{forward} translates {there.source} to {there.target}, "
+            f"and {backward} {back.source} to {back.target}; "
             "the second must translate back"
         )

@@ -10,7 +10,7 @@ from annotated_transformer.errors import check_budget, check_pairs
 from annotated_transformer.pairs.batches import placed_batches
 from annotated_transformer.risk import log_probabilities
 from annotated_transformer.speed.kernels import weights_at_rest
-from annotated_transformer.storage.model_folder import check_search
+from annotated_transformer.storage.history import check_search
 from annotated_transformer.translation import Translation, Translator
 
 __all__ = ["score_pairs"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.storage.history import processor
+from annotated_transformer.system.machine import processor
 
 __all__ = ["allow_tf32", "device_line", "idle_gpu"]
 

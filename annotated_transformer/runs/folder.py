@@ -5,6 +5,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -14,13 +15,13 @@ from annotated_transformer.errors import UserError
 from annotated_transformer.model import ModelConfig, parameter_count
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.storage.history import (
-    changes_of,
-    check_about,
-    read_about,
-    read_metrics,
+    Change,
+    History,
+    Result,
+    Start,
 )
+from annotated_transformer.storage.metrics import read_metrics
 from annotated_transformer.storage.model_folder import (
-    WRONG,
     load_model,
     read_tokenizer,
 )
@@ -40,7 +41,6 @@ from annotated_transformer.training import TrainConfig
 __all__ = ["RunFolder", "check_output", "check_same_run"]
 
 WEIGHTS = "model.safetensors"  # by its sum a start is known
-TOKENIZER = "tokenizer_sha256"  # in run.json; older runs have none
 FREE = ("batch_tokens", "accumulate")  # of train, to fit another memory
 PENDING = "pending.json"  # beside a checkpoint that is not yet validated
 LEARNED = ("step", "seconds", "tokens", "rate", "loss")  # what it holds
@@ -74,7 +74,7 @@ def check_output(output: Path, resume: bool) -> None:
 
 
 def check_same_run(
-    output: Path, corpus: Corpus, recipe: Recipe, start: dict | None = None
+    output: Path, corpus: Corpus, recipe: Recipe, start: Start | None = None
 ) -> Tokenizer:
     """The tokenizer of a run, if recipe, data and start are its own.
 
@@ -82,16 +82,15 @@ def check_same_run(
     """
     path = output / "run.json"
     try:
-        about = read_about(output)
-        began = Recipe.from_json(about["recipe"]).flat()
-        sums = dict(about["data"]["sha256"])
-        parent = dict(about.get("start", {})).get(WEIGHTS)
+        history = read_history(output)
+        began = Recipe.from_json(history.recipe).flat()
         tokenizer = read_tokenizer(output)
-    except WRONG as error:
+    except (OSError, ValueError) as error:
         raise UserError(
-            f"{path}: not the beginning of a run ({error!r:.200}); start it "
+            f"{path}: not the beginning of a run ({error!s:.200}); start it "
             "anew in another folder"
         ) from error
+    sums = history.data.sha256
     free = {f"train.{name}" for name in FREE}
     for name, value in recipe.flat().items():
         if began[name] != value and name not in free:
@@ -107,25 +106,34 @@ def check_same_run(
             "differs); resume with the files that began it"
         )
     for side in ("source", "target"):
-        began, now = about["data"][side], getattr(corpus, side)
+        began, now = getattr(history.data, side), getattr(corpus, side)
         if began != now:
             raise UserError(
                 f"{output}: the run began with {side} {began!r:.40}, now it "
                 f"is {now!r:.40}; resume with the languages that began it"
             )
-    if about.get(TOKENIZER, sha256(output / "tokenizer.model")) != sha256(
-        output / "tokenizer.model"
-    ):
+    now = sha256(output / "tokenizer.model")
+    if history.tokenizer_sha256 not in (None, now):
         raise UserError(
             f"{output}: tokenizer.model is not the one that the run began "
             "with; put it back, or begin anew in another folder"
         )
-    if (start or {}).get(WEIGHTS) != parent:
+    if weights_of(start) != weights_of(history.start):
         raise UserError(
             f"{output}: the run did not begin with that model; resume with "
             "the --from that began it"
         )
     return tokenizer
+
+
+def weights_of(start: Start | None) -> str | None:
+    """The SHA-256 of the weights that a training began with, if any."""
+    return start.files.get(WEIGHTS) if start else None
+
+
+def read_history(folder: Path) -> History:
+    """What run.json says of a run; OSError or ValueError if it is none."""
+    return History.from_json(read_json(folder / "run.json"))
 
 
 class RunFolder:
@@ -188,15 +196,18 @@ class RunFolder:
         finally:
             os.close(self.handle)
 
-    def begin(self, about: dict, tokenizer: Tokenizer) -> None:
+    def begin(self, history: History, tokenizer: Tokenizer) -> None:
         """Write what the run is; run.json, written last, makes it one."""
-        check_about({**about, "result": {}}, ModelConfig())
+        History.from_json(history.as_json())  # what is written can be read
         path = self.path / "tokenizer.model"
         with replacing(path) as part:
             part.write_bytes(tokenizer.model)
-        about = {**about, TOKENIZER: sha256(path)}
-        text = json.dumps(about, indent=1, allow_nan=False) + "\n"
-        write_text(self.path / "run.json", text)
+        self.write(replace(history, tokenizer_sha256=sha256(path)))
+
+    def write(self, history: History) -> None:
+        """Write run.json."""
+        text = json.dumps(history.as_json(), indent=1, allow_nan=False)
+        write_text(self.path / "run.json", text + "\n")
 
     def here(self) -> bool:
         """True if the folder is still the one in which the run began."""
@@ -216,7 +227,7 @@ class RunFolder:
                 return path
         return None
 
-    def follow(self, about: dict, tokenizer: Tokenizer) -> str:
+    def follow(self, history: History, tokenizer: Tokenizer) -> str:
         """What became of the folder; "" if it is where it was.
 
         From now on path is where it has gone. If it is nowhere, that is a
@@ -233,47 +244,40 @@ class RunFolder:
             self.path = next(path for path in others if not path.exists())
         make_folder(self.path)
         self.place = self.path.stat()
-        self.begin(about, tokenizer)
+        self.begin(history, tokenizer)
         return f"{was}: removed during the training"
 
-    def about(self) -> dict:
+    def history(self) -> History:
         """What the run is: command, recipe, data, versions, machine."""
-        return read_about(self.path)
+        return read_history(self.path)
 
     def step(self) -> int:
         """The updates that the last checkpoint has seen."""
         paths = self.checkpoints()
         return int(paths[-1].stem[5:]) if paths else 0
 
-    def changes(self) -> list[dict]:
+    def changes(self) -> tuple[Change, ...]:
         """How the batches were changed up to the last checkpoint."""
-        changes, step = changes_of(self.about()), self.step()
-        return [change for change in changes if change["after"] <= step]
+        step = self.step()
+        return tuple(x for x in self.history().changes if x.after <= step)
 
-    def change(self, config: TrainConfig) -> list[dict]:
+    def change(self, config: TrainConfig) -> tuple[Change, ...]:
         """Note in run.json with which batches the run goes on from here.
 
         The recipe there stays the one that the run began with. Returns what
-        is new: after which update, the field, its value before and now.
-        Changes of updates whose checkpoints are gone are forgotten.
+        is new. Changes of updates whose checkpoints are gone are forgotten.
         """
-        about, changes = self.about(), self.changes()
-        known = about["recipe"]["train"]
-        known |= {change["name"]: change["now"] for change in changes}
-        new = [
-            {
-                "after": self.step(),
-                "name": name,
-                "was": known[name],
-                "now": getattr(config, name),
-            }
+        history, changes = self.history(), self.changes()
+        began = Recipe.from_json(history.recipe).train
+        known = {name: getattr(began, name) for name in FREE}
+        known |= {change.name: change.now for change in changes}
+        new = tuple(
+            Change(self.step(), name, known[name], getattr(config, name))
             for name in FREE
             if known[name] != getattr(config, name)
-        ]
-        if changes + new != changes_of(about):
-            about = self.about() | {"changes": changes + new}
-            text = json.dumps(about, indent=1, allow_nan=False) + "\n"
-            write_text(self.path / "run.json", text)
+        )
+        if changes + new != history.changes:
+            self.write(replace(history, changes=changes + new))
         return new
 
     def abandon(self) -> None:
@@ -312,12 +316,12 @@ class RunFolder:
         regular = [p for p in paths[:-1] if int(p.stem[5:]) % self.every == 0]
         return [*regular[-self.average :], *paths[-1:]]
 
-    def result(self) -> dict:
-        """What the model here has reached; {} if there is none that loads."""
-        with suppress(UserError, KeyError):
+    def result(self) -> Result:
+        """What the model here has reached, if there is one that loads."""
+        with suppress(UserError):
             if (self.path / "config.json").exists():
-                return load_model(self.path)[2]["result"]
-        return {}
+                return load_model(self.path)[2].result
+        return Result()
 
     def averaged(self) -> list[Path]:
         """The checkpoints that make the final model."""

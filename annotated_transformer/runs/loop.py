@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from contextlib import closing, nullcontext
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -47,6 +48,7 @@ from annotated_transformer.storage.checkpoints import (
     load_checkpoint,
     save_checkpoint,
 )
+from annotated_transformer.storage.history import Result
 from annotated_transformer.storage.model_folder import save_model
 from annotated_transformer.storage.weight_files import set_weights
 from annotated_transformer.system.console import console
@@ -228,11 +230,11 @@ class Run:
                 else f"continuing after update {self.step} of {steps}"
             )
         if changes := self.folder.changes():
-            since = changes[-1]["after"]
+            since = changes[-1].after
             self.reading = self.reading.changed(len(changes), since)
         if not self.writes:
             return
-        self.about = self.folder.about()
+        self.history = self.folder.history()
         self.seconds = self.folder.rewind(self.step)
         self.learned = self.folder.find_pending(self.step)
         if self.learned is None:
@@ -275,7 +277,7 @@ class Run:
 
     def stay(self) -> None:
         """UserError if the folder has gone; its checkpoint is saved then."""
-        gone = self.folder.follow(self.about, self.tokenizer)
+        gone = self.folder.follow(self.history, self.tokenizer)
         if gone:
             self.keep()
             raise UserError(
@@ -331,23 +333,23 @@ class Run:
             told = f"the last checkpoint, since {told} is worse"
             states, result = states[-1:], last
             set_weights(self.model, states[0], paths[-1])
-        made = {
-            "updates": self.step,
-            "seconds": round(self.seconds, 1),
-            "averaged": len(states),
-            "valid_perplexity": round(result.perplexity, 3),
-            "valid_accuracy": round(result.accuracy, 4),
-        }
+        made = Result(
+            updates=self.step,
+            seconds=round(self.seconds, 1),
+            averaged=len(states),
+            valid_perplexity=round(result.perplexity, 3),
+            valid_accuracy=round(result.accuracy, 4),
+        )
         path, known = self.folder.path, self.folder.result()
         if is_better(known, made):
             console.out(
-                f"{path}: the model of update {known['updates']}, with a "
-                f"validation perplexity of {known['valid_perplexity']}, stays:"
+                f"{path}: the model of update {known.updates}, with a "
+                f"validation perplexity of {known.valid_perplexity}, stays:"
                 f" what can be made of update {self.step} is worse"
             )
             return
-        about = {**self.about, "result": made}
-        save_model(path, self.model, self.tokenizer, about)
+        history = replace(self.history, result=made)
+        save_model(path, self.model, self.tokenizer, history)
         console.out(
             f"{path}: the model is ready after update {self.step} of "
             f"{self.config.steps}: {told}; "
@@ -355,12 +357,11 @@ class Run:
         )
 
 
-def is_better(one: dict, other: dict) -> bool:
+def is_better(one: Result, other: Result) -> bool:
     """True if a result is of more updates, or as many that predict better."""
     ranks = []
     for result in (one, other):
-        numbers = result.get("updates"), result.get("valid_perplexity")
-        if not all(isinstance(number, int | float) for number in numbers):
+        if result.updates is None or result.valid_perplexity is None:
             return False
-        ranks.append((-numbers[0], numbers[1]))
+        ranks.append((-result.updates, result.valid_perplexity))
     return ranks[0] < ranks[1]

@@ -8,6 +8,7 @@ from typing import get_type_hints
 
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import PRESETS, ModelConfig
+from annotated_transformer.storage.dataclass_json import from_plain
 from annotated_transformer.system.limits import KINDS, LARGEST_SEED
 from annotated_transformer.training import TrainConfig
 
@@ -72,18 +73,11 @@ class Recipe:
 
     @classmethod
     def from_json(cls, plain: dict) -> "Recipe":
-        """The recipe that as_json wrote; ValueError, TypeError, KeyError."""
-        train = dict(plain["train"])
-        if train["clip"] is None:
-            train["clip"] = math.inf
-        return cls(
-            ModelConfig(**plain["model"]),
-            TrainConfig(**train),
-            plain["vocab_size"],
-            plain["tokenizer"],
-            plain.get("processes", 1),
-            plain.get("tf32", False),  # older runs do not tell
-        )
+        """The recipe that as_json wrote; ValueError names a wrong field."""
+        train = plain.get("train")
+        if isinstance(train, dict) and train.get("clip", 0) is None:
+            plain = plain | {"train": train | {"clip": math.inf}}
+        return from_plain(cls, plain, "recipe")
 
     def with_fields(self, settings: Iterable[str]) -> "Recipe":
         """The recipe with other values, such as model.d_ff=512.

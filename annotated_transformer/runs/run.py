@@ -31,6 +31,7 @@ from annotated_transformer.runs.setup import (
 )
 from annotated_transformer.speed.cpu import keep_freed_memory
 from annotated_transformer.speed.kernels import bf16_slowdown
+from annotated_transformer.storage.history import Change
 from annotated_transformer.system.console import console
 from annotated_transformer.system.processes import ALONE, Processes
 
@@ -142,8 +143,8 @@ def train(
         try:
             if not resume:
                 kind = run.device.type
-                about = describe(command, recipe, corpus, kind, start)
-                run.folder.begin(about, tokenizer)
+                history = describe(command, recipe, corpus, kind, start)
+                run.folder.begin(history, tokenizer)
             elif run.writes and run.folder.step() < steps:
                 tell(run.folder.change(recipe.train))
             if run.writes:
@@ -164,12 +165,12 @@ def train(
     return output
 
 
-def tell(changes: list[dict]) -> None:
+def tell(changes: tuple[Change, ...]) -> None:
     """Say what a run changes in going on, if anything."""
     if changes:
-        new = ["{name} is {now} (was {was})".format(**x) for x in changes]
+        new = [f"{x.name} is {x.now} (was {x.was})" for x in changes]
         console.out(
-            f"after update {changes[0]['after']} {' and '.join(new)}: from "
+            f"after update {changes[0].after} {' and '.join(new)}: from "
             "there on the text comes in another order, as run.json notes"
         )
 

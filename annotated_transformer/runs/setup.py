@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import torch
@@ -19,10 +20,11 @@ from annotated_transformer.runs.devices import idle_gpu
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.speed.cpu import draw_fewer_numbers
 from annotated_transformer.speed.kernels import use_fast_kernels
-from annotated_transformer.storage.history import environment
+from annotated_transformer.storage.history import Data, History, Start
 from annotated_transformer.storage.model_folder import load_model, read_config
 from annotated_transformer.storage.shipped import find_model
 from annotated_transformer.system.console import console
+from annotated_transformer.system.machine import this_machine, versions
 from annotated_transformer.system.processes import launched
 
 __all__ = [
@@ -172,7 +174,7 @@ def start_from(
     Dropout is the recipe's own, and so are subwords that are to be new.
     UserError if there is no such model.
     """
-    model, tokenizer, about = load_model(find_model(folder))
+    model, tokenizer, history = load_model(find_model(folder))
     sizes = replace(
         model.config,
         dropout=recipe.model.dropout,
@@ -180,7 +182,7 @@ def start_from(
     )
     recipe = replace(recipe, model=sizes)
     if not new_subwords:
-        kind = about["recipe"]["tokenizer"]
+        kind = history.recipe["tokenizer"]
         try:
             recipe = replace(recipe, vocab_size=len(tokenizer), tokenizer=kind)
         except ValueError as error:
@@ -282,26 +284,31 @@ def describe(
     corpus: Corpus,
     device: str,
     start: Path | str | None = None,
-) -> dict:
+) -> History:
     """What a run is, before its first update; device is cuda, mps or cpu."""
-    return {
-        "command": command,
-        "recipe": recipe.as_json(),
-        "data": {
-            "name": corpus.name,
-            "source": corpus.source,
-            "target": corpus.target,
-            "pairs": len(corpus.train) - corpus.extra,
-            "extra": corpus.extra,
-            "sha256": corpus.checksums,
-        },
-        **({} if start is None else {"start": read_start(start)}),
-        **environment(device),
-    }
+    data = Data(
+        name=corpus.name,
+        source=corpus.source,
+        target=corpus.target,
+        pairs=len(corpus.train) - corpus.extra,
+        extra=corpus.extra,
+        sha256=corpus.checksums,
+    )
+    return History(
+        command=command,
+        recipe=recipe.as_json(),
+        data=data,
+        date=date.today().isoformat(),
+        versions=versions(),
+        machine=this_machine(device),
+        start=None if start is None else read_start(start),
+    )
 
 
-def read_start(folder: Path | str) -> dict:
+def read_start(folder: Path | str) -> Start:
     """What a training started from: weights, their history, how good."""
-    _, sums, about = read_config(find_model(folder))
-    told = ("command", "data", "result", "start")
-    return {name: about[name] for name in told if name in about} | sums
+    config = read_config(find_model(folder))
+    known = config.history
+    return Start(
+        known.command, known.data, known.result, known.start, config.sha256
+    )

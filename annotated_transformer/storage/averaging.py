@@ -6,16 +6,20 @@ from dataclasses import replace
 from pathlib import Path
 
 from annotated_transformer.errors import UserError
+from annotated_transformer.model import ModelConfig
 from annotated_transformer.storage.checkpoints import checkpoint_weights
-from annotated_transformer.storage.history import read_about
+from annotated_transformer.storage.dataclass_json import from_plain
+from annotated_transformer.storage.history import History, Result
 from annotated_transformer.storage.model_folder import (
-    WRONG,
-    read_sizes,
     read_tokenizer,
     save_model,
 )
 from annotated_transformer.storage.weight_files import filled, set_weights
-from annotated_transformer.system.atomic_files import check_new, new_folder
+from annotated_transformer.system.atomic_files import (
+    check_new,
+    new_folder,
+    read_json,
+)
 from annotated_transformer.training import average
 
 __all__ = ["average_checkpoints"]
@@ -40,23 +44,22 @@ def average_checkpoints(output: Path, checkpoints: list[Path]) -> None:
     states = [checkpoint_weights(path) for path in checkpoints]
     run = first.parent
     try:
-        about = read_about(run)
+        history = History.from_json(read_json(run / "run.json"))
+        sizes = from_plain(ModelConfig, history.recipe["model"])
         tokenizer = read_tokenizer(run)
-        sizes = read_sizes(about["recipe"]["model"])
-        sizes = replace(sizes, vocab_size=len(tokenizer))
-    except WRONG as error:
+    except (OSError, ValueError) as error:
         raise UserError(
             f"{checkpoints[0]}: not inside the folder of a run "
-            f"({error!r:.200}); name files in its folder checkpoints"
+            f"({error!s:.200}); name files in its folder checkpoints"
         ) from error
+    sizes = replace(sizes, vocab_size=len(tokenizer))
     for state, path in zip(states, checkpoints, strict=True):
         model = filled(sizes, state, path)
     set_weights(model, average(states), output)
-    about["result"] = {
-        "averaged": len(states),
-        "checkpoints": ", ".join(path.stem for path in checkpoints),
-    }
+    names = ", ".join(path.stem for path in checkpoints)
+    result = Result(averaged=len(states), checkpoints=names)
+    history = replace(history, result=result)
     with new_folder(output) as part:
-        save_model(part, model, tokenizer, about)
+        save_model(part, model, tokenizer, history)
         if (run / "metrics.jsonl").is_file():
             shutil.copy(run / "metrics.jsonl", part)

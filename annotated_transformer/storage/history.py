@@ -1,269 +1,148 @@
-"""Records: what was run, on what, with which result."""
+"""The history of a model: how it was trained, on what, with which result."""
 
-import json
-import platform
-from datetime import date
-from importlib.metadata import version
-from pathlib import Path
+from dataclasses import dataclass, field
 
-import torch
-
-from annotated_transformer.errors import UserError
-from annotated_transformer.model import ModelConfig, parameter_count
-from annotated_transformer.storage.licences import TEXT_LICENCES
-from annotated_transformer.system.atomic_files import (
-    locked,
-    read_json,
-    unwritable,
-    write_text,
+from annotated_transformer.storage.dataclass_json import (
+    FLAT,
+    from_plain,
+    of_type,
+    to_plain,
 )
+from annotated_transformer.system.limits import LARGEST_ALPHA, MOST_SEARCH
+from annotated_transformer.system.machine import Machine
 
 __all__ = [
-    "MOST_RECORD",
-    "SEARCH",
-    "changes_of",
-    "check_about",
-    "environment",
-    "model_card",
-    "read_about",
-    "read_metrics",
-    "read_record",
-    "record",
-    "same_model",
+    "Change",
+    "Data",
+    "History",
+    "Result",
+    "Search",
+    "Start",
+    "check_search",
 ]
 
-SEARCH = ("beam", "alpha", "no_repeat")  # what a score depends on
-
-NUMBERS = ("step", "seconds", "valid_loss")  # of each line of metrics
-# what tells the models of one run apart
-MODEL = ("updates", "averaged", "checkpoints", "valid_perplexity")
-PACKAGES = ("torch", "sentencepiece", "sacrebleu", "safetensors", "numpy")
-MOST_RECORD = 1 << 26  # bytes
+MOST_STARTS = 100  # trainings before the last
 
 
-def environment(device: str = "cpu") -> dict:
-    """Date, package versions and machine; device is cuda, mps or cpu."""
-    return {
-        "date": date.today().isoformat(),
-        "versions": {
-            "python": platform.python_version(),
-            **{name: version(name) for name in PACKAGES},
-        },
-        "machine": {
-            "system": platform.system(),
-            "processor": processor(device),
-            "threads": torch.get_num_threads(),
-        },
-    }
+@dataclass(frozen=True)
+class Data:
+    """The text that a model has learned from."""
+
+    name: str
+    source: str  # languages
+    target: str
+    pairs: int
+    extra: int = 0  # pairs that came on top
+    sha256: dict[str, str] = field(default_factory=dict)  # of its files
 
 
-def processor(device: str) -> str:
-    """The name of the GPU, else of the CPU as far as Linux tells it."""
-    if device == "cuda":
-        return torch.cuda.get_device_name()
-    cpus = Path("/proc/cpuinfo")
-    if cpus.exists():
-        for line in cpus.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
+@dataclass(frozen=True)
+class Result:
+    """What a model has reached; None is not measured."""
+
+    updates: int | None = None
+    seconds: float | None = None
+    averaged: int | None = None  # checkpoints that it is the mean of
+    checkpoints: str | None = None  # their names, if a person chose them
+    valid_perplexity: float | None = None
+    valid_accuracy: float | None = None
+    # "test set, metric": the score, as the model card shows it
+    scores: dict[str, str] = field(default_factory=dict, metadata=FLAT)
 
 
-def read_metrics(folder: Path) -> list[dict]:
-    """The lines of a run's metrics.jsonl, one a checkpoint; [] if none.
+@dataclass(frozen=True)
+class Start:
+    """The model that a training began with; older ones tell less of it."""
 
-    A last line without its line feed, cut by a crash, is left out.
-    """
-    path = folder / "metrics.jsonl"
-    if not path.is_file():
-        return []
-    found = []
-    lines = path.read_bytes().split(b"\n")[:-1]
-    for place, line in enumerate(lines, 1):
-        try:
-            found.append(json.loads(line))
-            numbers = [found[-1][name] for name in NUMBERS]
-            numbers.append(found[-1].get("valid_bleu", 0.0))
-            if not all(isinstance(x, int | float) for x in numbers):
-                raise TypeError(f"{numbers!r:.80}")
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
-            raise UserError(
-                f"{path}, line {place}: not a line of metrics "
-                f"({error!r:.200}); delete the line"
-            ) from error
-    return found
+    command: str
+    data: Data | None = None
+    result: Result | None = None
+    start: "Start | None" = None
+    # the SHA-256 of its files
+    files: dict[str, str] = field(default_factory=dict, metadata=FLAT)
 
 
-def read_about(folder: Path) -> dict:
-    """A run's run.json, if a model card can be made of it.
+@dataclass(frozen=True)
+class Change:
+    """A field of the recipe that a resumed run has changed."""
 
-    OSError, ValueError, TypeError, KeyError or AttributeError if not.
-    """
-    about = read_json(folder / "run.json")
-    check_about({**about, "result": {}}, ModelConfig())
-    return about
-
-
-def check_about(about: dict, sizes: ModelConfig) -> None:
-    """ValueError, TypeError, KeyError or AttributeError for no history.
-
-    It must do for a model card, for scores and for a training from there.
-    """
-    model_card(about, sizes).encode()
-    words = about["data"]["target"], about["recipe"]["tokenizer"]
-    if not all(isinstance(word, str) for word in words):
-        raise TypeError(f"target and tokenizer are {words!r:.80}")
+    after: int  # updates
+    name: str
+    was: int
+    now: int
 
 
-def same_model(known: dict, about: dict) -> bool:
-    """True if a record is of that model: two averages share a command."""
-    return known["command"] == about["command"] and all(
-        known.get("result", {}).get(name) == about.get("result", {}).get(name)
-        for name in MODEL
-    )
+@dataclass(frozen=True)
+class Search:
+    """How a model looks for a translation, unless a call says otherwise."""
+
+    beam: int = 5
+    alpha: float = 0.6
+    no_repeat: int = 0
+
+    def __post_init__(self) -> None:
+        check_search(self.beam, self.alpha, self.no_repeat)
 
 
-def read_record(path: Path, about: dict) -> dict:
-    """A record, if it is of the run that about tells of; {} if none is there.
-
-    UserError if the file is anything else.
-    """
-    if not path.exists():
-        return {}
-    try:
-        known = read_json(path, MOST_RECORD)
-        scores = known.get("scores", {})
-        whole = all(isinstance(x, dict) for x in (scores, *scores.values()))
-        if whole and same_model(known, about):
-            return known
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        pass
-    raise UserError(f"{path}: not a record of this run; choose another file")
-
-
-def record(
-    folder: Path,
-    path: Path,
-    scores: dict[str, dict],
-    texts: dict[str, str] | None = None,
+def check_search(
+    beam: object = 1, alpha: object = 0.0, no_repeat: object = 0
 ) -> None:
-    """Write a run's record, or add scores to the one that is there.
-
-    scores are by the name of a test set, and so are texts, the SHA-256 of
-    its pairs: UserError if the record has scores of another text by that
-    name. folder is the model's. Only a run's own folder has its curve, so
-    one that is recorded already stays. Others may add scores meanwhile.
-    Without scores nothing is written, and the errors are the same.
-    """
-    about = read_json(folder / "config.json")["about"]
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise unwritable(path.parent, error) from error
-    with locked(path):
-        known = read_record(path, about)
-        there = known.get("scores", {})
-        texts = texts or {}
-        for name, text in texts.items():
-            if there.get(name, {}).get("sha256", text) != text:
-                raise UserError(
-                    f"{path}: it has the scores of another text named "
-                    f"{name}; rename this one, or choose another --record"
-                )
-        if not scores:
-            return
-        added = {
-            name: found | ({"sha256": texts[name]} if name in texts else {})
-            for name, found in scores.items()
-        }
-        whole = {
-            **about,
-            "curve": read_metrics(folder) or known.get("curve", []),
-            "scores": {**there, **added},
-        }
-        write_text(path, json.dumps(whole, indent=1) + "\n")
-
-
-def trainings(about: dict) -> list[dict]:
-    """A training and those that it went on from, the first one first."""
-    found = []
-    while about:
-        found.append(about)
-        about = about.get("start", {})
-    return found[::-1]
-
-
-def changes_of(about: dict) -> list[dict]:
-    """How a run's batches were changed: after, name, was and now.
-
-    ValueError, TypeError or KeyError if the list is none.
-    """
-    changes = list(about.get("changes", []))
-    for change in changes:
-        numbers = [change[key] for key in ("after", "was", "now")]
-        if not all(type(number) is int and number >= 0 for number in numbers):
-            raise ValueError(f"a change has {numbers!r:.80}")
-        if not isinstance(change["name"], str):
-            raise TypeError(f"a change is of {change['name']!r:.80}")
-    return changes
-
-
-def licences(about: dict) -> str:
-    """What the texts of all trainings allow, each text once."""
-    names = [
-        training["data"]["name"]
-        for training in trainings(about)
-        if "data" in training  # older records do not tell of earlier ones
-    ]
-    return " ".join(
-        TEXT_LICENCES.get(
-            name, f"The licence of {name} is for its owner to say."
+    """ValueError for options of a search that are none."""
+    whole = type(beam) is int and type(no_repeat) is int
+    known = whole and isinstance(alpha, int | float)
+    if not known or not (
+        1 <= beam <= MOST_SEARCH
+        and 0 <= alpha <= LARGEST_ALPHA
+        and 0 <= no_repeat <= MOST_SEARCH
+    ):
+        raise ValueError(
+            f"a search with beam {beam!r:.40}, alpha {alpha!r:.40} and "
+            f"no_repeat {no_repeat!r:.40}: beam is in 1..{MOST_SEARCH}, alpha "
+            f"in 0..{LARGEST_ALPHA}, no_repeat in 0..{MOST_SEARCH}"
         )
-        for name in dict.fromkeys(names)
-    )
 
 
-def model_card(about: dict, config: ModelConfig) -> str:
-    """The README.md of a model folder."""
-    data, result = about["data"], about["result"]
-    rows = {
-        "command": f"`{about['command']}`",
-        "seed": about["recipe"]["train"]["seed"],
-        "machine": about["machine"]["processor"],
-        **result,
-        **about.get("search", {}),
-    }
-    text = f"{data['pairs']:,} sentence pairs of {data['name']}"
-    if data.get("extra"):
-        text += f"\nand {data['extra']:,} extra ones"
-    starts = [
-        ("start", f"`{earlier['command']}`")
-        for earlier in trainings(about)[:-1]
-    ]
-    changes = [
-        (
-            f"{x['name']} after update {x['after']}",
-            f"{x['now']}, not {x['was']}",
-        )
-        for x in changes_of(about)
-    ]
-    table = "\n".join(
-        f"| {name} | {value} |"
-        for name, value in [*starts, *rows.items(), *changes]
-    )
-    return f"""# {data["name"]}: {data["source"]} to {data["target"]}
+@dataclass(frozen=True)
+class History:
+    """How a model was trained, on what, where, and with which result."""
 
-A Transformer of {parameter_count(config) / 1e6:.2f} million parameters:
-{config.layers} + {config.layers} layers, d_model {config.d_model},
-d_ff {config.d_ff}, {config.heads} heads, a vocabulary of
-{config.vocab_size:,} subwords. It was trained with `annotated_transformer`
-on {text}.
+    command: str
+    recipe: dict  # Recipe.from_json reads it, where a training is loaded
+    data: Data
+    date: str
+    versions: dict[str, str]  # of packages
+    machine: Machine
+    start: Start | None = None
+    changes: tuple[Change, ...] = ()
+    tokenizer_sha256: str | None = None  # of tokenizer.model; older: None
+    result: Result = Result()
+    search: Search | None = None  # that its scores were made with
 
-| what | value |
-|---|---|
-{table}
+    def __post_init__(self) -> None:
+        asked = self.recipe
+        train = of_type(dict, asked.get("train"), "recipe.train")
+        of_type(dict, asked.get("model"), "recipe.model")
+        of_type(int, train.get("seed"), "recipe.train.seed")
+        of_type(str, asked.get("tokenizer"), "recipe.tokenizer")
 
-The text that a model was trained on decides what it is good for and how it
-may be used. {licences(about)}
-`config.json` has the checksums of the text.
-"""
+    def as_json(self) -> dict:
+        """The history as plain data."""
+        return to_plain(self)
+
+    @classmethod
+    def from_json(cls, plain: object, name: str = "") -> "History":
+        """The history that as_json wrote; ValueError names a wrong field."""
+        start, count = plain, 0
+        while isinstance(start, dict):
+            start, count = start.get("start"), count + 1
+        if count > MOST_STARTS:
+            raise ValueError(f"start: more than {MOST_STARTS} trainings")
+        return from_plain(cls, plain, name)
+
+    def starts(self) -> list[Start]:
+        """The trainings that this one went on from, the first one first."""
+        found, start = [], self.start
+        while start:
+            found.append(start)
+            start = start.start
+        return found[::-1]

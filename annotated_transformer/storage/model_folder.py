@@ -11,9 +11,8 @@ old model is there or the new one.
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import get_args, get_type_hints
 
 import torch
 from safetensors.torch import save_file
@@ -21,7 +20,9 @@ from safetensors.torch import save_file
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import ModelConfig, Transformer
-from annotated_transformer.storage.history import check_about, model_card
+from annotated_transformer.storage.dataclass_json import from_plain
+from annotated_transformer.storage.history import History
+from annotated_transformer.storage.model_card import model_card
 from annotated_transformer.storage.weight_files import (
     check_size,
     filled,
@@ -38,37 +39,27 @@ from annotated_transformer.system.atomic_files import (
     unwritable,
     write_text,
 )
-from annotated_transformer.system.limits import LARGEST_ALPHA, MOST_SEARCH
 
-__all__ = ["check_search", "load_model", "save_model"]
+__all__ = ["load_model", "read_config", "read_tokenizer", "save_model"]
 
 FORMAT = 1
 NEW = ".new"  # in a model folder: files on their way
 SUMMED = ("model.safetensors", "tokenizer.model", "README.md")
-MOST_SIZE = 1 << 40  # of whatever a configuration counts
 MOST_TOKENIZER = 1 << 26  # bytes
-WRONG = (  # what a file that is not what it should be raises
-    OSError,
-    ValueError,
-    TypeError,
-    KeyError,
-    AttributeError,
-    RuntimeError,
-)
 
 
 def save_model(
     folder: Path,
     model: Transformer,
     tokenizer: Tokenizer,
-    about: dict,
+    history: History,
 ) -> None:
     """Write a model folder; a model that is there is replaced as a whole.
 
     The weights are written in the precision that the model has. UserError,
     and what was there stays, if what is written could not be loaded.
     """
-    card = model_card(about, model.config)
+    card = model_card(history, model.config)
     with switched(folder) as new:
         with replacing(new / "model.safetensors") as part:
             save_file(weights(model), part)
@@ -78,7 +69,7 @@ def save_model(
         config = {
             "format": FORMAT,
             "model": asdict(model.config),
-            "about": about,
+            "about": history.as_json(),
             "sha256": {name: sha256(new / name) for name in SUMMED},
         }
         text = json.dumps(config, indent=1) + "\n"
@@ -120,7 +111,7 @@ def settle(folder: Path) -> None:
         remove(new)
         return
     try:
-        sums = read_config(folder)[1]
+        sums = read_config(folder).sha256
     except UserError:
         sums = {}
     for name in SUMMED:
@@ -138,8 +129,8 @@ def moving(folder: Path, name: str, sums: dict) -> bool:
 
 def load_model(
     folder: Path, device: torch.device | str = "cpu"
-) -> tuple[Transformer, Tokenizer, dict]:
-    """The model in evaluation mode, its tokenizer, and what it is.
+) -> tuple[Transformer, Tokenizer, History]:
+    """The model in evaluation mode, its tokenizer, and its history.
 
     Nothing is parsed before its SHA-256 is that of config.json, and nothing
     is built that the files do not fill; UserError says which file is
@@ -174,9 +165,10 @@ def standing(folder: Path) -> tuple[tuple[int, int] | None, list[str]]:
 
 def read_model(
     folder: Path, device: torch.device | str = "cpu"
-) -> tuple[Transformer, Tokenizer, dict]:
+) -> tuple[Transformer, Tokenizer, History]:
     """What load_model gives of a folder that stays as it is meanwhile."""
-    sizes, sums, about = read_config(folder)
+    config = read_config(folder)
+    sizes, sums = config.model, config.sha256
     paths = [
         folder / NEW / name if moving(folder, name, sums) else folder / name
         for name in ("model.safetensors", "tokenizer.model")
@@ -197,7 +189,7 @@ def read_model(
     tensors, _ = read_tensors(paths[0])
     try:
         tokenizer = read_tokenizer(paths[1].parent)
-    except WRONG as error:
+    except (OSError, ValueError) as error:
         raise UserError(
             f"{folder}: tokenizer.model is none ({error}); copy the folder "
             "again"
@@ -209,7 +201,7 @@ def read_model(
         )
     model = filled(sizes, tensors, paths[0])
     try:
-        return model.to(device).eval(), tokenizer, about
+        return model.to(device).eval(), tokenizer, config.history
     except torch.OutOfMemoryError:
         raise  # which has a message of its own
     except (AssertionError, RuntimeError) as error:  # torch's, for no device
@@ -220,63 +212,43 @@ def read_model(
 
 
 def read_tokenizer(folder: Path) -> Tokenizer:
-    """The tokenizer of a folder; one of WRONG if there is none."""
+    """The tokenizer of a folder; OSError or ValueError if there is none."""
     data = read_some(folder / "tokenizer.model", MOST_TOKENIZER)
     if not data:
         raise ValueError("tokenizer.model is empty")
-    return Tokenizer(data)
+    try:
+        return Tokenizer(data)
+    except RuntimeError as error:  # sentencepiece's
+        raise ValueError(f"tokenizer.model: {error}") from error
 
 
-def read_sizes(plain: dict) -> ModelConfig:
-    """The sizes that JSON gives, each of its own type."""
-    for name, value in plain.items():
-        kind = get_type_hints(ModelConfig)[name]
-        kinds = get_args(kind) or ((int, float) if kind is float else (kind,))
-        if type(value) not in kinds or (
-            type(value) is int and value > MOST_SIZE
-        ):
-            raise TypeError(f"{name} is {value!r:.40}")
-    return ModelConfig(**plain)
+@dataclass(frozen=True)
+class Config:
+    """What config.json says of a model."""
+
+    format: int
+    model: ModelConfig
+    history: History
+    sha256: dict[str, str]  # of the other files
 
 
-def check_search(
-    beam: object = 1, alpha: object = 0.0, no_repeat: object = 0
-) -> None:
-    """ValueError for options of a search that are none."""
-    whole = type(beam) is int and type(no_repeat) is int
-    known = whole and isinstance(alpha, int | float)
-    if not known or not (
-        1 <= beam <= MOST_SEARCH
-        and 0 <= alpha <= LARGEST_ALPHA
-        and 0 <= no_repeat <= MOST_SEARCH
-    ):
-        raise ValueError(
-            f"a search with beam {beam!r:.40}, alpha {alpha!r:.40} and "
-            f"no_repeat {no_repeat!r:.40}: beam is in 1..{MOST_SEARCH}, alpha "
-            f"in 0..{LARGEST_ALPHA}, no_repeat in 0..{MOST_SEARCH}"
-        )
-
-
-def read_config(folder: Path) -> tuple[ModelConfig, dict, dict]:
-    """The sizes, checksums and history that a model's config.json has."""
+def read_config(folder: Path) -> Config:
+    """The config.json of a model folder; UserError if there is none."""
     path = folder / "config.json"
     try:
         config = read_json(path)
-        if config["format"] != FORMAT:
-            raise ValueError(f"its format is {config['format']!r:.40}")
-        sizes = read_sizes(config["model"])
-        about = dict(config["about"])
-        check_search(**about.get("search", {}))
-        check_about(about, sizes)
-        return sizes, dict(config["sha256"]), about
+        if config.get("format") != FORMAT:
+            raise ValueError(f"its format is {config.get('format')!r:.40}")
+        config["history"] = config.pop("about", None)
+        return from_plain(Config, config)
     except OSError as error:
         raise UserError(
             f"{folder}: no trained model here (config.json: "
             f"{error.strerror}); name another folder, or train to the end "
-            "with --resume"
+            "with resume=True"
         ) from error
-    except WRONG as error:
+    except ValueError as error:
         raise UserError(
-            f"{path}: not the configuration of a model ({error!r:.200}); "
+            f"{path}: not the configuration of a model ({error!s:.200}); "
             "copy the folder again"
         ) from error

@@ -9,6 +9,7 @@ the repository once: a number is a byte, and four characters make three bytes.
 
 import json
 from base64 import b64encode
+from dataclasses import asdict
 from pathlib import Path
 
 import torch
@@ -22,6 +23,7 @@ from annotated_transformer.data import Tokenizer
 from annotated_transformer.embedding import BOS, EOS
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import Transformer, parameter_count
+from annotated_transformer.storage.history import Data
 from annotated_transformer.storage.licences import TEXT_LICENCES
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.storage.shipped import find_model
@@ -103,14 +105,14 @@ def script(model: Transformer, tokenizer: Tokenizer, search: dict) -> str:
     return f"(globalThis.translatorInPage ??= {{}}).packed = {text};\n"
 
 
-def what_it_is(model: Transformer, data: dict, size: int) -> str:
+def what_it_is(model: Transformer, data: Data, size: int) -> str:
     """How large a model is, and what it learned from; size is in bytes."""
     millions = parameter_count(model.config) / 1e6
     return (
         f"The model has {millions:.1f} million parameters, here in "
-        f"{size / 1e6:.1f} MB. It was trained on {data['pairs']:,} captions "
+        f"{size / 1e6:.1f} MB. It was trained on {data.pairs:,} captions "
         f"of photos in two languages, and knows little else. "
-        f"{TEXT_LICENCES[data['name']]}"
+        f"{TEXT_LICENCES[data.name]}"
     )
 
 
@@ -148,14 +150,15 @@ class TranslatorHere(SphinxDirective):
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        model, tokenizer, about = load_model(find_model(self.arguments[0]))
+        model, tokenizer, history = load_model(find_model(self.arguments[0]))
         place = nodes.container(classes=["at-translator"])
-        place["script"] = script(model, tokenizer, about.get("search", {}))
+        search = asdict(history.search) if history.search else {}
+        place["script"] = script(model, tokenizer, search)
         still = nodes.container(classes=["at-still"])
         self.set_source_info(still)
         self.state.nested_parse(self.content, self.content_offset, still)
         still += example(model, tokenizer)
-        note = what_it_is(model, about["data"], len(place["script"]))
+        note = what_it_is(model, history.data, len(place["script"]))
         place += [still, paragraph(note, style="at-note")]
         return [place]
 

@@ -22,8 +22,8 @@ from urllib.parse import quote
 import torch
 
 from annotated_transformer.errors import UserError
-from annotated_transformer.storage.history import environment
 from annotated_transformer.system.atomic_files import write_text
+from annotated_transformer.system.machine import environment
 
 from .reproduction import moved
 

@@ -354,7 +354,7 @@ def test_the_widget_works_by_keyboard_and_says_what_it_shows(
 
 def test_eight_bits_cost_no_translation_quality(reference, real_folder):
     model, tokenizer = reference
-    _, _, about = load_model(find_model(NAME))
+    _, _, history = load_model(find_model(NAME))
     texts, references = zip(
         *read_pairs(
             real_folder / "test_2016_flickr.en.gz",
@@ -363,6 +363,6 @@ def test_eight_bits_cost_no_translation_quality(reference, real_folder):
         strict=True,
     )
     outputs = Translator(model.float(), tokenizer)(list(texts))
-    stated = float(about["result"]["test_2016_flickr, bleu"])
+    stated = float(history.result.scores["test_2016_flickr, bleu"])
     found = score(outputs, references).bleu
     assert found == pytest.approx(stated, abs=0.3)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from unittest import mock
@@ -26,6 +27,7 @@ from annotated_transformer.model import Transformer
 from annotated_transformer.runs.recipes import RECIPES
 from annotated_transformer.storage import averaging
 from annotated_transformer.storage.averaging import average_checkpoints
+from annotated_transformer.storage.history import Search
 from annotated_transformer.system.stdio import arriving, put
 from annotated_transformer.system.text_lines import decode_lines
 
@@ -36,7 +38,6 @@ COMMANDS = (
     "augment",
     "evaluate",
     "average",
-    "pack",
     "data",
 )
 
@@ -285,57 +286,15 @@ def test_evaluate_agrees_with_sacrebleu(command, trained, text, tmp_path):
     assert result["chrf"] == CHRF().corpus_score(outputs, references).score
     assert "case:lc" in result["signatures"]["bleu_lowercase"]
     assert "tok:moses-" in result["signatures"]["bleu_moses"]
+    search = {"beam": 2, "alpha": 1.5, "no_repeat": 3}
+    assert {name: result[name] for name in search} == asdict(Search())
+    words = ("--beam=2", "--alpha=1.5", "--no-repeat=3", "--json")
+    other = command("evaluate", trained, source, reference, *words)
+    assert search.items() <= json.loads(other.out).items()
     shown = command("evaluate", trained, source, reference)
     for name, signature in result["signatures"].items():
         assert f"{result[name]:.2f}  {signature}" in shown.out
         assert name in shown.out
-
-
-def test_evaluate_adds_to_a_record(command, trained, text, tmp_path):
-    path = tmp_path / "records" / "run.json"
-    (tmp_path / "t").write_text("")
-    for name in ("one", "two"):
-        files = text(**{f"{name}.en": "abc\n", f"{name}.de": "abc\n"})
-        words = ("evaluate", trained, *files, "--record", path)
-        assert command(*words).status == 0
-    record = json.loads(path.read_text())
-    assert list(record["scores"]) == ["one", "two"]
-    assert record["scores"]["two"]["beam"] == 5
-    assert record["scores"]["two"]["alpha"] == 0.6
-    search = ("--beam=2", "--alpha=1.5", "--no-repeat=3")
-    assert command(*words, *search).status == 0
-    record = json.loads(path.read_text())
-    assert record["scores"]["two"]["beam"] == 2
-    assert record["scores"]["two"]["alpha"] == 1.5
-    assert record["scores"]["two"]["no_repeat"] == 3
-    assert len(record["curve"]) == 5
-    packed = tmp_path / "packed"
-    assert command("pack", packed, trained).status == 0
-    assert command("evaluate", packed, *words[2:]).status == 0
-    assert json.loads(path.read_text())["curve"] == record["curve"]
-    path.write_text('{"command": "another"}')
-    refused(command(*words), path, "choose another file")
-    words = (*words[:-1], tmp_path)
-    refused(command(*words), tmp_path, "choose another file")
-
-
-def test_a_record_that_cannot_be_is_told_before_the_search(
-    command, trained, text, monkeypatch, tmp_path
-):
-    monkeypatch.setattr(app, "load", lambda *_, **__: pytest.fail("searches"))
-    one, two, file = text(one="abc\n", two="abc\n", file="")
-    ended = command("evaluate", trained, one, two, "--record", file / "x")
-    refused(ended, file, "move away")
-    path = tmp_path / "record.json"
-    monkeypatch.undo()
-    (tmp_path / "other").mkdir()
-    words = ("evaluate", trained, "--record", path)
-    files = text(**{"test.en": "abc\n", "other/test.en": "ab\n"})
-    assert command(*words, files[0], files[0]).status == 0
-    before = path.read_bytes()
-    monkeypatch.setattr(app, "load", lambda *_, **__: pytest.fail("searches"))
-    refused(command(*words, files[1], files[1]), path, "another text named")
-    assert path.read_bytes() == before
 
 
 def test_of_averages_into_one_folder_one_is_made(
@@ -587,21 +546,6 @@ def test_a_checkpoint_counts_once_in_a_mean(command, trained, tmp_path):
     refused(ended, "named twice")
 
 
-def test_scores_of_one_mean_are_not_those_of_another(
-    command, trained, tmp_path, text
-):
-    one, two, three = sorted((trained / "checkpoints").iterdir())[-3:]
-    means = tmp_path / "a", tmp_path / "b"
-    for mean, last in zip(means, (two, three), strict=True):
-        assert command("average", mean, one, last).status == 0
-    pairs, record = text(one="abc\n", two="abc\n"), tmp_path / "record.json"
-    words = (*pairs, "--record", record)
-    assert command("evaluate", means[0], *words).status == 0
-    refused(command("evaluate", means[1], *words), record)
-    packed = tmp_path / "packed"
-    refused(command("pack", packed, means[1], "--record", record), record)
-
-
 def test_checkpoints_of_two_runs_have_no_mean(command, trained, tmp_path):
     other = shutil.copytree(trained, tmp_path / "other")
     one, two = (
@@ -699,13 +643,6 @@ def test_model_folder_that_is_none(command, tmp_path, text):
         refused(command("translate", folder), folder, "no trained model")
     gone = tmp_path / "gone"
     refused(command("translate", gone), gone, "no such folder")
-
-
-def test_a_packed_model_translates(command, trained, tmp_path, text):
-    assert command("pack", tmp_path / "small", trained).status == 0
-    (file,) = text(file="abc\n")
-    ended = command("translate", tmp_path / "small", file)
-    assert ended.status == 0 and ended.out.count("\n") == 1
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.model"])

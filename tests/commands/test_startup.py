@@ -31,7 +31,6 @@ COMMANDS = {
     "augment": "model model a b",
     "evaluate": "model a b",
     "average": "out a",
-    "pack": "out model",
     "data": "multi30k",
 }
 HELPS = ["--help", "--version", *(f"{name} --help" for name in COMMANDS)]

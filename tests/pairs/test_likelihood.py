@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from histories import HISTORY
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -249,15 +250,8 @@ def test_the_line_that_is_too_long(command, tokenizer, files, tmp_path):
     translator = make_translator(
         tokenizer, vocab_size=len(tokenizer), **learned
     )
-    about = {
-        "command": "",
-        "data": {"name": "test", "source": "en", "target": "de", "pairs": 2},
-        "recipe": {"train": {"seed": 0}, "tokenizer": "bpe"},
-        "machine": {"processor": "none"},
-        "result": {},
-    }
     model = tmp_path / "model"
-    save_model(model, translator.model.float(), tokenizer, about)
+    save_model(model, translator.model.float(), tokenizer, HISTORY)
     assert command("score", model, *files([("a dog", "ein")])).status == 0
     for side in (0, 1):
         pair = ["a dog", "ein"]

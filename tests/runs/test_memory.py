@@ -22,7 +22,7 @@ from annotated_transformer.runs.memory import (
 )
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.runs.run import train
-from annotated_transformer.storage.history import read_metrics
+from annotated_transformer.storage.metrics import read_metrics
 from annotated_transformer.storage.model_folder import read_tokenizer
 from annotated_transformer.storage.weight_files import read_tensors
 from annotated_transformer.training import TrainConfig, batch_loss

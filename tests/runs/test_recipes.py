@@ -48,6 +48,27 @@ def test_a_recipe_from_before_batches_had_an_order():
     assert Recipe.from_json(plain) == recipe_of("copy")
 
 
+@pytest.mark.parametrize(
+    ("part", "name", "value", "told"),
+    [
+        ("model", "layers", "2", "recipe.model.layers is '2'"),
+        ("model", "layers", True, "recipe.model.layers is True"),
+        ("model", "wings", 2, "no field 'recipe.model.wings'"),
+        ("train", "steps", 10**30, "recipe.train.steps is 1000000"),
+        ("train", "seed", -1, "recipe.train.seed is -1"),
+        ("train", "peak_rate", "x", "recipe.train.peak_rate is 'x'"),
+    ],
+)
+def test_a_recipe_from_a_stranger(part, name, value, told):
+    plain = recipe_of("copy").as_json()
+    plain[part] = plain[part] | {name: value}
+    with pytest.raises(ValueError, match=re.escape(told)):
+        Recipe.from_json(plain)
+    del plain[part]
+    with pytest.raises(ValueError, match=f"recipe.{part} is missing"):
+        Recipe.from_json(plain)
+
+
 def test_any_field_can_be_set_by_its_name():
     recipe = recipe_of("multi30k")
     changed = recipe.with_fields(

@@ -1,175 +1,157 @@
-"""Records: complete, and added to without loss."""
+"""Histories: read as they were written, or refused by the field."""
 
+import copy
 import json
-import platform
-import threading
-from concurrent.futures import ThreadPoolExecutor
+import math
+from dataclasses import asdict, replace
 
 import pytest
-import torch
+from histories import HISTORY
 
-from annotated_transformer.errors import UserError
-from annotated_transformer.model import ModelConfig, parameter_count
 from annotated_transformer.storage.history import (
-    environment,
-    model_card,
-    read_metrics,
-    record,
+    Change,
+    Data,
+    History,
+    Result,
+    Search,
+    Start,
+)
+from annotated_transformer.storage.shipped import find_model, shipped
+
+LONG = replace(
+    HISTORY,
+    start=Start("train one", start=Start("train zero"), files={"a": "12"}),
+    changes=(Change(2, "batch_tokens", 64, 32), Change(5, "accumulate", 1, 2)),
+    tokenizer_sha256="34",
+    result=Result(updates=3, seconds=1.5, scores={"test, bleu": "38.13"}),
+    search=Search(3, 1.0, 2),
 )
 
-LINE = {"step": 1, "seconds": 0.5, "valid_loss": 2.0}
+
+@pytest.mark.parametrize("history", [HISTORY, LONG])
+def test_a_history_comes_back_from_json(history):
+    text = json.dumps(history.as_json(), allow_nan=False)
+    assert History.from_json(json.loads(text)) == history
 
 
-def test_environment_is_plain_and_true():
-    found = json.loads(json.dumps(environment()))
-    assert found["versions"]["python"] == platform.python_version()
-    assert found["versions"]["torch"] == torch.__version__
-    assert found["machine"]["threads"] == torch.get_num_threads()
-    assert found["machine"]["processor"]
+def test_a_history_as_json():
+    """Flat where its parts have names of their own; nothing that is unset."""
+    plain = LONG.as_json()
+    assert plain["start"] == {
+        "command": "train one",
+        "start": {"command": "train zero"},
+        "a": "12",
+    }
+    assert plain["result"] == {
+        "updates": 3,
+        "seconds": 1.5,
+        "test, bleu": "38.13",
+    }
+    assert plain["recipe"]["train"]["clip"] is None  # infinity
+    assert {"start", "changes", "search"}.isdisjoint(HISTORY.as_json())
 
 
-def test_a_cut_last_line_of_metrics_is_left_out(tmp_path):
-    path = tmp_path / "metrics.jsonl"
-    assert read_metrics(tmp_path) == []
-    path.write_text(f'{json.dumps(LINE)}\n{{"st')
-    assert read_metrics(tmp_path) == [LINE]
+@pytest.mark.parametrize("name", shipped())
+def test_a_shipped_history_comes_back(name):
+    """To what stands there, which the first edition has written."""
+    path = find_model(name) / "config.json"
+    known = json.loads(path.read_text())["about"]
+    found = History.from_json(known).as_json()
+    assert found == known
+
+
+def changed(path, value):
+    """A history as JSON with another value at a dotted path."""
+    plain = copy.deepcopy(LONG.as_json())
+    *folders, last = path.split(".")
+    part = plain
+    for name in folders:
+        part = part[int(name)] if name.isdecimal() else part[name]
+    part[last] = value
+    return plain
 
 
 @pytest.mark.parametrize(
-    "line",
+    ("path", "value"),
     [
-        *("", "{", "7", "{}", "[" * 9999, '{"step": "1"}', "\0\0"),
-        json.dumps({**LINE, "valid_bleu": "high"}),
-        json.dumps({**LINE, "valid_bleu": None}),
+        ("command", 3),
+        ("command", "\ud800"),
+        ("recipe", []),
+        ("recipe.model", None),
+        ("recipe.train", None),
+        ("recipe.train.seed", -1),
+        ("recipe.train.seed", True),
+        ("recipe.tokenizer", None),
+        ("data.pairs", 3.5),
+        ("data.target", ["de"]),
+        ("data.sha256", {"train": 1}),
+        ("data.sha256", {"\ud800": "12"}),
+        ("result", {"\ud800": "12"}),
+        ("versions", "none"),
+        ("machine.threads", "one"),
+        ("start.command", None),
+        ("start.a", 12),
+        ("start.start.start", 3),
+        ("changes", 5),
+        ("changes", [{}]),
+        ("changes.1.now", -1),
+        ("changes.1.name", 3),
+        ("result.updates", "many"),
+        ("result.valid_perplexity", {}),
+        ("search.beam", "5"),
+        ("search.beam", 0),
+        ("search.beam", 10**9),
+        ("search.alpha", math.nan),
+        ("search.no_repeat", 2.5),
+        ("wings", 2),
+        ("data.wings", 2),
     ],
 )
-def test_other_lines_of_metrics_are_named(tmp_path, line):
-    path = tmp_path / "metrics.jsonl"
-    path.write_text(f"{json.dumps(LINE)}\n{line}\n")
-    with pytest.raises(UserError, match=r"jsonl, line 2: not a line of"):
-        read_metrics(tmp_path)
+def test_a_field_that_is_wrong_is_named(path, value):
+    with pytest.raises(ValueError) as told:
+        History.from_json(changed(path, value))
+    assert path.rpartition(".")[2] in str(told.value)
+    assert len(str(told.value)) < 300
 
 
-@pytest.fixture
-def folder(tmp_path):
-    about = {"command": "train it", "seed": 1}
-    (tmp_path / "config.json").write_text(json.dumps({"about": about}))
-    (tmp_path / "metrics.jsonl").write_text(json.dumps(LINE) + "\n")
-    return tmp_path
+@pytest.mark.parametrize("name", ["command", "recipe", "data", "machine"])
+def test_a_field_that_is_missing_is_named(name):
+    plain = HISTORY.as_json()
+    del plain[name]
+    with pytest.raises(ValueError, match=f"{name} is missing"):
+        History.from_json(plain)
 
 
-def test_scores_are_added(folder):
-    path = folder / "deep" / "record.json"
-    record(folder, path, {"one": {"bleu": 1.0}})
-    record(folder, path, {"two": {"bleu": 2.0}})
-    assert json.loads(path.read_text()) == {
-        "command": "train it",
-        "seed": 1,
-        "curve": [LINE],
-        "scores": {"one": {"bleu": 1.0}, "two": {"bleu": 2.0}},
-    }
+@pytest.mark.parametrize("plain", [None, [], 3, "x"])
+def test_what_is_no_history(plain):
+    with pytest.raises(ValueError, match="not an object"):
+        History.from_json(plain)
 
 
-def test_scores_that_are_added_at_once_are_all_there(folder):
-    path, names = folder / "record.json", [f"test {n}" for n in range(8)]
-    barrier = threading.Barrier(len(names))
-
-    def add(name):
-        barrier.wait()
-        for _ in range(5):
-            record(folder, path, {name: {"bleu": 1.0}})
-
-    with ThreadPoolExecutor(len(names)) as threads:
-        assert [*threads.map(add, names)] == [None] * len(names)
-    assert sorted(json.loads(path.read_text())["scores"]) == names
-    assert not list(folder.glob(".*"))
+def test_a_history_without_end_is_refused():
+    start = {"command": "x"}
+    for _ in range(100_000):
+        start = {"command": "x", "start": start}
+    with pytest.raises(ValueError, match="start: more than 100"):
+        History.from_json(HISTORY.as_json() | {"start": start})
 
 
-def test_a_lock_that_a_kill_has_left_locks_nothing(folder):
-    path = folder / "record.json"
-    (folder / ".record.json.lock").touch()
-    record(folder, path, {"one": {"bleu": 1.0}})
-    assert not list(folder.glob(".*"))
+def test_trainings_come_in_their_order():
+    assert [one.command for one in LONG.starts()] == [
+        "train zero",
+        "train one",
+    ]
+    assert HISTORY.starts() == []
 
 
-def test_two_texts_of_one_name_do_not_share_a_record(folder):
-    path = folder / "record.json"
-    record(folder, path, {"test": {"bleu": 1.0}}, {"test": "12"})
-    record(folder, path, {"test": {"bleu": 2.0}}, {"test": "12"})
-    before = path.read_text()
-    for scores in ({}, {"test": {"bleu": 3.0}}):
-        with pytest.raises(UserError, match="another text named test"):
-            record(folder, path, scores, {"test": "34"})
-    assert path.read_text() == before
-    found = json.loads(before)["scores"]
-    assert found == {"test": {"bleu": 2.0, "sha256": "12"}}
+def test_a_search_that_cannot_be_does_not_exist():
+    for wrong in ({"beam": 0}, {"alpha": -0.1}, {"no_repeat": 5000}):
+        with pytest.raises(ValueError, match="a search with"):
+            Search(**wrong)
+    assert asdict(Search()) == {"beam": 5, "alpha": 0.6, "no_repeat": 0}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("{", "[1]", '{"command": "other"}'),
-        '{"command": "train it", "scores": [1]}',
-        '{"command": "train it", "scores": {"one": "high"}}',
-        '{"command": "train it", "scores": null}',
-        '{"command": "train it", "result": 3}',
-    ],
-)
-def test_other_files_are_not_written_over(folder, text):
-    path = folder / "record.json"
-    path.write_text(text)
-    with pytest.raises(UserError, match="not a record of this run"):
-        record(folder, path, {})
-    assert path.read_text() == text
-
-
-def test_two_averages_of_a_run_have_a_record_each(folder):
-    """They have one command; what they are the mean of tells them apart."""
-    path, config = folder / "record.json", folder / "config.json"
-    about = {"command": "train it", "result": {"averaged": 3}}
-    config.write_text(json.dumps({"about": about}))
-    record(folder, path, {"one": {"bleu": 1.0}})
-    about["result"] |= {"one, bleu": "1.00"}  # as a packed model has it
-    config.write_text(json.dumps({"about": about}))
-    record(folder, path, {"two": {"bleu": 2.0}})
-    about["result"]["averaged"] = 2
-    config.write_text(json.dumps({"about": about}))
-    with pytest.raises(UserError, match="not a record of this run"):
-        record(folder, path, {"one": {"bleu": 3.0}})
-    assert json.loads(path.read_text())["scores"].keys() == {"one", "two"}
-
-
-def test_the_card_has_command_licence_and_size():
-    config = ModelConfig(layers=2)
-    about = {
-        "command": "annotated-transformer train x",
-        "recipe": {"train": {"seed": 7}, "tokenizer": "char"},
-        "data": {
-            "name": "multi30k",
-            "source": "en",
-            "target": "de",
-            "pairs": 29000,
-        },
-        "machine": {"processor": "abacus"},
-        "result": {"averaged": 8},
-    }
-    card = model_card(about, config)
-    assert f"{parameter_count(config) / 1e6:.2f} million" in card
-    assert "| command | `annotated-transformer train x` |" in card
-    assert "29,000 sentence pairs of multi30k" in card
-    assert "Flickr30k" in card and "| averaged | 8 |" in card
-    assert "| start |" not in card
-    about["start"] = {"command": "annotated-transformer train first"}
-    continued = model_card(about, config)
-    assert "| start | `annotated-transformer train first` |" in continued
-    about["start"]["start"] = {"command": "annotated-transformer train zero"}
-    first, second = (
-        f"| start | `annotated-transformer train {name}` |"
-        for name in ("zero", "first")
-    )
-    assert f"{first}\n{second}\n| command |" in model_card(about, config)
-    about["data"]["name"] = "recipes"  # a reader's own text
-    about["start"]["data"] = {"name": "multi30k"}
-    own = model_card(about, config)
-    assert "Flickr30k" in own and "licence of recipes is for its owner" in own
-    assert own.count("Flickr30k") == 1
+def test_a_text_may_be_named_in_any_script():
+    data = Data("語", "zh", "\U0001f600", 3)
+    history = replace(HISTORY, data=data)
+    assert History.from_json(history.as_json()) == history

@@ -158,9 +158,9 @@ def killed_replacing(
             save_model(folder, *new)
             os._exit(0)
         status = os.waitpid(child, 0)[1]
-        after_it = load_model(folder)[2]["command"]
+        after_it = load_model(folder)[2].command
         save_model(folder, *new)
-        found.append((after_it, load_model(folder)[2]["command"]))
+        found.append((after_it, load_model(folder)[2].command))
     return found
 
 
@@ -181,7 +181,7 @@ def replaced_without_room(
         except UserError as error:
             told = str(error)
         limit(resource.RLIM_INFINITY)
-        found.append((told, load_model(folder)[2]["command"]))
+        found.append((told, load_model(folder)[2].command))
     return found
 
 

@@ -36,7 +36,7 @@ from annotated_transformer.runs.setup import (
     choose_device,
     learn_tokenizer,
 )
-from annotated_transformer.storage.history import read_metrics
+from annotated_transformer.storage.metrics import read_metrics
 from annotated_transformer.storage.model_folder import read_tensors, weights
 from annotated_transformer.system.processes import Processes, joined, launched
 from annotated_transformer.training import TrainConfig, batch_loss, updates

@@ -1,0 +1,57 @@
+"""The model card: the README.md of a model folder."""
+
+from annotated_transformer.model import ModelConfig, parameter_count
+from annotated_transformer.storage.dataclass_json import to_plain
+from annotated_transformer.storage.history import History
+from annotated_transformer.storage.licences import TEXT_LICENCES
+
+__all__ = ["model_card"]
+
+
+def model_card(history: History, config: ModelConfig) -> str:
+    """What a model is, what it learned from and what it has reached."""
+    data = history.data
+    rows = [("start", f"`{one.command}`") for one in history.starts()]
+    rows += [
+        ("command", f"`{history.command}`"),
+        ("seed", history.recipe["train"]["seed"]),
+        ("machine", history.machine.processor),
+        *to_plain(history.result).items(),
+    ]
+    if history.search is not None:
+        rows += to_plain(history.search).items()
+    rows += [
+        (f"{x.name} after update {x.after}", f"{x.now}, not {x.was}")
+        for x in history.changes
+    ]
+    table = "\n".join(f"| {name} | {value} |" for name, value in rows)
+    text = f"{data.pairs:,} sentence pairs of {data.name}"
+    if data.extra:
+        text += f"\nand {data.extra:,} extra ones"
+    return f"""# {data.name}: {data.source} to {data.target}
+
+A Transformer of {parameter_count(config) / 1e6:.2f} million parameters:
+{config.layers} + {config.layers} layers, d_model {config.d_model},
+d_ff {config.d_ff}, {config.heads} heads, a vocabulary of
+{config.vocab_size:,} subwords. It was trained with `annotated_transformer`
+on {text}.
+
+| what | value |
+|---|---|
+{table}
+
+The text that a model was trained on decides what it is good for and how it
+may be used. {licences(history)}
+`config.json` has the checksums of the text.
+"""
+
+
+def licences(history: History) -> str:
+    """What the texts of all trainings allow, each text once."""
+    names = [one.data.name for one in history.starts() if one.data]
+    return " ".join(
+        TEXT_LICENCES.get(
+            name, f"The licence of {name} is for its owner to say."
+        )
+        for name in dict.fromkeys([*names, history.data.name])
+    )

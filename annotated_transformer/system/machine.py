@@ -1,0 +1,56 @@
+"""The machine: its processor, its threads and the packages on it."""
+
+import platform
+from dataclasses import asdict, dataclass
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+
+import torch
+
+__all__ = ["Machine", "environment", "processor", "this_machine", "versions"]
+
+PACKAGES = ("torch", "sentencepiece", "sacrebleu", "safetensors", "numpy")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What a program has computed on."""
+
+    system: str
+    processor: str  # or GPU
+    threads: int
+
+
+def this_machine(device: str = "cpu") -> Machine:
+    """The machine that this is; device is cuda, mps or cpu."""
+    return Machine(
+        platform.system(), processor(device), torch.get_num_threads()
+    )
+
+
+def processor(device: str) -> str:
+    """The name of the GPU, else of the CPU as far as Linux tells it."""
+    if device == "cuda":
+        return torch.cuda.get_device_name()
+    cpus = Path("/proc/cpuinfo")
+    if cpus.exists():
+        for line in cpus.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def versions() -> dict[str, str]:
+    """The versions of Python and of the packages that a result rests on."""
+    python = {"python": platform.python_version()}
+    return python | {name: version(name) for name in PACKAGES}
+
+
+def environment() -> dict:
+    """Date, versions and machine, as a record of an experiment has them."""
+    return {
+        "date": date.today().isoformat(),
+        "versions": versions(),
+        "machine": asdict(this_machine()),
+    }

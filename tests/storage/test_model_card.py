@@ -1,0 +1,55 @@
+"""The model card: what a model is, comes from and may be used for."""
+
+from dataclasses import replace
+
+from histories import HISTORY
+
+from annotated_transformer.model import ModelConfig, parameter_count
+from annotated_transformer.storage.history import (
+    Change,
+    Data,
+    Result,
+    Search,
+    Start,
+)
+from annotated_transformer.storage.model_card import model_card
+
+CAPTIONS = Data("multi30k", "en", "de", 29_000)
+
+
+def test_the_card_has_command_licence_and_size():
+    config = ModelConfig(layers=2)
+    history = replace(HISTORY, data=CAPTIONS, result=Result(averaged=8))
+    card = model_card(history, config)
+    assert f"{parameter_count(config) / 1e6:.2f} million" in card
+    assert "| command | `annotated-transformer train here` |" in card
+    assert "29,000 sentence pairs of multi30k" in card
+    assert "Flickr30k" in card and "| averaged | 8 |" in card
+    assert "| start |" not in card and "| beam |" not in card
+
+
+def test_the_card_names_the_trainings_before():
+    zero = Start("train zero", CAPTIONS)
+    one = Start("train one", start=zero)
+    history = replace(HISTORY, start=one)
+    card = model_card(history, ModelConfig())
+    starts = "| start | `train zero` |\n| start | `train one` |\n| command |"
+    assert starts in card
+    assert card.count("Flickr30k") == 1
+    assert "licence of text is for its owner" in card
+
+
+def test_the_card_has_scores_search_and_changes():
+    history = replace(
+        HISTORY,
+        result=Result(updates=7, scores={"test, bleu": "38.13"}),
+        search=Search(beam=3, no_repeat=2),
+        changes=(Change(4, "accumulate", 1, 2),),
+    )
+    card = model_card(history, ModelConfig())
+    for row in (
+        "| updates | 7 |\n| test, bleu | 38.13 |",
+        "| beam | 3 |\n| alpha | 0.6 |\n| no_repeat | 2 |",
+        "| accumulate after update 4 | 2, not 1 |",
+    ):
+        assert row in card
