@@ -251,10 +251,11 @@ def model_card(about: dict, config: ModelConfig) -> str:
         f"| {name} | {value} |"
         for name, value in [*starts, *rows.items(), *changes]
     )
+    depths = f"{config.layers} + {config.decoder_layers or config.layers}"
     return f"""# {data["name"]}: {data["source"]} to {data["target"]}
 
 A Transformer of {parameter_count(config) / 1e6:.2f} million parameters:
-{config.layers} + {config.layers} layers, d_model {config.d_model},
+{depths} layers, d_model {config.d_model},
 d_ff {config.d_ff}, {config.heads} heads, a vocabulary of
 {config.vocab_size:,} subwords. It was trained with `annotated_transformer`
 on {text}.
