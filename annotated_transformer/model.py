@@ -51,8 +51,10 @@ __all__ = [
     "Encoder",
     "Decoder",
     "Where",
-    "Tree",
     "chosen",
+    "Tokens",
+    "Tree",
+    "State",
     "EncoderDecoder",
     "Transformer",
     "embeddings",
@@ -250,7 +252,7 @@ class Decoder(nn.Module):
         """
         (sources, source_mask), mask = memory, None
         before = pasts[0][0].size(2) if pasts else 0
-        if x.size(1) > 1:  # one token may see all that is there
+        if not pasts or x.size(1) > 1:  # one new token may see them all
             mask = causal_mask(before + x.size(1), x.device)[before:]
             mask = additive(mask, x)
         presents = []
@@ -262,7 +264,6 @@ class Decoder(nn.Module):
 
 
 Where = Bool[Tensor, "rows length"] | Int[Tensor, "places"]
-Tree = Any  # tensors, in tuples and lists
 
 
 def chosen(
@@ -274,57 +275,41 @@ def chosen(
     return x.flatten(0, 1).index_select(0, where)
 
 
+Tokens = Int[Tensor, "_rows _length"]
+Tree = Any  # tensors in tuples and lists
+State = tuple[int, Tree]  # how many tokens are written, and what of them
+
+
 class EncoderDecoder(nn.Module):
-    """The frame of Figure 1: five boxes, joined, whatever is in them.
+    """The frame of Figure 1: five boxes, joined, whatever is in them."""
 
-    source and target make vectors of tokens. encoder(x, mask) sees those of
-    the source in their context; decoder.read(encoded, mask) keeps what it
-    needs of that, the memory, and decoder(x, memory, state) writes.
-    output.logits scores tokens.
-    """
+    config: Any = None  # what a builder made the model of
 
-    config: Any = None  # what a builder has made the model of
-
-    def __init__(
-        self,
-        source: nn.Module,
-        encoder: nn.Module,
-        target: nn.Module,
-        decoder: nn.Module,
-        output: nn.Module,
-    ):
+    def __init__(self, source, encoder, target, decoder, output):
         super().__init__()
         self.source, self.encoder = source, encoder
         self.target, self.decoder, self.output = target, decoder, output
 
     @property
     def most_positions(self) -> int | None:
-        """The longest output there can be; None if it may be any."""
+        """The length at which any output ends, if there is one."""
         return self.target.most_positions
 
-    def encode(self, source: Int[Tensor, "batch length"]) -> Tree:
+    def encode(self, source: Tokens) -> Tree:
         """What the encoder makes of the source tokens: vectors."""
         return self.encoder(self.source(source), padding_mask(source, PAD))
 
-    def read(self, source: Int[Tensor, "batch length"]) -> Tree:
-        """The memory: what the decoder needs of the source.
-
-        It is tensors with a row a sentence, in tuples and lists.
-        """
+    def read(self, source: Tokens) -> Tree:
+        """The memory: what the decoder needs of the source sentences."""
         mask = padding_mask(source, PAD)
         return self.decoder.read(self.encode(source), mask)
 
     def decode(
-        self,
-        target: Int[Tensor, "rows length"],
-        memory: Tree,
-        state: tuple[int, Tree] | None = None,
-    ) -> tuple[Float[Tensor, "rows length width"], tuple[int, Tree]]:
+        self, target: Tokens, memory: Tree, state: State | None = None
+    ) -> tuple[Vectors, State]:
         """A vector for each target token, and the state after the last.
 
-        The state is how many tokens were written, and what the decoder keeps
-        of them: tensors with a row an attempt. It is None before the first
-        token. Several rows may share a sentence of the memory.
+        Several rows may share a sentence of the memory.
         """
         start, kept = state or (0, None)
         x, kept = self.decoder(self.target(target, start), memory, kept)
@@ -337,15 +322,9 @@ class EncoderDecoder(nn.Module):
         return self.output.logits(x)
 
     def forward(
-        self,
-        source: Int[Tensor, "batch source_length"],
-        target: Int[Tensor, "rows target_length"],
-        where: Where | None = None,
+        self, source: Tokens, target: Tokens, where: Where | None = None
     ) -> Float[Tensor, "*positions vocab_size"]:
-        """Logits at every target position, or only where asked for.
-
-        There may be several rows of targets for each sentence of the source.
-        """
+        """Logits at every target position, or only where asked for."""
         x, _ = self.decode(target, self.read(source))
         return self.logits(x if where is None else chosen(x, where))
 
