@@ -11,7 +11,12 @@ if TYPE_CHECKING:
     from annotated_transformer.corpora.multi30k import multi30k
     from annotated_transformer.decoding import beam_decode, beam_search
     from annotated_transformer.errors import UserError
-    from annotated_transformer.model import PRESETS, ModelConfig, Transformer
+    from annotated_transformer.model import (
+        PRESETS,
+        ModelConfig,
+        Transformer,
+        transformer,
+    )
     from annotated_transformer.runs.recipes import RECIPES, Recipe
     from annotated_transformer.runs.run import train
     from annotated_transformer.teaching.exercises import check
@@ -36,6 +41,7 @@ __all__ = [
     "check",
     "multi30k",
     "train",
+    "transformer",
 ]
 
 # The module of each name. PyTorch takes over a second to load, so nothing
@@ -56,6 +62,7 @@ HOMES = {
     "check": "teaching.exercises",
     "multi30k": "corpora.multi30k",
     "train": "runs.run",
+    "transformer": "model",
 }
 
 

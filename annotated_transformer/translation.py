@@ -22,7 +22,7 @@ from annotated_transformer.errors import (
     check_budget,
     check_texts,
 )
-from annotated_transformer.model import Transformer
+from annotated_transformer.model import EncoderDecoder, Transformer
 from annotated_transformer.speed.kernels import (
     use_fast_kernels,
     weights_at_rest,
@@ -72,23 +72,22 @@ def attention_maps(
     model.eval()
     maps = AttentionMaps([], [], [])
     mask = padding_mask(source, PAD)
-    x = model.source_positions(model.source_embedding(source))
-    for layer in model.encoder:
+    x = model.source(source)
+    for layer in model.encoder.layers:
         y = layer.around_attention.before(x)
         maps.encoder.append(layer.self_attention.weights(y, y, mask))
         x = layer(x, mask)
-    memory = model.encoder_norm(x)
+    encoded = model.encoder.norm(x)
+    sources, _ = model.decoder.read(encoded, mask)
     causal = causal_mask(target.size(1), target.device)
-    x = model.target_positions(model.target_embedding(target))
-    for layer, source_kv in zip(
-        model.decoder, model.keys_values(memory), strict=True
-    ):
+    x = model.target(target)
+    for layer, keys_values in zip(model.decoder.layers, sources, strict=True):
         y = layer.around_self.before(x)
         maps.decoder.append(layer.self_attention.weights(y, y, causal))
         y = layer.around_self.after(x, layer.self_attention(y, y, causal))
         y = layer.around_cross.before(y)
-        maps.cross.append(layer.cross_attention.weights(y, memory, mask))
-        x, _ = layer(x, source_kv, mask, causal)
+        maps.cross.append(layer.cross_attention.weights(y, encoded, mask))
+        x, _ = layer(x, keys_values, mask, causal)
     model.train(training)
     return maps
 
@@ -96,7 +95,7 @@ def attention_maps(
 class TextModel:
     """A trained model with its tokenizer."""
 
-    def __init__(self, model: Transformer, tokenizer: Tokenizer):
+    def __init__(self, model: EncoderDecoder, tokenizer: Tokenizer):
         self.model, self.tokenizer = model.eval(), tokenizer
         self.device = next(model.parameters()).device
 
@@ -115,8 +114,13 @@ class TextModel:
 
         The pieces of source and target come along as labels, with </s> for
         EOS: row i of a cross map is where the layer looked when it had to
-        predict target piece i.
+        predict target piece i. UserError unless the model is a Transformer.
         """
+        if not isinstance(self.model, Transformer):
+            raise UserError(
+                "this model has no maps of attention: only a Transformer "
+                "has; ask one of those"
+            )
         labels = self.tokenizer.encode(target)
         maps = attention_maps(
             self.model,
@@ -135,7 +139,7 @@ class Translator(TextModel):
 
     def __init__(
         self,
-        model: Transformer,
+        model: EncoderDecoder,
         tokenizer: Tokenizer,
         beam: int = 5,
         alpha: float = 0.6,

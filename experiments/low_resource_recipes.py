@@ -21,7 +21,7 @@ from annotated_transformer.data import (
     Tokenizer,
     encode_pairs,
 )
-from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.model import ModelConfig, Transformer, transformer
 from annotated_transformer.runs.feeding import fixed_batches, resplit_of
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.runs.setup import learn_tokenizer
@@ -91,7 +91,7 @@ def trained(
     keep_freed_memory()
     config = replace(BASE.model, vocab_size=len(pieces), **(sizes or {}))
     torch.manual_seed(train.seed)
-    model = Transformer(config)
+    model = transformer(config)
     use_fast_kernels(model)
     draw_fewer_numbers(model)
 

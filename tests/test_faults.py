@@ -46,7 +46,7 @@ from annotated_transformer import training
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import copy_task, train_tokenizer
 from annotated_transformer.errors import UserError
-from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.storage.metrics import read_metrics
 from annotated_transformer.storage.model_folder import load_model, save_model
@@ -176,7 +176,7 @@ def two_models(model_folder):
     """What save_model takes of two models, without a folder."""
     model, tokenizer, history = load_model(model_folder)
     letters = train_tokenizer([a for a, _ in PAIRS], 16, "char")
-    other = Transformer(replace(model.config, vocab_size=len(letters)))
+    other = transformer(replace(model.config, vocab_size=len(letters)))
     return (
         (model, tokenizer, replace(history, command="old")),
         (other, letters, replace(history, command="new")),
@@ -261,7 +261,7 @@ def model_folder(tmp_path_factory):
     tokenizer = train_tokenizer([a for a, _ in PAIRS], 40)
     torch.manual_seed(0)
     sizes = ModelConfig(len(tokenizer), 2, 8, 8, 2)
-    save_model(folder, Transformer(sizes), tokenizer, HISTORY)
+    save_model(folder, transformer(sizes), tokenizer, HISTORY)
     return folder
 
 

@@ -120,13 +120,13 @@ def too_long(translator: "Translator", line: str) -> str:
             f"{len(line)} characters, and a line has at most {LONGEST_LINE}; "
             "split the line"
         )
-    sizes = translator.model.config
-    if sizes.positions == "learned":
+    most = translator.model.most_positions
+    if most is not None:
         length = len(translator.tokenizer.encode(line))
-        if length > sizes.max_length:
+        if length > most:
             return (
                 f"{length} tokens, but the model has learned only "
-                f"{sizes.max_length} positions; split the line"
+                f"{most} positions; split the line"
             )
     return ""
 

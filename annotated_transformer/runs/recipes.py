@@ -51,6 +51,7 @@ class Recipe:
             ("vocab_size", self.vocab_size, MOST_SUBWORDS),
             ("accumulate", train.accumulate, MOST_ACCUMULATED),
             ("layers", sizes.layers, MOST_LAYERS),
+            ("decoder_layers", sizes.decoder_layers or 1, MOST_LAYERS),
         ):
             if value > most:
                 raise ValueError(f"{name} = {value}: at most {most}")

@@ -13,9 +13,12 @@ from annotated_transformer.corpora.corpus import Corpus, text_corpus
 from annotated_transformer.corpora.generated import builtin, copying
 from annotated_transformer.corpora.multi30k import multi30k
 from annotated_transformer.data import UNK, Tokenizer, train_tokenizer
-from annotated_transformer.embedding import SinusoidalPositions
+from annotated_transformer.embedding import (
+    SinusoidalPositions,
+    TokenEmbedding,
+)
 from annotated_transformer.errors import UserError
-from annotated_transformer.model import Transformer
+from annotated_transformer.model import Transformer, transformer
 from annotated_transformer.runs.devices import idle_gpu
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.speed.cpu import draw_fewer_numbers
@@ -210,8 +213,13 @@ def inherit(
     own = [row for row in here if rows[row] != UNK or row == UNK]
     theirs = [rows[row] for row in own]
     given = parent.state_dict()
+    of_subwords = {
+        f"{name}.weight"
+        for name, part in model.named_modules(remove_duplicate=False)
+        if isinstance(part, TokenEmbedding)
+    }
     for name, weight in model.state_dict().items():
-        if "_embedding." in name:
+        if name in of_subwords:
             weight[own] = given[name][theirs].to(weight.device)
         else:
             weight.copy_(given[name])
@@ -236,13 +244,13 @@ def build_model(
             ) from error
     torch.manual_seed(recipe.train.seed)
     with Drawing(torch.Generator().manual_seed(recipe.train.seed)):
-        model = Transformer(recipe.model)
+        model = transformer(recipe.model)
     model = model.to(device)
     if compiled:
-        for positions in (model.source_positions, model.target_positions):
-            if isinstance(positions, SinusoidalPositions):
+        for part in model.modules():
+            if isinstance(part, SinusoidalPositions):
                 # a table that grows is compiled anew; outputs may be longer
-                positions.reserve(2 * recipe.train.max_length)
+                part.reserve(2 * recipe.train.max_length)
         model.compile(dynamic=True)  # batches have many shapes
     elif device == "cpu":
         use_fast_kernels(model)

@@ -28,10 +28,11 @@ def model_card(history: History, config: ModelConfig) -> str:
     text = f"{data.pairs:,} sentence pairs of {data.name}"
     if data.extra:
         text += f"\nand {data.extra:,} extra ones"
+    depths = f"{config.layers} + {config.decoder_layers or config.layers}"
     return f"""# {data.name}: {data.source} to {data.target}
 
 A Transformer of {parameter_count(config) / 1e6:.2f} million parameters:
-{config.layers} + {config.layers} layers, d_model {config.d_model},
+{depths} layers, d_model {config.d_model},
 d_ff {config.d_ff}, {config.heads} heads, a vocabulary of
 {config.vocab_size:,} subwords. It was trained with `annotated_transformer`
 on {text}.

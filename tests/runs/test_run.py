@@ -27,8 +27,8 @@ from annotated_transformer.errors import UserError
 from annotated_transformer.model import (
     PRESETS,
     ModelConfig,
-    Transformer,
     parameter_count,
+    transformer,
 )
 from annotated_transformer.runs import folder, loop, run
 from annotated_transformer.runs.folder import RunFolder
@@ -295,7 +295,7 @@ def sources(output, corpus, recipe, number):
     """The first batches that a run reads when it is resumed."""
     tokenizer = read_tokenizer(output)
     sizes = replace(recipe.model, vocab_size=len(tokenizer))
-    one = loop.Run(output, corpus, recipe, tokenizer, Transformer(sizes))
+    one = loop.Run(output, corpus, recipe, tokenizer, transformer(sizes))
     one.rewind()
     batches = one.training_batches()
     return [next(batches).source.tolist() for _ in range(number)]
@@ -501,7 +501,7 @@ def test_sentences_that_are_left_out_are_not_translated(corpus, tmp_path):
     pairs = [("a" * 40, "a"), ("ab", "ba"), ("a", "a" * 40), ("c", "c")]
     tokenizer = train_tokenizer(map("".join, pairs), 40, "char")
     recipe = replace(SMALL, train=replace(SMALL.train, max_length=20))
-    model = Transformer(replace(recipe.model, vocab_size=len(tokenizer)))
+    model = transformer(replace(recipe.model, vocab_size=len(tokenizer)))
     few = replace(corpus, train=pairs[1:2], valid=pairs)
     for asked, found in ((0, []), (1, pairs[1:2]), (10**30, pairs[1::2])):
         parts = few, recipe, tokenizer, model
@@ -512,7 +512,7 @@ def test_sentences_that_are_left_out_are_not_translated(corpus, tmp_path):
 def test_validation_is_scored_cased_and_greedy(corpus, tmp_path, monkeypatch):
     pairs = [("a b c d e", "A b c d e f g"), ("b c d e a", "b c d e a")]
     tokenizer = train_tokenizer(map("".join, pairs), 40, "char")
-    model = Transformer(replace(SMALL.model, vocab_size=len(tokenizer)))
+    model = transformer(replace(SMALL.model, vocab_size=len(tokenizer)))
     few = replace(corpus, train=pairs, valid=pairs)
     parts = few, SMALL, tokenizer, model
 
@@ -1095,7 +1095,7 @@ def test_a_child_inherits_the_vectors_of_subwords_it_shares(words, tied):
         for pairs in (words.train, OTHER_WORDS)
     )
     sizes = replace(SMALL.model, vocab_size=70, tied=tied)
-    parent, child = Transformer(sizes), Transformer(sizes)
+    parent, child = transformer(sizes), transformer(sizes)
     drawn = {name: w.clone() for name, w in child.state_dict().items()}
     inherit(child, own, parent, known)
     given, found = parent.state_dict(), child.state_dict()

@@ -19,7 +19,7 @@ from annotated_transformer.attention import MultiHeadAttention
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import copy_task
 from annotated_transformer.decoding import beam_decode
-from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.optimizer import adam, set_rate
 from annotated_transformer.runs import run
 from annotated_transformer.runs.recipes import Recipe
@@ -41,7 +41,7 @@ CONFIG = ModelConfig(
 @pytest.fixture
 def model():
     torch.manual_seed(0)
-    return lively(Transformer(CONFIG)).float()
+    return lively(transformer(CONFIG)).float()
 
 
 @pytest.fixture
@@ -246,7 +246,7 @@ def test_an_update_is_seen_by_what_comes_after(model, many):
     set_rate(optimizer, 0.01)
     seen = []
     for _ in range(3):
-        plain = Transformer(CONFIG).eval()
+        plain = transformer(CONFIG).eval()
         plain.load_state_dict(fast.state_dict())
         with torch.no_grad():
             seen.append(fast(many, many))
@@ -282,7 +282,7 @@ def test_the_search_finds_the_same(model, many):
 
 def test_without_onednn(model, monkeypatch):
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
-    layer = faster(model).encoder[0].feed_forward.inner
+    layer = faster(model).encoder.layers[0].feed_forward.inner
     assert layer.forward.__func__ is nn.Linear.forward
 
 

@@ -13,7 +13,7 @@ from pack_model import pack
 
 from annotated_transformer.data import train_tokenizer
 from annotated_transformer.errors import UserError
-from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.storage.model_folder import load_model, save_model
 from annotated_transformer.translation import Translator
 
@@ -28,7 +28,7 @@ def folder(tmp_path):
     tokenizer = train_tokenizer(["a small dog", "ein kleiner Hund"], 24)
     sizes = ModelConfig(len(tokenizer), 1, 8, 16, 2)
     torch.manual_seed(0)
-    save_model(tmp_path / "model", Transformer(sizes), tokenizer, HISTORY)
+    save_model(tmp_path / "model", transformer(sizes), tokenizer, HISTORY)
     return tmp_path / "model"
 
 

@@ -14,7 +14,7 @@ from record_scores import record
 
 from annotated_transformer.data import train_tokenizer
 from annotated_transformer.errors import UserError
-from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.storage.history import Result
 from annotated_transformer.storage.model_folder import load_model, save_model
 
@@ -30,7 +30,7 @@ def folder(tmp_path):
     sizes = ModelConfig(len(tokenizer), 1, 8, 16, 2)
     torch.manual_seed(0)
     folder = tmp_path / "model"
-    save_model(folder, Transformer(sizes), tokenizer, HISTORY)
+    save_model(folder, transformer(sizes), tokenizer, HISTORY)
     (folder / "metrics.jsonl").write_text(json.dumps(LINE) + "\n")
     return folder
 
