@@ -22,10 +22,11 @@ from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.runs.setup import inherit, learn_tokenizer
 from annotated_transformer.speed.cpu import draw_fewer_numbers
 from annotated_transformer.speed.kernels import use_fast_kernels
-from annotated_transformer.storage.model_folder import load_model, read_config
+from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.storage.shipped import find_model
 from annotated_transformer.training import TrainConfig
 
+from .shared.shipped_translator import weights
 from .shared.small_translator import measured
 from .table3_captions import HELD_OUT
 
@@ -43,7 +44,7 @@ LEARNING = {
 }
 RECIPE = {
     "parent": PARENT,
-    "weights": read_config(find_model(PARENT))[1]["model.safetensors"],
+    "weights": weights(PARENT),
     "dropout": 0.3,
     "train": LEARNING,
     "vocab_size": 4000,

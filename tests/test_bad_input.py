@@ -267,7 +267,7 @@ def test_a_training_goes_on_from_known_subwords(
     shutil.copytree(trained, tmp_path / "model")
     path = tmp_path / "model" / "config.json"
     config = json.loads(path.read_text())
-    config["about"]["recipe"]["tokenizer"] = "wordpiece\x1b[2J"
+    config["history"]["recipe"]["tokenizer"] = "wordpiece\x1b[2J"
     path.write_text(json.dumps(config))
     options = [x for x in recipe_options if "tokenizer" not in x]
     start = f"--from={tmp_path / 'model'}"

@@ -56,6 +56,7 @@ from annotated_transformer.translation import Translator
 SOAK = bool(os.environ.get("SOAK"))
 KILLS, SENTENCES, MUTANTS = (50, 10_000, 1000) if SOAK else (5, 500, 50)
 
+FORMAT_1 = Path(__file__).parent / "storage/format_1"
 PAIRS = copy_task(60)
 WORK = Work(
     Corpus(PAIRS[10:], PAIRS[:10], {}, "copy", "xx", "xx", {"train": "1"}),
@@ -265,8 +266,10 @@ def model_folder(tmp_path_factory):
     return folder
 
 
-def test_hostile_folders_are_refused(model_folder, tmp_path):
-    status, found = in_child(hostile, model_folder, tmp_path)
+@pytest.mark.parametrize("edition", [1, 2])
+def test_hostile_folders_are_refused(model_folder, tmp_path, edition):
+    good = FORMAT_1 if edition == 1 else model_folder
+    status, found = in_child(hostile, good, tmp_path)
     assert status == 0
     assert found.taken == [] and found.broken == {}
     assert found.refused.keys() == HOSTILE.keys()
@@ -305,9 +308,11 @@ def all_well(found):
     assert found.memory < 2**28
 
 
-def test_mutated_model_folders(model_folder, tmp_path):
+@pytest.mark.parametrize("edition", [1, 2])
+def test_mutated_model_folders(model_folder, tmp_path, edition):
+    good = FORMAT_1 if edition == 1 else model_folder
     numbers = range(MUTANTS)
-    all_well(in_child(mutants, model_folder, tmp_path, numbers, translated))
+    all_well(in_child(mutants, good, tmp_path, numbers, translated))
 
 
 @pytest.mark.parametrize("use", [averaged, Resumed(WORK)])

@@ -2,11 +2,8 @@
 
 from pathlib import Path
 
-import torch
-
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import Example, bucket
-from annotated_transformer.model import transformer
 from annotated_transformer.runs.feeding import encode, resplit_of
 from annotated_transformer.runs.memory import loss_bytes
 from annotated_transformer.runs.recipes import Recipe
@@ -16,6 +13,7 @@ from annotated_transformer.runs.setup import (
     warn_of_overlap,
     with_subwords,
 )
+from annotated_transformer.storage.builders import parameters_of
 
 __all__ = ["plan"]
 
@@ -45,9 +43,7 @@ def plan(
     encode("validation", corpus.valid, tokenizer, recipe)
     resplit_of(tokenizer, recipe)
     warn_of_overlap(corpus)
-    with torch.device("meta"):
-        model = transformer(with_subwords(recipe, tokenizer).model)
-    count = sum(parameter.numel() for parameter in model.parameters())
+    count = parameters_of(with_subwords(recipe, tokenizer).model)
     rows = {
         "parameters": f"{count:,}",
         "subwords": f"{len(tokenizer):,}",

@@ -22,6 +22,7 @@ from annotated_transformer.data import (
 )
 from annotated_transformer.errors import UserError
 from annotated_transformer.runs.recipes import LARGEST_SEED, Recipe
+from annotated_transformer.storage.builders import outline
 from annotated_transformer.system.console import console
 
 __all__ = [
@@ -40,9 +41,10 @@ def most_tokens(recipe: Recipe) -> tuple[int, str]:
     It is max_length of the training, or the number of learned positions
     where that is less.
     """
-    sizes, most = recipe.model, recipe.train.max_length
-    if sizes.positions == "learned" and sizes.max_length < most:
-        return sizes.max_length, "as many positions are learned"
+    most = recipe.train.max_length
+    learned = outline(recipe.model).most_positions
+    if learned is not None and learned < most:
+        return learned, "as many positions are learned"
     return most, "--max-length raises the limit"
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.errors import UserError
-from annotated_transformer.model import ModelConfig, parameter_count
 from annotated_transformer.runs.recipes import Recipe
+from annotated_transformer.storage.builders import parameters_of
 from annotated_transformer.storage.history import (
     Change,
     History,
@@ -144,11 +144,11 @@ class RunFolder:
         self.place: os.stat_result | None = None  # where alone found it
         self.handle: int | None = None  # open while alone
 
-    def check_room(self, sizes: ModelConfig, steps: int) -> None:
+    def check_room(self, sizes: object, steps: int) -> None:
         """UserError if the disk cannot hold the checkpoints of such a run."""
         # those to average, the last, the best, and one that is being written
         number = min(self.average + 3, steps // self.every + 2)
-        needed = 4 * parameter_count(sizes) * (3 * number + 1)
+        needed = 4 * parameters_of(sizes) * (3 * number + 1)
         here = sum(path.stat().st_size for path in self.checkpoints())
         places = (self.path, *self.path.absolute().parents)
         place = next(path for path in places if path.exists())

@@ -17,7 +17,7 @@ from annotated_transformer.data import (
     training_batches,
 )
 from annotated_transformer.errors import Interrupted, UserError, out_of_memory
-from annotated_transformer.model import Transformer
+from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.optimizer import adam
 from annotated_transformer.risk import ExpectedError
 from annotated_transformer.runs.bpe_dropout import elsewhere
@@ -77,7 +77,7 @@ class Run:
         corpus: Corpus,
         recipe: Recipe,
         tokenizer: Tokenizer,
-        model: Transformer,
+        model: EncoderDecoder,
         processes: Processes = ALONE,
         valid_bleu: int = 0,
     ):

@@ -4,10 +4,11 @@ import json
 import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
 from annotated_transformer.errors import UserError
-from annotated_transformer.model import PRESETS, ModelConfig
+from annotated_transformer.model import PRESETS
+from annotated_transformer.storage.builders import builder_of, read_sizes
 from annotated_transformer.storage.dataclass_json import from_plain
 from annotated_transformer.system.limits import KINDS, LARGEST_SEED
 from annotated_transformer.training import TrainConfig
@@ -34,7 +35,7 @@ class Recipe:
     The model's own vocab_size is set to that of the tokenizer, once learned.
     """
 
-    model: ModelConfig
+    model: Any  # the sizes that one of the builders takes
     train: TrainConfig
     vocab_size: int = 8000  # pieces, the four special ones included
     tokenizer: str = "bpe"  # or unigram, char
@@ -42,16 +43,18 @@ class Recipe:
     tf32: bool = False  # float32 products in TF32, on a GPU that has it
 
     def __post_init__(self) -> None:
+        builder_of(self.model)  # UserError if there is none
         if self.tokenizer not in KINDS:
             raise ValueError(
                 f"tokenizer = {self.tokenizer!r}: choose {', '.join(KINDS)}"
             )
         train, sizes = self.train, self.model
+        decoder_layers = getattr(sizes, "decoder_layers", None)
         for name, value, most in (
             ("vocab_size", self.vocab_size, MOST_SUBWORDS),
             ("accumulate", train.accumulate, MOST_ACCUMULATED),
             ("layers", sizes.layers, MOST_LAYERS),
-            ("decoder_layers", sizes.decoder_layers or 1, MOST_LAYERS),
+            ("decoder_layers", decoder_layers or 1, MOST_LAYERS),
         ):
             if value > most:
                 raise ValueError(f"{name} = {value}: at most {most}")
@@ -67,7 +70,7 @@ class Recipe:
 
     def as_json(self) -> dict:
         """The recipe as plain data; JSON has no infinity, so clip is null."""
-        plain = asdict(self)
+        plain = {"builder": builder_of(self.model), **asdict(self)}
         if math.isinf(self.train.clip):
             plain["train"]["clip"] = None
         return plain
@@ -75,7 +78,10 @@ class Recipe:
     @classmethod
     def from_json(cls, plain: dict) -> "Recipe":
         """The recipe that as_json wrote; ValueError names a wrong field."""
-        train = plain.get("train")
+        builder = plain.get("builder", "transformer")  # which was the first
+        sizes = read_sizes(builder, plain.get("model"), "recipe.model")
+        plain = {name: plain[name] for name in plain if name != "builder"}
+        plain, train = plain | {"model": sizes}, plain.get("train")
         if isinstance(train, dict) and train.get("clip", 0) is None:
             plain = plain | {"train": train | {"clip": math.inf}}
         return from_plain(cls, plain, "recipe")
@@ -86,7 +92,7 @@ class Recipe:
         UserError for a field that there is not, or a value that cannot be.
         """
         plain, known = self.as_json(), self.flat()
-        known.pop("processes")  # as many as there are
+        del known["builder"], known["processes"]  # as many as there are
         for setting in settings:
             name, _, text = setting.partition("=")
             if name not in known:
@@ -122,7 +128,7 @@ class Recipe:
 
         But for model.vocab_size, which is not asked for: it is counted.
         """
-        flat: dict[str, object] = {}
+        flat: dict[str, object] = {"builder": builder_of(self.model)}
         for name, value in asdict(self).items():
             if isinstance(value, dict):
                 flat |= {f"{name}.{k}": v for k, v in value.items()}

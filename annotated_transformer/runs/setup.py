@@ -18,11 +18,12 @@ from annotated_transformer.embedding import (
     TokenEmbedding,
 )
 from annotated_transformer.errors import UserError
-from annotated_transformer.model import Transformer, transformer
+from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.runs.devices import idle_gpu
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.speed.cpu import draw_fewer_numbers
 from annotated_transformer.speed.kernels import use_fast_kernels
+from annotated_transformer.storage.builders import build
 from annotated_transformer.storage.history import Data, History, Start
 from annotated_transformer.storage.model_folder import load_model, read_config
 from annotated_transformer.storage.shipped import find_model
@@ -171,19 +172,19 @@ def check_start(
 
 def start_from(
     folder: Path | str, recipe: Recipe, new_subwords: bool = False
-) -> tuple[Transformer, Tokenizer, Recipe]:
+) -> tuple[EncoderDecoder, Tokenizer, Recipe]:
     """A trained model to start from, and the recipe with the model's sizes.
 
     Dropout is the recipe's own, and so are subwords that are to be new.
     UserError if there is no such model.
     """
     model, tokenizer, history = load_model(find_model(folder))
-    sizes = replace(
-        model.config,
-        dropout=recipe.model.dropout,
-        attention_dropout=recipe.model.attention_dropout,
-    )
-    recipe = replace(recipe, model=sizes)
+    own = {
+        name: getattr(recipe.model, name)
+        for name in ("dropout", "attention_dropout")
+        if hasattr(model.config, name) and hasattr(recipe.model, name)
+    }
+    recipe = replace(recipe, model=replace(model.config, **own))
     if not new_subwords:
         kind = history.recipe["tokenizer"]
         try:
@@ -197,9 +198,9 @@ def start_from(
 
 @torch.no_grad()
 def inherit(
-    model: Transformer,
+    model: EncoderDecoder,
     tokenizer: Tokenizer,
-    parent: Transformer,
+    parent: EncoderDecoder,
     known: Tokenizer,
 ) -> None:
     """Give a model the weights of its parent, whose subwords are known.
@@ -227,7 +228,7 @@ def inherit(
 
 def build_model(
     recipe: Recipe, device: str, compiled: bool = False
-) -> Transformer:
+) -> EncoderDecoder:
     """A model to be trained, its weights drawn from the recipe's seed.
 
     Compiled or not, its parameters have the same names. UserError if
@@ -244,7 +245,7 @@ def build_model(
             ) from error
     torch.manual_seed(recipe.train.seed)
     with Drawing(torch.Generator().manual_seed(recipe.train.seed)):
-        model = transformer(recipe.model)
+        model = build(recipe.model)
     model = model.to(device)
     if compiled:
         for part in model.modules():
@@ -256,7 +257,7 @@ def build_model(
         use_fast_kernels(model)
         # PyTorch's kernels for attention draw from its own generator alone,
         # and all numbers of an update are of one stream
-        shared = recipe.model.attention_dropout > 0
+        shared = getattr(recipe.model, "attention_dropout", 0) > 0
         draw_fewer_numbers(model, None if shared else torch.Generator())
     return model
 

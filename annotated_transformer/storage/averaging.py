@@ -6,15 +6,19 @@ from dataclasses import replace
 from pathlib import Path
 
 from annotated_transformer.errors import UserError
-from annotated_transformer.model import ModelConfig
+from annotated_transformer.storage.builders import build, read_sizes
 from annotated_transformer.storage.checkpoints import checkpoint_weights
-from annotated_transformer.storage.dataclass_json import from_plain
 from annotated_transformer.storage.history import History, Result
 from annotated_transformer.storage.model_folder import (
     read_tokenizer,
     save_model,
 )
-from annotated_transformer.storage.weight_files import filled, set_weights
+from annotated_transformer.storage.weight_files import (
+    check_fit,
+    check_tensors,
+    set_weights,
+    shapes_of,
+)
 from annotated_transformer.system.atomic_files import (
     check_new,
     new_folder,
@@ -45,7 +49,8 @@ def average_checkpoints(output: Path, checkpoints: list[Path]) -> None:
     run = first.parent
     try:
         history = History.from_json(read_json(run / "run.json"))
-        sizes = from_plain(ModelConfig, history.recipe["model"])
+        builder = history.recipe.get("builder", "transformer")
+        sizes = read_sizes(builder, history.recipe["model"], "recipe.model")
         tokenizer = read_tokenizer(run)
     except (OSError, ValueError) as error:
         raise UserError(
@@ -53,8 +58,10 @@ def average_checkpoints(output: Path, checkpoints: list[Path]) -> None:
             f"({error!s:.200}); name files in its folder checkpoints"
         ) from error
     sizes = replace(sizes, vocab_size=len(tokenizer))
+    check_fit(sizes, shapes_of(states[0]), checkpoints[0])
+    model = build(sizes)
     for state, path in zip(states, checkpoints, strict=True):
-        model = filled(sizes, state, path)
+        check_tensors(model, state, path)
     set_weights(model, average(states), output)
     names = ", ".join(path.stem for path in checkpoints)
     result = Result(averaged=len(states), checkpoints=names)

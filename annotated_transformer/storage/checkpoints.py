@@ -5,10 +5,9 @@ from pathlib import Path
 
 import torch
 from safetensors.torch import save_file
-from torch import Tensor
+from torch import Tensor, nn
 
 from annotated_transformer.errors import UserError
-from annotated_transformer.model import Transformer
 from annotated_transformer.storage.weight_files import (
     check_tensors,
     part_of,
@@ -25,7 +24,7 @@ MOMENTS = ("exp_avg", "exp_avg_sq")
 
 def save_checkpoint(
     path: Path,
-    model: Transformer,
+    model: nn.Module,
     optimizer: torch.optim.Optimizer,
     step: int,
 ) -> None:
@@ -50,7 +49,7 @@ def save_checkpoint(
 
 
 def load_checkpoint(
-    path: Path, model: Transformer, optimizer: torch.optim.Optimizer
+    path: Path, model: nn.Module, optimizer: torch.optim.Optimizer
 ) -> int:
     """Put a checkpoint back into model and optimizer; return its step."""
     tensors, notes = read_tensors(path)

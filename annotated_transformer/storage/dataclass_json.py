@@ -49,6 +49,8 @@ def read(kind: Any, value: object, name: str) -> Any:
         if value is None:
             return None
         (kind,) = {*get_args(kind)} - {NoneType}
+    if kind is Any:
+        return value
     if is_dataclass(kind):
         return from_plain(kind, value, name)
     if get_origin(kind) is dict:

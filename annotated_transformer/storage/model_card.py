@@ -1,6 +1,8 @@
 """The model card: the README.md of a model folder."""
 
-from annotated_transformer.model import ModelConfig, parameter_count
+from textwrap import fill
+from typing import Any
+
 from annotated_transformer.storage.dataclass_json import to_plain
 from annotated_transformer.storage.history import History
 from annotated_transformer.storage.licences import TEXT_LICENCES
@@ -8,7 +10,9 @@ from annotated_transformer.storage.licences import TEXT_LICENCES
 __all__ = ["model_card"]
 
 
-def model_card(history: History, config: ModelConfig) -> str:
+def model_card(
+    history: History, builder: str, sizes: dict[str, Any], parameters: int
+) -> str:
     """What a model is, what it learned from and what it has reached."""
     data = history.data
     rows = [("start", f"`{one.command}`") for one in history.starts()]
@@ -28,14 +32,15 @@ def model_card(history: History, config: ModelConfig) -> str:
     text = f"{data.pairs:,} sentence pairs of {data.name}"
     if data.extra:
         text += f"\nand {data.extra:,} extra ones"
-    depths = f"{config.layers} + {config.decoder_layers or config.layers}"
+    parts = [f"{x} {sizes[x]}" for x in sizes if sizes[x] is not None]
+    size = (
+        f"A model of {parameters / 1e6:.2f} million parameters, made by the "
+        f"builder `{builder}` of `annotated_transformer`: {', '.join(parts)}."
+    )
     return f"""# {data.name}: {data.source} to {data.target}
 
-A Transformer of {parameter_count(config) / 1e6:.2f} million parameters:
-{depths} layers, d_model {config.d_model},
-d_ff {config.d_ff}, {config.heads} heads, a vocabulary of
-{config.vocab_size:,} subwords. It was trained with `annotated_transformer`
-on {text}.
+{fill(size, 79)}
+It was trained on {text}.
 
 | what | value |
 |---|---|

@@ -13,21 +13,28 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors.torch import save_file
 
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.errors import UserError
-from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.model import EncoderDecoder
+from annotated_transformer.storage.builders import (
+    build,
+    builder_of,
+    read_sizes,
+)
 from annotated_transformer.storage.dataclass_json import from_plain
 from annotated_transformer.storage.history import History
 from annotated_transformer.storage.model_card import model_card
 from annotated_transformer.storage.weight_files import (
-    check_size,
-    filled,
+    check_fit,
     from_format_1,
+    read_shapes,
     read_tensors,
+    set_weights,
     weights,
 )
 from annotated_transformer.system.atomic_files import (
@@ -43,7 +50,7 @@ from annotated_transformer.system.atomic_files import (
 
 __all__ = ["load_model", "read_config", "read_tokenizer", "save_model"]
 
-FORMAT = 1
+FORMAT = 2  # those of format 1 are read, too
 NEW = ".new"  # in a model folder: files on their way
 SUMMED = ("model.safetensors", "tokenizer.model", "README.md")
 MOST_TOKENIZER = 1 << 26  # bytes
@@ -51,16 +58,19 @@ MOST_TOKENIZER = 1 << 26  # bytes
 
 def save_model(
     folder: Path,
-    model: Transformer,
+    model: EncoderDecoder,
     tokenizer: Tokenizer,
     history: History,
 ) -> None:
     """Write a model folder; a model that is there is replaced as a whole.
 
     The weights are written in the precision that the model has. UserError,
-    and what was there stays, if what is written could not be loaded.
+    and what was there stays, if no builder has made the model, or if what is
+    written could not be loaded.
     """
-    card = model_card(history, model.config)
+    builder = builder_of(model.config)
+    count = sum(parameter.numel() for parameter in model.parameters())
+    card = model_card(history, builder, asdict(model.config), count)
     with switched(folder) as new:
         with replacing(new / "model.safetensors") as part:
             save_file(weights(model), part)
@@ -69,8 +79,9 @@ def save_model(
         write_text(new / "README.md", card)
         config = {
             "format": FORMAT,
+            "builder": builder,
             "model": asdict(model.config),
-            "about": history.as_json(),
+            "history": history.as_json(),
             "sha256": {name: sha256(new / name) for name in SUMMED},
         }
         text = json.dumps(config, indent=1) + "\n"
@@ -130,12 +141,12 @@ def moving(folder: Path, name: str, sums: dict) -> bool:
 
 def load_model(
     folder: Path, device: torch.device | str = "cpu"
-) -> tuple[Transformer, Tokenizer, History]:
+) -> tuple[EncoderDecoder, Tokenizer, History]:
     """The model in evaluation mode, its tokenizer, and its history.
 
-    Nothing is parsed before its SHA-256 is that of config.json, and nothing
-    is built that the files do not fill; UserError says which file is
-    missing, damaged or of another configuration.
+    No number is read before its file has the SHA-256 that config.json names,
+    and nothing is built that the weights do not fill; UserError says which
+    file is missing, damaged or of another configuration.
     """
     while True:
         config, new = standing(folder)
@@ -166,7 +177,7 @@ def standing(folder: Path) -> tuple[tuple[int, int] | None, list[str]]:
 
 def read_model(
     folder: Path, device: torch.device | str = "cpu"
-) -> tuple[Transformer, Tokenizer, History]:
+) -> tuple[EncoderDecoder, Tokenizer, History]:
     """What load_model gives of a folder that stays as it is meanwhile."""
     config = read_config(folder)
     sizes, sums = config.model, config.sha256
@@ -180,15 +191,15 @@ def read_model(
                 f"{folder}: {path.name} is missing; copy the whole folder "
                 "again"
             )
-    check_size(paths[0], sizes)
+    today = from_format_1 if config.format == 1 else str
+    shapes = read_shapes(paths[0])
+    check_fit(sizes, {today(x): shapes[x] for x in shapes}, paths[0])
     for path in paths:
         if sha256(path) != sums.get(path.name):
             raise UserError(
                 f"{path}: not the file that config.json names "
                 "(its SHA-256 differs); copy the whole folder again"
             )
-    tensors, _ = read_tensors(paths[0])
-    tensors = {from_format_1(name): x for name, x in tensors.items()}
     try:
         tokenizer = read_tokenizer(paths[1].parent)
     except (OSError, ValueError) as error:
@@ -201,7 +212,9 @@ def read_model(
             f"{folder}: tokenizer.model has {len(tokenizer)} pieces, but "
             f"config.json says {sizes.vocab_size}; copy the folder again"
         )
-    model = filled(sizes, tensors, paths[0])
+    tensors, _ = read_tensors(paths[0])
+    model = build(sizes)
+    set_weights(model, {today(x): tensors[x] for x in tensors}, paths[0])
     try:
         return model.to(device).eval(), tokenizer, config.history
     except torch.OutOfMemoryError:
@@ -229,7 +242,8 @@ class Config:
     """What config.json says of a model."""
 
     format: int
-    model: ModelConfig
+    builder: str
+    model: Any  # the sizes that the builder takes
     history: History
     sha256: dict[str, str]  # of the other files
 
@@ -238,11 +252,14 @@ def read_config(folder: Path) -> Config:
     """The config.json of a model folder; UserError if there is none."""
     path = folder / "config.json"
     try:
-        config = read_json(path)
-        if config.get("format") != FORMAT:
-            raise ValueError(f"its format is {config.get('format')!r:.40}")
-        config["history"] = config.pop("about", None)
-        return from_plain(Config, config)
+        plain = read_json(path)
+        if plain.get("format") == 1:
+            plain["builder"] = "transformer"  # there was no other
+            plain["history"] = plain.pop("about", None)
+        elif plain.get("format") != FORMAT:
+            raise ValueError(f"its format is {plain.get('format')!r:.40}")
+        plain["model"] = read_sizes(plain.get("builder"), plain.get("model"))
+        return from_plain(Config, plain)
     except OSError as error:
         raise UserError(
             f"{folder}: no trained model here (config.json: "

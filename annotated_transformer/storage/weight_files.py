@@ -1,28 +1,27 @@
 """Tensors as files: what a stranger wrote is measured before it is built."""
 
 import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 
 import torch
 from safetensors import SafetensorError, safe_open
-from torch import Tensor
+from torch import Tensor, nn
 
 from annotated_transformer.errors import UserError
-from annotated_transformer.model import (
-    ModelConfig,
-    Transformer,
-    parameter_count,
-    transformer,
-)
+from annotated_transformer.storage.builders import outline
 
 __all__ = [
-    "check_size",
+    "check_fit",
     "check_tensors",
-    "filled",
     "from_format_1",
     "part_of",
+    "read_shapes",
     "read_tensors",
     "set_weights",
+    "shapes_of",
     "weights",
 ]
 
@@ -43,7 +42,7 @@ def from_format_1(name: str) -> str:
     return name
 
 
-def weights(model: Transformer) -> dict[str, Tensor]:
+def weights(model: nn.Module) -> dict[str, Tensor]:
     """The trained tensors by name; a tied matrix appears once."""
     return {
         name: parameter.detach().cpu().contiguous()
@@ -51,8 +50,9 @@ def weights(model: Transformer) -> dict[str, Tensor]:
     }
 
 
-def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """The tensors of a safetensors file in float32, and its notes."""
+@contextmanager
+def opened(path: Path) -> Iterator[safe_open]:
+    """A safetensors file of float32 or float16; UserError if it is none."""
     try:
         if path.exists() and not path.is_file():
             raise ValueError("it is no file")  # and might never end
@@ -63,47 +63,91 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
             kinds = {file.get_slice(x).get_dtype() for x in file.keys()}
             if others := kinds - {"F32", "F16"}:
                 raise ValueError(f"it holds {min(others)}, not F32 or F16")
-            tensors = {x: file.get_tensor(x).float() for x in file.keys()}
-            return tensors, file.metadata() or {}
+            yield file
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
     except (SafetensorError, OSError, ValueError) as error:
         raise UserError(
-            f"{path}: not a whole safetensors file ({error}); copy it again, "
-            "or delete it if it is a checkpoint"
+            f"{path}: not a whole safetensors file ({error}); copy the whole "
+            "folder again, or delete the file if it is a checkpoint"
         ) from error
 
 
-def check_size(path: Path, sizes: ModelConfig) -> None:
-    """UserError if a file is too small or too large for such a model."""
-    size, numbers = path.stat().st_size, parameter_count(sizes)
-    if not 2 * numbers < size <= 4 * numbers + 8 + MOST_HEADER:
-        raise UserError(
-            f"{path}: the weights are those of another configuration "
-            f"({size:,} bytes for {numbers:,} numbers); copy the whole "
-            "folder again"
-        )
+def read_shapes(path: Path) -> dict[str, tuple[int, ...]]:
+    """The shapes of the tensors in a file, by name; none is read."""
+    with opened(path) as file:
+        return {
+            name: tuple(file.get_slice(name).get_shape())
+            for name in file.keys()
+        }
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """The tensors of a safetensors file in float32, and its notes."""
+    with opened(path) as file:
+        tensors = {x: file.get_tensor(x).float() for x in file.keys()}
+        return tensors, file.metadata() or {}
+
+
+def shapes_of(tensors: Mapping[str, Tensor]) -> dict[str, tuple[int, ...]]:
+    """The shapes of tensors, by name."""
+    return {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+
+
+def check_fit(
+    config: object, shapes: dict[str, tuple[int, ...]], path: Path
+) -> None:
+    """UserError unless tensors of these shapes make a model of the sizes.
+
+    Nothing as large as the sizes is allocated: they may be a stranger's.
+    """
+    layers = sum(
+        getattr(config, field.name) or 0
+        for field in fields(config)
+        if field.name.endswith("layers")
+    )
+    try:
+        if layers > len(shapes):
+            raise ValueError(f"{layers} layers in {len(shapes)} tensors")
+        own = shapes_of(dict(outline(config).named_parameters()))
+    except (ValueError, TypeError, RuntimeError, OverflowError) as error:
+        raise of_another(path, f"{error!s:.80}") from error
+    check_shapes(own, shapes, path)
+
+
+def check_shapes(
+    own: dict[str, tuple[int, ...]],
+    given: dict[str, tuple[int, ...]],
+    path: Path,
+) -> None:
+    """UserError unless each parameter has a tensor of its name and shape."""
+    if missing := own.keys() ^ given.keys():
+        raise of_another(path, f"{min(missing)!r} is on one side only")
+    for name, shape in own.items():
+        if shape != given[name]:
+            raise of_another(
+                path,
+                f"{name} has shape {given[name]}, the configuration says "
+                f"{shape}",
+            )
+
+
+def of_another(path: Path, why: str) -> UserError:
+    """The error for weights that are not those of the configuration."""
+    return UserError(
+        f"{path}: the weights are those of another configuration ({why}); "
+        "copy the whole folder again"
+    )
 
 
 def check_tensors(
-    model: Transformer, tensors: dict[str, Tensor], path: Path
+    model: nn.Module, tensors: dict[str, Tensor], path: Path
 ) -> None:
     """UserError unless each parameter has its own, of its shape, finite."""
-    own = dict(model.named_parameters())
-    if missing := own.keys() ^ tensors.keys():
-        raise UserError(
-            f"{path}: the weights are those of another configuration "
-            f"({min(missing)!r} is on one side only); copy the whole folder "
-            "again"
-        )
-    for name, parameter in own.items():
-        if parameter.shape != tensors[name].shape:
-            raise UserError(
-                f"{path}: {name} has shape {tuple(tensors[name].shape)}, "
-                f"the configuration says {tuple(parameter.shape)}; copy the "
-                "whole folder again"
-            )
-        if not tensors[name].isfinite().all():
+    own = shapes_of(dict(model.named_parameters()))
+    check_shapes(own, shapes_of(tensors), path)
+    for name, tensor in tensors.items():
+        if not tensor.isfinite().all():
             raise UserError(
                 f"{path}: {name} has numbers that are not finite; copy the "
                 "whole folder again, or train it anew"
@@ -111,7 +155,7 @@ def check_tensors(
 
 
 def set_weights(
-    model: Transformer, tensors: dict[str, Tensor], path: Path
+    model: nn.Module, tensors: dict[str, Tensor], path: Path
 ) -> None:
     """Copy tensors into the model; names and shapes must be its own."""
     check_tensors(model, tensors, path)
@@ -127,20 +171,3 @@ def part_of(tensors: dict[str, Tensor], kind: str) -> dict[str, Tensor]:
         for name, tensor in tensors.items()
         if name.startswith(f"{kind}.")
     }
-
-
-def filled(
-    sizes: ModelConfig, tensors: dict[str, Tensor], path: Path
-) -> Transformer:
-    """A model with these weights, built only if they are as many as it has."""
-    numbers = sum(tensor.numel() for tensor in tensors.values())
-    layers = max(sizes.layers, sizes.decoder_layers or 0)
-    if numbers != parameter_count(sizes) or len(tensors) < layers:
-        raise UserError(
-            f"{path}: the weights are those of another configuration "
-            f"({numbers:,} numbers in {len(tensors):,} tensors); copy the "
-            "whole folder again"
-        )
-    model = transformer(sizes)
-    set_weights(model, tensors, path)
-    return model

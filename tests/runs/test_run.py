@@ -172,7 +172,9 @@ def test_a_worse_model_replaces_none(
     """Where some checkpoints are gone, and the rest makes a worse one."""
     output = shutil.copytree(trained, tmp_path / "model")
     *_, last = sorted((output / "checkpoints").iterdir())
-    made = json.loads((output / "config.json").read_text())["about"]["result"]
+    made = json.loads((output / "config.json").read_text())["history"][
+        "result"
+    ]
     weights = (output / "model.safetensors").read_bytes()
     words = ("train", output, *recipe_options, "--resume")
     # less has been learned
@@ -194,7 +196,7 @@ def test_as_many_updates_replace_a_model_that_predicts_worse(tmp_path, corpus):
     config, weights = json.loads(path.read_text()), contents(output)
     for change, stays in ((-0.001, True), (0.001, False)):
         other = copy.deepcopy(config)
-        other["about"]["result"]["valid_perplexity"] += change
+        other["history"]["result"]["valid_perplexity"] += change
         path.write_text(json.dumps(other))
         train(output, corpus, SMALL, device="cpu", resume=True)
         assert (json.loads(path.read_text()) == other) == stays
@@ -239,7 +241,7 @@ def one_update(output, corpus, recipe, **given):
 
 def changes(output, file="run.json"):
     plain = json.loads((output / file).read_text())
-    return plain.get("about", plain).get("changes", [])
+    return plain.get("history", plain).get("changes", [])
 
 
 FEWER = {"batch_tokens": 100, "accumulate": 2}  # for SMALL's 200 and 1
@@ -419,7 +421,7 @@ def test_the_model_is_the_mean_of_the_last_checkpoints(tmp_path, corpus):
     ]
     states = [checkpoint_weights(path) for path in paths[-2:]]
     config = json.loads((output / "config.json").read_text())
-    count = config["about"]["result"]["averaged"]
+    count = config["history"]["result"]["averaged"]
     model, _ = read_tensors(output / "model.safetensors")
     for name, tensor in model.items():
         mean = sum(state[name] for state in states[-count:]) / count
@@ -431,7 +433,7 @@ def test_an_average_that_is_worse_is_not_taken(tmp_path, corpus):
     fast = replace(SMALL.train, peak_rate=0.02, steps=60, average=30)
     output = train(tmp_path / "model", corpus, replace(SMALL, train=fast))
     config = json.loads((output / "config.json").read_text())
-    result = config["about"]["result"]
+    result = config["history"]["result"]
     lines = read_metrics(output)
     assert result["averaged"] == 1
     assert result["valid_perplexity"] == lines[-1]["valid_perplexity"]
@@ -1159,7 +1161,7 @@ def test_validation_text_that_is_learned_from_is_told(
 def test_what_became_the_model_is_told(corpus, tmp_path, capsys, rate):
     learning = replace(SMALL.train, schedule="linear", peak_rate=rate)
     folder = train(tmp_path / "model", corpus, replace(SMALL, train=learning))
-    about = json.loads((folder / "config.json").read_text())["about"]
+    about = json.loads((folder / "config.json").read_text())["history"]
     told = capsys.readouterr().err.replace("\n", " ")
     if about["result"]["averaged"] == 1:
         assert "the last checkpoint, since the mean of the last 2" in told

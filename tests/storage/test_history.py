@@ -53,9 +53,8 @@ def test_a_history_as_json():
 
 @pytest.mark.parametrize("name", shipped())
 def test_a_shipped_history_comes_back(name):
-    """To what stands there, which the first edition has written."""
     path = find_model(name) / "config.json"
-    known = json.loads(path.read_text())["about"]
+    known = json.loads(path.read_text())["history"]
     found = History.from_json(known).as_json()
     assert found == known
 

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from histories import HISTORY
 
-from annotated_transformer.model import ModelConfig, parameter_count
 from annotated_transformer.storage.history import (
     Change,
     Data,
@@ -14,14 +13,20 @@ from annotated_transformer.storage.history import (
 )
 from annotated_transformer.storage.model_card import model_card
 
+SIZES = {"vocab_size": 9, "layers": 2, "d_k": None}
 CAPTIONS = Data("multi30k", "en", "de", 29_000)
 
 
+def card_of(history):
+    return model_card(history, "transformer", SIZES, 812_345)
+
+
 def test_the_card_has_command_licence_and_size():
-    config = ModelConfig(layers=2)
     history = replace(HISTORY, data=CAPTIONS, result=Result(averaged=8))
-    card = model_card(history, config)
-    assert f"{parameter_count(config) / 1e6:.2f} million" in card
+    card = card_of(history)
+    assert "A model of 0.81 million parameters, made by the builder" in card
+    assert "`transformer`" in card and "vocab_size 9, layers 2." in card
+    assert "d_k" not in card  # which is not set
     assert "| command | `annotated-transformer train here` |" in card
     assert "29,000 sentence pairs of multi30k" in card
     assert "Flickr30k" in card and "| averaged | 8 |" in card
@@ -32,7 +37,7 @@ def test_the_card_names_the_trainings_before():
     zero = Start("train zero", CAPTIONS)
     one = Start("train one", start=zero)
     history = replace(HISTORY, start=one)
-    card = model_card(history, ModelConfig())
+    card = card_of(history)
     starts = "| start | `train zero` |\n| start | `train one` |\n| command |"
     assert starts in card
     assert card.count("Flickr30k") == 1
@@ -46,7 +51,7 @@ def test_the_card_has_scores_search_and_changes():
         search=Search(beam=3, no_repeat=2),
         changes=(Change(4, "accumulate", 1, 2),),
     )
-    card = model_card(history, ModelConfig())
+    card = card_of(history)
     for row in (
         "| updates | 7 |\n| test, bleu | 38.13 |",
         "| beam | 3 |\n| alpha | 0.6 |\n| no_repeat | 2 |",

@@ -1,5 +1,6 @@
 """Models that come with the package: small, found by name, and good."""
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 from histories import HISTORY
+from safetensors.torch import load_file
 
 from annotated_transformer.corpora.text_files import read_pairs
 from annotated_transformer.data import train_tokenizer
@@ -21,6 +23,23 @@ from annotated_transformer.storage.model_folder import load_model, save_model
 from annotated_transformer.storage.shipped import find_model, shipped
 from annotated_transformer.translation import Translator, score
 
+# Sums that the code of the first edition has computed, from folders of format
+# 1: of the weights, and of the translations of sentences of our own, which are
+# the same in float64 and with the instructions of older processors.
+AS_IT_WAS = {
+    "multi30k-de-en": (
+        "69d9585e59ee57e17dbc1c1dd8a478434d07d8cb198a8e531669c51a6672afcd",
+        "8dd4c70fb9bd647cc69abf3f0ff5c9e9a324939dd34285276c6363358a3be49b",
+    ),
+    "multi30k-en-de": (
+        "d3b709f7248f61043d625a17d3ee65f3a863bd2182aa384879a0730908bafa5d",
+        "ea2b7d80b8b42fe45e3b8a1a49be494c839a6b02b26141c61bf203dd92e3f776",
+    ),
+    "multi30k-en-fr": (
+        "908ade318b729eb3d7deb5aa282fd3d4c053b7cab005f28abbbb3706259d9419",
+        "72c829cd6f1a40749469f51aad1cd7cf517f8a4ce3b1b5825aa9cb263c76c6c4",
+    ),
+}
 DOGS = {  # by target language
     "de": ("A dog runs on the beach.", "Hund"),
     "en": ("Ein Hund läuft am Strand.", "dog"),
@@ -110,6 +129,28 @@ def test_a_shipped_model_is_small_and_ready(name):
     translation = Translator.load(name)(text)
     assert time.process_time() - begin < 5  # a second, on a quiet machine
     assert dog in translation
+
+
+def total(texts):
+    """The SHA-256 of texts, one after the other."""
+    return hashlib.sha256("".join(texts).encode()).hexdigest()
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_a_shipped_model_is_the_one_it_was(name):
+    """Whatever its files are called or its parameters are named."""
+    weights, translations = AS_IT_WAS[name]
+    tensors = load_file(find_model(name) / "model.safetensors").values()
+    sums = [
+        hashlib.sha256(f"{[*x.shape]}".encode() + x.numpy().tobytes())
+        for x in tensors
+    ]
+    assert total(sorted(x.hexdigest() for x in sums)) == weights
+    lines = Path(__file__).with_name("own_sentences.tsv").read_text("utf-8")
+    pairs = [line.split("\t") for line in lines.splitlines()]
+    side = ["en", "de"].index(load_model(find_model(name))[2].data.source)
+    found = Translator.load(name)([pair[side] for pair in pairs])
+    assert total(f"{line}\n" for line in found) == translations
 
 
 @pytest.mark.parametrize("name", shipped())

@@ -29,6 +29,22 @@ def sizes(**changes: object) -> Change:
     return change
 
 
+def built(builder: object, **model: object) -> Change:
+    """Claim another builder, and its sizes, in config.json."""
+
+    def change(folder: Path) -> None:
+        path = folder / "config.json"
+        config = json.loads(path.read_text())
+        history = config.pop("about", None) or config["history"]
+        config |= {"format": 2, "builder": builder, "history": history}
+        if model:
+            few = {"vocab_size": config["model"]["vocab_size"]}
+            config["model"] = few | model
+        path.write_text(json.dumps(config))
+
+    return change
+
+
 def text(data: str | bytes, name: str = "config.json") -> Change:
     """Put other bytes in the place of a file."""
     data = data.encode() if isinstance(data, str) else data
@@ -89,6 +105,16 @@ HOSTILE = {
     "nested": sizes(heads={"heads": [2]}),
     "nothing": sizes(d_ff=None),
     "unknown name": sizes(wings=2),
+    "no builder": built(None),
+    "unknown builder": built("os.system"),
+    "another builder": built("modern_transformer"),
+    "recurrent": built("recurrent_translator"),
+    "deep LSTM": built("recurrent_translator", layers=10**7),
+    "wide LSTM": built("recurrent_translator", width=10**12, d_model=10**12),
+    "deep convolutions": built("convolutional_translator", layers=10**7),
+    "wide convolutions": built("convolutional_translator", places=10**12),
+    "many groups": built("modern_transformer", heads=10**9, groups=10**9),
+    "deep decoder": sizes(decoder_layers=10**6),
     "deep JSON": text("[" * 10**5),
     "deep object": text('{"a":' * 10**5),
     "name twice": text('{"format": 1, "format": 1}'),
