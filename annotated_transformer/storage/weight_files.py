@@ -59,7 +59,11 @@ def opened(path: Path) -> Iterator[safe_open]:
         with path.open("rb") as file:
             if int.from_bytes(file.read(8), "little") > MOST_HEADER:
                 raise ValueError("its header is too long")
-        with safe_open(path, "pt") as file:
+        try:
+            mapped = safe_open(path, "pt")
+        except MemoryError as error:  # no room for as many bytes as it has
+            raise ValueError(str(error)) from error
+        with mapped as file:
             kinds = {file.get_slice(x).get_dtype() for x in file.keys()}
             if others := kinds - {"F32", "F16"}:
                 raise ValueError(f"it holds {min(others)}, not F32 or F16")
