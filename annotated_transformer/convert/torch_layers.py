@@ -33,6 +33,8 @@ from annotated_transformer.model import (
     final_norm,
     positions,
 )
+from annotated_transformer.speed.dropout import FewerBitsDropout
+from annotated_transformer.speed.fast_kernels import FASTER
 
 __all__ = [
     "TorchTransformer",
@@ -138,6 +140,7 @@ CONVERTIBLE = {
     *(AddNorm, FeedForward, TokenEmbedding),
     *(SinusoidalPositions, LearnedPositions),
     *(nn.ModuleList, nn.Linear, nn.LayerNorm, nn.Dropout, nn.Identity),
+    *(*FASTER.values(), FewerBitsDropout),
 }
 
 

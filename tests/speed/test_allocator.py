@@ -17,7 +17,7 @@ from annotated_transformer.speed.cpu import (
 COUNT = """
 import resource
 import torch
-from annotated_transformer.speed.cpu import keep_freed_memory
+from annotated_transformer.speed.allocator import keep_freed_memory
 
 {first}
 for i in range(12):

@@ -67,7 +67,7 @@ def test_a_fork_computes_without_the_threads_of_its_parent():
     """It would wait for them; a process of its own may hang."""
     program = """
 import os, signal, sys, torch
-from annotated_transformer.speed.kernels import use_fast_kernels
+from annotated_transformer.speed.fast_kernels import use_fast_kernels
 torch.set_num_threads(2)
 layer, x = torch.nn.Linear(512, 512), torch.randn(512, 512)
 use_fast_kernels(layer)
