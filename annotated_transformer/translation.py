@@ -23,10 +23,8 @@ from annotated_transformer.errors import (
     check_texts,
 )
 from annotated_transformer.model import EncoderDecoder, Transformer
-from annotated_transformer.speed.kernels import (
-    use_fast_kernels,
-    weights_at_rest,
-)
+from annotated_transformer.speed.fast_kernels import use_fast_kernels
+from annotated_transformer.speed.matrix_products import weights_at_rest
 from annotated_transformer.storage.model_folder import check_search, load_model
 from annotated_transformer.storage.shipped import find_model
 
@@ -149,15 +147,21 @@ class Translator(TextModel):
 
     @classmethod
     def load(
-        cls, folder: Path | str, device: torch.device | str = "cpu"
+        cls,
+        folder: Path | str,
+        device: torch.device | str = "cpu",
+        fast: bool = False,
     ) -> "Translator":
         """The translator of a model folder, or of a model shipped by name.
 
-        A packed model searches as it did when it was scored. UserError if
-        there is no such model or device, or if the model is not whole.
+        A packed model searches as it did when it was scored. A fast one asks
+        oneDNN for its products on a CPU, and what the process forks then has
+        one thread. UserError if there is no such model or device, or if the
+        model is not whole.
         """
         model, tokenizer, about = load_model(find_model(folder), device)
-        use_fast_kernels(model)
+        if fast:
+            use_fast_kernels(model)
         return cls(model, tokenizer, **about.get("search", {}))
 
     @overload

@@ -71,6 +71,7 @@ def train(
         choose_device,
         read_corpus,
     )
+    from annotated_transformer.speed.allocator import keep_freed_memory
     from annotated_transformer.system.processes import joined, launched
 
     if dry_run and launched().rank > 0:
@@ -121,6 +122,7 @@ def train(
         recipe = replace(recipe, processes=launched().size)
         put(plan(recipe, read_corpus(*text), start, new_subwords))
         return
+    keep_freed_memory()
     with joined(chosen) as processes:
         resume = resume or processes.rank > 0  # what the first has begun
         check_output(output, resume)

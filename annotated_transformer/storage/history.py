@@ -113,6 +113,8 @@ def check_about(about: dict, sizes: ModelConfig) -> None:
     words = about["data"]["target"], about["recipe"]["tokenizer"]
     if not all(isinstance(word, str) for word in words):
         raise TypeError(f"target and tokenizer are {words!r:.80}")
+    if not isinstance(fast := about.get("fast", True), bool):
+        raise TypeError(f"fast is {fast!r:.80}")
 
 
 def same_model(known: dict, about: dict) -> bool:

@@ -38,11 +38,11 @@ from annotated_transformer.runs.setup import choose_device, inherit
 from annotated_transformer.storage.averaging import average_checkpoints
 from annotated_transformer.storage.checkpoints import checkpoint_weights
 from annotated_transformer.storage.history import read_metrics
-from annotated_transformer.storage.model_folder import (
-    read_tokenizer,
+from annotated_transformer.storage.model_folder import read_tokenizer
+from annotated_transformer.storage.weight_files import (
+    read_tensors,
     set_weights,
 )
-from annotated_transformer.storage.weight_files import read_tensors
 from annotated_transformer.system import atomic_files
 from annotated_transformer.system.signals import stop_signals
 from annotated_transformer.training import TrainConfig
@@ -394,6 +394,35 @@ def test_resume_of_a_damaged_run_is_refused(tmp_path, corpus, text):
     (tmp_path / "run.json").write_text(text)
     with pytest.raises(UserError, match="not the beginning of a run"):
         train(tmp_path, corpus, SMALL, resume=True)
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_a_run_goes_on_as_fast_as_it_began(tmp_path, corpus, capsys, fast):
+    options = {"device": "cpu", "fast": fast}
+    whole = train(tmp_path / "whole", corpus, SMALL, **options)
+    part = train(tmp_path / "part", corpus, SMALL, max_minutes=0.0, **options)
+    assert json.loads((part / "run.json").read_text())["fast"] == fast
+    for asked in (fast, not fast):
+        again = shutil.copytree(part, tmp_path / f"{asked}")
+        capsys.readouterr()
+        train(again, corpus, SMALL, device="cpu", resume=True, fast=asked)
+        told = f"began with fast={fast} and goes on so"
+        assert (told in capsys.readouterr().err) == (asked != fast)
+        same_weights(again, whole)
+
+
+def test_an_older_run_was_fast(tmp_path, corpus, undisturbed):
+    output = tmp_path / "model"
+    train(output, corpus, SMALL, device="cpu", max_minutes=0.0)
+    path = output / "run.json"
+    about = json.loads(path.read_text())
+    path.write_text(json.dumps({**about, "fast": "no"}))
+    with pytest.raises(UserError, match="not the beginning of a run"):
+        train(output, corpus, SMALL, device="cpu", resume=True)
+    del about["fast"]
+    path.write_text(json.dumps(about))
+    train(output, corpus, SMALL, device="cpu", resume=True, fast=False)
+    same_weights(output, undisturbed)
 
 
 def test_out_of_time_makes_a_model_and_can_go_on(
