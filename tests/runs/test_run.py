@@ -38,11 +38,11 @@ from annotated_transformer.runs.setup import choose_device, inherit
 from annotated_transformer.storage.averaging import average_checkpoints
 from annotated_transformer.storage.checkpoints import checkpoint_weights
 from annotated_transformer.storage.history import read_metrics
-from annotated_transformer.storage.model_folder import (
-    read_tokenizer,
+from annotated_transformer.storage.model_folder import read_tokenizer
+from annotated_transformer.storage.weight_files import (
+    read_tensors,
     set_weights,
 )
-from annotated_transformer.storage.weight_files import read_tensors
 from annotated_transformer.system.signals import stop_signals
 from annotated_transformer.training import TrainConfig
 
