@@ -107,10 +107,7 @@ def draw_vectors() -> None:
     from matplotlib_inline.backend_inline import set_matplotlib_formats
 
     moment = ("Date", "Creator", "Format", "Type")
-    # matplotlib_inline does not say its types
-    set_matplotlib_formats(  # type: ignore[no-untyped-call]
-        "svg", dpi=200, metadata=dict.fromkeys(moment)
-    )
+    set_matplotlib_formats("svg", dpi=200, metadata=dict.fromkeys(moment))
 
 
 def figure(
