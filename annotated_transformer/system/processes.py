@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import torch
 import torch.distributed as dist
@@ -66,8 +66,8 @@ class Processes:
     def sum_gradients(self, model: nn.Module) -> None:
         """Put the sum of all processes' gradients in place of each one's."""
         if self.size > 1:
-            weights = model.parameters()
-            gradients = [w.grad for w in weights if w.grad is not None]
+            # an update gives every parameter a gradient
+            gradients = [cast(Tensor, p.grad) for p in model.parameters()]
             vector = parameters_to_vector(gradients)
             with others_alive():
                 dist.all_reduce(vector)
