@@ -1,6 +1,6 @@
 """The console: where a command says how it goes."""
 
-from typing import Any
+from typing import IO, Any, cast
 
 from rich.console import Console
 
@@ -18,4 +18,4 @@ class Words(Console):
         super().out(*(printable(str(x)) for x in objects), **options)
 
 
-console = Words(file=StandardError())
+console = Words(file=cast(IO[str], StandardError()))  # as much as rich needs
