@@ -60,11 +60,19 @@ class AttentionMaps:
 
 @torch.no_grad()
 def attention_maps(
-    model: Transformer,
+    model: EncoderDecoder,
     source: Int[Tensor, "batch source_length"],
     target: Int[Tensor, "batch target_length"],
 ) -> AttentionMaps:
-    """What each head looks at, by the textbook formula, without dropout."""
+    """What each head looks at, by the textbook formula, without dropout.
+
+    UserError unless the model is a Transformer.
+    """
+    if not isinstance(model, Transformer):
+        raise UserError(
+            "this model has no maps of attention: only a Transformer has; "
+            "ask one of those"
+        )
     training = model.training
     model.eval()
     maps = AttentionMaps([], [], [])
@@ -113,11 +121,6 @@ class TextModel:
         EOS: row i of a cross map is where the layer looked when it had to
         predict target piece i. UserError unless the model is a Transformer.
         """
-        if not isinstance(self.model, Transformer):
-            raise UserError(
-                "this model has no maps of attention: only a Transformer "
-                "has; ask one of those"
-            )
         labels = self.tokenizer.encode(target)
         maps = attention_maps(
             self.model,

@@ -37,10 +37,10 @@ class Drawing(TorchFunctionMode):
 
     def __torch_function__(
         self,
-        func: Callable,
-        types: tuple,
-        args: tuple = (),
-        kwargs: dict | None = None,
+        func: Callable[..., object],
+        types: tuple[type, ...],
+        args: tuple[object, ...] = (),
+        kwargs: dict[str, object] | None = None,
     ) -> object:
         """Call func, with the generator if it names one."""
         kwargs = kwargs or {}
