@@ -12,6 +12,7 @@ import torch
 from annotated_transformer import Translator
 from annotated_transformer.convert.torch_layers import to_torch
 from annotated_transformer.decoding import beam_decode
+from annotated_transformer.model import transformer
 from annotated_transformer.optimizer import adam, set_rate
 from annotated_transformer.speed.matrix_products import weights_at_rest
 from annotated_transformer.storage.model_folder import load_model, save_model

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from annotated_transformer.model import PRESETS, ModelConfig
+from annotated_transformer.model import PRESETS, ModelConfig, transformer
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.runs.setup import build_model
 from annotated_transformer.system.random_numbers import (
@@ -49,7 +49,7 @@ def test_a_model_is_drawn_from_its_own_seed_alone(sizes, fast):
         found.append(build_model(recipe, "cpu", fast=fast).state_dict())
         assert torch.equal(torch.get_rng_state(), before)
     torch.manual_seed(4)
-    found.append(type(build_model(recipe, "cpu"))(sizes).state_dict())
+    found.append(transformer(sizes).state_dict())
     for other in found[1:]:
         torch.testing.assert_close(other, found[0], rtol=0, atol=0)
 
