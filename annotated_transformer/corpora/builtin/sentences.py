@@ -75,7 +75,7 @@ def conjunction(draw: Draw, past: bool, known=None) -> tuple[str, Phrase]:
     return word, draw.unit(word, draw.vary(german[word]))
 
 
-def joined(draw: Draw, link: Phrase, clause: Phrase, main) -> Phrase:
+def linked(draw: Draw, link: Phrase, clause: Phrase, main) -> Phrase:
     """A subordinate clause after or before its main clause."""
     if draw.chance(0.5):
         first = arrange((link, clause, COMMA))
@@ -94,7 +94,7 @@ def subordinate(draw: Draw) -> Phrase:
         draw, first, predicate_of(draw, first, inner), inner, "final"
     )
     deed = predicate_of(draw, second, tense)
-    return joined(
+    return linked(
         draw,
         link,
         clause,
