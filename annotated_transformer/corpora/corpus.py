@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from annotated_transformer.corpora.text_files import (
-    Pair,
     read_parallel,
     read_tsv,
 )
@@ -22,9 +21,9 @@ LONGEST_NAME = 100  # characters
 class Corpus:
     """Sentence pairs to train on, to choose a model by and to test it with."""
 
-    train: list[Pair]
-    valid: list[Pair]
-    tests: dict[str, list[Pair]]
+    train: list[tuple[str, str]]
+    valid: list[tuple[str, str]]
+    tests: dict[str, list[tuple[str, str]]]
     name: str
     source: str  # language codes: 'en', 'de', ...
     target: str
@@ -53,7 +52,7 @@ class Corpus:
         )
 
 
-def _refuse_halves(name: str, pairs: list[Pair]) -> None:
+def _refuse_halves(name: str, pairs: list[tuple[str, str]]) -> None:
     for place, pair in enumerate(pairs):
         try:
             "".join(pair).encode()
@@ -65,7 +64,7 @@ def _refuse_halves(name: str, pairs: list[Pair]) -> None:
             ) from None
 
 
-def pairs_sha256(pairs: Sequence[Pair]) -> str:
+def pairs_sha256(pairs: Sequence[tuple[str, str]]) -> str:
     """Give the SHA-256 of pairs: that of `paste SOURCE TARGET | sha256sum`."""
     text = "".join(f"{source}\t{target}\n" for source, target in pairs)
     return hashlib.sha256(text.encode("utf-8")).hexdigest()

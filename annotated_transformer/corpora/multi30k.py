@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib import request
 
 from annotated_transformer.corpora.corpus import Corpus
-from annotated_transformer.corpora.text_files import Pair, read_pairs
+from annotated_transformer.corpora.text_files import read_pairs
 from annotated_transformer.errors import UserError
 from annotated_transformer.system.download import download, https_opener
 
@@ -78,7 +78,7 @@ def multi30k(
         )
     folder = download_multi30k(folder, languages)
 
-    def read(split: str) -> list[Pair]:
+    def read(split: str) -> list[tuple[str, str]]:
         return read_pairs(*(folder / f"{split}.{x}.gz" for x in languages))
 
     train, valid = read("train"), read("val")

@@ -16,6 +16,7 @@ from annotated_transformer.corpora.generated import builtin
 from annotated_transformer.corpora.text_files import read_pairs
 from annotated_transformer.data import Tokenizer, pad
 from annotated_transformer.decoding import beam_decode
+from annotated_transformer.errors import UserError
 from annotated_transformer.model import ModelConfig, Transformer, transformer
 from annotated_transformer.storage.licences import MULTI30K_LICENCE
 from annotated_transformer.storage.model_folder import load_model
@@ -148,6 +149,17 @@ def test_the_page_searches_with_the_model_s_own_alpha(started, extension):
         packed,
     )
     assert own == same != other
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"tied": False}, {"positions": "learned"}, {"decoder_layers": 1}],
+)
+def test_a_model_that_the_page_cannot_run_is_refused(extension, change):
+    tokenizer = load_model(find_model(NAME))[1]
+    config = ModelConfig(len(tokenizer), 2, 12, 20, 2, **change)
+    with pytest.raises(UserError, match="stacks of one depth, this model"):
+        extension.packed(transformer(config), tokenizer)
 
 
 def test_post_norm_is_the_package_s_too(started, extension):

@@ -28,7 +28,7 @@ from .sentences import (
     GERMAN_COMMA,
     STATES,
     conjunction,
-    joined,
+    linked,
     statement,
 )
 
@@ -124,7 +124,7 @@ def role(draw: Draw) -> Phrase:
     deed = verb_phrase(draw, VERBS["handling"], relative=tense)
     _, link = conjunction(draw, past, STATES)
     reason = copula(draw, pronoun, quality, past)
-    return joined(
+    return linked(
         draw,
         link,
         reason,
@@ -160,7 +160,7 @@ def sense(draw: Draw) -> Phrase:
     quality = draw.pick(QUALITIES["mood"])
     _, link = conjunction(draw, past, STATES)
     reason = copula(draw, expert, quality, past)
-    return joined(
+    return linked(
         draw,
         link,
         reason,

@@ -89,7 +89,7 @@ def conjunction(
     return word, draw.unit(word, draw.vary(german[word]))
 
 
-def joined(
+def linked(
     draw: Draw, link: Phrase, clause: Phrase, main: Callable[[str], Phrase]
 ) -> Phrase:
     """A subordinate clause after or before its main clause."""
@@ -110,7 +110,7 @@ def subordinate(draw: Draw) -> Phrase:
         draw, first, predicate_of(draw, first, inner), inner, "final"
     )
     deed = predicate_of(draw, second, tense)
-    return joined(
+    return linked(
         draw,
         link,
         clause,
