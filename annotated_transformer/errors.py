@@ -1,13 +1,18 @@
 """What is raised: for a user to read, without a traceback."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import fields
 from pathlib import Path
+from types import NoneType, UnionType
+from typing import get_args, get_type_hints
 
 __all__ = [
     "Interrupted",
     "UserError",
     "check_budget",
+    "check_fields",
+    "check_kind",
     "check_pairs",
     "check_texts",
     "out_of_memory",
@@ -38,6 +43,53 @@ class Interrupted(Exception):
             f"(in Python resume=True) continues {folder}"
         )
         self.signal_number = signal_number
+
+
+KINDS = {
+    int: "a whole number",
+    float: "a number",
+    bool: "True or False",
+    str: "a word",
+    NoneType: "None",
+}
+COUNT = (1, 10**12)  # the least and the most
+
+
+def check_kind(name: str, value: object, kind: type | UnionType) -> None:
+    """ValueError for the value of a field that is not of the field's type."""
+    kinds = get_args(kind) or (kind,)
+    known = (*kinds, int) if float in kinds else kinds
+    truth = isinstance(value, bool) and bool not in kinds  # Python's 0 and 1
+    if truth or not isinstance(value, known):
+        words = [KINDS.get(one, one.__name__) for one in kinds]
+        raise ValueError(
+            f"{name}={value!r:.80}: must be {', or '.join(words)}"
+        )
+
+
+def check_fields(config: object, **known: Collection) -> None:
+    """ValueError for a dataclass with a field that cannot be.
+
+    Every field must be of its type. What is known of one is, for a word, all
+    that it may be, and for a number the least and the most that it may be. A
+    whole number of which nothing is known counts something.
+    """
+    kinds = get_type_hints(type(config))
+    for name in (field.name for field in fields(config)):
+        value = getattr(config, name)
+        check_kind(name, value, kinds[name])
+        if type(value) is int and name not in known:
+            known[name] = COUNT
+        if name not in known or value is None:
+            continue
+        if isinstance(value, str):
+            good, told = value in known[name], " or ".join(known[name])
+        else:
+            least, most = known[name]
+            good = least <= value <= most  # no NaN is
+            told = f"from {least:,} to {most:,}"
+        if not good:
+            raise ValueError(f"{name}={value!r:.80}: must be {told}")
 
 
 def check_budget(batch_tokens: int) -> None:

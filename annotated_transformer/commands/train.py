@@ -27,7 +27,7 @@ def train(
     tokenizer: train_options.TokenizerKind = None,
     dropout: train_options.Dropout = None,
     pre_norm: train_options.PreNorm = None,
-    max_steps: train_options.MaxSteps = None,
+    steps: train_options.Steps = None,
     batch_tokens: train_options.BatchTokens = None,
     accumulate: train_options.Accumulate = None,
     schedule: train_options.ScheduleOption = None,
@@ -86,7 +86,7 @@ def train(
         model=changed(named.model, dropout=dropout, pre_norm=pre_norm),
         train=changed(
             named.train,
-            steps=max_steps,
+            steps=steps,
             checkpoint_every=checkpoint_every,
             batch_tokens=batch_tokens,
             accumulate=accumulate,

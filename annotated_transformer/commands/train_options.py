@@ -7,11 +7,9 @@ from typing import Annotated
 
 from typer import Option
 
-from annotated_transformer.system.limits import KINDS, LARGEST_SEED
-
 Task = StrEnum("Task", ["copy", "builtin", "multi30k"])
 Preset = StrEnum("Preset", ["tiny", "small", "base", "big"])
-Kind = StrEnum("Kind", KINDS)
+Kind = StrEnum("Kind", ["bpe", "unigram", "char"])
 Schedule = StrEnum("Schedule", ["inverse_sqrt", "linear"])
 
 text = partial(Option, rich_help_panel="The text")
@@ -81,7 +79,7 @@ Dropout = Annotated[
     float | None,
     model(
         min=0,
-        max=0.9,
+        max=0.99,
         help="share of values set to zero in training; more for less text",
     ),
 ]
@@ -104,7 +102,9 @@ Fields = Annotated[
     ),
 ]
 
-MaxSteps = Annotated[int | None, training(min=1, help="updates in all")]
+Steps = Annotated[
+    int | None, training("--max-steps", min=1, help="updates in all")
+]
 BatchTokens = Annotated[
     int | None,
     training(
@@ -169,7 +169,7 @@ BPEDropout = Annotated[
     training(
         "--bpe-dropout",
         min=0,
-        max=0.9,
+        max=0.99,
         help="share of subword merges left out at each reading; 0.05 to 0.1 "
         "for little text",
     ),
@@ -200,7 +200,7 @@ Seed = Annotated[
     int | None,
     training(
         min=0,
-        max=LARGEST_SEED,
+        max=2**32 - 1,
         help="start of all random numbers: same seed, same model",
     ),
 ]

@@ -21,8 +21,9 @@ from annotated_transformer.data import (
     training_batches,
 )
 from annotated_transformer.errors import UserError
-from annotated_transformer.runs.recipes import LARGEST_SEED, Recipe
+from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.system.console import console
+from annotated_transformer.training import LARGEST_SEED
 
 __all__ = [
     "Reading",

@@ -4,14 +4,21 @@ import ast
 import json
 import subprocess
 import sys
+from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
+from typing import get_args, get_type_hints
 
 import pytest
 
 import annotated_transformer
 from annotated_transformer import __all__ as public
+from annotated_transformer.commands.train import train
+from annotated_transformer.commands.translate import translate
+from annotated_transformer.runs.recipes import recipe_of
+from annotated_transformer.storage.model_folder import check_search
 
 # Each takes from a tenth of a second to two.
 HEAVY = (
@@ -159,3 +166,33 @@ def test_names_that_there_are_not(name):
     assert not hasattr(annotated_transformer, name)
     with pytest.raises(AttributeError, match="has no attribute"):
         getattr(annotated_transformer, name)
+
+
+def bounds(command):
+    """The bounds of a command's options, by the names of its parameters."""
+    for name, kind in get_type_hints(command, include_extras=True).items():
+        for option in getattr(kind, "__metadata__", ()):
+            whole = int in (kind.__origin__, *get_args(kind.__origin__))
+            for bound, step in (option.min, -1), (option.max, 1):
+                if bound is not None:
+                    step *= 1 if whole else 0.01
+                    yield name, int(bound) if whole else float(bound), step
+
+
+@pytest.mark.parametrize("command", [train, translate])
+def test_bounds_of_options_are_those_of_their_fields(command):
+    """They stand there twice, because the classes load PyTorch."""
+    recipe = recipe_of()
+    makers = {"beam": check_search, "alpha": check_search}
+    makers |= {"no_repeat": check_search}
+    makers |= {
+        name: partial(replace, config)
+        for config in (recipe.model, recipe.train, recipe)
+        for name in vars(config)
+    }
+    tried = [one for one in bounds(command) if one[0] in makers]
+    assert len(tried) == {train: 19, translate: 7}[command]
+    for name, bound, step in tried:
+        makers[name](**{name: bound})
+        with pytest.raises(ValueError, match=name):
+            makers[name](**{name: bound + step})
