@@ -69,7 +69,7 @@ class TrainConfig:
             self,
             accumulate=(1, 10**4),
             schedule=("inverse_sqrt", "linear"),
-            peak_rate=(1e-9, 1000),
+            peak_rate=(1e-9, 1e38),
             label_smoothing=(0, 0.99),
             r_drop=(0, 1000),
             risk=(0, 1000),

@@ -113,7 +113,7 @@ BOUNDS = {
     "batch_tokens": COUNTED,
     "accumulate": (1, 10_000),
     "warmup": COUNTED,
-    "peak_rate": (1e-9, 1000.0),
+    "peak_rate": (1e-9, 1e38),
     "label_smoothing": (0.0, 0.99),
     "r_drop": (0.0, 1000.0),
     "risk": (0, 1000),
