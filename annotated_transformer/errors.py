@@ -29,8 +29,10 @@ NO_MEMORY = (
 class UserError(ValueError):
     """What a user gave (a file, a size, an option) cannot be used.
 
-    The message says what is wrong, where, and what to do about it. The command
-    line prints it as one line on stderr and exits with status 1.
+    The message says what is wrong, where, and what to do about it. What it
+    names of a program it puts in backquotes: `max_length`, `resume=True`. The
+    command line prints it as one line on stderr, with its own options for
+    those names, and exits with status 1.
     """
 
 
@@ -39,8 +41,8 @@ class Interrupted(Exception):
 
     def __init__(self, signal_number: int, folder: Path, step: int):
         super().__init__(
-            f"stopped after update {step}; the same command with --resume "
-            f"(in Python resume=True) continues {folder}"
+            f"stopped after update {step}; begin again with `resume=True` to "
+            f"continue {folder}"
         )
         self.signal_number = signal_number
 
@@ -63,7 +65,7 @@ def check_kind(name: str, value: object, kind: type | UnionType) -> None:
     if truth or not isinstance(value, known):
         words = [KINDS.get(one, one.__name__) for one in kinds]
         raise ValueError(
-            f"{name}={value!r:.80}: must be {', or '.join(words)}"
+            f"`{name}={value!r:.80}`: must be {', or '.join(words)}"
         )
 
 
@@ -89,13 +91,13 @@ def check_fields(config: object, **known: Collection) -> None:
             good = least <= value <= most  # no NaN is
             told = f"from {least:,} to {most:,}"
         if not good:
-            raise ValueError(f"{name}={value!r:.80}: must be {told}")
+            raise ValueError(f"`{name}={value!r:.80}`: must be {told}")
 
 
 def check_budget(batch_tokens: int) -> None:
     """ValueError for a batch that would have room for no token."""
     if batch_tokens < 1:
-        raise ValueError(f"batch_tokens = {batch_tokens}: at least 1")
+        raise ValueError(f"`batch_tokens={batch_tokens}`: at least 1")
 
 
 def check_texts(texts: Iterable) -> list[str]:

@@ -80,7 +80,7 @@ class TrainConfig:
             seed=(0, LARGEST_SEED),
         )
         if self.risk == 1 or (self.risk and self.r_drop):
-            raise ValueError("risk: 0, or at least 2 and without r_drop")
+            raise ValueError("`risk`: 0, or at least 2 and without `r_drop`")
 
     def rate(self, step: int, d_model: int) -> float:
         """The learning rate of an update, counted from 1."""

@@ -187,11 +187,11 @@ def test_a_checkpoint_that_is_a_link_to_itself(command, tmp_path):
 @pytest.mark.parametrize(
     ("option", "told"),
     [
-        ("--set=train.peak_rate=0", "peak_rate"),
-        ("--accumulate=4294967295", "accumulate=4294967295: must be"),
-        ("--accumulate=99999999999999999999", "accumulate=9999"),
-        ("--set=model.layers=1000000000000", "layers=1000000000000"),
-        ("--vocab-size=4294967295", "vocab_size=4294967295"),
+        ("--set=train.peak_rate=0", "--peak-rate 0.0"),
+        ("--accumulate=4294967295", "--accumulate 4294967295: must be"),
+        ("--accumulate=99999999999999999999", "--accumulate 9999"),
+        ("--set=model.layers=1000000000000", "`layers=1000000000000`"),
+        ("--vocab-size=4294967295", "--vocab-size 4294967295"),
         ("--set=model.layers=" + "[" * 100_000, "must be"),
     ],
 )

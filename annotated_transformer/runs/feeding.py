@@ -44,7 +44,7 @@ def most_tokens(recipe: Recipe) -> tuple[int, str]:
     sizes, most = recipe.model, recipe.train.max_length
     if sizes.positions == "learned" and sizes.max_length < most:
         return sizes.max_length, "as many positions are learned"
-    return most, "--max-length raises the limit"
+    return most, "`max_length` raises the limit"
 
 
 def line_of(place: int, pairs: int, extra: int) -> str:
@@ -84,8 +84,8 @@ def resplit_of(tokenizer: Tokenizer, recipe: Recipe) -> Resplit | None:
         return None
     if recipe.tokenizer != "bpe":
         raise UserError(
-            f"--bpe-dropout leaves out merges, and {recipe.tokenizer} "
-            "subwords have none; use --tokenizer bpe"
+            f"`bpe_dropout` leaves out merges, and {recipe.tokenizer} "
+            "subwords have none; use `tokenizer='bpe'`"
         )
     limit = most_tokens(recipe)[0]
     return Resplit(tokenizer.vocabulary, recipe.train.bpe_dropout, limit)
@@ -200,5 +200,5 @@ def diverged(
     named += f" and {len(lines) - 5} more" * (len(lines) > 5)
     return UserError(
         f"{message} (lines {named} of the training text); train with a lower "
-        "--peak-rate, a longer --warmup or in --float32"
+        "`peak_rate`, a longer `warmup` or `bf16=False`"
     )

@@ -61,13 +61,13 @@ def check_output(output: Path, resume: bool) -> None:
         if not (output / "run.json").is_file():
             raise UserError(
                 f"{output}: no run to resume here (run.json is missing); "
-                "start it without --resume"
+                "start it without `resume=True`"
             )
         RunFolder(output, 1, 1).check_progress()
     elif (output / "run.json").exists():
         raise UserError(
-            f"{output}: a run is here already; continue it with --resume, "
-            "or choose another folder"
+            f"{output}: a run is here already; continue it with "
+            "`resume=True`, or choose another folder"
         )
     elif output.exists() and {x.name for x in output.iterdir()} - BEGINNING:
         raise UserError(f"{output}: the folder is not empty; choose another")
@@ -123,7 +123,7 @@ def check_same_run(
     if (start or {}).get(WEIGHTS) != parent:
         raise UserError(
             f"{output}: the run did not begin with that model; resume with "
-            "the --from that began it"
+            "the `start` that began it"
         )
     return tokenizer
 
@@ -149,7 +149,7 @@ class RunFolder:
             raise UserError(
                 f"{self.path}: the disk has room for {free / 1e9:.2g} GB, but "
                 f"checkpoints need {(needed - here) / 1e9:.2g} GB; make room, "
-                "or lower --average"
+                "or lower `average`"
             )
 
     def check_progress(self) -> None:
@@ -163,7 +163,7 @@ class RunFolder:
                 f"{self.path / 'checkpoints'}: the checkpoints of this run "
                 f"(step-*.safetensors) are missing, and it cannot go on{done} "
                 "without the last; put them back, or begin a new run in "
-                "another folder, which --from starts with a finished model"
+                "another folder, which `start` begins with a finished model"
             )
 
     @contextmanager

@@ -77,7 +77,7 @@ class Recipe:
             name, _, text = setting.partition("=")
             if name not in known:
                 raise UserError(
-                    f"--set {setting:.80}: there is no field {name!r:.80}; "
+                    f"{setting:.80}: there is no field {name!r:.80}; "
                     f"choose from {', '.join(known)}"
                 )
             *part, last = name.split(".")
@@ -91,12 +91,12 @@ class Recipe:
             try:
                 check_kind(last, value, kind)
             except ValueError as error:
-                raise UserError(f"--set {error}") from error
+                raise UserError(f"{error}") from error
             (plain[part[0]] if part else plain)[last] = value
         try:
             return Recipe.from_json(plain)
         except ValueError as error:
-            raise UserError(f"--set: {error}") from error
+            raise UserError(f"{error}") from error
 
     def flat(self) -> dict[str, object]:
         """Every field by its dotted name: model.layers, train.seed, ...

@@ -132,7 +132,7 @@ def train(
     if warmup >= steps:
         console.out(
             f"the rate rises until update {warmup}, but the training ends at "
-            f"{steps}: shorten --warmup"
+            f"{steps}: shorten `warmup`"
         )
     run = Run(output, corpus, recipe, tokenizer, model, processes, valid_bleu)
     warn_of_overlap(corpus)
@@ -179,6 +179,6 @@ def warn_of_slow_products() -> None:
     factor = bf16_slowdown()
     if factor > 1:
         console.out(
-            f"--bf16 is slow on this processor: in a trial, products took "
-            f"{factor:.1f} times as long as with --float32"
+            "`bf16=True` is slow on this processor: in a trial, products took "
+            f"{factor:.1f} times as long as with `bf16=False`"
         )

@@ -8,9 +8,7 @@ from pathlib import Path
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from annotated_transformer.corpora.corpus import Corpus, text_corpus
-from annotated_transformer.corpora.generated import builtin, copying
-from annotated_transformer.corpora.multi30k import multi30k
+from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import UNK, Tokenizer, train_tokenizer
 from annotated_transformer.embedding import SinusoidalPositions
 from annotated_transformer.errors import UserError
@@ -32,7 +30,6 @@ __all__ = [
     "describe",
     "inherit",
     "learn_tokenizer",
-    "read_corpus",
     "read_start",
     "start_from",
     "warn_of_overlap",
@@ -66,53 +63,9 @@ def choose_device(name: str | None = None) -> str:
     if own >= count:
         raise UserError(
             f"device {name!r}: {own + 1} processes or more on a machine of "
-            f"{count} GPUs; start one process a GPU, or add --device cpu"
+            f"{count} GPUs; start one process a GPU, or use `device='cpu'`"
         )
     return f"cuda:{own}"
-
-
-def read_corpus(
-    task: str | None,
-    source: str,
-    target: str,
-    own: tuple,
-    extra: Path | None = None,
-) -> Corpus:
-    """The corpus that the options name, with the extra pairs of a file."""
-    corpus = named_corpus(task, source, target, own)
-    return corpus if extra is None else corpus.with_extra(extra)
-
-
-def named_corpus(
-    task: str | None, source: str, target: str, own: tuple
-) -> Corpus:
-    """The corpus that the options name: by task, or by files."""
-    if (task is not None) == any(own):
-        raise UserError(
-            "say what to train on: either --task, or --train and --valid "
-            "(--train-tsv and --valid-tsv for files of two columns)"
-        )
-    if task == "multi30k":
-        return multi30k(source, target)
-    if task is not None:
-        if (source, target) != ("en", "de"):
-            raise UserError(
-                f"--task {task} has no other languages than its own: leave "
-                "--source and --target out"
-            )
-        named = {"copy": copying, "builtin": builtin}
-        return named[task]()
-    train_files, valid_files, train_tsv, valid_tsv = own
-    if (train_files and train_tsv) or (valid_files and valid_tsv):
-        raise UserError("give two text files or one of two columns, not both")
-    training = train_files or (train_tsv and [train_tsv])
-    valid = valid_files or (valid_tsv and [valid_tsv])
-    if not training or not valid:
-        raise UserError(
-            "--train and --valid go together: one text to learn from, and "
-            "another to see how well it goes"
-        )
-    return text_corpus(training, valid, source, target)
 
 
 def learn_tokenizer(corpus: Corpus, recipe: Recipe) -> Tokenizer:
@@ -121,7 +74,7 @@ def learn_tokenizer(corpus: Corpus, recipe: Recipe) -> Tokenizer:
     try:
         return train_tokenizer(texts, recipe.vocab_size, recipe.tokenizer)
     except UserError as error:
-        raise UserError(f"--vocab-size: {error}") from error
+        raise UserError(f"`vocab_size`: {error}") from error
     except RuntimeError as error:
         raise UserError(
             "training text: sentencepiece can learn nothing from it "
@@ -154,13 +107,13 @@ def check_start(
     """UserError if a recipe needs a trained model to begin with."""
     if recipe.train.risk and start is None:
         raise UserError(
-            "--risk learns from a model's own translations, so it needs a "
-            "trained one to begin with: add --from MODEL"
+            "`risk` learns from a model's own translations, so it needs a "
+            "trained one to begin with: add `start=MODEL`"
         )
     if new_subwords and start is None:
         raise UserError(
-            "--new-subwords is for a training that begins with a model; a "
-            "new one always learns its own: leave it out, or add --from MODEL"
+            "`new_subwords` is for a training that begins with a model; a "
+            "new one always learns its own: leave it out, or add `start=MODEL`"
         )
 
 
@@ -228,9 +181,9 @@ def build_model(
             torch.compile(torch.cos)(torch.zeros(2, device=device))
         except RuntimeError as error:
             raise UserError(
-                "--compile: torch.compile does not work here "
+                "`compiled`: torch.compile does not work here "
                 f"({' '.join(str(error).splitlines()[:2])}); "
-                "install a C++ compiler such as g++, or leave the option out"
+                "install a C++ compiler such as g++, or leave it out"
             ) from error
     torch.manual_seed(recipe.train.seed)
     with Drawing(torch.Generator().manual_seed(recipe.train.seed)):

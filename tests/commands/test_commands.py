@@ -539,13 +539,13 @@ def test_output_that_exists(command, trained, tmp_path):
 @pytest.mark.parametrize(
     "words, named",
     [
-        ("--risk=1", "risk: 0, or at least 2"),
-        ("--risk=4 --r-drop=5", "without r_drop"),
+        ("--risk=1", "--risk: 0, or at least 2"),
+        ("--risk=4 --r-drop=5", "without --r-drop"),
         ("--risk=4", "--from MODEL"),
         ("--new-subwords", "--from MODEL"),
-        ("--peak-rate=inf", "peak_rate=inf: must be from 1e-09 to 1e+38"),
-        ("--set train.clip=-1", "clip=-1.0: must be from 1e-09 to inf"),
-        ("--set train.label_smoothing=2", "label_smoothing=2.0: must be"),
+        ("--peak-rate=inf", "--peak-rate inf: must be from 1e-09 to 1e+38"),
+        ("--set train.clip=-1", "`clip=-1.0`: must be from 1e-09 to inf"),
+        ("--set train.label_smoothing=2", "--label-smoothing 2.0: must be"),
         ("--set train.seed=99999999999", "from 0 to 4,294,967,295"),
         ("--set tokenizer=foo", "must be bpe or unigram or char"),
         ("--set processes=4", "no field 'processes'"),

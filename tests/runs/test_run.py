@@ -536,7 +536,7 @@ def test_room_for_checkpoints_is_judged_before(tmp_path, monkeypatch):
     folder = RunFolder(tmp_path / "new" / "model", every=10, average=2)
     folder.check_room(sizes, steps=1000)
     disk.free -= 1000
-    with pytest.raises(UserError, match=r"room for 4 GB.* lower --average"):
+    with pytest.raises(UserError, match=r"room for 4 GB.* lower `average`"):
         folder.check_room(sizes, steps=1000)
     folder.check_room(sizes, steps=10)
     folder.path.mkdir(parents=True)
@@ -686,7 +686,7 @@ def test_a_run_that_could_not_be_read_back_does_not_begin(tmp_path, corpus):
 
 def test_a_run_that_fails_at_once_leaves_nothing(tmp_path, corpus):
     wild = replace(SMALL.train, peak_rate=1e38, warmup=1)
-    with pytest.raises(UserError, match="lower --peak-rate"):
+    with pytest.raises(UserError, match="lower `peak_rate`"):
         train(
             tmp_path / "model",
             corpus,
@@ -765,7 +765,7 @@ def test_the_lines_of_a_bad_batch_are_named(
 def test_a_warm_up_that_never_ends_is_told(tmp_path, corpus, capsys):
     short = replace(SMALL, train=replace(SMALL.train, steps=3, warmup=9))
     train(tmp_path / "model", corpus, short, device="cpu")
-    told = "rises until update 9, but the training ends at 3: shorten --warmup"
+    told = "rises until update 9, but the training ends at 3: shorten `warmup`"
     assert told in capsys.readouterr().err
 
 
@@ -1119,7 +1119,7 @@ def test_a_training_may_learn_subwords_for_another_language(tmp_path, words):
     first = train(tmp_path / "first", words, bpe(), device="cpu")
     french = replace(words, train=OTHER_WORDS * 20, target="fr")
     recipe = replace(bpe(), vocab_size=90)
-    with pytest.raises(UserError, match="or add --from MODEL"):
+    with pytest.raises(UserError, match="or add `start=MODEL`"):
         train(tmp_path / "x", french, recipe, new_subwords=True)
     options = {"start": first, "new_subwords": True, "device": "cpu"}
     whole = train(tmp_path / "whole", french, recipe, **options)
