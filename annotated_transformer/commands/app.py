@@ -33,6 +33,10 @@ NO_MEMORY = (
     "error: out of memory; split long lines, or lower --beam, --batch-tokens "
     "or --preset"
 )
+OTHERS = (
+    'All other options, such as --set FIELD=VALUE, are on the page "Options '
+    'of train" of the book (book/toolkit_options.md).'
+)
 QUOTES = "\"'"
 
 app = typer.Typer(
@@ -53,7 +57,8 @@ def about(version: options.Version = False) -> None:
         raise typer.Exit
 
 
-for command in (train, translate, score, augment):
+app.command(epilog=OTHERS)(train)
+for command in (translate, score, augment):
     app.command()(command)
 
 

@@ -191,7 +191,7 @@ def test_bounds_of_options_are_those_of_their_fields(command):
         for name in vars(config)
     }
     tried = [one for one in bounds(command) if one[0] in makers]
-    assert len(tried) == {train: 19, translate: 7}[command]
+    assert len(tried) == {train: 10, translate: 7}[command]
     for name, bound, step in tried:
         makers[name](**{name: bound})
         with pytest.raises(ValueError, match=name):
