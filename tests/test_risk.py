@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu import sentence_bleu
 
-from annotated_transformer.corpora.generated import builtin
+from annotated_transformer.corpora.generated import builtin_corpus
 from annotated_transformer.data import make_batch, train_tokenizer
 from annotated_transformer.decoding import beam_decode
 from annotated_transformer.embedding import BOS, EOS, PAD
@@ -37,7 +37,7 @@ SIZES = ModelConfig(layers=1, d_model=16, d_ff=32, heads=2, dropout=0.1)
 
 @pytest.fixture(scope="module")
 def corpus():
-    text = builtin()
+    text = builtin_corpus()
     sums = {"train": "1", "valid": "2"}
     return replace(
         text, train=text.train[:200], valid=text.valid[:20], checksums=sums

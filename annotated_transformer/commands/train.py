@@ -149,8 +149,11 @@ def read_corpus(
     extra: Path | None,
 ) -> "Corpus":
     """The corpus that the options name, with the extra pairs of a file."""
-    from annotated_transformer.corpora.corpus import text_corpus
-    from annotated_transformer.corpora.generated import builtin, copying
+    from annotated_transformer.corpora.corpus import Corpus
+    from annotated_transformer.corpora.generated import (
+        builtin_corpus,
+        copy_corpus,
+    )
     from annotated_transformer.corpora.multi30k import multi30k
 
     if (task is not None) == any(own):
@@ -159,11 +162,11 @@ def read_corpus(
             "(--train-tsv and --valid-tsv for files of two columns)"
         )
     if task is None:
-        corpus = text_corpus(*own_files(*own), *languages)
+        corpus = Corpus.from_files(*own_files(*own), *languages)
     elif task == "multi30k":
         corpus = multi30k(*languages)
     elif languages == ("en", "de"):
-        corpus = {"copy": copying, "builtin": builtin}[task]()
+        corpus = {"copy": copy_corpus, "builtin": builtin_corpus}[task]()
     else:
         raise UserError(
             f"--task {task} has no other languages than its own: leave "

@@ -8,7 +8,8 @@ from pathlib import Path
 from urllib import request
 
 from annotated_transformer.corpora.corpus import Corpus
-from annotated_transformer.corpora.text_files import Pair, read_pairs
+from annotated_transformer.corpora.text_files import read_pairs
+from annotated_transformer.data import Pair
 from annotated_transformer.errors import UserError
 from annotated_transformer.system.download import download, https_opener
 

@@ -8,12 +8,11 @@ and how to mend it.
 from collections.abc import Sequence
 from pathlib import Path
 
+from annotated_transformer.data import Pair
 from annotated_transformer.errors import UserError
 from annotated_transformer.system.text_lines import read_lines
 
 __all__ = ["read_pairs", "read_parallel", "read_side_by_side", "read_tsv"]
-
-Pair = tuple[str, str]  # as in data, which loads PyTorch
 
 
 def _refuse_empty(pairs: list[Pair], names: tuple[str, str]) -> None:

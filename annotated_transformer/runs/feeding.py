@@ -84,8 +84,8 @@ def resplit_of(tokenizer: Tokenizer, recipe: Recipe) -> Resplit | None:
         return None
     if recipe.tokenizer != "bpe":
         raise UserError(
-            f"`bpe_dropout` leaves out merges, and {recipe.tokenizer} "
-            "subwords have none; use `tokenizer='bpe'`"
+            f"`bpe_dropout` leaves out merges, and of {recipe.tokenizer} "
+            "subwords none are known; use `tokenizer='bpe'`"
         )
     limit = most_tokens(recipe)[0]
     return Resplit(tokenizer.vocabulary, recipe.train.bpe_dropout, limit)

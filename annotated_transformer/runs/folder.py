@@ -74,11 +74,16 @@ def check_output(output: Path, resume: bool) -> None:
 
 
 def check_same_run(
-    output: Path, corpus: Corpus, recipe: Recipe, start: dict | None = None
+    output: Path,
+    corpus: Corpus,
+    recipe: Recipe,
+    start: dict | None = None,
+    given: Tokenizer | None = None,
 ) -> Tokenizer:
     """The tokenizer of a run, if recipe, data and start are its own.
 
-    But for the size and the number of batches, which may change.
+    So must be a tokenizer that is given. But the size and the number of
+    batches may change.
     """
     path = output / "run.json"
     try:
@@ -92,6 +97,11 @@ def check_same_run(
             f"{path}: not the beginning of a run ({error!r:.200}); start it "
             "anew in another folder"
         ) from error
+    if given is not None and given.model != tokenizer.model:
+        raise UserError(
+            f"{output}: the run began with another tokenizer; resume with "
+            "that one"
+        )
     free = {f"train.{name}" for name in FREE}
     for name, value in recipe.flat().items():
         if began[name] != value and name not in free:

@@ -35,12 +35,12 @@ class Recipe:
     model: ModelConfig
     train: TrainConfig
     vocab_size: int = 8000  # pieces, the four special ones included
-    tokenizer: str = "bpe"  # or unigram, char
+    tokenizer: str = "bpe"  # or unigram, char; given: one that is passed
     processes: int = 1  # each gives accumulate batches to an update
     tf32: bool = False  # float32 products in TF32, on a GPU that has it
 
     def __post_init__(self) -> None:
-        kinds = ("bpe", "unigram", "char")
+        kinds = ("bpe", "unigram", "char", "given")
         check_fields(self, vocab_size=(5, 10**7), tokenizer=kinds)
         check_fields(self.model, layers=(1, 1000))
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 
 from annotated_transformer.corpora.corpus import Corpus
+from annotated_transformer.data import Tokenizer
 from annotated_transformer.errors import UserError, out_of_memory
 from annotated_transformer.runs.devices import device_line, idle_gpu
 from annotated_transformer.runs.feeding import diverged
@@ -22,6 +23,7 @@ from annotated_transformer.runs.setup import (
     check_start,
     choose_device,
     describe,
+    given_tokenizer,
     inherit,
     learn_tokenizer,
     read_start,
@@ -76,6 +78,7 @@ def train(
     max_minutes: float | None = None,
     start: Path | str | None = None,
     new_subwords: bool = False,
+    tokenizer: Tokenizer | Path | str | None = None,
     command: str = "",
     compiled: bool = False,
     valid_bleu: int = 0,
@@ -88,7 +91,11 @@ def train(
     then comes in another order from there on. With start it begins with the
     weights and the subwords of a trained model, in that model's sizes;
     new_subwords are learned from the corpus instead, and take over the
-    vectors of those that the model has. After max_minutes the model is made
+    vectors of those that the model has. A tokenizer, or the path of a
+    sentencepiece model, is taken in place of subwords learned from the
+    corpus: the ids of padding, beginning, end and the unknown must be 0, 1, 2
+    and 3 (PAD, BOS, EOS, UNK), and the recipe's vocab_size and tokenizer then
+    follow from it. After max_minutes the model is made
     of what has been learned so far. At each checkpoint the first valid_bleu
     validation sentences that are not too long are also translated, and the
     checkpoint kept as the best has the highest BLEU.
@@ -108,17 +115,26 @@ def train(
     recipe = replace(recipe, processes=processes.size)
     check_output(output, resume)
     check_start(recipe, start, new_subwords)
+    if tokenizer is not None and start is not None:
+        raise UserError(
+            f"{start}: a model to begin with has subwords of its own; leave "
+            "out the tokenizer, or `start`"
+        )
     asked, device = device, choose_device(device)
     console.out(device_line(device, recipe))
     if asked is None and (idle := idle_gpu()):
         console.out(idle)
     keep_freed_memory()
+    given = known = None
+    if tokenizer is not None:
+        given, recipe = given_tokenizer(tokenizer, recipe)
+        known = given
     if start is not None:
         parent, known, recipe = start_from(start, recipe, new_subwords)
     if resume:
         begun = None if start is None else read_start(start)
-        tokenizer = check_same_run(output, corpus, recipe, begun)
-    elif start is None or new_subwords:
+        tokenizer = check_same_run(output, corpus, recipe, begun, given)
+    elif known is None or new_subwords:
         tokenizer = learn_tokenizer(corpus, recipe)
     else:
         tokenizer = known

@@ -9,8 +9,14 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from annotated_transformer.corpora.corpus import Corpus
-from annotated_transformer.data import UNK, Tokenizer, train_tokenizer
-from annotated_transformer.embedding import SinusoidalPositions
+from annotated_transformer.data import Tokenizer, train_tokenizer
+from annotated_transformer.embedding import (
+    BOS,
+    EOS,
+    PAD,
+    UNK,
+    SinusoidalPositions,
+)
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import Transformer
 from annotated_transformer.runs.devices import idle_gpu
@@ -20,6 +26,7 @@ from annotated_transformer.speed.kernels import use_fast_kernels
 from annotated_transformer.storage.history import environment
 from annotated_transformer.storage.model_folder import load_model, read_config
 from annotated_transformer.storage.shipped import find_model
+from annotated_transformer.system.atomic_files import read_some
 from annotated_transformer.system.console import console
 from annotated_transformer.system.processes import launched
 
@@ -28,6 +35,7 @@ __all__ = [
     "check_start",
     "choose_device",
     "describe",
+    "given_tokenizer",
     "inherit",
     "learn_tokenizer",
     "read_start",
@@ -35,6 +43,9 @@ __all__ = [
     "warn_of_overlap",
     "with_subwords",
 ]
+
+MOST_TOKENIZER = 1 << 26  # bytes
+RESERVED = {"pad_id": PAD, "bos_id": BOS, "eos_id": EOS, "unk_id": UNK}
 
 
 def choose_device(name: str | None = None) -> str:
@@ -68,8 +79,40 @@ def choose_device(name: str | None = None) -> str:
     return f"cuda:{own}"
 
 
+def given_tokenizer(
+    given: Tokenizer | Path | str, recipe: Recipe
+) -> tuple[Tokenizer, Recipe]:
+    """A tokenizer, or that of a sentencepiece model's file, and its recipe.
+
+    UserError if there is none, or if its reserved ids are not RESERVED.
+    """
+    if not isinstance(given, Tokenizer):
+        try:
+            data = read_some(Path(given), MOST_TOKENIZER)
+            if not data:
+                raise ValueError("the file is empty")
+            given = Tokenizer(data)
+        except (OSError, ValueError, RuntimeError) as error:
+            raise UserError(
+                f"{given}: no sentencepiece model ({error!s:.200}); name the "
+                "file with the ending .model that its training wrote"
+            ) from error
+    ids = {name: getattr(given.pieces, name)() for name in RESERVED}
+    if ids != RESERVED:
+        raise UserError(
+            f"the tokenizer has the ids {ids}, and a model here needs "
+            f"{RESERVED}: train one with these options of sentencepiece"
+        )
+    return given, replace(recipe, vocab_size=len(given), tokenizer="given")
+
+
 def learn_tokenizer(corpus: Corpus, recipe: Recipe) -> Tokenizer:
     """Learn subwords from the training text, both languages together."""
+    if recipe.tokenizer == "given":
+        raise UserError(
+            "the recipe's subwords are not learned from the text but given: "
+            "pass the tokenizer to train"
+        )
     texts = [side for pair in corpus.train for side in pair]
     try:
         return train_tokenizer(texts, recipe.vocab_size, recipe.tokenizer)

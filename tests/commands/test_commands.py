@@ -22,7 +22,7 @@ from sacrebleu.metrics import BLEU, CHRF
 from annotated_transformer import Translator, __version__
 from annotated_transformer.commands import app
 from annotated_transformer.commands import train as training_command
-from annotated_transformer.corpora.generated import copying
+from annotated_transformer.corpora.generated import copy_corpus
 from annotated_transformer.corpora.multi30k import MULTI30K_SUMS
 from annotated_transformer.model import Transformer
 from annotated_transformer.runs.recipes import RECIPES
@@ -795,7 +795,7 @@ def test_every_task_has_a_recipe():
     from annotated_transformer.commands.train_options import Task
 
     assert set(RECIPES) == {task.value for task in Task}
-    letters = copying()
+    letters = copy_corpus()
     assert len(letters.valid) == len(letters.tests["test"]) == 500
     every = letters.train + letters.valid + letters.tests["test"]
     assert len(set(every)) == 21_000

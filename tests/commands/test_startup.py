@@ -2,11 +2,13 @@
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
+from inspect import getmembers, isclass, isfunction, ismethod, unwrap
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import get_args, get_type_hints
@@ -20,6 +22,7 @@ from annotated_transformer.commands.translate import translate
 from annotated_transformer.runs.recipes import recipe_of
 from annotated_transformer.storage.model_folder import check_search
 
+ROOT = Path(__file__).parents[2]
 # Each takes from a tenth of a second to two.
 HEAVY = (
     "torch",
@@ -115,6 +118,33 @@ def test_every_name_is_that_of_its_module():
             f"annotated_transformer.{annotated_transformer.HOMES[name]}"
         )
         assert getattr(annotated_transformer, name) is getattr(home, name)
+
+
+def parts(kind):
+    """The package's classes that a type is made of."""
+    for part in get_args(kind):
+        yield from parts(part)
+    if isclass(kind) and kind.__module__.startswith("annotated_transformer"):
+        yield kind.__name__
+
+
+def test_what_the_names_take_and_give_has_a_name():
+    named = set()
+    for value in (getattr(annotated_transformer, name) for name in public):
+        members = [x for _, x in getmembers(value)] if isclass(value) else []
+        for call in [value, *members]:
+            if isfunction(call) or ismethod(call):
+                for kind in get_type_hints(unwrap(call)).values():
+                    named |= {*parts(kind)}
+    assert {"Corpus", "Recipe", "Processes", "Translation"} <= named
+    # Translator is one of the latter
+    assert named - {*public} == {"TextModel"}
+
+
+def test_the_page_has_every_name_of_the_package():
+    page = (ROOT / "book" / "api.md").read_text("utf-8")
+    table = page.partition("|---|")[2].partition("```")[0]
+    assert sorted(re.findall(r"`(\w+)`", table)) == sorted(public)
 
 
 def test_type_checkers_read_the_same_names():

@@ -129,7 +129,7 @@ BOUNDS = {
 WORDS = {
     "schedule": ("inverse_sqrt", "linear"),
     "order": ("target", "longest"),
-    "tokenizer": ("bpe", "unigram", "char"),
+    "tokenizer": ("bpe", "unigram", "char", "given"),
 }
 SWITCHES = ("bf16", "tf32")
 CONFIGS = TrainConfig(), recipe_of()

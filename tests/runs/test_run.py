@@ -21,7 +21,7 @@ from sacrebleu.metrics import BLEU
 
 from annotated_transformer import Translator, training
 from annotated_transformer.corpora.corpus import Corpus
-from annotated_transformer.corpora.generated import builtin, copying
+from annotated_transformer.corpora.generated import builtin_corpus, copy_corpus
 from annotated_transformer.data import copy_task, train_tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import (
@@ -1012,14 +1012,14 @@ def test_progress_is_a_bar_on_a_terminal(tmp_path, corpus):
 
 
 def test_the_copy_recipe_reads_its_corpus():
-    recipe, letters = RECIPES["copy"], copying()
+    recipe, letters = RECIPES["copy"], copy_corpus()
     letters = set().union(*(source for source, _ in letters.train))
     assert recipe.vocab_size >= len(letters) + 5
 
 
 @pytest.fixture(scope="module")
 def words():
-    text = builtin()
+    text = builtin_corpus()
     sums = {"train": "1", "valid": "2"}
     return replace(
         text, train=text.train[:300], valid=text.valid[:20], checksums=sums
@@ -1048,7 +1048,9 @@ def test_a_run_with_both_regularisers_can_be_resumed(tmp_path, words):
 def test_bpe_dropout_needs_merges(tmp_path, corpus, tokenizer):
     config = replace(SMALL.train, bpe_dropout=0.1)
     recipe = replace(SMALL, train=config, tokenizer=tokenizer, vocab_size=40)
-    with pytest.raises(UserError, match=f"{tokenizer} subwords have none"):
+    with pytest.raises(
+        UserError, match=f"{tokenizer} subwords none are known"
+    ):
         train(tmp_path / "x", corpus, recipe)
     assert not (tmp_path / "x").exists()
 
