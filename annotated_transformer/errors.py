@@ -41,8 +41,8 @@ class Interrupted(Exception):
 
     def __init__(self, signal_number: int, folder: Path, step: int):
         super().__init__(
-            f"stopped after update {step}; begin again with `resume=True` to "
-            f"continue {folder}"
+            f"stopped after update {step}; the same again with `resume=True` "
+            f"continues {folder}"
         )
         self.signal_number = signal_number
 

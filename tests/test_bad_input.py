@@ -216,15 +216,6 @@ def test_processes_need_an_address(recipe_options, tmp_path):
     assert "Traceback" not in ended.stderr
 
 
-@pytest.mark.parametrize(
-    "name", ["ANNOTATED_TRANSFORMER_DATA", "XDG_CACHE_HOME"]
-)
-def test_a_home_that_is_not_there(name, command, monkeypatch):
-    monkeypatch.delenv("ANNOTATED_TRANSFORMER_DATA", raising=False)
-    monkeypatch.setenv(name, "~nobody-of-this-name/x")
-    refused(command("data", "multi30k"), name, "no such home")
-
-
 def test_other_languages_do_not_resume(command, recipe_options, trained):
     ended = command(
         "train", trained, *recipe_options, "--resume", "--target=fr"

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
@@ -11,7 +10,7 @@ from pathlib import Path
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.errors import UserError
-from annotated_transformer.model import ModelConfig, parameter_count
+from annotated_transformer.model import ModelConfig
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.storage.history import (
     changes_of,
@@ -145,22 +144,6 @@ class RunFolder:
         self.path, self.every, self.average = path, every, average
         self.place: os.stat_result | None = None  # where alone found it
         self.handle: int | None = None  # open while alone
-
-    def check_room(self, sizes: ModelConfig, steps: int) -> None:
-        """UserError if the disk cannot hold the checkpoints of such a run."""
-        # those to average, the last, the best, and one that is being written
-        number = min(self.average + 3, steps // self.every + 2)
-        needed = 4 * parameter_count(sizes) * (3 * number + 1)
-        here = sum(path.stat().st_size for path in self.checkpoints())
-        places = (self.path, *self.path.absolute().parents)
-        place = next(path for path in places if path.exists())
-        free = shutil.disk_usage(place).free
-        if free + here < needed:
-            raise UserError(
-                f"{self.path}: the disk has room for {free / 1e9:.2g} GB, but "
-                f"checkpoints need {(needed - here) / 1e9:.2g} GB; make room, "
-                "or lower `average`"
-            )
 
     def check_progress(self) -> None:
         """UserError if all checkpoints of what was learned here are gone."""

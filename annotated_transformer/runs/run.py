@@ -13,7 +13,6 @@ from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.errors import UserError, out_of_memory
 from annotated_transformer.runs.devices import device_line, idle_gpu
-from annotated_transformer.runs.feeding import diverged
 from annotated_transformer.runs.folder import check_output, check_same_run
 from annotated_transformer.runs.loop import Run
 from annotated_transformer.runs.memory import too_little
@@ -152,7 +151,6 @@ def train(
         )
     run = Run(output, corpus, recipe, tokenizer, model, processes, valid_bleu)
     warn_of_overlap(corpus)
-    run.folder.check_room(model.config, recipe.train.steps)
     with run.folder.alone() if run.writes else nullcontext():
         check_output(output, resume)  # another may have begun meanwhile
         try:
@@ -169,9 +167,9 @@ def train(
             if run.writes and not resume:  # else it may be another's
                 run.folder.abandon()
             if isinstance(error, FloatingPointError):
-                where, step = f"{output}: {error}", run.step
-                raise diverged(
-                    where, step, corpus, tokenizer, recipe, run.reading
+                raise UserError(
+                    f"{output}: {error}; train with a lower `peak_rate`, a "
+                    "longer `warmup` or `bf16=False`"
                 ) from error
             if out_of_memory(error):
                 where = f"after update {run.step}"

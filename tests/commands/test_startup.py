@@ -112,6 +112,25 @@ assert not found, found
     )
 
 
+def test_only_notebooks_need_plots_and_yaml():
+    """As after `pip install annotated-transformer`, without its extras."""
+    code = """
+import sys
+sys.modules["matplotlib"] = sys.modules["yaml"] = None
+from annotated_transformer import *
+from annotated_transformer.commands.app import main
+for sys.argv[1:] in ["train", "--help"], ["translate", "multi30k-en-de"]:
+    try:
+        main()
+    except SystemExit as end:
+        assert not end.code
+"""
+    words = [sys.executable, "-c", code]
+    ended = subprocess.run(words, input=b"A dog runs.\n", capture_output=True)
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    assert "Hund" in ended.stdout.decode().splitlines()[-1]
+
+
 def test_every_name_is_that_of_its_module():
     for name in public:
         home = import_module(
