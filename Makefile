@@ -40,6 +40,7 @@ pull: $(READY)  ## bring edits back: make pull MODULE=attention
 lint: $(READY)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/mypy
 
 browser: $(READY)  # before all else: who has none is told at once
 ifneq ($(BROWSER),none)

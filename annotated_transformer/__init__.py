@@ -19,7 +19,12 @@ if TYPE_CHECKING:
         beam_search,
     )
     from annotated_transformer.errors import Interrupted, UserError
-    from annotated_transformer.model import PRESETS, ModelConfig, Transformer
+    from annotated_transformer.model import (
+        PRESETS,
+        ModelConfig,
+        Transformer,
+        transformer,
+    )
     from annotated_transformer.pairs.alignment import align_pairs
     from annotated_transformer.pairs.likelihood import score_pairs
     from annotated_transformer.runs.recipes import RECIPES, Recipe
@@ -60,6 +65,7 @@ __all__ = [
     "multi30k",
     "score_pairs",
     "train",
+    "transformer",
 ]
 
 # The module of each name. PyTorch takes over a second to load, so nothing
@@ -89,6 +95,7 @@ HOMES = {
     "multi30k": "corpora.multi30k",
     "score_pairs": "pairs.likelihood",
     "train": "runs.run",
+    "transformer": "model",
 }
 
 

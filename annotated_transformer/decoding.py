@@ -12,10 +12,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from annotated_transformer.attention import Mask, additive, padding_mask
-from annotated_transformer.embedding import BOS, EOS, PAD
-from annotated_transformer.layers import KeysValues
-from annotated_transformer.model import Transformer, length_limit
+from annotated_transformer.embedding import BOS, EOS
+from annotated_transformer.model import EncoderDecoder, Tree, length_limit
 
 __all__ = [
     "best_continuations",
@@ -26,8 +24,8 @@ __all__ = [
     "collect",
     "Step",
     "beam_search",
-    "pick",
-    "DecoderState",
+    "each",
+    "SearchState",
     "model_step",
     "first_state",
     "beam_decode",
@@ -192,61 +190,56 @@ def beam_search(
     return [beam.best(number) for beam in searches]
 
 
-def pick(keys_values: KeysValues, rows: Int[Tensor, "rows"]) -> KeysValues:
-    """These rows of the keys and of the values."""
-    keys, values = keys_values
-    return keys.index_select(0, rows), values.index_select(0, rows)
+def each(change: Callable[[Tensor], Tensor], tree: Tree) -> Tree:
+    """The tree with change(x) in the place of each tensor x."""
+    if isinstance(tree, Tensor):
+        return change(tree)
+    if isinstance(tree, tuple | list):
+        return type(tree)(each(change, part) for part in tree)
+    return tree
 
 
 @dataclass(frozen=True)
-class DecoderState:
-    """Keys and values: the source's per sentence, the output's per row."""
+class SearchState:
+    """What a model has read, a row a sentence, and written, a row each."""
 
-    sources: list[KeysValues]
-    source_mask: Mask  # [batch 1 1 source_length]
-    pasts: list[KeysValues] | None = None
+    memory: Tree
+    sentences: int
+    written: Tree = None  # the decoder's state
 
     def select(
         self, rows: Int[Tensor, "rows"], sentences: Int[Tensor, "batch"]
-    ) -> "DecoderState":
-        """Reorder the rows; copy the source only when a sentence leaves."""
-        sources, mask = self.sources, self.source_mask
-        if len(sentences) < len(mask):
-            sources = [pick(layer, sentences) for layer in sources]
-            mask = mask[sentences]
-        pasts = [pick(layer, rows) for layer in self.pasts]
-        return DecoderState(sources, mask, pasts)
+    ) -> "SearchState":
+        """Reorder the rows; copy the memory only when a sentence leaves."""
+        memory, number = self.memory, len(sentences)
+        if number < self.sentences:
+            memory = each(lambda x: x.index_select(0, sentences), memory)
+        written = each(lambda x: x.index_select(0, rows), self.written)
+        return SearchState(memory, number, written)
 
 
-def model_step(model: Transformer) -> Step:
-    """The step of a Transformer: one token more, without gradients."""
+def model_step(model: EncoderDecoder) -> Step:
+    """The step of a model: one token more, without gradients."""
 
     def step(tokens, state):
-        x, pasts = model.decode(
-            tokens[:, None], state.sources, state.source_mask, state.pasts
-        )
+        x, written = model.decode(tokens[:, None], state.memory, state.written)
         logits = model.logits(x[:, -1]).float()
-        return logits.log_softmax(-1), replace(state, pasts=pasts)
+        return logits.log_softmax(-1), replace(state, written=written)
 
     return step
 
 
 def first_state(
-    model: Transformer, source: Int[Tensor, "batch source_length"]
-) -> DecoderState:
+    model: EncoderDecoder, source: Int[Tensor, "batch source_length"]
+) -> SearchState:
     """What is known before the first token; copied, as it is read often."""
-    memory = model.encode(source)
-    sources = [
-        (keys.contiguous(), values.contiguous())
-        for keys, values in model.keys_values(memory)
-    ]
-    mask = additive(padding_mask(source, PAD), memory)
-    return DecoderState(sources, mask)
+    memory = each(Tensor.contiguous, model.read(source))
+    return SearchState(memory, len(source))
 
 
 @torch.inference_mode()
 def beam_decode(
-    model: Transformer,
+    model: EncoderDecoder,
     source: Int[Tensor, "batch source_length"],
     width: int = 4,
     alpha: float = 0.6,
@@ -255,5 +248,5 @@ def beam_decode(
 ) -> list[list[Hypothesis]]:
     """Translate a batch of ids; width 1 is greedy decoding (6.1)."""
     step, state = model_step(model), first_state(model, source)
-    limits = length_limit(source, model.config.most_positions)
+    limits = length_limit(source, model.most_positions)
     return beam_search(step, state, limits, width, alpha, number, no_repeat)

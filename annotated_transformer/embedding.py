@@ -67,6 +67,8 @@ def sinusoids(length: int, d_model: int) -> Float[Tensor, "length d_model"]:
 class SinusoidalPositions(nn.Module):
     """Adds the sinusoids of each position; nothing to learn, no limit."""
 
+    table: Tensor
+
     def __init__(self, d_model: int, length: int = 128):
         super().__init__()
         table = sinusoids(length, d_model)
@@ -93,6 +95,7 @@ class LearnedPositions(nn.Module):
 
     def __init__(self, d_model: int, max_length: int):
         super().__init__()
+        self.most_positions = max_length
         self.weight = nn.Parameter(torch.empty(max_length, d_model))
         nn.init.normal_(self.weight, std=d_model**-0.5)
 

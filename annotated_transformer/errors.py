@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import fields
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 __all__ = [
     "Interrupted",
@@ -69,7 +69,7 @@ def check_kind(name: str, value: object, kind: type | UnionType) -> None:
         )
 
 
-def check_fields(config: object, **known: Collection) -> None:
+def check_fields(config: Any, **known: Collection[Any]) -> None:
     """ValueError for a dataclass with a field that cannot be.
 
     Every field must be of its type. What is known of one is, for a word, all
@@ -100,24 +100,25 @@ def check_budget(batch_tokens: int) -> None:
         raise ValueError(f"`batch_tokens={batch_tokens}`: at least 1")
 
 
-def check_texts(texts: Iterable) -> list[str]:
+def check_texts(texts: Iterable[object]) -> list[str]:
     """The texts as a list; UserError if one of them is no string."""
     if isinstance(texts, str):
         raise UserError("one string, where a list of texts is wanted")
-    found = list(texts)
-    for place, text in enumerate(found):
+    found: list[str] = []
+    for place, text in enumerate(texts):
         if not isinstance(text, str):
             raise UserError(
                 f"text {place} is {text!r:.40}, not a string; leave it out, "
                 "or make it one"
             )
+        found.append(text)
     return found
 
 
-def check_pairs(pairs: Iterable) -> list[tuple[str, str]]:
+def check_pairs(pairs: Iterable[object]) -> list[tuple[str, str]]:
     """The pairs as a list; UserError if one of them is no two strings."""
-    found = list(pairs)
-    for place, pair in enumerate(found):
+    found: list[tuple[str, str]] = []
+    for place, pair in enumerate(pairs):
         # a string of two letters would pass for a pair of them
         if (
             not isinstance(pair, tuple | list)
@@ -128,7 +129,8 @@ def check_pairs(pairs: Iterable) -> list[tuple[str, str]]:
                 f"pair {place} is {pair!r:.40}; a pair is two strings, a "
                 "source and a target"
             )
-    return [(source, target) for source, target in found]
+        found.append((pair[0], pair[1]))
+    return found
 
 
 def printable(text: str) -> str:

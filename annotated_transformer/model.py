@@ -4,9 +4,10 @@ Written in book/04_model.ipynb: edit the chapter, then `make package`.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -38,6 +39,7 @@ from annotated_transformer.layers import (
 )
 
 __all__ = [
+    "check_sizes",
     "ModelConfig",
     "PRESETS",
     "encoder_layer",
@@ -45,15 +47,40 @@ __all__ = [
     "positions",
     "final_norm",
     "start_small",
-    "Parts",
-    "Stacks",
+    "InputEmbedding",
+    "Encoder",
+    "Decoder",
     "Where",
     "chosen",
+    "Tokens",
+    "Tree",
+    "State",
+    "EncoderDecoder",
     "Transformer",
+    "embeddings",
+    "assemble",
+    "check_published",
+    "transformer",
     "parameter_count",
     "length_limit",
     "greedy_decode",
 ]
+
+
+def check_sizes(
+    config: object, sizes: Iterable[str], shares: Iterable[str]
+) -> None:
+    """ValueError unless these sizes are 1 or more, these shares in [0, 1).
+
+    A size may also be None: it follows from the others.
+    """
+    for name in sizes:
+        size = getattr(config, name)
+        if size is not None and size < 1:
+            raise ValueError(f"{name} = {size}: must be at least 1")
+    for name in shares:
+        if not 0 <= getattr(config, name) < 1:
+            raise ValueError(f"{name} must be in [0, 1)")
 
 
 @dataclass(frozen=True)
@@ -73,28 +100,19 @@ class ModelConfig:
     positions: str = "sinusoidal"  # or "learned", Table 3 row E
     max_length: int = 512  # how many positions are learned
     tied: bool = True  # one matrix: source, target and logits (3.4)
+    decoder_layers: int | None = None  # as many as the encoder's if None
 
-    @property
-    def most_positions(self) -> int | None:
-        """Learned positions end somewhere; sinusoidal ones do not."""
-        return self.max_length if self.positions == "learned" else None
+    POSITIONS = ("sinusoidal", "learned")  # what positions may be
 
     def __post_init__(self) -> None:
         sizes = ("vocab_size", "layers", "d_model", "d_ff", "heads")
-        for name in (*sizes, "d_k", "d_v", "max_length"):
-            size = getattr(self, name)
-            if size is not None and size < 1:
-                raise ValueError(f"{name} = {size}: must be at least 1")
+        sizes += ("d_k", "d_v", "max_length", "decoder_layers")
+        check_sizes(self, sizes, ("dropout", "attention_dropout"))
         if self.d_k is None or self.d_v is None:
             head_width(self.d_model, self.heads)
-        for name in ("dropout", "attention_dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} must be in [0, 1)")
-        if self.positions not in ("sinusoidal", "learned"):
-            raise ValueError(
-                f"positions = {self.positions!r}: choose "
-                "'sinusoidal' or 'learned'"
-            )
+        if self.positions not in self.POSITIONS:
+            known = " or ".join(map(repr, self.POSITIONS))
+            raise ValueError(f"positions = {self.positions!r}: choose {known}")
 
 
 PRESETS = {
@@ -158,80 +176,91 @@ def start_small(stack: nn.ModuleList) -> None:
         weight.data /= math.sqrt(len(writers))
 
 
-class Parts(nn.Module):
-    """The boxes of Figure 1: embedding, positions, both stacks of layers."""
+class InputEmbedding(nn.Module):
+    """Tokens and their positions as vectors, with dropout (3.4, 3.5, 5.4).
+
+    Without positions nothing is added.
+    """
 
     def __init__(
-        self, config: ModelConfig, attention: Callable = MultiHeadAttention
+        self,
+        tokens: TokenEmbedding,
+        positions: nn.Module | None,
+        dropout: float,
     ):
         super().__init__()
-        self.config = config
-        sizes = (config.vocab_size, config.d_model)
-        self.source_embedding = TokenEmbedding(*sizes)
-        self.target_embedding = self.output_embedding = self.source_embedding
-        if not config.tied:
-            self.target_embedding = TokenEmbedding(*sizes)
-            self.output_embedding = TokenEmbedding(*sizes)
-        self.source_positions = positions(config)
-        self.target_positions = positions(config)
-        self.dropout = nn.Dropout(config.dropout)
-        n = range(config.layers)
-        self.encoder = nn.ModuleList(
-            encoder_layer(config, attention) for _ in n
-        )
-        self.decoder = nn.ModuleList(
-            decoder_layer(config, attention) for _ in n
-        )
-        self.encoder_norm = final_norm(config)
-        self.decoder_norm = final_norm(config)
-        if config.pre_norm:
-            start_small(self.encoder)
-            start_small(self.decoder)
+        self.tokens, self.positions = tokens, positions
+        self.dropout = nn.Dropout(dropout)
+
+    @property
+    def most_positions(self) -> int | None:
+        """Learned positions end somewhere; others (None) do not."""
+        return getattr(self.positions, "most_positions", None)
+
+    def forward(
+        self, ids: Int[Tensor, "rows length"], start: int = 0
+    ) -> Vectors:
+        """A vector for each token, at positions start, start + 1, ..."""
+        x = self.tokens(ids)
+        if self.positions is not None:
+            x = self.positions(x, start)
+        return self.dropout(x)
 
 
-class Stacks(Parts):
-    """The encoder and the decoder, from tokens to vectors."""
+class Encoder(nn.Module):
+    """A stack of encoder layers, and the norm behind it (3.1)."""
 
-    def encode(self, source: Int[Tensor, "batch source_length"]) -> Vectors:
-        """The memory: one vector a source token, seen in its context."""
-        x = self.source_positions(self.source_embedding(source))
-        x = self.dropout(x)
-        mask = additive(padding_mask(source, PAD), x)
-        for layer in self.encoder:
+    def __init__(self, layers: Iterable[nn.Module], norm: nn.Module):
+        super().__init__()
+        self.layers = nn.ModuleList(layers)
+        self.norm = norm
+
+    def forward(self, x: Vectors, mask: Mask) -> Vectors:
+        """One vector a source token, seen in its context."""
+        mask = additive(mask, x)
+        for layer in self.layers:
             x = layer(x, mask)
-        return self.encoder_norm(x)
+        return self.norm(x)
 
-    def keys_values(self, memory: Vectors) -> list[KeysValues]:
-        """The memory as each decoder layer's keys and values."""
-        return [
-            layer.cross_attention.keys_values(memory) for layer in self.decoder
+
+class Decoder(nn.Module):
+    """A stack of decoder layers, and the norm behind it (3.1)."""
+
+    def __init__(self, layers: Iterable[nn.Module], norm: nn.Module):
+        super().__init__()
+        self.layers = nn.ModuleList(layers)
+        self.norm = norm
+
+    def read(
+        self, encoded: Vectors, mask: Mask
+    ) -> tuple[list[KeysValues], Mask]:
+        """The memory: keys and values for each layer, and their mask."""
+        sources = [
+            layer.cross_attention.keys_values(encoded) for layer in self.layers
         ]
+        return sources, additive(mask, encoded)
 
-    def decode(
+    def forward(
         self,
-        target: Int[Tensor, "batch target_length"],
-        sources: list[KeysValues],
-        source_mask: Mask,
+        x: Vectors,
+        memory: tuple[list[KeysValues], Mask],
         pasts: list[KeysValues] | None = None,
     ) -> tuple[Vectors, list[KeysValues]]:
-        """Decoder outputs for the target tokens, and their keys and values.
+        """A vector for each target token; each layer's keys and values.
 
-        Without pasts all positions are computed at once under the causal
-        mask; with them, target is the one token that comes next. Several
-        rows may share a sentence: batch is then a multiple of sentences.
+        Those of an earlier call, the pasts, come before those of x.
         """
-        start = pasts[0][0].size(2) if pasts else 0
-        x = self.target_positions(self.target_embedding(target), start)
-        x = self.dropout(x)
-        source_mask, mask = additive(source_mask, x), None
-        if not pasts:
-            mask = additive(causal_mask(target.size(1), x.device), x)
+        (sources, source_mask), mask = memory, None
+        before = pasts[0][0].size(2) if pasts else 0
+        if not pasts or x.size(1) > 1:  # one new token may see them all
+            mask = causal_mask(before + x.size(1), x.device)[before:]
+            mask = additive(mask, x)
         presents = []
-        for i, layer in enumerate(self.decoder):
+        for i, layer in enumerate(self.layers):
             past = pasts[i] if pasts else None
             x, present = layer(x, sources[i], source_mask, mask, past)
             presents.append(present)
-        return self.decoder_norm(x), presents
+        return self.norm(x), presents
 
 
 Where = Bool[Tensor, "rows length"] | Int[Tensor, "places"]
@@ -246,30 +275,121 @@ def chosen(
     return x.flatten(0, 1).index_select(0, where)
 
 
-class Transformer(Stacks):
-    """Figure 1: from source and target tokens to logits of the next token."""
+Tokens = Int[Tensor, "_rows _length"]
+Tree = Any  # tensors in tuples and lists
+State = tuple[int, Tree]  # how many tokens are written, and what of them
+
+
+class EncoderDecoder(nn.Module):
+    """The frame of Figure 1: five boxes, joined, whatever is in them."""
+
+    config: Any = None  # what a builder made the model of
+
+    def __init__(self, source, encoder, target, decoder, output):
+        super().__init__()
+        self.source, self.encoder = source, encoder
+        self.target, self.decoder, self.output = target, decoder, output
+
+    @property
+    def most_positions(self) -> int | None:
+        """The length at which any output ends, if there is one."""
+        return self.target.most_positions
+
+    def encode(self, source: Tokens) -> Tree:
+        """What the encoder makes of the source tokens: vectors."""
+        return self.encoder(self.source(source), padding_mask(source, PAD))
+
+    def read(self, source: Tokens) -> Tree:
+        """The memory: what the decoder needs of the source sentences."""
+        mask = padding_mask(source, PAD)
+        return self.decoder.read(self.encode(source), mask)
+
+    def decode(
+        self, target: Tokens, memory: Tree, state: State | None = None
+    ) -> tuple[Vectors, State]:
+        """A vector for each target token, and the state after the last.
+
+        Several rows may share a sentence of the memory.
+        """
+        start, kept = state or (0, None)
+        x, kept = self.decoder(self.target(target, start), memory, kept)
+        return x, (start + target.size(1), kept)
 
     def logits(
-        self, x: Float[Tensor, "*batch d_model"]
+        self, x: Float[Tensor, "*batch width"]
     ) -> Float[Tensor, "*batch vocab_size"]:
         """Scores of the next token; their softmax is the prediction."""
-        return self.output_embedding.logits(x)
+        return self.output.logits(x)
 
     def forward(
-        self,
-        source: Int[Tensor, "batch source_length"],
-        target: Int[Tensor, "rows target_length"],
-        where: Where | None = None,
+        self, source: Tokens, target: Tokens, where: Where | None = None
     ) -> Float[Tensor, "*positions vocab_size"]:
-        """Logits at every target position, or only where asked for.
-
-        There may be several rows of targets for each sentence of the source.
-        """
-        memory = self.encode(source)
-        x, _ = self.decode(
-            target, self.keys_values(memory), padding_mask(source, PAD)
-        )
+        """Logits at every target position, or only where asked for."""
+        x, _ = self.decode(target, self.read(source))
         return self.logits(x if where is None else chosen(x, where))
+
+
+class Transformer(EncoderDecoder):
+    """Figure 1: from source and target tokens to logits of the next token.
+
+    source and target are InputEmbeddings, encoder an Encoder, decoder a
+    Decoder and output a TokenEmbedding, which may be that of the others.
+    """
+
+
+def embeddings(config: ModelConfig) -> list[TokenEmbedding]:
+    """Those of source, target and output: one matrix, or one each (3.4)."""
+    sizes = (config.vocab_size, config.d_model)
+    if config.tied:
+        return 3 * [TokenEmbedding(*sizes)]
+    return [TokenEmbedding(*sizes) for _ in range(3)]
+
+
+def assemble(
+    config: ModelConfig,
+    positions: Callable,
+    encoder_layer: Callable,
+    decoder_layer: Callable,
+    final_norm: Callable,
+) -> Transformer:
+    """The boxes of these sizes, joined; four functions of config fill them."""
+    *embedded, output = embeddings(config)
+    source, target = (
+        InputEmbedding(tokens, positions(config), config.dropout)
+        for tokens in embedded
+    )
+    n, m = config.layers, config.decoder_layers or config.layers
+    encoder = Encoder(
+        (encoder_layer(config) for _ in range(n)), final_norm(config)
+    )
+    decoder = Decoder(
+        (decoder_layer(config) for _ in range(m)), final_norm(config)
+    )
+    if config.pre_norm:
+        start_small(encoder.layers)
+        start_small(decoder.layers)
+    model = Transformer(source, encoder, target, decoder, output)
+    model.config = config
+    return model
+
+
+def check_published(config: ModelConfig) -> None:
+    """TypeError for the sizes of a model with other parts."""
+    if type(config) is not ModelConfig:
+        raise TypeError(
+            f"{type(config).__name__} is not for the published model: use "
+            "the builder that it belongs to"
+        )
+
+
+def transformer(
+    config: ModelConfig, attention: Callable = MultiHeadAttention
+) -> Transformer:
+    """The Transformer of these sizes, its weights newly drawn."""
+    check_published(config)
+    reads = partial(encoder_layer, attention=attention)
+    writes = partial(decoder_layer, attention=attention)
+    return assemble(config, positions, reads, writes, final_norm)
 
 
 def parameter_count(config: ModelConfig) -> int:
@@ -277,6 +397,7 @@ def parameter_count(config: ModelConfig) -> int:
 
     With d_k = d_v = d_model / heads an attention block has 4 d^2 + 4 d.
     """
+    check_published(config)
     d, h = config.d_model, config.heads
     d_k = config.d_k or head_width(d, h)
     d_v = config.d_v or head_width(d, h)
@@ -289,7 +410,8 @@ def parameter_count(config: ModelConfig) -> int:
     learned = config.positions == "learned"
     return (
         embeddings
-        + config.layers * (encoder + decoder)
+        + config.layers * encoder
+        + (config.decoder_layers or config.layers) * decoder
         + 2 * norm * config.pre_norm
         + 2 * config.max_length * d * learned
     )
@@ -307,10 +429,10 @@ def length_limit(
 
 @torch.no_grad()
 def greedy_decode(
-    model: Transformer, source: Int[Tensor, "batch source_length"]
+    model: EncoderDecoder, source: Int[Tensor, "batch source_length"]
 ) -> Int[Tensor, "batch target_length"]:
     """Take the likeliest token again and again, until EOS or the limit."""
-    limit = length_limit(source, model.config.most_positions)
+    limit = length_limit(source, model.most_positions)
     target = source.new_full((len(source), 1), BOS)
     finished = limit < 1
     while not finished.all():

@@ -26,7 +26,15 @@ from annotated_transformer.layers import (
     EncoderLayer,
     FeedForward,
 )
-from annotated_transformer.model import ModelConfig, Transformer, start_small
+from annotated_transformer.model import (
+    Encoder,
+    InputEmbedding,
+    ModelConfig,
+    Transformer,
+    assemble,
+    check_sizes,
+    start_small,
+)
 
 __all__ = [
     "RMSNorm",
@@ -44,9 +52,15 @@ __all__ = [
     "BiasedAttention",
     "tiled_attention",
     "SELF_ATTENTION",
-    "Choices",
-    "NoPositions",
-    "ModernTransformer",
+    "ModernConfig",
+    "modern_norm",
+    "modern_positions",
+    "modern_attention",
+    "modern_feed_forward",
+    "modern_add_norm",
+    "modern_encoder_layer",
+    "modern_decoder_layer",
+    "modern_transformer",
     "LanguageModel",
     "chances",
     "sample",
@@ -303,116 +317,110 @@ SELF_ATTENTION = {
 
 
 @dataclass(frozen=True)
-class Choices:
-    """What is exchanged; the defaults are the parts of today's models."""
+class ModernConfig(ModelConfig):
+    """The sizes of a model, and its parts: those of today by default."""
 
+    positions: str = "rotary"  # "biased", "none", or "added" as in 2017
     rms_norm: bool = True
     swiglu: bool = True  # at two thirds of d_ff
-    positions: str = "rotary"  # "biased", "none", or "added" as in 2017
     groups: int | None = None  # sets of keys and values; None: one a head
 
-    def __post_init__(self):
-        if self.positions not in SELF_ATTENTION:
-            names = ", ".join(SELF_ATTENTION)
-            raise ValueError(f"positions: one of {names}")
+    POSITIONS = tuple(SELF_ATTENTION)
 
-    def add_norm(self, config: ModelConfig) -> nn.Module:
-        """One box Add & Norm."""
-        kind = AddRMSNorm if self.rms_norm else AddNorm
-        return kind(config.d_model, config.dropout, config.pre_norm)
-
-    def final_norm(self, config: ModelConfig) -> nn.Module:
-        """The norm behind a stack of pre-norm layers."""
-        if not config.pre_norm:
-            return nn.Identity()
-        kind = RMSNorm if self.rms_norm else nn.LayerNorm
-        return kind(config.d_model)
-
-    def feed_forward(self, config: ModelConfig) -> nn.Module:
-        """One feed-forward layer with about as many parameters as in 2017."""
-        if self.swiglu:
-            return SwiGLU(config.d_model, 2 * config.d_ff // 3)
-        return FeedForward(config.d_model, config.d_ff)
-
-    def attention(self, config: ModelConfig, to_itself: bool) -> nn.Module:
-        """One attention; only self-attention knows of positions."""
-        kind = GroupedQueryAttention
-        if to_itself:
-            kind = SELF_ATTENTION[self.positions]
-        sizes = config.d_k, config.d_v, config.attention_dropout
-        groups = self.groups or config.heads
-        return kind(config.d_model, config.heads, groups, *sizes)
-
-
-class NoPositions(nn.Module):
-    """Adds nothing: the attention knows the positions, or nobody does."""
-
-    def forward(
-        self, x: Float[Tensor, "batch length d_model"], start: int = 0
-    ) -> Float[Tensor, "batch length d_model"]:
-        """Give x back."""
-        return x
-
-
-class ModernTransformer(Transformer):
-    """The Transformer with the parts that Choices names."""
-
-    def __init__(self, config: ModelConfig, choices: Choices = Choices()):
-        super().__init__(config)
-        if choices.positions != "added":
-            self.source_positions = self.target_positions = NoPositions()
-        add_norm = partial(choices.add_norm, config)
-        for i in range(config.layers):
-            self.encoder[i] = EncoderLayer(
-                choices.attention(config, to_itself=True),
-                choices.feed_forward(config),
-                add_norm,
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_sizes(self, ["groups"], [])
+        if self.heads % (self.groups or 1):
+            raise ValueError(
+                f"{self.heads} heads do not make {self.groups} groups"
             )
-            self.decoder[i] = DecoderLayer(
-                choices.attention(config, to_itself=True),
-                choices.attention(config, to_itself=False),
-                choices.feed_forward(config),
-                add_norm,
-            )
-        share_tables([*self.encoder, *self.decoder])
-        self.encoder_norm = choices.final_norm(config)
-        self.decoder_norm = choices.final_norm(config)
-        if config.pre_norm:
-            start_small(self.encoder)
-            start_small(self.decoder)
+
+
+def modern_norm(config: ModernConfig) -> nn.Module:
+    """The norm behind a stack of pre-norm layers."""
+    if not config.pre_norm:
+        return nn.Identity()
+    kind = RMSNorm if config.rms_norm else nn.LayerNorm
+    return kind(config.d_model)
+
+
+def modern_positions(config: ModernConfig) -> nn.Module | None:
+    """What is added to embeddings, if anything is."""
+    added = config.positions == "added"
+    return SinusoidalPositions(config.d_model) if added else None
+
+
+def modern_attention(config: ModernConfig, to_itself: bool) -> nn.Module:
+    """One attention; only self-attention knows of positions."""
+    kind = GroupedQueryAttention
+    if to_itself:
+        kind = SELF_ATTENTION[config.positions]
+    groups = config.groups or config.heads
+    widths = config.d_k, config.d_v, config.attention_dropout
+    return kind(config.d_model, config.heads, groups, *widths)
+
+
+def modern_feed_forward(config: ModernConfig) -> nn.Module:
+    """One feed-forward layer with about as many parameters as in 2017."""
+    if config.swiglu:
+        return SwiGLU(config.d_model, 2 * config.d_ff // 3)
+    return FeedForward(config.d_model, config.d_ff)
+
+
+def modern_add_norm(config: ModernConfig) -> Callable[[], nn.Module]:
+    """What makes a box Add & Norm."""
+    kind = AddRMSNorm if config.rms_norm else AddNorm
+    return partial(kind, config.d_model, config.dropout, config.pre_norm)
+
+
+def modern_encoder_layer(config: ModernConfig) -> EncoderLayer:
+    """One encoder layer."""
+    return EncoderLayer(
+        modern_attention(config, to_itself=True),
+        modern_feed_forward(config),
+        modern_add_norm(config),
+    )
+
+
+def modern_decoder_layer(config: ModernConfig) -> DecoderLayer:
+    """One decoder layer."""
+    return DecoderLayer(
+        modern_attention(config, to_itself=True),
+        modern_attention(config, to_itself=False),
+        modern_feed_forward(config),
+        modern_add_norm(config),
+    )
+
+
+def modern_transformer(config: ModernConfig) -> Transformer:
+    """The boxes of Figure 1 with the parts that config names."""
+    layers = modern_encoder_layer, modern_decoder_layer
+    model = assemble(config, modern_positions, *layers, modern_norm)
+    share_tables([*model.encoder.layers, *model.decoder.layers])
+    return model
 
 
 class LanguageModel(nn.Module):
     """A decoder without a source: it scores the next token of a text."""
 
-    def __init__(self, config: ModelConfig, choices: Choices = Choices()):
+    def __init__(self, config: ModernConfig):
         super().__init__()
-        self.embedding = TokenEmbedding(config.vocab_size, config.d_model)
-        self.positions = NoPositions()
-        if choices.positions == "added":
-            self.positions = SinusoidalPositions(config.d_model)
-        self.layers = nn.ModuleList(
-            EncoderLayer(
-                choices.attention(config, to_itself=True),
-                choices.feed_forward(config),
-                partial(choices.add_norm, config),
-            )
-            for _ in range(config.layers)
+        self.tokens = TokenEmbedding(config.vocab_size, config.d_model)
+        self.input = InputEmbedding(self.tokens, modern_positions(config), 0.0)
+        self.decoder = Encoder(  # whose mask hides the future
+            (modern_encoder_layer(config) for _ in range(config.layers)),
+            modern_norm(config),
         )
-        share_tables(self.layers)
-        self.norm = choices.final_norm(config)
+        share_tables(self.decoder.layers)
         if config.pre_norm:
-            start_small(self.layers)
+            start_small(self.decoder.layers)
 
     def forward(
         self, tokens: Int[Tensor, "batch length"]
     ) -> Float[Tensor, "batch length vocab_size"]:
         """Logits of the token after each token."""
-        x = self.positions(self.embedding(tokens))
-        mask = additive(causal_mask(tokens.size(1), tokens.device), x)
-        for layer in self.layers:
-            x = layer(x, mask)
-        return self.embedding.logits(self.norm(x))
+        mask = causal_mask(tokens.size(1), tokens.device)
+        return self.tokens.logits(self.decoder(self.input(tokens), mask))
 
 
 def chances(

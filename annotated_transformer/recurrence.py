@@ -14,69 +14,51 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from annotated_transformer.attention import masked_softmax
-from annotated_transformer.decoding import Hypothesis, Step, beam_search
-from annotated_transformer.embedding import (
-    PAD,
-    LearnedPositions,
-    TokenEmbedding,
+from annotated_transformer.embedding import LearnedPositions, TokenEmbedding
+from annotated_transformer.model import (
+    EncoderDecoder,
+    InputEmbedding,
+    check_sizes,
 )
-from annotated_transformer.model import Where, chosen, length_limit
 from annotated_transformer.sequences import windows
 
 __all__ = [
     "Tensors",
-    "EncoderDecoder",
+    "ProjectedOutput",
     "DotProductAttention",
     "AdditiveAttention",
     "keep_at_first",
     "RecurrentEncoder",
-    "RecurrentTranslator",
-    "joined",
+    "RecurrentDecoder",
+    "RecurrentConfig",
+    "recurrent_translator",
+    "recurrent_weights",
+    "scaled_sum",
     "GatedConvolution",
     "ConvolutionalEncoder",
-    "ConvolutionalTranslator",
-    "SearchState",
-    "translator_step",
-    "search",
+    "ConvolutionalDecoder",
+    "ConvolutionalConfig",
+    "convolutional_translator",
 ]
 
 
 Tensors = tuple[Tensor, ...]
 
 
-class EncoderDecoder(nn.Module):
-    """What a recurrent and a convolutional translator share.
+class ProjectedOutput(nn.Module):
+    """Logits of vectors whose width is not that of the embeddings."""
 
-    encode(source) gives the memory and the decoder's first state, each a
-    tuple of tensors with a row a sentence; decode(target, memory, state)
-    gives a vector a target token, and the state after the last.
-    """
-
-    most_positions: int | None = None
-
-    def __init__(
-        self, vocab_size: int, d_model: int, width: int, dropout: float
-    ):
+    def __init__(self, tokens: TokenEmbedding, width: int, dropout: float):
         super().__init__()
-        self.embedding = TokenEmbedding(vocab_size, d_model)
-        self.output = nn.Linear(width, d_model)
+        self.tokens = tokens
+        self.linear = nn.Linear(width, tokens.weight.size(1))
         self.dropout = nn.Dropout(dropout)
 
     def logits(
         self, x: Float[Tensor, "*batch width"]
     ) -> Float[Tensor, "*batch vocab_size"]:
         """Scores of the next token, by the matrix that embeds tokens."""
-        return self.embedding.logits(self.output(self.dropout(x)))
-
-    def forward(
-        self,
-        source: Int[Tensor, "batch source_length"],
-        target: Int[Tensor, "batch target_length"],
-        where: Where | None = None,
-    ) -> Float[Tensor, "*positions vocab_size"]:
-        """Logits at every target position, or only where asked for."""
-        x, _ = self.decode(target, *self.encode(source))
-        return self.logits(x if where is None else chosen(x, where))
+        return self.tokens.logits(self.linear(self.dropout(x)))
 
 
 class DotProductAttention(nn.Module):
@@ -140,80 +122,120 @@ def keep_at_first(lstm: nn.LSTM | nn.LSTMCell) -> None:
             nn.init.ones_(bias.data.chunk(4)[1])
 
 
-class RecurrentEncoder(EncoderDecoder):
-    """A bidirectional LSTM, and all that a decoder will have learned."""
+class RecurrentEncoder(nn.Module):
+    """An LSTM that reads in both directions."""
 
-    def __init__(
-        self,
-        vocab_size: int,
-        d_model: int,
-        width: int,
-        dropout: float = 0.0,
-        attention: Callable[[int], nn.Module] = AdditiveAttention,
-        layers: int = 1,
-    ):
-        super().__init__(vocab_size, d_model, width, dropout)
-        self.encoder = nn.LSTM(
+    def __init__(self, d_model: int, width: int, layers: int, dropout: float):
+        super().__init__()
+        self.lstm = nn.LSTM(
             d_model, width // 2, layers, batch_first=True, bidirectional=True
         )
+        self.dropout = nn.Dropout(dropout)
+        keep_at_first(self.lstm)
+
+    def forward(
+        self,
+        x: Float[Tensor, "batch length d_model"],
+        mask: Bool[Tensor, "batch 1 1 length"],
+    ) -> Tensors:
+        """All states [batch length width], and both last ones as one."""
+        packed = pack_padded_sequence(
+            x, mask.sum((1, 2, 3)).cpu(), True, enforce_sorted=False
+        )
+        states, (last, _) = self.lstm(packed)
+        states, _ = pad_packed_sequence(states, True, total_length=x.size(1))
+        return self.dropout(states), last[-2:].transpose(0, 1).flatten(1)
+
+
+class RecurrentDecoder(nn.Module):
+    """An LSTM that looks at the source before each word (Bahdanau, 2015)."""
+
+    def __init__(
+        self, d_model: int, width: int, attention: Callable[[int], nn.Module]
+    ):
+        super().__init__()
         self.first = nn.Linear(width, width)
         self.key = nn.Linear(width, d_model, bias=False)
         self.query = nn.Linear(width, d_model, bias=False)
         self.attention = attention(d_model)
-        self.decoder = nn.LSTMCell(d_model + width, width)
-        keep_at_first(self.encoder)
-        keep_at_first(self.decoder)
+        self.cell = nn.LSTMCell(d_model + width, width)
+        keep_at_first(self.cell)
 
-    def encode(
-        self, source: Int[Tensor, "batch source_length"]
-    ) -> tuple[Tensors, Tensors]:
-        """Keys, values and mask; the first state, from both last ones."""
-        x, seen = self.dropout(self.embedding(source)), source != PAD
-        packed = pack_padded_sequence(
-            x, seen.sum(1).cpu(), batch_first=True, enforce_sorted=False
-        )
-        states, (last, _) = self.encoder(packed)
-        values, _ = pad_packed_sequence(
-            states, batch_first=True, total_length=source.size(1)
-        )
-        values = self.dropout(values)
-        first = self.first(last[-2:].transpose(0, 1).flatten(1)).tanh()
-        memory = self.key(values), values, seen[:, None]
-        return memory, (first, torch.zeros_like(first))
+    def read(
+        self, encoded: Tensors, mask: Bool[Tensor, "batch 1 1 length"]
+    ) -> Tensors:
+        """The first state, and the keys, values and mask of the source."""
+        values, last = encoded
+        return self.first(last).tanh(), self.key(values), values, mask[:, 0]
 
-
-class RecurrentTranslator(RecurrentEncoder):
-    """An LSTM with attention reads, another one writes (Bahdanau, 2015)."""
-
-    def decode(
+    def forward(
         self,
-        target: Int[Tensor, "rows target_length"],
+        x: Float[Tensor, "rows length d_model"],
         memory: Tensors,
-        state: Tensors,
-    ) -> tuple[Float[Tensor, "rows target_length width"], Tensors]:
+        state: Tensors | None = None,
+    ) -> tuple[Float[Tensor, "rows length width"], Tensors]:
         """A state for each target token, each waiting for the one before."""
+        first, *source = memory
+        if state is None:
+            first = first.repeat_interleave(len(x) // len(first), 0)
+            state = first, torch.zeros_like(first)
         states = []
-        for x in self.dropout(self.embedding(target)).unbind(1):
+        for word in x.unbind(1):
             query = self.query(state[0])[:, None]
-            context = self.attention(query, *memory)[:, 0]
-            state = self.decoder(torch.cat([x, context], -1), state)
+            context = self.attention(query, *source)[:, 0]
+            state = self.cell(torch.cat([word, context], -1), state)
             states.append(state[0])
         return torch.stack(states, 1), state
 
-    @torch.no_grad()
-    def weights(
-        self,
-        source: Int[Tensor, "batch source_length"],
-        target: Int[Tensor, "batch target_length"],
-    ) -> Float[Tensor, "batch target_length source_length"]:
-        """Where the decoder looks when it reads each target token."""
-        (keys, values, mask), state = self.encode(source)
-        states, _ = self.decode(target, (keys, values, mask), state)
-        before = torch.cat([state[0][:, None], states[:, :-1]], 1)
-        return self.attention.weights(self.query(before), keys, mask)
+
+@dataclass(frozen=True)
+class RecurrentConfig:
+    """The sizes of a recurrent translator."""
+
+    vocab_size: int = 37_000
+    d_model: int = 256  # of embeddings, keys and queries
+    width: int = 512  # of states; the encoder has half of it a direction
+    layers: int = 1  # of the encoder
+    dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        sizes = ("vocab_size", "d_model", "width", "layers")
+        check_sizes(self, sizes, ("dropout",))
+        if self.width % 2:
+            raise ValueError(f"width = {self.width}: must be even")
 
 
-def joined(x: Tensor, y: Tensor) -> Tensor:
+def recurrent_translator(
+    config: RecurrentConfig,
+    attention: Callable[[int], nn.Module] = AdditiveAttention,
+) -> EncoderDecoder:
+    """LSTMs with attention in the frame of Figure 1, newly drawn."""
+    sizes = config.d_model, config.width
+    tokens = TokenEmbedding(config.vocab_size, config.d_model)
+    output = ProjectedOutput(tokens, config.width, config.dropout)
+    words = InputEmbedding(tokens, None, config.dropout)
+    encoder = RecurrentEncoder(*sizes, config.layers, config.dropout)
+    decoder = RecurrentDecoder(*sizes, attention)
+    model = EncoderDecoder(words, encoder, words, decoder, output)
+    model.config = config
+    return model
+
+
+@torch.no_grad()
+def recurrent_weights(
+    model: EncoderDecoder,
+    source: Int[Tensor, "batch source_length"],
+    target: Int[Tensor, "batch target_length"],
+) -> Float[Tensor, "batch target_length source_length"]:
+    """Where a recurrent decoder looks when it reads each target token."""
+    first, keys, _, mask = memory = model.read(source)
+    states, _ = model.decode(target, memory)
+    before = torch.cat([first[:, None], states[:, :-1]], 1)
+    query = model.decoder.query(before)
+    return model.decoder.attention.weights(query, keys, mask)
+
+
+def scaled_sum(x: Tensor, y: Tensor) -> Tensor:
     """The sum of two vectors, with the variance of one."""
     return (x + y) * math.sqrt(0.5)
 
@@ -238,113 +260,104 @@ class GatedConvolution(nn.Module):
         return F.glu(self.linear(seen.flatten(-2)))
 
 
-class ConvolutionalEncoder(EncoderDecoder):
-    """Gated convolutions, and all that a decoder will have learned."""
+class ConvolutionalEncoder(nn.Module):
+    """A stack of gated convolutions."""
 
-    def __init__(
+    def __init__(self, d_model: int, layers: int, places: int, dropout: float):
+        super().__init__()
+        self.layers = nn.ModuleList(
+            GatedConvolution(d_model, places, dropout) for _ in range(layers)
+        )
+
+    def forward(
         self,
-        vocab_size: int,
-        d_model: int,
-        layers: int,
-        places: int = 3,
-        dropout: float = 0.0,
-        max_length: int = 64,
-    ):
-        super().__init__(vocab_size, d_model, d_model, dropout)
-        self.most_positions = max_length
-        self.source_positions = LearnedPositions(d_model, max_length)
-        self.target_positions = LearnedPositions(d_model, max_length)
-        sizes, n = (d_model, places, dropout), range(layers)
-        self.encoder = nn.ModuleList(GatedConvolution(*sizes) for _ in n)
-        self.decoder = nn.ModuleList(GatedConvolution(*sizes) for _ in n)
+        x: Float[Tensor, "batch length d_model"],
+        mask: Bool[Tensor, "batch 1 1 length"],
+    ) -> Tensors:
+        """What the last layer writes, and its sum with what came in."""
+        hidden, y = ~mask[:, 0, 0, :, None], x
+        for layer in self.layers:
+            y = y.masked_fill(hidden, 0.0)
+            y = scaled_sum(y, layer(y, ahead=layer.places // 2))
+        return y, scaled_sum(y, x)
+
+
+class ConvolutionalDecoder(nn.Module):
+    """Gated convolutions, and attention in each layer (Gehring, 2017)."""
+
+    def __init__(self, d_model: int, layers: int, places: int, dropout: float):
+        super().__init__()
+        n = range(layers)
+        self.layers = nn.ModuleList(
+            GatedConvolution(d_model, places, dropout) for _ in n
+        )
         self.query = nn.ModuleList(nn.Linear(d_model, d_model) for _ in n)
         self.answer = nn.ModuleList(nn.Linear(d_model, d_model) for _ in n)
         self.attention = DotProductAttention()
 
-    def encode(
-        self, source: Int[Tensor, "batch source_length"]
-    ) -> tuple[Tensors, Tensors]:
-        """Keys, values and mask; a state in which nothing was written."""
-        seen = source != PAD
-        embedded = self.dropout(self.source_positions(self.embedding(source)))
-        x = embedded
-        for layer in self.encoder:
-            x = x.masked_fill(~seen[:, :, None], 0.0)
-            x = joined(x, layer(x, ahead=layer.places // 2))
-        before = embedded.new_zeros(len(x), layer.places - 1, x.size(-1))
-        state = source.new_zeros(len(x)), *[before for _ in self.decoder]
-        return (x, joined(x, embedded), seen[:, None]), state
+    def read(
+        self, encoded: Tensors, mask: Bool[Tensor, "batch 1 1 length"]
+    ) -> Tensors:
+        """Keys, values times the root of the length, and their mask."""
+        (keys, values), mask = encoded, mask[:, 0]
+        root = mask.sum(-1, keepdim=True).to(values).sqrt()
+        return keys, values * root, mask
 
-
-class ConvolutionalTranslator(ConvolutionalEncoder):
-    """Convolutions read and write; every layer attends (Gehring, 2017)."""
-
-    def decode(
+    def forward(
         self,
-        target: Int[Tensor, "rows target_length"],
+        g: Float[Tensor, "rows length d_model"],
         memory: Tensors,
-        state: Tensors,
-    ) -> tuple[Float[Tensor, "rows target_length width"], Tensors]:
+        state: list[Tensor] | None = None,
+    ) -> tuple[Float[Tensor, "rows length d_model"], list[Tensor]]:
         """A vector for each target token, all of them at once.
 
-        The state is the next position, and for each layer the inputs to
-        which its next window will reach back.
+        The state is, for each layer, the inputs to which its next window
+        will reach back.
         """
-        (start, *pasts), (keys, values, mask) = state, memory
-        g = self.target_positions(self.embedding(target), int(start[0]))
-        x = g = self.dropout(g)
-        values = values * mask.sum(-1, keepdim=True).to(values).sqrt()
-        presents = [start + target.size(1)]
-        for layer, query, answer, past in zip(
-            self.decoder, self.query, self.answer, pasts, strict=True
-        ):
-            both = torch.cat([past, x], 1)
-            presents.append(both[:, target.size(1) :])
+        x, presents = g, []
+        for i, layer in enumerate(self.layers):
+            past = x.new_zeros(len(x), layer.places - 1, x.size(-1))
+            both = torch.cat([state[i] if state else past, x], 1)
+            presents.append(both[:, x.size(1) :])
             y = layer(both)[:, past.size(1) :]
-            c = self.attention(joined(query(y), g), keys, values, mask)
-            x = joined(x, joined(y, answer(c)))
-        return x, tuple(presents)
+            c = self.attention(scaled_sum(self.query[i](y), g), *memory)
+            x = scaled_sum(x, scaled_sum(y, self.answer[i](c)))
+        return x, presents
 
 
 @dataclass(frozen=True)
-class SearchState:
-    """The memory, a row a sentence; the decoder's state, a row an attempt."""
+class ConvolutionalConfig:
+    """The sizes of a convolutional translator."""
 
-    memory: Tensors
-    state: Tensors
+    vocab_size: int = 37_000
+    d_model: int = 256
+    layers: int = 4  # of the encoder and again of the decoder
+    places: int = 3  # that a convolution sees
+    dropout: float = 0.0
+    max_length: int = 512  # positions are learned
 
-    def select(
-        self, rows: Int[Tensor, "rows"], sentences: Int[Tensor, "batch"]
-    ) -> "SearchState":
-        """Reorder the attempts, and keep only these sentences."""
-        return SearchState(
-            tuple(part[sentences] for part in self.memory),
-            tuple(part[rows] for part in self.state),
+    def __post_init__(self) -> None:
+        sizes = ("vocab_size", "d_model", "layers", "places", "max_length")
+        check_sizes(self, sizes, ("dropout",))
+
+
+def convolutional_translator(config: ConvolutionalConfig) -> EncoderDecoder:
+    """ConvS2S in the frame of Figure 1, newly drawn."""
+    tokens = TokenEmbedding(config.vocab_size, config.d_model)
+    output = ProjectedOutput(tokens, config.d_model, config.dropout)
+    source, target = (
+        InputEmbedding(
+            tokens,
+            LearnedPositions(config.d_model, config.max_length),
+            config.dropout,
         )
-
-
-def translator_step(model: EncoderDecoder) -> Step:
-    """The step of a translator: one token more."""
-
-    def step(tokens, search):
-        x, state = model.decode(tokens[:, None], search.memory, search.state)
-        log_p = model.logits(x[:, -1]).log_softmax(-1)
-        return log_p, SearchState(search.memory, state)
-
-    return step
-
-
-@torch.inference_mode()
-def search(
-    model: EncoderDecoder,
-    source: Int[Tensor, "batch source_length"],
-    width: int = 4,
-    alpha: float = 0.6,
-    number: int = 1,
-) -> list[list[Hypothesis]]:
-    """The best outputs for each source; width 1 is greedy decoding."""
-    state = SearchState(*model.encode(source))
-    limits = length_limit(source, model.most_positions)
-    return beam_search(
-        translator_step(model), state, limits, width, alpha, number
+        for _ in range(2)
     )
+    sizes = config.d_model, config.layers, config.places, config.dropout
+    encoder, decoder = (
+        ConvolutionalEncoder(*sizes),
+        ConvolutionalDecoder(*sizes),
+    )
+    model = EncoderDecoder(source, encoder, target, decoder, output)
+    model.config = config
+    return model

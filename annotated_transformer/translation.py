@@ -22,11 +22,9 @@ from annotated_transformer.errors import (
     check_budget,
     check_texts,
 )
-from annotated_transformer.model import Transformer
-from annotated_transformer.speed.kernels import (
-    use_fast_kernels,
-    weights_at_rest,
-)
+from annotated_transformer.model import EncoderDecoder, Transformer
+from annotated_transformer.speed.fast_kernels import use_fast_kernels
+from annotated_transformer.speed.matrix_products import weights_at_rest
 from annotated_transformer.storage.model_folder import check_search, load_model
 from annotated_transformer.storage.shipped import find_model
 
@@ -62,32 +60,39 @@ class AttentionMaps:
 
 @torch.no_grad()
 def attention_maps(
-    model: Transformer,
+    model: EncoderDecoder,
     source: Int[Tensor, "batch source_length"],
     target: Int[Tensor, "batch target_length"],
 ) -> AttentionMaps:
-    """What each head looks at, by the textbook formula, without dropout."""
+    """What each head looks at, by the textbook formula, without dropout.
+
+    UserError unless the model is a Transformer.
+    """
+    if not isinstance(model, Transformer):
+        raise UserError(
+            "this model has no maps of attention: only a Transformer has; "
+            "ask one of those"
+        )
     training = model.training
     model.eval()
     maps = AttentionMaps([], [], [])
     mask = padding_mask(source, PAD)
-    x = model.source_positions(model.source_embedding(source))
-    for layer in model.encoder:
+    x = model.source(source)
+    for layer in model.encoder.layers:
         y = layer.around_attention.before(x)
         maps.encoder.append(layer.self_attention.weights(y, y, mask))
         x = layer(x, mask)
-    memory = model.encoder_norm(x)
+    encoded = model.encoder.norm(x)
+    sources, _ = model.decoder.read(encoded, mask)
     causal = causal_mask(target.size(1), target.device)
-    x = model.target_positions(model.target_embedding(target))
-    for layer, source_kv in zip(
-        model.decoder, model.keys_values(memory), strict=True
-    ):
+    x = model.target(target)
+    for layer, keys_values in zip(model.decoder.layers, sources, strict=True):
         y = layer.around_self.before(x)
         maps.decoder.append(layer.self_attention.weights(y, y, causal))
         y = layer.around_self.after(x, layer.self_attention(y, y, causal))
         y = layer.around_cross.before(y)
-        maps.cross.append(layer.cross_attention.weights(y, memory, mask))
-        x, _ = layer(x, source_kv, mask, causal)
+        maps.cross.append(layer.cross_attention.weights(y, encoded, mask))
+        x, _ = layer(x, keys_values, mask, causal)
     model.train(training)
     return maps
 
@@ -95,7 +100,7 @@ def attention_maps(
 class TextModel:
     """A trained model with its tokenizer."""
 
-    def __init__(self, model: Transformer, tokenizer: Tokenizer):
+    def __init__(self, model: EncoderDecoder, tokenizer: Tokenizer):
         self.model, self.tokenizer = model.eval(), tokenizer
         self.device = next(model.parameters()).device
 
@@ -114,7 +119,7 @@ class TextModel:
 
         The pieces of source and target come along as labels, with </s> for
         EOS: row i of a cross map is where the layer looked when it had to
-        predict target piece i.
+        predict target piece i. UserError unless the model is a Transformer.
         """
         labels = self.tokenizer.encode(target)
         maps = attention_maps(
@@ -134,7 +139,7 @@ class Translator(TextModel):
 
     def __init__(
         self,
-        model: Transformer,
+        model: EncoderDecoder,
         tokenizer: Tokenizer,
         beam: int = 5,
         alpha: float = 0.6,
@@ -145,15 +150,21 @@ class Translator(TextModel):
 
     @classmethod
     def load(
-        cls, folder: Path | str, device: torch.device | str = "cpu"
+        cls,
+        folder: Path | str,
+        device: torch.device | str = "cpu",
+        fast: bool = False,
     ) -> "Translator":
         """The translator of a model folder, or of a model shipped by name.
 
-        A packed model searches as it did when it was scored. UserError if
-        there is no such model or device, or if the model is not whole.
+        A packed model searches as it did when it was scored. A fast one asks
+        oneDNN for its products on a CPU, and what the process forks then has
+        one thread. UserError if there is no such model or device, or if the
+        model is not whole.
         """
         model, tokenizer, about = load_model(find_model(folder), device)
-        use_fast_kernels(model)
+        if fast:
+            use_fast_kernels(model)
         return cls(model, tokenizer, **about.get("search", {}))
 
     @overload

@@ -19,12 +19,10 @@ from annotated_transformer.decoding import (
     model_step,
 )
 from annotated_transformer.embedding import BOS, EOS, PAD, UNK
-from annotated_transformer.model import ModelConfig, Transformer
-from annotated_transformer.speed.cpu import keep_freed_memory
-from annotated_transformer.speed.kernels import (
-    use_fast_kernels,
-    weights_at_rest,
-)
+from annotated_transformer.model import ModelConfig, Transformer, transformer
+from annotated_transformer.speed.allocator import keep_freed_memory
+from annotated_transformer.speed.fast_kernels import use_fast_kernels
+from annotated_transformer.speed.matrix_products import weights_at_rest
 
 from .clock import Job
 from .systems import joey_batch, to_joey
@@ -43,8 +41,8 @@ def model_of(config: ModelConfig) -> Transformer:
     signs in the norms keep tied embeddings from repeating a token for ever.
     """
     torch.manual_seed(0)
-    model = Transformer(replace(config, pre_norm=False)).eval()
-    model.source_embedding.weight[: UNK + 1] = 0.0
+    model = transformer(replace(config, pre_norm=False)).eval()
+    model.source.tokens.weight[: UNK + 1] = 0.0
     for module in model.modules():
         if isinstance(module, nn.LayerNorm):
             module.weight.sub_(2.0 * torch.rand_like(module.weight).round())

@@ -17,7 +17,7 @@ from annotated_transformer.convert.torch_layers import (
 from annotated_transformer.data import Batch
 from annotated_transformer.embedding import BOS, EOS, PAD, UNK
 from annotated_transformer.loss import label_smoothing_loss
-from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.model import ModelConfig, Transformer, transformer
 
 logging.disable(logging.INFO)
 SMOOTHING = 0.1
@@ -43,7 +43,7 @@ class MarianLoss(nn.Module):
 
     def __init__(self, config: ModelConfig):
         super().__init__()
-        self.model = to_marian(Transformer(config))
+        self.model = to_marian(transformer(config))
 
     def forward(self, batch: Batch) -> Tensor:
         """Logits at every position, as the model returns them."""
@@ -132,13 +132,17 @@ def joey(config: ModelConfig) -> nn.Module:
 def to_joey(model: Transformer) -> nn.Module:
     """JoeyNMT's model with the weights of ours."""
     theirs = joey(model.config)
-    pairs = [(model.source_embedding, theirs.src_embed.lut)]
+    pairs = [(model.source.tokens, theirs.src_embed.lut)]
     attentions = []
-    for mine, other in zip(model.encoder, theirs.encoder.layers, strict=True):
+    for mine, other in zip(
+        model.encoder.layers, theirs.encoder.layers, strict=True
+    ):
         attentions += [(mine.self_attention, other.src_src_att)]
         pairs += [(mine.around_attention.norm, other.layer_norm)]
         pairs += feed_forward(mine, other)
-    for mine, other in zip(model.decoder, theirs.decoder.layers, strict=True):
+    for mine, other in zip(
+        model.decoder.layers, theirs.decoder.layers, strict=True
+    ):
         attentions += [(mine.self_attention, other.trg_trg_att)]
         attentions += [(mine.cross_attention, other.src_trg_att)]
         pairs += [(mine.around_self.norm, other.x_layer_norm)]

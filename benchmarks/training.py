@@ -9,11 +9,12 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from annotated_transformer.data import Batch, Example, make_batch
-from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.optimizer import adam, set_rate
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.runs.setup import build_model
-from annotated_transformer.speed.cpu import attention_kernel, keep_freed_memory
+from annotated_transformer.speed.allocator import keep_freed_memory
+from annotated_transformer.speed.attention_kernels import attention_kernel
 from annotated_transformer.training import TrainConfig, batch_loss, updates
 
 from .clock import Job
@@ -113,7 +114,7 @@ def operations(
     config: ModelConfig, parts: Sequence[list[Example]], device: str = "cpu"
 ) -> int:
     """Floating-point operations of all parts, those of matrix products."""
-    model = Transformer(config).to(device)
+    model = transformer(config).to(device)
     with FlopCounterMode(display=False) as counter:
         for batch in on_device(parts, device):
             # fused attention is not counted on every device; its formula is

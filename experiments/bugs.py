@@ -34,6 +34,7 @@ from annotated_transformer.model import (
     ModelConfig,
     Transformer,
     greedy_decode,
+    transformer,
 )
 from annotated_transformer.optimizer import adam
 from annotated_transformer.runs.feeding import fixed_batches
@@ -96,9 +97,9 @@ class Program:
 
 def attentions(model: Transformer) -> Iterator[nn.Module]:
     """All attention blocks."""
-    for layer in model.encoder:
+    for layer in model.encoder.layers:
         yield layer.self_attention
-    for layer in model.decoder:
+    for layer in model.decoder.layers:
         yield from (layer.self_attention, layer.cross_attention)
 
 
@@ -112,7 +113,7 @@ def no_mask(program: Program) -> None:
     def all_seen(query, key, value, attn_mask, dropout_p):
         return F.scaled_dot_product_attention(query, key, value)
 
-    for layer in program.model.decoder:
+    for layer in program.model.decoder.layers:
         layer.self_attention.kernel = all_seen
 
 
@@ -169,7 +170,7 @@ def upside_down(program: Program) -> None:
         scores = query @ key.mT / math.sqrt(query.size(-1))
         return masked_softmax(scores, ~visible(attn_mask)) @ value
 
-    for layer in program.model.decoder:
+    for layer in program.model.decoder.layers:
         layer.cross_attention.kernel = inverted
 
 
@@ -181,7 +182,7 @@ def target_s_mask(program: Program) -> None:
             query, key, value, is_causal=True
         )
 
-    for layer in program.model.decoder:
+    for layer in program.model.decoder.layers:
         layer.cross_attention.kernel = causal
 
 
@@ -191,9 +192,9 @@ def padding_seen(program: Program) -> None:
     def all_seen(query, key, value, attn_mask, dropout_p):
         return F.scaled_dot_product_attention(query, key, value)
 
-    for layer in program.model.encoder:
+    for layer in program.model.encoder.layers:
         layer.self_attention.kernel = all_seen
-    for layer in program.model.decoder:
+    for layer in program.model.decoder.layers:
         layer.cross_attention.kernel = all_seen
 
 
@@ -213,7 +214,7 @@ def other_start(program: Program) -> None:
         def begun(source, target):
             return model(source, F.pad(target[:, 1:], (1, 0), value=PAD))
 
-        begun.config = model.eval().config
+        begun.most_positions = model.eval().most_positions
         return greedy_decode(begun, batch.source)
 
     program.decode = decode
@@ -247,7 +248,7 @@ def trained(bug: Callable[[Program], None], seed: int) -> tuple[Program, dict]:
     """A program with the bug after its training, and its two curves."""
     text, pieces = corpus(), tokenizer()
     torch.manual_seed(seed)
-    program = Program(Transformer(ModelConfig(len(pieces), **SIZES)))
+    program = Program(transformer(ModelConfig(len(pieces), **SIZES)))
     bug(program)
     model = program.model
     recipe = TrainConfig(

@@ -25,7 +25,7 @@ from annotated_transformer.corpora.builtin.lexicon import SENSES
 from annotated_transformer.corpora.corpus import Corpus, pairs_sha256
 from annotated_transformer.data import pad
 from annotated_transformer.embedding import PAD, UNK
-from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.model import ModelConfig, Transformer, transformer
 from annotated_transformer.optimizer import adam
 
 from .shared.training_loops import fit
@@ -125,7 +125,7 @@ def data() -> Data:
 
 def build() -> Transformer:
     """The encoder; the decoder that comes with it stays unused."""
-    return Transformer(ModelConfig(data().vocabulary, **SIZES))
+    return transformer(ModelConfig(data().vocabulary, **SIZES))
 
 
 def guess_hidden_words(model: Transformer, sentences: Tensor) -> float:
@@ -203,7 +203,7 @@ def run(start: str, seed: int) -> dict:
     if start == "pretrained":
         loss = guess_hidden_words(model, data().unlabelled)
         result["loss of hidden words"] = loss
-    table = model.source_embedding.weight
+    table = model.source.tokens.weight
     if start in ("static", "frozen"):
         table.data = counted_vectors()
     if start in ("frozen", "random frozen"):

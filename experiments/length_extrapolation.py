@@ -18,6 +18,7 @@ from annotated_transformer.model import (
     ModelConfig,
     Transformer,
     greedy_decode,
+    transformer,
 )
 from annotated_transformer.optimizer import adam
 
@@ -57,7 +58,7 @@ def build(positions: str) -> Transformer:
         positions="learned" if positions == "learned" else "sinusoidal",
         **SIZES,
     )
-    model = Transformer(config)
+    model = transformer(config)
     if positions == "none":
         no_positions(model)
     return model

@@ -18,10 +18,11 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from annotated_transformer.data import Pair
+from annotated_transformer.model import ModelConfig
 from annotated_transformer.modern import (
-    Choices,
     LanguageModel,
-    ModernTransformer,
+    ModernConfig,
+    modern_transformer,
 )
 from annotated_transformer.optimizer import adam
 
@@ -38,24 +39,34 @@ READING = {
     "held_out": 3000,  # sentences
 }
 RECIPE = small_translator.RECIPE | {"reading": READING}
-BUILDS = {
+OLD = {"rms_norm": False, "swiglu": False, "positions": "added"}
+NEW = {"rms_norm": True, "swiglu": True, "positions": "rotary", "groups": 2}
+PARTS: dict[str, dict | None] = {
     "2017": None,
-    "2017 redrawn": Choices(False, False, "added"),
-    "RMSNorm": Choices(swiglu=False, positions="added"),
-    "SwiGLU": Choices(rms_norm=False, positions="added"),
-    "RoPE": Choices(rms_norm=False, swiglu=False),
-    "two groups": Choices(False, False, "added", groups=2),
-    "all four": Choices(groups=2),
-    "no positions": Choices(False, False, "none"),
+    "2017 redrawn": OLD,
+    "RMSNorm": OLD | {"rms_norm": True},
+    "SwiGLU": OLD | {"swiglu": True},
+    "RoPE": OLD | {"positions": "rotary"},
+    "two groups": OLD | {"groups": 2},
+    "all four": NEW,
+    "no positions": OLD | {"positions": "none"},
 }
 POSITIONS = ("added", "rotary", "biased", "none")
 SEEDS = (0, 1, 2)
 
 
-def translate(seed: int, choices: Choices | None) -> dict:
+def modern(sizes: ModelConfig, parts: dict) -> ModernConfig:
+    """A model of these sizes with these parts."""
+    return ModernConfig(**vars(sizes) | parts)
+
+
+def translate(seed: int, parts: dict | None) -> dict:
     """Train and score the model of 2017, or one with other parts."""
-    build = partial(ModernTransformer, choices=choices) if choices else None
-    return small_translator.train(seed, build=build)
+    if parts is None:
+        return small_translator.train(seed)
+    return small_translator.train(
+        seed, build=lambda sizes: modern_transformer(modern(sizes, parts))
+    )
 
 
 @cache
@@ -74,8 +85,8 @@ def text() -> tuple[Tensor, Tensor]:
 def read(seed: int, positions: str) -> dict:
     """Train a decoder alone; its test losses, by block of positions."""
     torch.manual_seed(seed)
-    config = replace(BASE.model, vocab_size=len(tokenizer()))
-    model = LanguageModel(config, Choices(False, False, positions))
+    sizes = replace(BASE.model, vocab_size=len(tokenizer()))
+    model = LanguageModel(modern(sizes, OLD | {"positions": positions}))
     learned, tested = text()
     windows = learned.unfold(0, READING["trained"] + 1, 1)
 
@@ -103,11 +114,9 @@ def read(seed: int, positions: str) -> dict:
 
 
 RUNS: dict[str, Callable[[], dict]] = {
-    f"translate {name} seed={seed}": partial(
-        translate, seed=seed, choices=choices
-    )
+    f"translate {name} seed={seed}": partial(translate, seed=seed, parts=parts)
     for seed in SEEDS
-    for name, choices in BUILDS.items()
+    for name, parts in PARTS.items()
 } | {
     f"read {positions} seed={seed}": partial(
         read, seed=seed, positions=positions

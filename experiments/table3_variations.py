@@ -100,7 +100,7 @@ class NoFeedForward(nn.Module):
 def no_residuals(model: Transformer) -> None:
     """Replace every Add & Norm by one that adds nothing."""
     sizes = model.config.d_model, model.config.dropout, model.config.pre_norm
-    for layer in (*model.encoder, *model.decoder):
+    for layer in (*model.encoder.layers, *model.decoder.layers):
         for name, part in layer.named_children():
             if isinstance(part, AddNorm):
                 setattr(layer, name, NoResidual(*sizes))
@@ -108,7 +108,7 @@ def no_residuals(model: Transformer) -> None:
 
 def no_feed_forward(model: Transformer) -> None:
     """Leave the attention sub-layers alone with each other."""
-    for layer in (*model.encoder, *model.decoder):
+    for layer in (*model.encoder.layers, *model.decoder.layers):
         layer.feed_forward = NoFeedForward()
 
 

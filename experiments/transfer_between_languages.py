@@ -20,8 +20,8 @@ from annotated_transformer.embedding import UNK
 from annotated_transformer.model import ModelConfig, Transformer
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.runs.setup import inherit, learn_tokenizer
-from annotated_transformer.speed.cpu import draw_fewer_numbers
-from annotated_transformer.speed.kernels import use_fast_kernels
+from annotated_transformer.speed.dropout import draw_fewer_numbers
+from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.storage.model_folder import load_model, read_config
 from annotated_transformer.storage.shipped import find_model
 from annotated_transformer.training import TrainConfig
@@ -82,7 +82,7 @@ def tokenizer(pairs: int | None) -> Tokenizer:
 
 def of_vectors(name: str) -> bool:
     """Whether the parameter of that name is a table of subword vectors."""
-    return "_embedding." in name
+    return name.endswith("tokens.weight") or name == "output.weight"
 
 
 @torch.no_grad()
@@ -92,7 +92,7 @@ def take_over(child: Transformer, pieces: Tokenizer, way: str) -> None:
     model, known = parent()
     inherit(child, pieces, model, known)
     for name, weight in child.state_dict().items():
-        if way == "wrong vectors" and name == "source_embedding.weight":
+        if way == "wrong vectors" and name == "source.tokens.weight":
             # the one table of a tied model; special tokens stay in place
             taken = (weight != drawn[name]).any(dim=1)
             rows = taken.nonzero().flatten()

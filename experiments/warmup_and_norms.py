@@ -13,7 +13,7 @@ from statistics import fmean
 import torch
 
 from annotated_transformer.data import encode_pairs
-from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.training import TrainConfig
 
 from .shared.small_translator import corpus, tokenizer
@@ -45,7 +45,7 @@ def run(pre_norm: bool, warmup: int, seed: int) -> dict:
     examples, _ = encode_pairs(corpus().train, pieces, recipe.max_length)
     torch.manual_seed(seed)
     config = ModelConfig(len(pieces), pre_norm=pre_norm, **SIZES)
-    model = Transformer(config)
+    model = transformer(config)
     losses = [
         update.loss.item()
         for update in updates_on(examples, model, recipe, config.d_model)

@@ -24,8 +24,8 @@ from annotated_transformer.embedding import BOS, EOS, PAD
 from annotated_transformer.model import (
     PRESETS,
     ModelConfig,
-    Transformer,
     greedy_decode,
+    transformer,
 )
 from annotated_transformer.runs.recipes import RECIPES
 
@@ -231,7 +231,7 @@ def random_model(seed, vocab_size, limit, pre_norm):
         positions="learned",
         max_length=limit,
     )
-    return lively(Transformer(config))
+    return lively(transformer(config))
 
 
 def rescored(model, source, outputs):
@@ -323,9 +323,9 @@ def test_company_changes_nothing_and_scores_can_be_checked(
 def model():
     torch.manual_seed(3)
     config = replace(PRESETS["tiny"], layers=2, d_model=16, d_ff=32)
-    model = Transformer(replace(config, vocab_size=12)).double().eval()
+    model = transformer(replace(config, vocab_size=12)).double().eval()
     with torch.no_grad():  # livelier than at the start, so that EOS comes
-        model.output_embedding.weight.mul_(2)
+        model.output.weight.mul_(2)
     return model
 
 
@@ -374,9 +374,9 @@ def test_scores_equal_rescoring_the_output(model, source):
 
 def test_output_is_at_most_the_input_and_fifty(model, source):
     with torch.no_grad():
-        never = Transformer(model.config).double().eval()
+        never = transformer(model.config).double().eval()
         never.load_state_dict(model.state_dict())
-        never.output_embedding.weight[EOS] = 0
+        never.output.weight[EOS] = 0
     for ids, found in zip(source, beam_decode(never, source), strict=True):
         assert len(found[0].tokens) <= len(unpadded(ids)[0]) + 50
 
@@ -429,9 +429,9 @@ def shipped():
     """A model of the shipped ones' shape; EOS is never among the best."""
     torch.manual_seed(0)
     sizes = replace(RECIPES["multi30k"].model, vocab_size=8000)
-    model = Transformer(sizes).eval()
+    model = transformer(sizes).eval()
     with torch.no_grad():
-        model.output_embedding.weight[EOS] = 0
+        model.output.weight[EOS] = 0
     return model
 
 
@@ -481,7 +481,7 @@ def test_a_step_needs_no_numbers():
     """On the device meta tensors have shapes and nothing else."""
     sizes = replace(RECIPES["multi30k"].model, vocab_size=8000)
     with torch.device("meta"), torch.inference_mode():
-        model = Transformer(sizes).eval()
+        model = transformer(sizes).eval()
         state = first_state(model, torch.zeros(6, 9, dtype=torch.long))
         step, tokens = model_step(model), torch.full((6, 1), BOS)
         live = torch.zeros(6, 1)
@@ -494,5 +494,5 @@ def test_a_step_needs_no_numbers():
             again = repeating(tokens, 2)[1]
             assert again.shape == (30, tokens.size(1) - 1)
             state = state.select(rows, torch.arange(6))
-    keys, values = state.pasts[-1]
+    keys, values = state.written[1][-1]
     assert keys.shape == values.shape == (30, 4, 3, 32)

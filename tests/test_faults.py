@@ -45,7 +45,7 @@ from annotated_transformer import training
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import copy_task, train_tokenizer
 from annotated_transformer.errors import UserError
-from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.storage.history import read_metrics
 from annotated_transformer.storage.model_folder import load_model, save_model
@@ -175,7 +175,7 @@ def two_models(model_folder):
     """What save_model takes of two models, without a folder."""
     model, tokenizer, about = load_model(model_folder)
     letters = train_tokenizer([a for a, _ in PAIRS], 16, "char")
-    other = Transformer(replace(model.config, vocab_size=len(letters)))
+    other = transformer(replace(model.config, vocab_size=len(letters)))
     return (
         (model, tokenizer, {**about, "command": "old"}),
         (other, letters, {**about, "command": "new"}),
@@ -267,7 +267,7 @@ def model_folder(tmp_path_factory):
     }
     torch.manual_seed(0)
     sizes = ModelConfig(len(tokenizer), 2, 8, 8, 2)
-    save_model(folder, Transformer(sizes), tokenizer, about)
+    save_model(folder, transformer(sizes), tokenizer, about)
     return folder
 
 

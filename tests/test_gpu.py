@@ -14,7 +14,7 @@ from annotated_transformer.data import (
     train_tokenizer,
 )
 from annotated_transformer.errors import UserError
-from annotated_transformer.model import Transformer
+from annotated_transformer.model import transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.runs import loop
 from annotated_transformer.runs.devices import allow_tf32
@@ -73,7 +73,7 @@ def test_no_update_waits_for_the_gpu(corpus, given):
     examples, _ = encode_pairs(corpus.train[:500], tokenizer, 256)
     batches = fixed_batches(examples, config.batch_tokens)
     sizes = replace(RECIPE.model, vocab_size=len(tokenizer))
-    model = Transformer(sizes).to("cuda")
+    model = transformer(sizes).to("cuda")
     made = updates(
         model,
         cycle([batch.to("cuda") for batch in batches]),

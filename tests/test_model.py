@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import nn
 from torch_twins import shake
 
-from annotated_transformer.attention import MultiHeadAttention, padding_mask
+from annotated_transformer.attention import MultiHeadAttention
 from annotated_transformer.convert.torch_layers import to_torch
 from annotated_transformer.embedding import BOS, EOS, PAD
 from annotated_transformer.model import (
@@ -19,6 +19,7 @@ from annotated_transformer.model import (
     greedy_decode,
     length_limit,
     parameter_count,
+    transformer,
 )
 
 SMALL = ModelConfig(
@@ -29,7 +30,7 @@ quickly = settings(deadline=None, max_examples=20)
 
 
 def shaken(config: ModelConfig) -> Transformer:
-    return shake(Transformer(config)).eval()
+    return shake(transformer(config)).eval()
 
 
 def tokens(*size):
@@ -81,6 +82,7 @@ def test_bad_sizes_are_named(field):
         ({"max_length": 0}, "max_length .* at least 1"),
         ({"d_k": 0}, "d_k .* at least 1"),
         ({"d_v": -1}, "d_v .* at least 1"),
+        ({"decoder_layers": 0}, "decoder_layers .* at least 1"),
         ({"dropout": 1.0}, r"dropout .* \[0, 1\)"),
         ({"attention_dropout": -0.1}, r"attention_dropout .* \[0, 1\)"),
         ({"positions": "rotary"}, "'sinusoidal' or 'learned'"),
@@ -94,12 +96,12 @@ def test_bad_configurations_say_what_to_do(change, message):
 
 
 def test_any_number_of_heads_with_widths_of_their_own():
-    model = Transformer(replace(SMALL, heads=3, d_k=5, d_v=4))
+    model = transformer(replace(SMALL, heads=3, d_k=5, d_v=4))
     assert model(tokens(2, 4), tokens(2, 3)).shape == (2, 3, 11)
 
 
 def test_learned_positions_end_with_a_message():
-    model = Transformer(replace(SMALL, positions="learned", max_length=5))
+    model = transformer(replace(SMALL, positions="learned", max_length=5))
     assert model(tokens(1, 5), tokens(1, 5)).shape == (1, 5, 11)
     with pytest.raises(ValueError, match="only 5 positions"):
         model(tokens(1, 6), tokens(1, 2))
@@ -109,15 +111,15 @@ def test_learned_positions_end_with_a_message():
 
 
 def test_tied_embeddings_are_one_parameter_with_three_gradients():
-    model = Transformer(SMALL)
+    model = transformer(SMALL)
     matrices = (
-        model.source_embedding.weight,
-        model.target_embedding.weight,
-        model.output_embedding.weight,
+        model.source.tokens.weight,
+        model.target.tokens.weight,
+        model.output.weight,
     )
     assert matrices[0] is matrices[1] is matrices[2]
     names = [name for name, _ in model.named_parameters()]
-    assert sum("embedding" in name for name in names) == 1
+    assert sum("tokens" in name or name[0] == "o" for name in names) == 1
     source, target = torch.tensor([[4]]), torch.tensor([[5]])
     model(source, target)[0, 0, 6].backward()
     used = matrices[0].grad.abs().sum(-1) > 0
@@ -126,9 +128,9 @@ def test_tied_embeddings_are_one_parameter_with_three_gradients():
 
 def test_untied_embeddings_are_three():
     config = replace(SMALL, tied=False)
-    model, tied = Transformer(config), Transformer(SMALL)
-    assert model.source_embedding.weight is not model.target_embedding.weight
-    assert model.output_embedding.weight is not model.target_embedding.weight
+    model, tied = transformer(config), transformer(SMALL)
+    assert model.source.tokens.weight is not model.target.tokens.weight
+    assert model.output.weight is not model.target.tokens.weight
     extra = sum(p.numel() for p in model.parameters()) - sum(
         p.numel() for p in tied.parameters()
     )
@@ -151,6 +153,7 @@ configs = st.builds(
     positions=st.sampled_from(["sinusoidal", "learned"]),
     max_length=widths,
     tied=st.booleans(),
+    decoder_layers=st.none() | st.integers(1, 4),
 )
 
 
@@ -158,7 +161,7 @@ configs = st.builds(
 @given(configs)
 def test_the_formula_counts_what_is_there(config):
     with torch.device("meta"):
-        model = Transformer(config)
+        model = transformer(config)
     counted = sum(p.numel() for p in model.parameters())
     assert counted == parameter_count(config)
 
@@ -169,7 +172,7 @@ def test_the_formula_counts_what_is_there(config):
 @pytest.fixture(scope="module")
 def fresh():
     torch.manual_seed(0)
-    return Transformer(replace(PRESETS["small"], vocab_size=500, layers=3))
+    return transformer(replace(PRESETS["small"], vocab_size=500, layers=3))
 
 
 def test_layers_do_not_start_as_copies(fresh):
@@ -187,7 +190,7 @@ def test_layers_do_not_start_as_copies(fresh):
 @pytest.mark.parametrize("pre_norm", [True, False])
 def test_weights_start_by_glorot_block_by_block(pre_norm):
     config = replace(PRESETS["small"], vocab_size=50, layers=3)
-    model = Transformer(replace(config, pre_norm=pre_norm))
+    model = transformer(replace(config, pre_norm=pre_norm))
     blocks, last = [], []
     for stack, sublayers in ((model.encoder, 6), (model.decoder, 9)):
         scale = sublayers**-0.5 if pre_norm else 1.0
@@ -196,7 +199,7 @@ def test_weights_start_by_glorot_block_by_block(pre_norm):
                 blocks += [module.query.weight]
                 blocks += module.key_value.weight.split(256)
                 last.append((module.output.weight, scale))
-        for layer in stack:
+        for layer in stack.layers:
             blocks.append(layer.feed_forward.inner.weight)
             last.append((layer.feed_forward.outer.weight, scale))
     assert len(blocks) == 3 * 9 + 6
@@ -217,11 +220,11 @@ def test_biases_start_at_zero_and_norms_as_identity(fresh):
 def test_embeddings_start_at_one_over_root_d_whatever_the_vocabulary():
     for vocab_size in (50, 5_000):
         config = replace(PRESETS["small"], vocab_size=vocab_size, layers=1)
-        model = Transformer(config)
-        weight = model.source_embedding.weight
+        model = transformer(config)
+        weight = model.source.tokens.weight
         assert weight.std().item() == pytest.approx(256**-0.5, rel=0.05)
         everything = torch.arange(vocab_size)[None]
-        scaled = model.source_embedding(everything).std().item()
+        scaled = model.source.tokens(everything).std().item()
         assert scaled == pytest.approx(1, rel=0.05)
 
 
@@ -265,15 +268,15 @@ def test_nobody_sees_what_stands_in_the_padding(pre_norm, lengths, seed):
     source, target = sentences([*lengths, 7]), tokens(len(lengths) + 1, 4)
     before = model(source, target)
     with torch.no_grad():
-        model.source_embedding.weight[PAD].mul_(-1e3)
+        model.source.tokens.weight[PAD].mul_(-1e3)
     assert torch.equal(before, model(source, target))
     with torch.no_grad():
-        model.source_embedding.weight[source[0, 0]].mul_(-1e3)  # the control
+        model.source.tokens.weight[source[0, 0]].mul_(-1e3)  # the control
     assert not torch.equal(before, model(source, target))
 
 
 def test_an_empty_source_gives_numbers():
-    model = Transformer(SMALL)
+    model = transformer(SMALL)
     logits = model(torch.full((1, 3), PAD), tokens(1, 4))
     logits.sum().backward()
     assert logits.isfinite().all()
@@ -289,14 +292,14 @@ def test_cached_equals_uncached(pre_norm, lengths, seed):
     torch.manual_seed(seed)
     model = shaken(replace(SMALL, pre_norm=pre_norm))
     source, target = sentences(lengths), tokens(2 * len(lengths), 4)
-    mask = padding_mask(source)
-    sources, pasts = model.keys_values(model.encode(source)), None
+    memory, state = model.read(source), None
     whole = model(source.repeat_interleave(2, 0), target)
     for i in range(4):
-        x, pasts = model.decode(target[:, [i]], sources, mask, pasts)
+        x, state = model.decode(target[:, [i]], memory, state)
         close(model.logits(x[:, 0]), whole[:, i])
-    x, _ = model.decode(target, sources, mask)
-    close(model.logits(x), whole)
+    x, state = model.decode(target[:, :2], memory)
+    y, _ = model.decode(target[:, 2:], memory, state)
+    close(model.logits(torch.cat([x, y], 1)), whole)
 
 
 def test_logits_only_where_asked():
@@ -309,11 +312,11 @@ def test_logits_only_where_asked():
 
 
 def test_dropout_is_off_in_evaluation_and_everywhere_in_training():
-    model = Transformer(replace(SMALL, dropout=0.5))
+    model = transformer(replace(SMALL, dropout=0.5))
     places = [m for m in model.modules() if isinstance(m, nn.Dropout)]
     # two sub-layers in each encoder layer, three in each decoder layer, and
-    # one module that serves both embedding sums
-    assert len(places) == 2 * 2 + 3 * 2 + 1
+    # both embedding sums
+    assert len(places) == 2 * 2 + 3 * 2 + 2
     calls = []
     for place in places:
         place.register_forward_hook(lambda *_: calls.append(1))
@@ -328,7 +331,7 @@ def test_another_attention_is_passed_to_the_builder():
     class Recorder(MultiHeadAttention):
         pass
 
-    model = Transformer(SMALL, Recorder)
+    model = transformer(SMALL, Recorder)
     found = [m for m in model.modules() if isinstance(m, Recorder)]
     assert len(found) == 3 * SMALL.layers
 
@@ -354,13 +357,13 @@ def biased(token: int) -> Transformer:
     Post-norm outputs have length sqrt(d), so a long row along the last
     norm's shift wins against all others.
     """
-    model = Transformer(replace(SMALL, tied=False)).eval()
+    model = transformer(replace(SMALL, tied=False)).eval()
     with torch.no_grad():
-        norm = model.decoder[-1].around_feed_forward.norm
+        norm = model.decoder.layers[-1].around_feed_forward.norm
         norm.weight.zero_()
         norm.bias.fill_(1.0)
-        model.output_embedding.weight.zero_()
-        model.output_embedding.weight[token] = 1.0
+        model.output.weight.zero_()
+        model.output.weight[token] = 1.0
     return model
 
 
@@ -392,4 +395,4 @@ def test_greedy_in_a_batch_equals_greedy_alone():
 
 
 def test_greedy_keeps_no_graph():
-    assert not greedy_decode(Transformer(SMALL), tokens(1, 2)).requires_grad
+    assert not greedy_decode(transformer(SMALL), tokens(1, 2)).requires_grad

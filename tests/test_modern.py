@@ -29,47 +29,48 @@ from annotated_transformer.embedding import BOS, EOS, SinusoidalPositions
 from annotated_transformer.layers import AddNorm, FeedForward
 from annotated_transformer.model import (
     ModelConfig,
-    Transformer,
     greedy_decode,
+    parameter_count,
+    transformer,
 )
 from annotated_transformer.modern import (
     SELF_ATTENTION,
     BiasedAttention,
-    Choices,
     GroupedQueryAttention,
     LanguageModel,
-    ModernTransformer,
-    NoPositions,
+    ModernConfig,
     RMSNorm,
     RotaryAttention,
     SwiGLU,
     Table,
     chances,
     linear_bias,
+    modern_feed_forward,
+    modern_transformer,
     rotate,
     sample,
     tiled_attention,
 )
-from annotated_transformer.speed.kernels import use_fast_kernels
+from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.translation import attention_maps
 
-CONFIG = ModelConfig(
-    vocab_size=30,
-    layers=2,
-    d_model=16,
-    d_ff=24,
-    heads=4,
-    dropout=0.0,
-    pre_norm=True,
-)
-OLD = Choices(rms_norm=False, swiglu=False, positions="added")
+SIZES = {
+    "vocab_size": 30,
+    "layers": 2,
+    "d_model": 16,
+    "d_ff": 24,
+    "heads": 4,
+    "dropout": 0.0,
+    "pre_norm": True,
+}
+OLD = {"rms_norm": False, "swiglu": False, "positions": "added"}
 CHOICES = [
     OLD,
-    Choices(),
-    Choices(groups=2),
-    Choices(positions="biased", groups=1),
-    Choices(False, True, "rotary", 2),
-    Choices(True, False, "none"),
+    {},
+    {"groups": 2},
+    {"positions": "biased", "groups": 1},
+    {"rms_norm": False, "groups": 2},
+    {"swiglu": False, "positions": "none"},
 ]
 each_choice = pytest.mark.parametrize("choices", CHOICES, ids=str)
 each_position = pytest.mark.parametrize("positions", SELF_ATTENTION)
@@ -77,9 +78,12 @@ sizes = st.integers(1, 9)
 double = torch.double
 
 
+def modern(**changes):
+    return ModernConfig(**{**SIZES, **changes})
+
+
 def model_of(choices, **changes):
-    config = ModelConfig(**{**vars(CONFIG), **changes})
-    return lively(ModernTransformer(config, choices))
+    return lively(modern_transformer(modern(**choices, **changes)))
 
 
 # ---- norm and feed-forward ----
@@ -265,7 +269,7 @@ def test_tiles_survive_scores_beyond_the_exponential():
 
 def test_nothing_exchanged_is_the_model_of_2017():
     dropped = {"dropout": 0.2, "attention_dropout": 0.4}
-    old = lively(Transformer(replace(CONFIG, **dropped)))
+    old = lively(transformer(ModelConfig(**{**SIZES, **dropped})))
     new = model_of(OLD, **dropped)
     new.load_state_dict(old.state_dict())
     source, target = torch.randint(4, 30, (2, 3, 6))
@@ -281,8 +285,9 @@ def test_nothing_exchanged_is_the_model_of_2017():
 @pytest.mark.parametrize("pre_norm", [False, True])
 def test_start_has_the_variance_of_2017(pre_norm):
     """Weights of each kind, whichever builder drew them."""
-    config = ModelConfig(vocab_size=50, layers=2, pre_norm=pre_norm)
-    old, new = Transformer(config), ModernTransformer(config, OLD)
+    sizes = {"vocab_size": 50, "layers": 2, "pre_norm": pre_norm}
+    old = transformer(ModelConfig(**sizes))
+    new = modern_transformer(ModernConfig(**sizes, **OLD))
     theirs = dict(old.named_parameters())
     assert [*theirs] == [name for name, _ in new.named_parameters()]
     for name, ours in new.named_parameters():
@@ -302,11 +307,11 @@ def test_each_matrix_of_a_swiglu_starts_as_xavier_has_it():
 
 def test_a_language_model_starts_small():
     """What each box adds, as in an encoder of so many boxes."""
-    config = ModelConfig(**{**vars(CONFIG), "d_model": 64, "d_ff": 192})
-    for choices in (OLD, Choices()):
-        small = LanguageModel(config, choices)
-        plain = LanguageModel(replace(config, pre_norm=False), choices)
-        for ours, theirs in zip(small.layers, plain.layers, strict=True):
+    for choices in (OLD, {}):
+        config = modern(d_model=64, d_ff=192, **choices)
+        small = LanguageModel(config).decoder.layers
+        plain = LanguageModel(replace(config, pre_norm=False)).decoder.layers
+        for ours, theirs in zip(small, plain, strict=True):
             for a, b in (
                 (ours.self_attention.output, theirs.self_attention.output),
                 (ours.feed_forward.outer, theirs.feed_forward.outer),
@@ -316,11 +321,10 @@ def test_a_language_model_starts_small():
 
 
 def test_a_swiglu_has_the_parameters_of_a_feed_forward_layer():
-    config = ModelConfig(d_model=64, d_ff=300)
     ours, theirs = (
         sum(p.numel() for p in layer.parameters() if p.dim() > 1)
         for layer in (
-            Choices(swiglu=swiglu).feed_forward(config)
+            modern_feed_forward(modern(d_model=64, d_ff=300, swiglu=swiglu))
             for swiglu in (True, False)
         )
     )
@@ -329,22 +333,22 @@ def test_a_swiglu_has_the_parameters_of_a_feed_forward_layer():
 
 @each_choice
 def test_parts_are_those_chosen(choices):
-    model = model_of(choices)
+    config, model = modern(**choices), model_of(choices)
+    assert model.config == config
     kinds = {type(part) for part in model.modules()}
-    assert (RMSNorm in kinds) == choices.rms_norm
-    assert (nn.LayerNorm in kinds) != choices.rms_norm
-    assert (SwiGLU in kinds) == choices.swiglu == (FeedForward not in kinds)
-    assert (AddNorm in kinds) != choices.rms_norm
-    for layer in (*model.encoder, *model.decoder):
-        kind = SELF_ATTENTION[choices.positions]
+    assert (RMSNorm in kinds) == config.rms_norm
+    assert (nn.LayerNorm in kinds) != config.rms_norm
+    assert (SwiGLU in kinds) == config.swiglu == (FeedForward not in kinds)
+    assert (AddNorm in kinds) != config.rms_norm
+    for layer in (*model.encoder.layers, *model.decoder.layers):
+        kind = SELF_ATTENTION[config.positions]
         assert type(layer.self_attention) is kind
-        assert layer.self_attention.groups == (choices.groups or 4)
-    for layer in model.decoder:
+        assert layer.self_attention.groups == (config.groups or 4)
+    for layer in model.decoder.layers:
         assert type(layer.cross_attention) is GroupedQueryAttention
-    reader = LanguageModel(CONFIG, choices)
-    added = model.source_positions, model.target_positions, reader.positions
-    kind = SinusoidalPositions if choices.positions == "added" else NoPositions
-    assert {type(each) for each in added} == {kind}
+    for part in (model.source, model.target, LanguageModel(config).input):
+        added = isinstance(part.positions, SinusoidalPositions)
+        assert added == (config.positions == "added") == bool(part.positions)
 
 
 @each_choice
@@ -361,8 +365,9 @@ def test_cached_equals_uncached(choices):
         torch.testing.assert_close(
             found.double(), expected[:, i], rtol=0, atol=1e-5
         )
-    groups = choices.groups or 4
-    assert state.pasts[0][0].shape == (3, groups, 12, 4)
+    written, pasts = state.written
+    groups = choices.get("groups") or 4
+    assert written == 12 and pasts[0][0].shape == (3, groups, 12, 4)
 
 
 @each_choice
@@ -391,7 +396,7 @@ def test_the_future_does_not_leak_and_padding_does_not_count(choices):
 
 @each_position
 def test_a_language_model_reads_from_left_to_right(positions):
-    model = lively(LanguageModel(CONFIG, Choices(positions=positions)))
+    model = lively(LanguageModel(modern(positions=positions)))
     tokens = torch.randint(4, 30, (2, 9))
     changed = tokens.clone()
     changed[:, 4] = tokens[:, 4] % 26 + 4
@@ -402,7 +407,7 @@ def test_a_language_model_reads_from_left_to_right(positions):
 
 @each_position
 def test_an_encoder_sees_order_if_it_has_positions(positions):
-    model = model_of(Choices(positions=positions))
+    model = model_of({"positions": positions})
     tokens = torch.randperm(20)[None, :6] + 4
     order = torch.tensor([3, 0, 5, 1, 4, 2])
     memory, moved = model.encode(tokens), model.encode(tokens[:, order])
@@ -415,8 +420,7 @@ def test_maps_are_the_weights_that_are_used(choices):
     model = model_of(choices)
     source, target = torch.randint(4, 30, (2, 1, 6))
     maps = attention_maps(model, source, target)
-    layer = model.encoder[0]
-    x = model.source_positions(model.source_embedding(source))
+    layer, x = model.encoder.layers[0], model.source(source)
     y = layer.around_attention.before(x)
     _, values = layer.self_attention.keys_values(y)
     heads = maps.encoder[0] @ values.repeat_interleave(
@@ -431,7 +435,7 @@ def test_maps_are_the_weights_that_are_used(choices):
 def test_every_parameter_learns(choices):
     for model, inputs in (
         (model_of(choices), torch.randint(4, 30, (2, 3, 6)).unbind()),
-        (LanguageModel(CONFIG, choices), [torch.randint(4, 30, (3, 6))]),
+        (LanguageModel(modern(**choices)), [torch.randint(4, 30, (3, 6))]),
     ):
         model.train()(*inputs).square().mean().backward()
         for name, parameter in model.named_parameters():
@@ -439,14 +443,26 @@ def test_every_parameter_learns(choices):
 
 
 def test_positions_that_do_not_exist():
-    with pytest.raises(ValueError, match="one of rotary, biased, added, none"):
-        Choices(positions="learned")
+    known = "'rotary' or 'biased' or 'added' or 'none'"
+    with pytest.raises(ValueError, match=f"'learned': choose {known}"):
+        ModernConfig(positions="learned")
+
+
+@pytest.mark.parametrize("groups", [0, 3])
+def test_groups_that_cannot_be(groups):
+    with pytest.raises(ValueError, match="4 heads do not|groups = 0: must be"):
+        modern(groups=groups)
+
+
+@pytest.mark.parametrize("use", [transformer, parameter_count])
+def test_the_published_builder_takes_published_sizes(use):
+    with pytest.raises(TypeError, match="ModernConfig is not for"):
+        use(modern())
 
 
 def test_a_kernel_of_its_own_stays():
-    config = ModelConfig(40, 1, 16, 32, 4, dropout=0.0, pre_norm=True)
-    model = lively(ModernTransformer(config, Choices(groups=2))).float().eval()
-    source, target = torch.randint(4, 40, (2, 3, 5))
+    model = model_of({"groups": 2}).float()
+    source, target = torch.randint(4, 30, (2, 3, 5))
     with torch.no_grad():
         before = model(source, target)
         use_fast_kernels(model)
@@ -473,12 +489,11 @@ def test_a_table_is_made_once_for_all_layers():
 
 @pytest.mark.parametrize("positions", ["rotary", "biased"])
 def test_layers_share_a_table(positions):
-    config = ModelConfig(40, 3, 16, 32, 4, dropout=0.0)
-    model = ModernTransformer(config, Choices(positions=positions))
-    layers = [*model.encoder, *model.decoder]
-    assert len({layer.self_attention.table for layer in layers}) == 1
-    text = LanguageModel(config, Choices(positions=positions))
-    assert len({layer.self_attention.table for layer in text.layers}) == 1
+    config = modern(positions=positions)
+    model, text = modern_transformer(config), LanguageModel(config)
+    both = [*model.encoder.layers, *model.decoder.layers]
+    for layers in (both, text.decoder.layers):
+        assert len({layer.self_attention.table for layer in layers}) == 1
 
 
 def test_a_copy_has_its_own_kernel():
@@ -539,7 +554,7 @@ def test_knobs_out_of_range(knobs):
 @each_position
 @torch.inference_mode()
 def test_the_surest_sample_is_greedy_and_draws_follow_the_model(positions):
-    model = lively(LanguageModel(CONFIG, Choices(positions=positions)))
+    model = lively(LanguageModel(modern(positions=positions)))
     begun = torch.randint(4, 30, (2, 3))
     text = sample(model, begun, 5, top_k=1)
     assert torch.equal(text[:, :3], begun) and text.shape == (2, 8)

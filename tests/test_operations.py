@@ -12,8 +12,8 @@ from torch.autograd.profiler import record_function
 from torch.nn import functional as F
 
 from annotated_transformer.data import make_batch
-from annotated_transformer.model import PRESETS, Transformer
-from annotated_transformer.modern import Choices, ModernTransformer
+from annotated_transformer.model import PRESETS, transformer
+from annotated_transformer.modern import ModernConfig, modern_transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.training import (
     TrainConfig,
@@ -130,9 +130,9 @@ def an_update(model, batch, config):
 @pytest.mark.parametrize("bf16, most", [(False, 460), (True, 560)])
 def test_operations_of_an_update(bf16, most, sentences):
     config = replace(CONFIG, bf16=bf16)
-    seen = an_update(Transformer(TINY), batch_of(sentences), config)
+    seen = an_update(transformer(TINY), batch_of(sentences), config)
     assert 300 < seen.operations <= most, seen
-    again = an_update(Transformer(TINY), batch_of(3, 20), config)
+    again = an_update(transformer(TINY), batch_of(3, 20), config)
     assert again.calls == seen.calls
 
 
@@ -149,15 +149,21 @@ def test_operations_of_an_update(bf16, most, sentences):
 )
 def test_no_synchronisation_in_an_update(change, bf16):
     config = replace(CONFIG, bf16=bf16, **change)
-    seen = an_update(Transformer(TINY), batch_of(5), config)
+    seen = an_update(transformer(TINY), batch_of(5), config)
     assert not seen.synchronisations, seen
 
 
+def modern(config, **parts):
+    """A model of these sizes with parts of today."""
+    sizes = {**vars(config), "positions": "rotary", **parts}
+    return modern_transformer(ModernConfig(**sizes))
+
+
 MODELS = {
-    "tiny": Transformer,
-    "rotary": ModernTransformer,
-    "biased": lambda c: ModernTransformer(c, Choices(positions="biased")),
-    "grouped": lambda c: ModernTransformer(c, Choices(groups=2)),
+    "tiny": transformer,
+    "rotary": lambda c: modern(c),
+    "biased": lambda c: modern(c, positions="biased"),
+    "grouped": lambda c: modern(c, groups=2),
 }
 
 
@@ -182,13 +188,13 @@ def test_a_validation_waits_twice():
     """For its loss and for its hits, however many batches there are."""
     batches = [batch_of(n) for n in (1, 5, 3)]
     with counted() as seen:
-        validate(Transformer(TINY), batches)
+        validate(transformer(TINY), batches)
     assert seen.waits == {"tolist": 2}
 
 
 def test_a_mask_is_converted_once():
     """Not in each of the twelve attentions."""
-    model, batch = Transformer(TINY), batch_of(5)
+    model, batch = transformer(TINY), batch_of(5)
     with counted() as seen:
         model(batch.source, batch.inputs)
     assert seen.calls["aten.log.default"] == 3

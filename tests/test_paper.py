@@ -10,11 +10,11 @@ from torch.utils.flop_counter import FlopCounterMode
 from annotated_transformer.embedding import PAD
 from annotated_transformer.model import (
     PRESETS,
-    Transformer,
     decoder_layer,
     encoder_layer,
     length_limit,
     parameter_count,
+    transformer,
 )
 
 BASE, BIG = PRESETS["base"], PRESETS["big"]
@@ -72,7 +72,7 @@ SCORES = {
 def count_on_meta(config):
     """Build without memory, and count."""
     with torch.device("meta"):
-        model = Transformer(config)
+        model = transformer(config)
     return sum(p.numel() for p in model.parameters())
 
 
@@ -163,7 +163,7 @@ def test_rows_a_cost_the_same():
     for heads in (1, 4, 8, 16, 32):
         config = replace(BASE, heads=heads, layers=1, vocab_size=100)
         with torch.device("meta"):
-            model = Transformer(config)
+            model = transformer(config)
             source = torch.ones(2, 10, dtype=torch.long)
             with FlopCounterMode(display=False) as counter:
                 model(source, source)

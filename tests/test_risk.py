@@ -15,7 +15,7 @@ from annotated_transformer.data import make_batch, train_tokenizer
 from annotated_transformer.decoding import beam_decode
 from annotated_transformer.embedding import BOS, EOS, PAD
 from annotated_transformer.errors import UserError
-from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.risk import ExpectedError, risk
 from annotated_transformer.runs.recipes import Recipe
@@ -51,7 +51,7 @@ def tokenizer(corpus):
 
 def fresh(tokenizer, **sizes):
     torch.manual_seed(0)
-    return Transformer(replace(SIZES, vocab_size=len(tokenizer), **sizes))
+    return transformer(replace(SIZES, vocab_size=len(tokenizer), **sizes))
 
 
 def batch_of(corpus, tokenizer, number=3):

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from annotated_transformer.data import make_batch, training_batches
 from annotated_transformer.embedding import BOS, EOS
-from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.training import (
     TrainConfig,
@@ -41,7 +41,7 @@ def examples():
 
 def fresh(sizes=SIZES):
     torch.manual_seed(0)
-    return Transformer(sizes)
+    return transformer(sizes)
 
 
 def run(model, examples, config=CONFIG, stop=None, done=0, optimizer=None):

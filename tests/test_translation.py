@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from annotated_transformer.data import make_batch, pad, train_tokenizer
 from annotated_transformer.embedding import BOS, EOS, PAD
 from annotated_transformer.errors import UserError, check_texts
-from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.storage.model_folder import save_model
 from annotated_transformer.system.text_lines import read_lines
 from annotated_transformer.translation import (
@@ -48,9 +48,9 @@ def make_translator(tokenizer, pre_norm=True, **options):
         pre_norm=pre_norm,
         **options,
     )
-    model = Transformer(sizes).double()
+    model = transformer(sizes).double()
     with torch.no_grad():  # sharper than at the start, so that words differ
-        model.output_embedding.weight.mul_(2)
+        model.output.weight.mul_(2)
     return Translator(model, tokenizer)
 
 
@@ -154,17 +154,17 @@ def test_maps_are_what_the_layers_use(tokenizer, pre_norm):
 
         attention.attend = attend
 
-    for i, layer in enumerate(model.encoder):
+    for i, layer in enumerate(model.encoder.layers):
         watch(layer.self_attention, ("encoder", i))
-    for i, layer in enumerate(model.decoder):
+    for i, layer in enumerate(model.decoder.layers):
         watch(layer.self_attention, ("decoder", i))
         watch(layer.cross_attention, ("cross", i))
     maps = attention_maps(model, batch.source, batch.inputs)
     with torch.no_grad():
         model(batch.source, batch.inputs)
-    modules = {"encoder": model.encoder, "decoder": model.decoder}
     for (kind, i), (values, output) in seen.items():
-        layer = modules.get(kind, model.decoder)[i]
+        stack = model.encoder if kind == "encoder" else model.decoder
+        layer = stack.layers[i]
         attention = (
             layer.cross_attention if kind == "cross" else layer.self_attention
         )

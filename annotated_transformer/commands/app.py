@@ -179,7 +179,10 @@ def main() -> None:
     try:
         app()
     except Interrupted as stop:
-        console.out(str(stop))
+        from annotated_transformer.system.processes import launched
+
+        if launched().rank == 0:  # who speaks for all
+            console.out(str(stop))
         sys.exit(128 + stop.signal_number)
     except UserError as error:
         fail(f"error: {error}")

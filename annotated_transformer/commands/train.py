@@ -73,6 +73,7 @@ def train(
     from annotated_transformer.runs.recipes import recipe_of
     from annotated_transformer.runs.run import train as run_training
     from annotated_transformer.runs.setup import check_start, choose_device
+    from annotated_transformer.speed.allocator import keep_freed_memory
     from annotated_transformer.system.processes import joined, launched
 
     if dry_run and launched().rank > 0:
@@ -123,6 +124,7 @@ def train(
         recipe = replace(recipe, processes=launched().size)
         put(plan(recipe, read_corpus(*text), start, new_subwords))
         return
+    keep_freed_memory()
     with joined(chosen) as processes:
         resume = resume or processes.rank > 0  # what the first has begun
         check_output(output, resume)

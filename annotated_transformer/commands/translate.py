@@ -92,12 +92,12 @@ def load(
 ) -> "Translator":
     """A translator that searches as asked for, or as suits the model."""
     from annotated_transformer.runs.setup import choose_device
-    from annotated_transformer.speed.cpu import keep_freed_memory
+    from annotated_transformer.speed.allocator import keep_freed_memory
     from annotated_transformer.translation import Translator
 
     keep_freed_memory()
     chosen = choose_device(device and device.value)
-    translator = Translator.load(model, chosen)
+    translator = Translator.load(model, chosen, fast=True)
     for name, value in search.items():
         if value is not None:
             setattr(translator, name, value)
@@ -120,13 +120,13 @@ def too_long(translator: "Translator", line: str) -> str:
             f"{len(line)} characters, and a line has at most {LONGEST_LINE}; "
             "split the line"
         )
-    sizes = translator.model.config
-    if sizes.positions == "learned":
+    most = translator.model.most_positions
+    if most is not None:
         length = len(translator.tokenizer.encode(line))
-        if length > sizes.max_length:
+        if length > most:
             return (
                 f"{length} tokens, but the model has learned only "
-                f"{sizes.max_length} positions; split the line"
+                f"{most} positions; split the line"
             )
     return ""
 

@@ -20,7 +20,11 @@ from annotated_transformer.convert.torch_layers import check_convertible, pairs
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.embedding import BOS, EOS, PAD, sinusoids
 from annotated_transformer.errors import UserError
-from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.model import (
+    ModelConfig,
+    Transformer,
+    transformer,
+)
 from annotated_transformer.system.atomic_files import unwritable, write_text
 
 __all__ = ["from_marian", "save_marian", "to_marian"]
@@ -33,7 +37,7 @@ def fields(config: ModelConfig) -> dict:
         "decoder_vocab_size": config.vocab_size,
         "d_model": config.d_model,
         "encoder_layers": config.layers,
-        "decoder_layers": config.layers,
+        "decoder_layers": config.decoder_layers or config.layers,
         "encoder_ffn_dim": config.d_ff,
         "decoder_ffn_dim": config.d_ff,
         "encoder_attention_heads": config.heads,
@@ -100,7 +104,7 @@ def to_marian(model: Transformer, max_length: int = 1024) -> nn.Module:
         forced_eos_token_id=None,
     )
     theirs = transformers.MarianMTModel(config)
-    theirs.to(model.source_embedding.weight)
+    theirs.to(model.source.tokens.weight)
     model = copy.deepcopy(model)
     reorder(model, sines_first(model.config.d_model))
     for mine, other in pairs(model, theirs):
@@ -116,15 +120,18 @@ def from_marian(theirs: nn.Module) -> Transformer:
     what our models have (ReLU, scaled and tied embeddings, our ids).
     """
     given = theirs.config
+    encoder_layers, decoder_layers = given.encoder_layers, given.decoder_layers
+    alike = encoder_layers == decoder_layers
     try:
         config = ModelConfig(
             vocab_size=given.vocab_size,
-            layers=given.encoder_layers,
+            layers=encoder_layers,
             d_model=given.d_model,
             d_ff=given.encoder_ffn_dim,
             heads=given.encoder_attention_heads,
             dropout=given.dropout,
             attention_dropout=given.attention_dropout,
+            decoder_layers=None if alike else decoder_layers,
         )
     except (ValueError, TypeError) as error:
         raise UserError(
@@ -148,7 +155,7 @@ def from_marian(theirs: nn.Module) -> Transformer:
                 "embed_positions is not Marian's table of sinusoids, so the "
                 "model cannot be converted"
             )
-    model = Transformer(config).to(theirs.lm_head.weight)
+    model = transformer(config).to(theirs.lm_head.weight)
     for mine, other in pairs(model, theirs):
         mine.copy_(other)
     reorder(model, order.argsort())

@@ -26,13 +26,19 @@ from annotated_transformer.layers import (
     FeedForward,
 )
 from annotated_transformer.model import (
+    Decoder,
+    Encoder,
+    InputEmbedding,
     ModelConfig,
     Transformer,
     Where,
     chosen,
     final_norm,
     positions,
+    transformer,
 )
+from annotated_transformer.speed.dropout import FewerBitsDropout
+from annotated_transformer.speed.fast_kernels import FASTER
 
 __all__ = [
     "TorchTransformer",
@@ -61,15 +67,15 @@ NAMES = {
         "around_feed_forward.norm": "norm3",
     },
     "TorchTransformer": {
-        "source_embedding": "source_embedding",
-        "target_embedding": "target_embedding",
-        "output_embedding": "output",
-        "source_positions": "source_positions",
-        "target_positions": "target_positions",
-        "encoder": "encoder.layers",
-        "decoder": "decoder.layers",
-        "encoder_norm": "encoder.norm",
-        "decoder_norm": "decoder.norm",
+        "source.tokens": "source_embedding",
+        "source.positions": "source_positions",
+        "encoder.layers": "encoder.layers",
+        "encoder.norm": "encoder.norm",
+        "target.tokens": "target_embedding",
+        "target.positions": "target_positions",
+        "decoder.layers": "decoder.layers",
+        "decoder.norm": "decoder.norm",
+        "output": "output",
     },
     "MarianEncoderLayer": {
         "self_attention": "self_attn",
@@ -88,9 +94,9 @@ NAMES = {
         "around_feed_forward.norm": "final_layer_norm",
     },
     "MarianMTModel": {
-        "source_embedding": "model.shared",
-        "encoder": "model.encoder.layers",
-        "decoder": "model.decoder.layers",
+        "source.tokens": "model.shared",
+        "encoder.layers": "model.encoder.layers",
+        "decoder.layers": "model.decoder.layers",
     },
 }
 
@@ -134,10 +140,12 @@ def pairs(
 
 
 CONVERTIBLE = {
-    *(Transformer, EncoderLayer, DecoderLayer, MultiHeadAttention),
-    *(AddNorm, FeedForward, TokenEmbedding),
+    *(Transformer, InputEmbedding, Encoder, Decoder),
+    *(EncoderLayer, DecoderLayer, MultiHeadAttention, AddNorm),
+    *(FeedForward, TokenEmbedding),
     *(SinusoidalPositions, LearnedPositions),
     *(nn.ModuleList, nn.Linear, nn.LayerNorm, nn.Dropout, nn.Identity),
+    *(*FASTER.values(), FewerBitsDropout),
 }
 
 
@@ -150,6 +158,11 @@ def check_convertible(model: Transformer) -> None:
                 "a model of the standard parts can be converted"
             )
     config = model.config
+    if config is None:
+        raise UserError(
+            "a model composed by hand does not know its sizes: set its "
+            "config, or build it with transformer()"
+        )
     for field in ("d_k", "d_v"):
         width = config.d_model // config.heads
         if getattr(config, field) not in (None, width):
@@ -193,7 +206,8 @@ class TorchTransformer(nn.Module):
             self.target_embedding = nn.Embedding(*sizes)
         self.source_positions = positions(config)
         self.target_positions = positions(config)
-        self.dropout = nn.Dropout(config.dropout)
+        self.source_dropout = nn.Dropout(config.dropout)
+        self.target_dropout = nn.Dropout(config.dropout)
         self.encoder = nn.TransformerEncoder(
             torch_layer(nn.TransformerEncoderLayer, config),
             config.layers,
@@ -202,7 +216,7 @@ class TorchTransformer(nn.Module):
         )
         self.decoder = nn.TransformerDecoder(
             torch_layer(nn.TransformerDecoderLayer, config),
-            config.layers,
+            config.decoder_layers or config.layers,
             final_norm(config),
         )
 
@@ -218,10 +232,11 @@ class TorchTransformer(nn.Module):
         """
         scale, hidden = math.sqrt(self.config.d_model), source == PAD
         x = self.source_positions(self.source_embedding(source) * scale)
-        memory = self.encoder(self.dropout(x), src_key_padding_mask=hidden)
+        x = self.source_dropout(x)
+        memory = self.encoder(x, src_key_padding_mask=hidden)
         x = self.target_positions(self.target_embedding(target) * scale)
         x = self.decoder(
-            self.dropout(x),
+            self.target_dropout(x),
             memory,
             tgt_mask=~causal_mask(target.size(1), target.device),
             memory_key_padding_mask=hidden,
@@ -236,7 +251,7 @@ def to_torch(model: Transformer) -> TorchTransformer:
     UserError if one of its parts has no counterpart among them.
     """
     check_convertible(model)
-    like = model.source_embedding.weight
+    like = model.source.tokens.weight
     theirs = TorchTransformer(model.config).to(like)
     for mine, other in pairs(model, theirs):
         other.copy_(mine)
@@ -246,7 +261,7 @@ def to_torch(model: Transformer) -> TorchTransformer:
 @torch.no_grad()
 def from_torch(theirs: TorchTransformer) -> Transformer:
     """The model whose layers torch had; the inverse of to_torch."""
-    model = Transformer(theirs.config).to(theirs.output.weight)
+    model = transformer(theirs.config).to(theirs.output.weight)
     for mine, other in pairs(model, theirs):
         mine.copy_(other)
     return model.train(theirs.training)

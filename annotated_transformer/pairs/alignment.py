@@ -9,7 +9,7 @@ from torch import Tensor
 from annotated_transformer.data import Pair
 from annotated_transformer.errors import check_budget, check_pairs
 from annotated_transformer.pairs.batches import placed_batches
-from annotated_transformer.speed.kernels import weights_at_rest
+from annotated_transformer.speed.matrix_products import weights_at_rest
 from annotated_transformer.translation import TextModel, attention_maps
 
 __all__ = ["Links", "align_pairs", "members", "pharaoh"]
@@ -49,7 +49,7 @@ def align_pairs(
     pairs = check_pairs(pairs)
     sources, targets = ([pair[i] for pair in pairs] for i in (0, 1))
     encode, split = translator.tokenizer.encode, translator.tokenizer.split
-    most = translator.model.config.most_positions  # outputs may end there
+    most = translator.model.most_positions  # outputs may end there
     examples = [
         (encode(source), encode(target)[:most])
         for source, target in zip(sources, targets, strict=True)

@@ -6,7 +6,7 @@ import torch
 
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import Example, bucket
-from annotated_transformer.model import Transformer
+from annotated_transformer.model import transformer
 from annotated_transformer.runs.feeding import encode, resplit_of
 from annotated_transformer.runs.memory import loss_bytes
 from annotated_transformer.runs.recipes import Recipe
@@ -46,7 +46,7 @@ def plan(
     resplit_of(tokenizer, recipe)
     warn_of_overlap(corpus)
     with torch.device("meta"):
-        model = Transformer(with_subwords(recipe, tokenizer).model)
+        model = transformer(with_subwords(recipe, tokenizer).model)
     count = sum(parameter.numel() for parameter in model.parameters())
     rows = {
         "parameters": f"{count:,}",

@@ -34,9 +34,10 @@ from annotated_transformer.system.atomic_files import (
     unwritable,
     write_text,
 )
+from annotated_transformer.system.console import console
 from annotated_transformer.training import TrainConfig
 
-__all__ = ["RunFolder", "check_output", "check_same_run"]
+__all__ = ["RunFolder", "check_output", "check_same_run", "fast_as_begun"]
 
 WEIGHTS = "model.safetensors"  # by its sum a start is known
 TOKENIZER = "tokenizer_sha256"  # in run.json; older runs have none
@@ -135,6 +136,14 @@ def check_same_run(
             "the `start` that began it"
         )
     return tokenizer
+
+
+def fast_as_begun(output: Path, asked: bool) -> bool:
+    """Whether a run is fast; it says so if something else is asked for."""
+    fast = read_about(output).get("fast", True)  # older runs do not tell
+    if fast != asked:
+        console.out(f"{output}: the run began with fast={fast} and goes on so")
+    return fast
 
 
 class RunFolder:

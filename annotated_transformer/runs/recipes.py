@@ -42,7 +42,7 @@ class Recipe:
     def __post_init__(self) -> None:
         kinds = ("bpe", "unigram", "char", "given")
         check_fields(self, vocab_size=(5, 10**7), tokenizer=kinds)
-        check_fields(self.model, layers=(1, 1000))
+        check_fields(self.model, layers=(1, 1000), decoder_layers=(1, 1000))
 
     def as_json(self) -> dict:
         """The recipe as plain data; JSON has no infinity, so clip is null."""

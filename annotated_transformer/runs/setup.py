@@ -1,12 +1,10 @@
 """Preparation: what a run needs: a device, text, subwords, a model."""
 
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import Tokenizer, train_tokenizer
@@ -16,19 +14,21 @@ from annotated_transformer.embedding import (
     PAD,
     UNK,
     SinusoidalPositions,
+    TokenEmbedding,
 )
 from annotated_transformer.errors import UserError
-from annotated_transformer.model import Transformer
+from annotated_transformer.model import Transformer, transformer
 from annotated_transformer.runs.devices import idle_gpu
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.speed.cpu import draw_fewer_numbers
-from annotated_transformer.speed.kernels import use_fast_kernels
+from annotated_transformer.speed.dropout import draw_fewer_numbers
+from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.storage.history import environment
 from annotated_transformer.storage.model_folder import load_model, read_config
 from annotated_transformer.storage.shipped import find_model
 from annotated_transformer.system.atomic_files import read_some
 from annotated_transformer.system.console import console
 from annotated_transformer.system.processes import launched
+from annotated_transformer.system.random_numbers import Drawing
 
 __all__ = [
     "build_model",
@@ -204,20 +204,27 @@ def inherit(
     own = [row for row in here if rows[row] != UNK or row == UNK]
     theirs = [rows[row] for row in own]
     given = parent.state_dict()
+    of_subwords = {
+        f"{name}.weight"
+        for name, part in model.named_modules(remove_duplicate=False)
+        if isinstance(part, TokenEmbedding)
+    }
     for name, weight in model.state_dict().items():
-        if "_embedding." in name:
+        if name in of_subwords:
             weight[own] = given[name][theirs].to(weight.device)
         else:
             weight.copy_(given[name])
 
 
 def build_model(
-    recipe: Recipe, device: str, compiled: bool = False
+    recipe: Recipe, device: str, compiled: bool = False, fast: bool = True
 ) -> Transformer:
     """A model to be trained, its weights drawn from the recipe's seed.
 
-    Compiled or not, its parameters have the same names. UserError if
-    torch.compile cannot compile for the device here.
+    Compiled or not, its parameters have the same names. fast is for a CPU:
+    products by oneDNN, short rows of attention by the formula, and dropout
+    from fewer random bits, whose generator no other thread draws from.
+    UserError if torch.compile cannot compile for the device here.
     """
     if compiled:
         try:
@@ -228,17 +235,16 @@ def build_model(
                 f"({' '.join(str(error).splitlines()[:2])}); "
                 "install a C++ compiler such as g++, or leave it out"
             ) from error
-    torch.manual_seed(recipe.train.seed)
     with Drawing(torch.Generator().manual_seed(recipe.train.seed)):
-        model = Transformer(recipe.model)
+        model = transformer(recipe.model)
     model = model.to(device)
     if compiled:
-        for positions in (model.source_positions, model.target_positions):
-            if isinstance(positions, SinusoidalPositions):
+        for part in model.modules():
+            if isinstance(part, SinusoidalPositions):
                 # a table that grows is compiled anew; outputs may be longer
-                positions.reserve(2 * recipe.train.max_length)
+                part.reserve(2 * recipe.train.max_length)
         model.compile(dynamic=True)  # batches have many shapes
-    elif device == "cpu":
+    elif fast and device == "cpu":
         use_fast_kernels(model)
         # PyTorch's kernels for attention draw from its own generator alone,
         # and all numbers of an update are of one stream
@@ -247,42 +253,19 @@ def build_model(
     return model
 
 
-class Drawing(TorchDispatchMode):
-    """In this thread, draw all random numbers from one generator.
-
-    PyTorch's own is that of all threads, whose draws would mix.
-    """
-
-    def __init__(self, generator: torch.Generator):
-        super().__init__()
-        self.generator = generator
-
-    def __torch_dispatch__(
-        self,
-        func: Callable,
-        types: tuple,
-        args: tuple = (),
-        kwargs: dict | None = None,
-    ) -> object:
-        """Call func, with the generator if it takes one."""
-        kwargs = kwargs or {}
-        names = [argument.name for argument in func._schema.arguments]
-        if "generator" in names:
-            kwargs = {**kwargs, "generator": self.generator}
-        return func(*args, **kwargs)
-
-
 def describe(
     command: str,
     recipe: Recipe,
     corpus: Corpus,
     device: str,
     start: Path | str | None = None,
+    fast: bool = True,
 ) -> dict:
     """What a run is, before its first update; device is cuda, mps or cpu."""
     return {
         "command": command,
         "recipe": recipe.as_json(),
+        "fast": fast,
         "data": {
             "name": corpus.name,
             "source": corpus.source,

@@ -113,6 +113,8 @@ def check_about(about: dict, sizes: ModelConfig) -> None:
     words = about["data"]["target"], about["recipe"]["tokenizer"]
     if not all(isinstance(word, str) for word in words):
         raise TypeError(f"target and tokenizer are {words!r:.80}")
+    if not isinstance(fast := about.get("fast", True), bool):
+        raise TypeError(f"fast is {fast!r:.80}")
 
 
 def same_model(known: dict, about: dict) -> bool:
@@ -251,10 +253,11 @@ def model_card(about: dict, config: ModelConfig) -> str:
         f"| {name} | {value} |"
         for name, value in [*starts, *rows.items(), *changes]
     )
+    depths = f"{config.layers} + {config.decoder_layers or config.layers}"
     return f"""# {data["name"]}: {data["source"]} to {data["target"]}
 
 A Transformer of {parameter_count(config) / 1e6:.2f} million parameters:
-{config.layers} + {config.layers} layers, d_model {config.d_model},
+{depths} layers, d_model {config.d_model},
 d_ff {config.d_ff}, {config.heads} heads, a vocabulary of
 {config.vocab_size:,} subwords. It was trained with `annotated_transformer`
 on {text}.

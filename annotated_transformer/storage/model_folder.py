@@ -25,6 +25,7 @@ from annotated_transformer.storage.history import check_about, model_card
 from annotated_transformer.storage.weight_files import (
     check_size,
     filled,
+    from_format_1,
     read_tensors,
     weights,
 )
@@ -196,6 +197,7 @@ def read_model(
                 "(its SHA-256 differs); copy the whole folder again"
             )
     tensors, _ = read_tensors(paths[0])
+    tensors = {from_format_1(name): x for name, x in tensors.items()}
     try:
         tokenizer = read_tokenizer(paths[1].parent)
     except WRONG as error:

@@ -1,5 +1,6 @@
 """Tensors as files: what a stranger wrote is measured before it is built."""
 
+import re
 from pathlib import Path
 
 import torch
@@ -11,12 +12,14 @@ from annotated_transformer.model import (
     ModelConfig,
     Transformer,
     parameter_count,
+    transformer,
 )
 
 __all__ = [
     "check_size",
     "check_tensors",
     "filled",
+    "from_format_1",
     "part_of",
     "read_tensors",
     "set_weights",
@@ -24,6 +27,20 @@ __all__ = [
 ]
 
 MOST_HEADER = 1 << 22  # bytes that say what is in a safetensors file
+FORMAT_1 = (  # what a name began with, and what it begins with now
+    (r"(source|target)_embedding\.", r"\1.tokens."),
+    (r"(source|target)_positions\.", r"\1.positions."),
+    (r"output_embedding\.", r"output."),
+    (r"(encoder|decoder)\.(\d+)\.", r"\1.layers.\2."),
+    (r"(encoder|decoder)_norm\.", r"\1.norm."),
+)
+
+
+def from_format_1(name: str) -> str:
+    """A parameter's name today; names of today stay as they are."""
+    for before, now in FORMAT_1:
+        name = re.sub(rf"^{before}", now, name)
+    return name
 
 
 def weights(model: Transformer) -> dict[str, Tensor]:
@@ -104,9 +121,9 @@ def set_weights(
 
 
 def part_of(tensors: dict[str, Tensor], kind: str) -> dict[str, Tensor]:
-    """The tensors whose name begins with the kind, without that prefix."""
+    """The tensors whose name begins with the kind, by their names today."""
     return {
-        name.removeprefix(f"{kind}."): tensor
+        from_format_1(name.removeprefix(f"{kind}.")): tensor
         for name, tensor in tensors.items()
         if name.startswith(f"{kind}.")
     }
@@ -117,12 +134,13 @@ def filled(
 ) -> Transformer:
     """A model with these weights, built only if they are as many as it has."""
     numbers = sum(tensor.numel() for tensor in tensors.values())
-    if numbers != parameter_count(sizes) or len(tensors) < sizes.layers:
+    layers = max(sizes.layers, sizes.decoder_layers or 0)
+    if numbers != parameter_count(sizes) or len(tensors) < layers:
         raise UserError(
             f"{path}: the weights are those of another configuration "
             f"({numbers:,} numbers in {len(tensors):,} tensors); copy the "
             "whole folder again"
         )
-    model = Transformer(sizes)
+    model = transformer(sizes)
     set_weights(model, tensors, path)
     return model

@@ -1,7 +1,7 @@
 """The console: where a command says how it goes."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import IO, Any, cast
 
 from rich.console import Console
 
@@ -22,4 +22,4 @@ class Words(Console):
         super().out(*words, **options)
 
 
-console = Words(file=StandardError())
+console = Words(file=cast(IO[str], StandardError()))  # as much as rich needs

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import torch
 import torch.distributed as dist
@@ -66,20 +66,24 @@ class Processes:
     def sum_gradients(self, model: nn.Module) -> None:
         """Put the sum of all processes' gradients in place of each one's."""
         if self.size > 1:
-            gradients = [p.grad for p in model.parameters()]
+            # an update gives every parameter a gradient
+            gradients = [cast(Tensor, p.grad) for p in model.parameters()]
             vector = parameters_to_vector(gradients)
             with others_alive():
                 dist.all_reduce(vector)
             vector_to_parameters(vector, gradients)
 
-    def _reduce(self, number: Number, how: dist.ReduceOp) -> Number:
+    def _reduce(self, number: Number, how: dist.ReduceOp.RedOpType) -> Number:
         if self.size == 1:
             return number
-        given = isinstance(number, Tensor)
-        tensor = torch.as_tensor(number, dtype=None if given else torch.double)
+        if isinstance(number, Tensor):
+            with others_alive():
+                dist.all_reduce(number, how)
+            return number
+        tensor = torch.tensor(number, dtype=torch.double)
         with others_alive():
             dist.all_reduce(tensor, how)
-        return tensor if given else type(number)(tensor.item())
+        return type(number)(tensor.item())
 
 
 ALONE = Processes()

@@ -5,13 +5,12 @@ from dataclasses import replace
 from functools import cache
 
 import torch
-from torch import Tensor, nn
 
 from annotated_transformer.attention import MultiHeadAttention
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.generated import builtin_corpus
 from annotated_transformer.data import Pair, Tokenizer, encode_pairs
-from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.model import ModelConfig, Transformer, transformer
 from annotated_transformer.runs.feeding import fixed_batches
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.runs.setup import learn_tokenizer
@@ -46,17 +45,9 @@ BASE = Recipe(
 TRANSLATED = 250  # test sentences, for BLEU
 
 
-class NoPositions(nn.Module):
-    """Adds nothing."""
-
-    def forward(self, x: Tensor, start: int = 0) -> Tensor:
-        """Give x back."""
-        return x
-
-
 def no_positions(model: Transformer) -> None:
     """Let both stacks see sets instead of sequences."""
-    model.source_positions = model.target_positions = NoPositions()
+    model.source.positions = model.target.positions = None
 
 
 @cache
@@ -91,7 +82,7 @@ def measured(
     config = replace(base.model, vocab_size=len(pieces), **(sizes or {}))
     recipe = replace(base.train, seed=seed, **(learning or {}))
     torch.manual_seed(seed)
-    model = build(config) if build else Transformer(config, attention)
+    model = build(config) if build else transformer(config, attention)
     if change:
         change(model)
     examples, _ = encode_pairs(text.train, pieces, recipe.max_length)

@@ -6,16 +6,21 @@ from functools import partial
 from statistics import fmean
 
 import torch
-from torch import nn
 
 from annotated_transformer.data import Example, pad
 from annotated_transformer.decoding import beam_decode
-from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.model import (
+    EncoderDecoder,
+    ModelConfig,
+    Transformer,
+    transformer,
+)
 from annotated_transformer.recurrence import (
-    ConvolutionalTranslator,
+    ConvolutionalConfig,
     DotProductAttention,
-    RecurrentTranslator,
-    search,
+    RecurrentConfig,
+    convolutional_translator,
+    recurrent_translator,
 )
 from annotated_transformer.training import TrainConfig
 
@@ -43,7 +48,7 @@ class Unattended(DotProductAttention):
 
 def models(
     vocab_size: int, layers: int | None = None
-) -> dict[str, Callable[[], nn.Module]]:
+) -> dict[str, Callable[[], EncoderDecoder]]:
     """The three translators, at one size, and the control.
 
     With layers, the encoders of the first two have so many.
@@ -57,30 +62,35 @@ def models(
         dropout=0.0,
         pre_norm=True,
     )
+    lstm = RecurrentConfig(vocab_size, 64, width=100)
+    windows = ConvolutionalConfig(vocab_size, 64, layers=3, max_length=64)
 
-    def transformer() -> Transformer:
-        model = Transformer(config)
+    def attentive() -> Transformer:
+        model = transformer(config)
         if layers:
             deep = replace(config, layers=layers)
-            model.encoder = Transformer(deep).encoder
+            model.encoder = transformer(deep).encoder
         return model
 
-    recurrent = partial(RecurrentTranslator, vocab_size, 64, 100)
     return {
-        "transformer": transformer,
-        "recurrent": partial(recurrent, layers=layers or 1),
-        "convolutional": partial(ConvolutionalTranslator, vocab_size, 64, 3),
-        "unattended": partial(recurrent, attention=lambda _: Unattended()),
+        "transformer": attentive,
+        "recurrent": partial(
+            recurrent_translator, replace(lstm, layers=layers or 1)
+        ),
+        "convolutional": partial(convolutional_translator, windows),
+        "unattended": partial(
+            recurrent_translator, lstm, lambda _: Unattended()
+        ),
     }
 
 
 def trained(
-    build: Callable[[], nn.Module],
+    build: Callable[[], EncoderDecoder],
     examples: list[Example],
     seed: int,
     rate: float,
     steps: int,
-) -> tuple[nn.Module, list[float]]:
+) -> tuple[EncoderDecoder, list[float]]:
     """A model after its updates, and its mean loss of each 20 of them."""
     torch.manual_seed(seed)
     model = build()
@@ -92,11 +102,12 @@ def trained(
     ]
 
 
-def decoded(model: nn.Module, sources: list[list[int]]) -> list[list[int]]:
+def decoded(
+    model: EncoderDecoder, sources: list[list[int]]
+) -> list[list[int]]:
     """Greedy outputs, in batches of 100 sources."""
-    find = beam_decode if isinstance(model, Transformer) else search
     return [
         best[0].tokens
         for i in range(0, len(sources), 100)
-        for best in find(model, pad(sources[i : i + 100]), width=1)
+        for best in beam_decode(model, pad(sources[i : i + 100]), width=1)
     ]

@@ -7,7 +7,6 @@ from random import Random
 from statistics import fmean
 
 import torch
-from torch import nn
 
 from annotated_transformer.data import Example, pad
 from annotated_transformer.decoding import (
@@ -16,7 +15,7 @@ from annotated_transformer.decoding import (
     model_step,
 )
 from annotated_transformer.embedding import EOS, PAD, UNK
-from annotated_transformer.model import Transformer
+from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.parsing import (
     NOUNS,
     VERBS,
@@ -29,7 +28,6 @@ from annotated_transformer.parsing import (
     linearise,
     treebank,
 )
-from annotated_transformer.recurrence import SearchState, translator_step
 
 MORE, ALPHA = 300, 0.3  # tokens beyond the source; length penalty (6.3)
 TRAIN, VALID, TEST, DEEP = 2000, 300, 500, 200  # sentences
@@ -157,7 +155,7 @@ def scores(outputs: Sequence[str], gold: Sequence[Tree]) -> dict:
 
 @torch.no_grad()
 def parse(
-    model: nn.Module,
+    model: EncoderDecoder,
     sources: Sequence[list[int]],
     more: int = MORE,
     width: int = 1,
@@ -167,11 +165,7 @@ def parse(
     written = []
     for i in range(0, len(sources), 100):
         source = pad(sources[i : i + 100])
-        if isinstance(model, Transformer):
-            step, state = model_step(model), first_state(model, source)
-        else:
-            step = translator_step(model)
-            state = SearchState(*model.encode(source))
+        step, state = model_step(model), first_state(model, source)
         limits = (source != PAD).sum(1) + more
         found = beam_search(step, state, limits, width, ALPHA)
         written += [

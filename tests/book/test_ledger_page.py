@@ -14,7 +14,7 @@ from sphinx.util.docutils import docutils_namespace
 
 from annotated_transformer.commands import options, train_options
 from annotated_transformer.decoding import beam_decode
-from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.teaching.claims import compare
 from annotated_transformer.training import TrainConfig
@@ -182,7 +182,7 @@ def switches() -> list[str]:
 
 
 def test_the_table_of_versions_names_switches_that_exist():
-    model = Transformer(
+    model = transformer(
         ModelConfig(vocab_size=9, layers=1, d_model=4, heads=1)
     ).eval()
     names = {

@@ -16,7 +16,7 @@ from annotated_transformer.corpora.generated import builtin_corpus
 from annotated_transformer.corpora.text_files import read_pairs
 from annotated_transformer.data import Tokenizer, pad
 from annotated_transformer.decoding import beam_decode
-from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.model import ModelConfig, Transformer, transformer
 from annotated_transformer.storage.licences import MULTI30K_LICENCE
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.storage.shipped import find_model
@@ -137,7 +137,7 @@ def test_the_page_searches_with_the_model_s_own_alpha(started, extension):
     tokenizer = load_model(find_model(NAME))[1]
     config = ModelConfig(len(tokenizer), 1, 12, 20, 2, pre_norm=True)
     packed = extension.packed(
-        Transformer(config), tokenizer, {"beam": 5, "alpha": 1.5}
+        transformer(config), tokenizer, {"beam": 5, "alpha": 1.5}
     )
     own, same, other = started.page.evaluate(
         "(packed) => { const own = new translatorInPage.Translator(packed);"
@@ -153,7 +153,7 @@ def test_the_page_searches_with_the_model_s_own_alpha(started, extension):
 def test_post_norm_is_the_package_s_too(started, extension):
     tokenizer = load_model(find_model(NAME))[1]
     config = ModelConfig(len(tokenizer), 2, 12, 20, 2, d_k=5, d_v=3)
-    model = Transformer(config).eval()
+    model = transformer(config).eval()
     for parameter in model.parameters():  # nothing at zero or at one
         parameter.data += 0.2 * parameter.new_tensor(1).normal_()
     packed = extension.packed(model, tokenizer)

@@ -35,6 +35,7 @@ from annotated_transformer.model import (
     Transformer,
     greedy_decode,
     length_limit,
+    transformer,
 )
 
 SMALL = ModelConfig(
@@ -44,7 +45,7 @@ SMALL = ModelConfig(
 
 def random_model(seed: int = 0, **sizes) -> Transformer:
     torch.manual_seed(seed)
-    return lively(Transformer(replace(SMALL, **sizes)))
+    return lively(transformer(replace(SMALL, **sizes)))
 
 
 def tokens(lengths: list[int]) -> torch.Tensor:
@@ -72,10 +73,20 @@ some_lengths = st.lists(st.integers(1, 6), min_size=1, max_size=3)
 
 
 @settings(max_examples=15)
-@given(seeds, st.integers(1, 3), st.integers(1, 3), some_lengths)
-def test_same_logits_and_the_same_model_back(seed, heads, width, lengths):
+@given(
+    seeds,
+    st.integers(1, 3),
+    st.integers(1, 3),
+    st.sampled_from([None, 1, 3]),
+    some_lengths,
+)
+def test_same_logits_and_the_same_model_back(
+    seed, heads, width, depth, lengths
+):
     """An odd d_model too, which has more sines than cosines."""
-    model = random_model(seed, heads=heads, d_model=heads * width)
+    model = random_model(
+        seed, heads=heads, d_model=heads * width, decoder_layers=depth
+    )
     theirs = to_marian(model, max_length=8)
     source, target = tokens(lengths), tokens(lengths[::-1])
     torch.testing.assert_close(
@@ -240,7 +251,6 @@ def test_what_marian_has_not(sizes, message):
         ("scale_embedding", False),
         ("share_encoder_decoder_embeddings", False),
         ("tie_word_embeddings", False),
-        ("decoder_layers", 3),
         ("decoder_ffn_dim", 7),
         ("decoder_attention_heads", 4),
         ("decoder_vocab_size", 12),

@@ -17,7 +17,7 @@ from annotated_transformer.convert.torch_layers import (
 )
 from annotated_transformer.embedding import PAD
 from annotated_transformer.errors import UserError
-from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.model import ModelConfig, transformer
 
 SMALL = ModelConfig(
     vocab_size=11, layers=2, d_model=8, d_ff=12, heads=2, dropout=0.0
@@ -39,6 +39,7 @@ def configs(draw):
         positions=draw(st.sampled_from(["sinusoidal", "learned"])),
         max_length=draw(st.integers(5, 9)),
         tied=draw(st.booleans()),
+        decoder_layers=draw(st.none() | st.integers(1, 3)),
     )
 
 
@@ -50,7 +51,7 @@ def batch():
 
 def test_fast_path_of_inference_gives_the_same_logits():
     """Without gradients torch takes other kernels."""
-    model, (source, target) = shake(Transformer(SMALL)).eval(), batch()
+    model, (source, target) = shake(transformer(SMALL)).eval(), batch()
     theirs = to_torch(model)
     with torch.inference_mode():
         logits = theirs(source, target)
@@ -65,7 +66,7 @@ def test_fast_path_of_inference_gives_the_same_logits():
 @settings(max_examples=25)
 @given(configs(), st.booleans(), st.sampled_from([torch.float32, torch.half]))
 def test_there_and_back_is_the_same_model(config, training, dtype):
-    model = shake(Transformer(config)).to(dtype).train(training)
+    model = shake(transformer(config)).to(dtype).train(training)
     theirs = to_torch(model)
     back = from_torch(theirs)
     assert back.config == config
@@ -78,7 +79,7 @@ def test_there_and_back_is_the_same_model(config, training, dtype):
 
 
 def test_the_original_is_not_shared():
-    model, (source, target) = shake(Transformer(SMALL)).eval(), batch()
+    model, (source, target) = shake(transformer(SMALL)).eval(), batch()
     before = model(source, target)
     with torch.no_grad():
         for parameter in to_torch(model).parameters():
@@ -89,18 +90,18 @@ def test_the_original_is_not_shared():
 @pytest.mark.parametrize("pre_norm", [False, True])
 @pytest.mark.parametrize("tied", [False, True])
 def test_gradients_are_the_same(pre_norm, tied):
-    model = shake(Transformer(replace(SMALL, pre_norm=pre_norm, tied=tied)))
+    model = shake(transformer(replace(SMALL, pre_norm=pre_norm, tied=tied)))
     theirs, inputs = to_torch(model), batch()
     model(*inputs).square().sum().backward()
     theirs(*inputs).square().sum().backward()
-    for name in ("source_embedding", "target_embedding"):
-        torch.testing.assert_close(
-            model.get_submodule(name).weight.grad,
-            theirs.get_submodule(name).weight.grad,
-        )
+    for mine, other in (
+        (model.source.tokens, theirs.source_embedding),
+        (model.target.tokens, theirs.target_embedding),
+    ):
+        torch.testing.assert_close(mine.weight.grad, other.weight.grad)
     # what is before all the rest has felt all the rest
     torch.testing.assert_close(
-        model.encoder[0].feed_forward.inner.weight.grad,
+        model.encoder.layers[0].feed_forward.inner.weight.grad,
         theirs.encoder.layers[0].linear1.weight.grad,
     )
 
@@ -111,7 +112,7 @@ def test_dropout_stands_where_ours_does():
         rates = [getattr(m, "p", getattr(m, "dropout", 0)) for m in modules]
         return sorted(rate for rate in rates if rate)
 
-    model = Transformer(replace(SMALL, dropout=0.2, attention_dropout=0.4))
+    model = transformer(replace(SMALL, dropout=0.2, attention_dropout=0.4))
     theirs = to_torch(model)
     assert active(theirs, nn.Dropout) == active(model, nn.Dropout)
     attentions = active(theirs, nn.MultiheadAttention)
@@ -131,11 +132,9 @@ def test_weights_trained_in_torch_come_over():
     theirs.decoder.load_state_dict(trained.decoder.state_dict())
     model, (source, target) = from_torch(theirs), batch()
 
-    x = model.source_positions(model.source_embedding(source))
-    y = model.target_positions(model.target_embedding(target))
     y = trained(
-        x,
-        y,
+        model.source(source),
+        model.target(target),
         tgt_mask=nn.Transformer.generate_square_subsequent_mask(5).isinf(),
         src_key_padding_mask=source == PAD,
         memory_key_padding_mask=source == PAD,
@@ -145,10 +144,10 @@ def test_weights_trained_in_torch_come_over():
 
 @pytest.mark.parametrize("field", ["d_k", "d_v"])
 def test_heads_of_another_width_are_refused(field):
-    model = Transformer(replace(SMALL, **{field: 3}))
+    model = transformer(replace(SMALL, **{field: 3}))
     with pytest.raises(UserError, match=rf"{field} = 3: .* here 4"):
         to_torch(model)
-    to_torch(Transformer(replace(SMALL, **{field: 4})))
+    to_torch(transformer(replace(SMALL, **{field: 4})))
 
 
 def test_other_parts_are_refused():
@@ -156,4 +155,4 @@ def test_other_parts_are_refused():
         pass
 
     with pytest.raises(UserError, match="Variant has no counterpart"):
-        to_torch(Transformer(SMALL, Variant))
+        to_torch(transformer(SMALL, Variant))

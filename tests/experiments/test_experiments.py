@@ -18,8 +18,8 @@ from annotated_transformer.data import Batch, make_batch
 from annotated_transformer.embedding import PAD
 from annotated_transformer.model import (
     ModelConfig,
-    Transformer,
     greedy_decode,
+    transformer,
 )
 from experiments.shared.reproduction import moved
 from experiments.shared.run_and_record import Task, finished, measure
@@ -280,7 +280,7 @@ def program(*bugs):
     module = import_module("experiments.bugs")
     torch.manual_seed(0)
     sizes = {**module.SIZES, "vocab_size": 20, "pre_norm": False}
-    found = module.Program(Transformer(ModelConfig(**sizes)).eval())
+    found = module.Program(transformer(ModelConfig(**sizes)).eval())
     for bug in bugs:
         module.BUGS[bug](found)
     return found
@@ -318,7 +318,7 @@ def test_whether_padding_is_seen(batch, bug, seen):
 )
 def test_what_cross_attention_sees(bug, seen):
     """The answers that change with a value tell which keys have weight."""
-    layer = program(bug).model.decoder[0].cross_attention
+    layer = program(bug).model.decoder.layers[0].cross_attention
     query, keys = torch.randn(2, 1, 4, 6, 16)
     mask = torch.tensor([[1, 1, 1, 0, 0, 0]], dtype=torch.bool)
     unit = torch.eye(6).expand(1, 4, 6, 6)
@@ -330,7 +330,7 @@ def test_over_which_axis_weights_sum_to_one():
     query, keys = torch.randn(2, 1, 4, 6, 16)
     unit, mask = torch.eye(6).expand(1, 4, 6, 6), torch.ones(6, 6).bool()
     for bug, axis in (("control", -1), ("softmax over queries", -2)):
-        kernel = program(bug).model.encoder[0].self_attention.kernel
+        kernel = program(bug).model.encoder.layers[0].self_attention.kernel
         weights = kernel(query, keys, unit, attn_mask=mask, dropout_p=0.0)
         for each in (-1, -2):
             ones = torch.ones(1, 4, 6)
@@ -342,7 +342,7 @@ def test_a_view_that_mixes_positions():
     """A head of one place has, in the right program, numbers of that place."""
     x = torch.arange(6.0)[None, :, None].expand(1, 6, 64)
     for bug, mixed in (("control", False), ("heads by a wrong view", True)):
-        heads = program(bug).model.encoder[0].self_attention.split(x)
+        heads = program(bug).model.encoder.layers[0].self_attention.split(x)
         assert heads.shape == (1, 4, 6, 16)
         assert torch.equal(heads[0, 0, :, 0], torch.arange(6.0)) != mixed
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from annotated_transformer import Translator
 from annotated_transformer.data import train_tokenizer
 from annotated_transformer.errors import UserError
-from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.pairs.alignment import align_pairs, members, pharaoh
 
 LINES = ["a dog runs on the beach", "ein Hund rennt am Strand", "two  dogs."]
@@ -26,7 +26,7 @@ def make_translator(tokenizer, **options):
     torch.manual_seed(1)
     sizes = {"layers": 3, "d_model": 16, "d_ff": 32, "heads": 2, **options}
     return Translator(
-        Transformer(ModelConfig(vocab_size=len(tokenizer), **sizes)), tokenizer
+        transformer(ModelConfig(vocab_size=len(tokenizer), **sizes)), tokenizer
     )
 
 

@@ -11,7 +11,7 @@ from sacrebleu.metrics import BLEU
 from annotated_transformer import Translator
 from annotated_transformer.corpora.text_files import read_tsv
 from annotated_transformer.data import train_tokenizer
-from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.pairs.augmentation import (
     extra_pairs,
     nearest,
@@ -38,7 +38,7 @@ def translators():
     found = []
     for seed in (0, 1):
         torch.manual_seed(seed)
-        model = Transformer(replace(SIZES, vocab_size=len(pieces)))
+        model = transformer(replace(SIZES, vocab_size=len(pieces)))
         found.append(Translator(model, pieces))
         found[-1].beam = 6
     return found

@@ -13,7 +13,7 @@ from annotated_transformer import Translator
 from annotated_transformer.data import train_tokenizer
 from annotated_transformer.embedding import BOS, EOS
 from annotated_transformer.errors import UserError
-from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.pairs.likelihood import score_pairs
 from annotated_transformer.storage.model_folder import save_model
 
@@ -43,9 +43,9 @@ def tokenizer():
 
 def make_translator(tokenizer, **options):
     torch.manual_seed(1)
-    model = Transformer(replace(SIZES, **options)).double()
+    model = transformer(replace(SIZES, **options)).double()
     with torch.no_grad():  # sharper than at the start
-        model.output_embedding.weight.mul_(2)
+        model.output.weight.mul_(2)
     return Translator(model, tokenizer)
 
 

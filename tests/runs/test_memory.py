@@ -11,7 +11,7 @@ from torch.profiler import ProfilerActivity, profile
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import copy_task, make_batch, train_tokenizer
 from annotated_transformer.errors import UserError, out_of_memory
-from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.runs import loop
 from annotated_transformer.runs.memory import (
@@ -124,7 +124,7 @@ def copies(model, optimizer):
 @pytest.mark.parametrize("steps", [0, 1])
 def test_a_trial_changes_nothing(steps, accumulate):
     torch.manual_seed(1)
-    model = Transformer(replace(SMALL.model, vocab_size=20))
+    model = transformer(replace(SMALL.model, vocab_size=20))
     optimizer, seen = adam(model.parameters()), []
     config = replace(SMALL.train, accumulate=accumulate)
     batch = largest_batch(200, 10)
@@ -149,7 +149,7 @@ def test_a_trial_changes_nothing(steps, accumulate):
 
 
 def test_adams_moments_are_there_during_a_trial():
-    model = Transformer(replace(SMALL.model, vocab_size=4000, d_model=64))
+    model = transformer(replace(SMALL.model, vocab_size=4000, d_model=64))
     count = sum(p.numel() for p in model.parameters())
     batch, optimizer = largest_batch(4, 2), adam(model.parameters())
     given = batch_loss, SMALL.train, batch
@@ -167,7 +167,7 @@ def test_adams_moments_are_there_during_a_trial():
 
 def test_a_trial_of_a_risk_has_as_many_candidates():
     config = replace(SMALL.train, risk=4)
-    model = Transformer(replace(SMALL.model, vocab_size=20))
+    model = transformer(replace(SMALL.model, vocab_size=20))
     objective, seen = Unsearched(LETTERS), []
     hook = model.register_forward_hook(lambda *_: seen.append(_[2].shape))
     try_batch(
@@ -230,7 +230,7 @@ def test_the_batch_that_is_tried_is_the_largest(corpus, tmp_path):
     recipe = replace(SMALL, train=config, tokenizer="bpe", vocab_size=60)
     train(tmp_path, text, recipe, device="cpu", max_minutes=0.0)
     tokenizer = read_tokenizer(tmp_path)
-    model = Transformer(replace(SMALL.model, vocab_size=len(tokenizer)))
+    model = transformer(replace(SMALL.model, vocab_size=len(tokenizer)))
     run = loop.Run(tmp_path, text, recipe, tokenizer, model)
     grown = list(islice(run.training_batches(), loop.GROWN))
     longest = max(max(map(len, example)) for example in run.examples)

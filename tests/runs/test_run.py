@@ -26,7 +26,7 @@ from annotated_transformer.errors import UserError
 from annotated_transformer.model import (
     PRESETS,
     ModelConfig,
-    Transformer,
+    transformer,
 )
 from annotated_transformer.runs import folder, loop, run
 from annotated_transformer.runs.folder import RunFolder
@@ -41,7 +41,6 @@ from annotated_transformer.storage.weight_files import (
     read_tensors,
     set_weights,
 )
-from annotated_transformer.system import atomic_files
 from annotated_transformer.system.signals import stop_signals
 from annotated_transformer.training import TrainConfig
 
@@ -293,7 +292,7 @@ def sources(output, corpus, recipe, number):
     """The first batches that a run reads when it is resumed."""
     tokenizer = read_tokenizer(output)
     sizes = replace(recipe.model, vocab_size=len(tokenizer))
-    one = loop.Run(output, corpus, recipe, tokenizer, Transformer(sizes))
+    one = loop.Run(output, corpus, recipe, tokenizer, transformer(sizes))
     one.rewind()
     batches = one.training_batches()
     return [next(batches).source.tolist() for _ in range(number)]
@@ -368,6 +367,35 @@ def test_resume_of_a_damaged_run_is_refused(tmp_path, corpus, text):
     (tmp_path / "run.json").write_text(text)
     with pytest.raises(UserError, match="not the beginning of a run"):
         train(tmp_path, corpus, SMALL, resume=True)
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_a_run_goes_on_as_fast_as_it_began(tmp_path, corpus, capsys, fast):
+    options = {"device": "cpu", "fast": fast}
+    whole = train(tmp_path / "whole", corpus, SMALL, **options)
+    part = train(tmp_path / "part", corpus, SMALL, max_minutes=0.0, **options)
+    assert json.loads((part / "run.json").read_text())["fast"] == fast
+    for asked in (fast, not fast):
+        again = shutil.copytree(part, tmp_path / f"{asked}")
+        capsys.readouterr()
+        train(again, corpus, SMALL, device="cpu", resume=True, fast=asked)
+        told = f"began with fast={fast} and goes on so"
+        assert (told in capsys.readouterr().err) == (asked != fast)
+        same_weights(again, whole)
+
+
+def test_an_older_run_was_fast(tmp_path, corpus, undisturbed):
+    output = tmp_path / "model"
+    train(output, corpus, SMALL, device="cpu", max_minutes=0.0)
+    path = output / "run.json"
+    about = json.loads(path.read_text())
+    path.write_text(json.dumps({**about, "fast": "no"}))
+    with pytest.raises(UserError, match="not the beginning of a run"):
+        train(output, corpus, SMALL, device="cpu", resume=True)
+    del about["fast"]
+    path.write_text(json.dumps(about))
+    train(output, corpus, SMALL, device="cpu", resume=True, fast=False)
+    same_weights(output, undisturbed)
 
 
 def test_out_of_time_makes_a_model_and_can_go_on(
@@ -475,7 +503,7 @@ def test_sentences_that_are_left_out_are_not_translated(corpus, tmp_path):
     pairs = [("a" * 40, "a"), ("ab", "ba"), ("a", "a" * 40), ("c", "c")]
     tokenizer = train_tokenizer(map("".join, pairs), 40, "char")
     recipe = replace(SMALL, train=replace(SMALL.train, max_length=20))
-    model = Transformer(replace(recipe.model, vocab_size=len(tokenizer)))
+    model = transformer(replace(recipe.model, vocab_size=len(tokenizer)))
     few = replace(corpus, train=pairs[1:2], valid=pairs)
     for asked, found in ((0, []), (1, pairs[1:2]), (10**30, pairs[1::2])):
         parts = few, recipe, tokenizer, model
@@ -486,7 +514,7 @@ def test_sentences_that_are_left_out_are_not_translated(corpus, tmp_path):
 def test_validation_is_scored_cased_and_greedy(corpus, tmp_path, monkeypatch):
     pairs = [("a b c d e", "A b c d e f g"), ("b c d e a", "b c d e a")]
     tokenizer = train_tokenizer(map("".join, pairs), 40, "char")
-    model = Transformer(replace(SMALL.model, vocab_size=len(tokenizer)))
+    model = transformer(replace(SMALL.model, vocab_size=len(tokenizer)))
     few = replace(corpus, train=pairs, valid=pairs)
     parts = few, SMALL, tokenizer, model
 
@@ -607,7 +635,7 @@ def test_what_no_run_has_named_is_no_checkpoint(tmp_path, corpus, undisturbed):
     assert {*names} <= {path.name for path in folder.iterdir()}
 
 
-@pytest.mark.skipif(atomic_files.fcntl is None, reason="no locks")
+@pytest.mark.skipif(sys.platform == "win32", reason="no locks")
 def test_two_trainings_do_not_share_a_folder(tmp_path, corpus):
     output = tmp_path / "model"
     train(output, corpus, SMALL, device="cpu")
@@ -1034,7 +1062,7 @@ def test_a_child_inherits_the_vectors_of_subwords_it_shares(words, tied):
         for pairs in (words.train, OTHER_WORDS)
     )
     sizes = replace(SMALL.model, vocab_size=70, tied=tied)
-    parent, child = Transformer(sizes), Transformer(sizes)
+    parent, child = transformer(sizes), transformer(sizes)
     drawn = {name: w.clone() for name, w in child.state_dict().items()}
     inherit(child, own, parent, known)
     given, found = parent.state_dict(), child.state_dict()

@@ -12,7 +12,7 @@ from safetensors.torch import save_file
 
 from annotated_transformer.data import copy_task, train_tokenizer
 from annotated_transformer.errors import UserError
-from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.storage.checkpoints import (
     checkpoint_weights,
@@ -40,7 +40,7 @@ def tokenizer():
 
 def small(tokenizer, **sizes):
     numbers = {"layers": 1, "d_model": 8, "d_ff": 8, "heads": 2, **sizes}
-    return Transformer(ModelConfig(vocab_size=len(tokenizer), **numbers))
+    return transformer(ModelConfig(vocab_size=len(tokenizer), **numbers))
 
 
 def steps(model, optimizer, count):
@@ -233,7 +233,7 @@ def test_configurations_that_are_refused(tmp_path, tokenizer, change, message):
 
 
 def test_a_tokenizer_of_another_size(tmp_path, tokenizer):
-    model = Transformer(ModelConfig(99, 1, 8, 8, 2))
+    model = transformer(ModelConfig(99, 1, 8, 8, 2))
     with pytest.raises(UserError, match="pieces, but config.json says 99"):
         save_model(tmp_path, model, tokenizer, ABOUT)
     assert not list(tmp_path.iterdir())

@@ -20,7 +20,7 @@ import torch
 from annotated_transformer.corpora.text_files import read_pairs
 from annotated_transformer.data import train_tokenizer
 from annotated_transformer.errors import UserError
-from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.storage.model_folder import load_model, save_model
 from annotated_transformer.storage.shipped import find_model, pack, shipped
 from annotated_transformer.translation import Translator, score
@@ -45,7 +45,7 @@ def folder(tmp_path):
     tokenizer = train_tokenizer(["a small dog", "ein kleiner Hund"], 24)
     sizes = ModelConfig(len(tokenizer), 1, 8, 16, 2)
     torch.manual_seed(0)
-    save_model(tmp_path / "model", Transformer(sizes), tokenizer, ABOUT)
+    save_model(tmp_path / "model", transformer(sizes), tokenizer, ABOUT)
     return tmp_path / "model"
 
 

@@ -26,7 +26,7 @@ from annotated_transformer.data import (
     training_batches,
 )
 from annotated_transformer.errors import UserError, out_of_memory
-from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.runs.feeding import ahead
 from annotated_transformer.runs.loop import Run
@@ -96,7 +96,7 @@ def parts(steps):
 def learn(batches, config, processes):
     """Three updates in double precision: what they told, and the weights."""
     torch.manual_seed(0)
-    model = Transformer(SIZES).double()
+    model = transformer(SIZES).double()
     told = list(
         updates(
             model,
@@ -158,7 +158,7 @@ def small(processes=1, **given):
 
 def stream(recipe, corpus, processes, step=0):
     tokenizer = learn_tokenizer(corpus, recipe)
-    model = Transformer(replace(SIZES, vocab_size=len(tokenizer)))
+    model = transformer(replace(SIZES, vocab_size=len(tokenizer)))
     run = Run(Path("none"), corpus, recipe, tokenizer, model, processes)
     run.step = step
     return (batch.source for batch in run.training_batches())

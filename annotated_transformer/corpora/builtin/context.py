@@ -77,7 +77,7 @@ def he_did_it(draw: Draw) -> Phrase:
     first = first._replace(after=thing.source, middle=thing.target)
     others = tuple(
         v
-        for v in TAKES[thing.noun.english]
+        for v in TAKES[thing.noun]
         if v in VERBS["handling"] and v is not verb
     )
     second = bare_verb(draw, draw.pick(others))

@@ -180,11 +180,11 @@
     /** @param {object} packed what _ext/translator_in_page.py has written */
     constructor(packed) {
       const tree = unpack(packed);
-      this.embedding = tree.source_embedding;
-      this.encoder = Object.values(tree.encoder);
-      this.decoder = Object.values(tree.decoder);
-      this.encoderNorm = tree.encoder_norm; // only pre-norm has them
-      this.decoderNorm = tree.decoder_norm;
+      this.embedding = tree.source.tokens;
+      this.encoder = Object.values(tree.encoder.layers);
+      this.decoder = Object.values(tree.decoder.layers);
+      this.encoderNorm = tree.encoder.norm; // only pre-norm has them
+      this.decoderNorm = tree.decoder.norm;
       this.heads = packed.config.heads;
       this.keyWidth = packed.config.d_k * this.heads;
       this.preNorm = packed.config.pre_norm;

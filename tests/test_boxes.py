@@ -1,0 +1,352 @@
+"""Models of any boxes: each is drawn as ever, trains, and translates."""
+
+import itertools
+from functools import cache
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from annotated_transformer.attention import MultiHeadAttention
+from annotated_transformer.data import (
+    Tokenizer,
+    copy_task,
+    encode_pairs,
+    pad,
+    train_tokenizer,
+    training_batches,
+)
+from annotated_transformer.decoding import (
+    beam_decode,
+    beam_search,
+    first_state,
+    length_penalty,
+    model_step,
+)
+from annotated_transformer.embedding import (
+    BOS,
+    EOS,
+    PAD,
+    SinusoidalPositions,
+    TokenEmbedding,
+)
+from annotated_transformer.errors import UserError
+from annotated_transformer.layers import (
+    AddNorm,
+    DecoderLayer,
+    EncoderLayer,
+    FeedForward,
+)
+from annotated_transformer.model import (
+    PRESETS,
+    Decoder,
+    Encoder,
+    EncoderDecoder,
+    InputEmbedding,
+    ModelConfig,
+    Transformer,
+    greedy_decode,
+    transformer,
+)
+from annotated_transformer.modern import ModernConfig, modern_transformer
+from annotated_transformer.optimizer import adam
+from annotated_transformer.pairs.likelihood import score_pairs
+from annotated_transformer.recurrence import (
+    ConvolutionalConfig,
+    DotProductAttention,
+    RecurrentConfig,
+    convolutional_translator,
+    recurrent_translator,
+)
+from annotated_transformer.risk import ExpectedError
+from annotated_transformer.training import (
+    TrainConfig,
+    batch_loss,
+    updates,
+    validate,
+)
+from annotated_transformer.translation import Translator
+
+SIZES = {"layers": 2, "d_model": 32, "d_ff": 64, "heads": 4}
+
+
+# Initial weights
+
+# In this order the first release drew and named what the boxes now hold.
+ORDER = (
+    *("source.tokens", "target.tokens", "output"),
+    *("source.positions", "target.positions", "encoder.l", "decoder.layers"),
+    *("decoder.first", "decoder.key", "decoder.query", "decoder.a"),
+    *("decoder.cell", "encoder.norm", "decoder.norm"),
+)
+
+
+def of_size(**sizes) -> Transformer:
+    return transformer(ModelConfig(vocab_size=50, **SIZES | sizes))
+
+
+def preset(name: str) -> Transformer:
+    return transformer(ModelConfig(**vars(PRESETS[name]) | {"vocab_size": 50}))
+
+
+@pytest.mark.parametrize(
+    ("build", "numbers", "expected"),
+    [
+        (lambda: preset("tiny"), 1_331_968, 37.708673),
+        (lambda: preset("small"), 11_073_024, -30.813503),
+        (lambda: of_size(), 44_352, 3.620000),
+        (
+            lambda: of_size(positions="learned", max_length=20),
+            45_632,
+            2.772019,
+        ),
+        (lambda: of_size(tied=False), 47_552, 12.489828),
+        (
+            lambda: of_size(
+                tied=False, positions="learned", max_length=20, pre_norm=True
+            ),
+            48_960,
+            -6.707312,
+        ),
+        (lambda: of_size(d_k=5, d_v=7), 38_040, 1.976146),
+        (
+            lambda: recurrent_translator(RecurrentConfig(50, 16, 24)),
+            11_800,
+            -0.965565,
+        ),
+        (
+            lambda: recurrent_translator(
+                RecurrentConfig(50, 16, 24, 2), lambda _: DotProductAttention()
+            ),
+            15_432,
+            -10.816948,
+        ),
+        (
+            lambda: convolutional_translator(
+                ConvolutionalConfig(50, 16, 3, 5, 0.1, 20)
+            ),
+            18_896,
+            19.245917,
+        ),
+    ],
+)
+def test_a_seed_draws_the_weights_that_it_always_drew(
+    build, numbers, expected
+):
+    """Their sum times cos(0), cos(1), ..., as the first release had it.
+
+    Unlike a hash, it is the same on every processor, but for rounding.
+    """
+    torch.manual_seed(0)
+    weights = dict(build().named_parameters())
+
+    def place(name: str) -> int:
+        return next(i for i, kind in enumerate(ORDER) if name.startswith(kind))
+
+    in_order = [weights[name] for name in sorted(weights, key=place)]
+    found = torch.cat([w.detach().flatten() for w in in_order]).double()
+    assert len(found) == numbers
+    waves = torch.arange(numbers).double().cos()
+    assert (found @ waves).item() == pytest.approx(expected, abs=1e-4)
+
+
+def test_depths_of_their_own():
+    """An encoder is drawn the same before whatever decoder."""
+    model, shallow = preset("tiny"), of_size(layers=3, decoder_layers=1)
+    assert len(model.encoder.layers) == len(model.decoder.layers) == 4
+    assert len(shallow.encoder.layers) == 3
+    assert len(shallow.decoder.layers) == 1
+    torch.manual_seed(5)
+    one = of_size(decoder_layers=1).encoder.state_dict()
+    torch.manual_seed(5)
+    two = of_size(decoder_layers=5).encoder.state_dict()
+    assert all(torch.equal(one[name], two[name]) for name in one)
+
+
+# Training and translating
+
+
+@cache
+def text() -> tuple[list, Tokenizer]:
+    pairs = copy_task(100, letters="abc", lengths=(1, 4))
+    return pairs, train_tokenizer((s for s, _ in pairs), 8, "char")
+
+
+def by_hand(vocab_size: int) -> Transformer:
+    """The boxes, joined without a configuration."""
+    d, tokens = 16, TokenEmbedding(vocab_size, 16)
+
+    def add_norm() -> nn.Module:
+        return AddNorm(d, 0.1)
+
+    def attention() -> nn.Module:
+        return MultiHeadAttention(d, 4)
+
+    def thinking() -> nn.Module:
+        return FeedForward(d, 32)
+
+    source = InputEmbedding(tokens, SinusoidalPositions(d), 0.1)
+    reads = EncoderLayer(attention(), thinking(), add_norm)
+    writes = DecoderLayer(attention(), attention(), thinking(), add_norm)
+    return Transformer(
+        source,
+        Encoder([reads], nn.Identity()),
+        source,
+        Decoder([writes], nn.Identity()),
+        tokens,
+    )
+
+
+BUILD = {
+    "recurrent": lambda n: recurrent_translator(RecurrentConfig(n, 16, 24)),
+    "convolutional": lambda n: convolutional_translator(
+        ConvolutionalConfig(n, 16, 2)
+    ),
+    "modern": lambda n: modern_transformer(
+        ModernConfig(n, 2, 16, 32, 4, pre_norm=True, groups=2)
+    ),
+    "shallow decoder": lambda n: transformer(
+        ModelConfig(n, 2, 16, 32, 4, pre_norm=True, decoder_layers=1)
+    ),
+    "by hand": by_hand,
+}
+each_model = pytest.mark.parametrize("name", BUILD)
+CONFIG = TrainConfig(
+    steps=30, batch_tokens=96, warmup=4, peak_rate=1e-2, clip=1.0
+)
+
+
+@cache
+def trained(name: str) -> EncoderDecoder:
+    """A model after some updates."""
+    pairs, tokenizer = text()
+    examples, _ = encode_pairs(pairs, tokenizer, 10)
+    torch.manual_seed(0)
+    model = BUILD[name](len(tokenizer))
+    batches = training_batches(examples, CONFIG.batch_tokens, 0)
+    optimizer = adam(model.parameters())
+    turns = updates(model, batches, optimizer, CONFIG, 16)
+    losses = [update.loss.item() for update in turns]
+    assert sum(losses[-5:]) < 0.9 * sum(losses[:5])
+    return model.eval()
+
+
+def rescored(
+    model: EncoderDecoder, source: Tensor, outputs: list[list[int]]
+) -> list[float]:
+    """Log-probabilities of whole outputs by one call, without a state."""
+    rows = [torch.tensor([BOS, *output]) for output in outputs]
+    ids = nn.utils.rnn.pad_sequence(rows, True, -1)
+    inputs, labels = ids[:, :-1].clamp(min=PAD), ids[:, 1:, None]
+    with torch.no_grad():
+        logits = model(source.expand(len(rows), -1), inputs)
+    log_p = logits.log_softmax(-1).gather(2, labels.clamp(min=0))
+    return log_p.masked_fill(labels < 0, 0).sum((1, 2)).tolist()
+
+
+@each_model
+def test_a_beam_of_one_is_a_plain_loop(name):
+    model, tokenizer = trained(name), text()[1]
+    texts = ["abc", "a", "", "cb", "bbaac"]
+    ids = pad(tokenizer.encode(text) for text in texts)
+    expected = []
+    for row in greedy_decode(model, ids).tolist():
+        row = row[: row.index(EOS)] if EOS in row else row
+        expected.append(tokenizer.decode([i for i in row if i != PAD]))
+    expected[2] = ""
+    assert Translator(model, tokenizer)(texts, beam=1) == expected
+
+
+@each_model
+def test_the_n_best_have_the_scores_that_they_claim(name):
+    model, tokenizer = trained(name), text()[1]
+    translator, texts = Translator(model, tokenizer), ["abc", "b"]
+    ids = pad(tokenizer.encode(source) for source in texts)
+    told = translator.n_best(texts, 4, beam=4, alpha=0.6)
+    found = beam_decode(model, ids, 4, 0.6, 4)
+    for source, row, best, claimed in zip(
+        texts, ids, found, told, strict=True
+    ):
+        alone = row[row != PAD][None]
+        most = alone.size(1) + 50  # an output that long was cut
+        labels = [[*h.tokens, EOS][:most] for h in best]
+        log_p = rescored(model, alone, labels)
+        assert [h.log_probability for h in best] == pytest.approx(
+            log_p, abs=1e-4
+        )
+        assert [x.text for x in claimed] == [
+            tokenizer.decode(h.tokens) for h in best
+        ]
+        assert [x.score for x in claimed] == pytest.approx(
+            [
+                log_p / length_penalty(len(tokens), 0.6)
+                for log_p, tokens in zip(log_p, labels, strict=True)
+            ],
+            abs=1e-4,
+        )
+        (scored,) = score_pairs(translator, [(source, "ab")])
+        (log_p,) = rescored(model, alone, [tokenizer.encode("ab")])
+        assert scored.log_probability == pytest.approx(log_p, abs=1e-4)
+
+
+@each_model
+@torch.inference_mode()
+def test_a_beam_as_wide_as_the_tree_finds_the_best_of_all(name):
+    model, vocab, limit = trained(name), len(text()[1]), 3
+    source = torch.tensor([[5, 6, EOS], [7, EOS, PAD]])
+
+    def outputs():
+        for n in range(1, limit + 1):
+            for tokens in itertools.product(range(vocab), repeat=n):
+                if EOS not in tokens[:-1] and (n == limit or EOS in tokens):
+                    yield [*tokens]
+
+    found = beam_search(
+        model_step(model),
+        first_state(model, source),
+        torch.full((2,), limit),
+        vocab**limit,
+        0.6,
+        3,
+    )
+    for row, best in zip(source, found, strict=True):
+        every = [*outputs()]
+        log_p = rescored(model, row[row != PAD][None], every)
+        scores = [
+            nats / length_penalty(len(labels), 0.6)
+            for nats, labels in zip(log_p, every, strict=True)
+        ]
+        assert [h.score for h in best] == pytest.approx(
+            sorted(scores, reverse=True)[:3], abs=1e-4
+        )
+
+
+@each_model
+def test_it_is_validated_and_learns_from_its_own_outputs(name):
+    pairs, tokenizer = text()
+    examples, _ = encode_pairs(pairs[:20], tokenizer, 10)
+    batch = next(training_batches(examples, 64, 0))
+    model = trained(name)
+    found = validate(model, [batch])
+    smoothless = TrainConfig(label_smoothing=0.0)
+    loss = batch_loss(model, batch, smoothless) / batch.tokens
+    assert found.loss == pytest.approx(loss.item(), abs=1e-5)
+    config = TrainConfig(risk=2)
+    risk = ExpectedError(tokenizer)(model, batch, config)
+    risk.backward()
+    model.eval()
+    assert 0 <= risk.item() <= batch.tokens
+    assert all(p.grad is not None for p in model.parameters())
+    model.zero_grad()
+
+
+@each_model
+def test_only_a_transformer_has_maps(name):
+    model, tokenizer = trained(name), text()[1]
+    translator = Translator(model, tokenizer)
+    if isinstance(model, Transformer):
+        maps, source, target = translator.attention("abc", "ab")
+        assert maps.cross[0].shape[2:] == (len(target), len(source))
+        return
+    with pytest.raises(UserError, match="no maps of attention"):
+        translator.attention("abc", "ab")
