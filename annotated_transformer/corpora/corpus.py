@@ -11,7 +11,7 @@ from annotated_transformer.corpora.text_files import (
 )
 from annotated_transformer.errors import UserError, check_pairs
 
-__all__ = ["Corpus", "pairs_sha256", "text_corpus"]
+__all__ = ["Corpus", "pairs_sha256"]
 
 
 LONGEST_NAME = 100  # characters
@@ -41,6 +41,25 @@ class Corpus:
                     f"{LONGEST_NAME} printable characters, such as 'en'"
                 )
 
+    @classmethod
+    def from_files(
+        cls,
+        train: Sequence[Path | str],
+        valid: Sequence[Path | str],
+        source: str,
+        target: str,
+    ) -> "Corpus":
+        """A corpus of your own files, from one language to another.
+
+        Of each text name two files, whose line n is a pair, or a single one
+        with a tab between source and target. UserError says what is wrong
+        with a file, and where.
+        """
+        texts = read_parallel(train), read_parallel(valid)
+        names = ("train", "valid")
+        sums = dict(zip(names, map(pairs_sha256, texts), strict=True))
+        return cls(*texts, {}, "text", source, target, sums)
+
     def with_extra(self, path: Path | str) -> "Corpus":
         """The corpus with more to train on, as `read_tsv` reads it."""
         pairs = read_tsv(path)
@@ -68,16 +87,3 @@ def pairs_sha256(pairs: Sequence[tuple[str, str]]) -> str:
     """Give the SHA-256 of pairs: that of `paste SOURCE TARGET | sha256sum`."""
     text = "".join(f"{source}\t{target}\n" for source, target in pairs)
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
-
-
-def text_corpus(
-    train: Sequence[Path | str],
-    valid: Sequence[Path | str],
-    source: str,
-    target: str,
-) -> Corpus:
-    """Make a corpus of your own files, as `read_parallel` takes them."""
-    pairs = {"train": read_parallel(train), "valid": read_parallel(valid)}
-    sums = {split: pairs_sha256(pairs[split]) for split in pairs}
-    train_pairs, valid_pairs = pairs.values()
-    return Corpus(train_pairs, valid_pairs, {}, "text", source, target, sums)

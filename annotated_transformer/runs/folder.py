@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
@@ -11,7 +10,7 @@ from pathlib import Path
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.errors import UserError
-from annotated_transformer.model import ModelConfig, parameter_count
+from annotated_transformer.model import ModelConfig
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.storage.history import (
     changes_of,
@@ -62,24 +61,29 @@ def check_output(output: Path, resume: bool) -> None:
         if not (output / "run.json").is_file():
             raise UserError(
                 f"{output}: no run to resume here (run.json is missing); "
-                "start it without --resume"
+                "start it without `resume=True`"
             )
         RunFolder(output, 1, 1).check_progress()
     elif (output / "run.json").exists():
         raise UserError(
-            f"{output}: a run is here already; continue it with --resume, "
-            "or choose another folder"
+            f"{output}: a run is here already; continue it with "
+            "`resume=True`, or choose another folder"
         )
     elif output.exists() and {x.name for x in output.iterdir()} - BEGINNING:
         raise UserError(f"{output}: the folder is not empty; choose another")
 
 
 def check_same_run(
-    output: Path, corpus: Corpus, recipe: Recipe, start: dict | None = None
+    output: Path,
+    corpus: Corpus,
+    recipe: Recipe,
+    start: dict | None = None,
+    given: Tokenizer | None = None,
 ) -> Tokenizer:
     """The tokenizer of a run, if recipe, data and start are its own.
 
-    But for the size and the number of batches, which may change.
+    So must be a tokenizer that is given. But the size and the number of
+    batches may change.
     """
     path = output / "run.json"
     try:
@@ -93,6 +97,11 @@ def check_same_run(
             f"{path}: not the beginning of a run ({error!r:.200}); start it "
             "anew in another folder"
         ) from error
+    if given is not None and given.model != tokenizer.model:
+        raise UserError(
+            f"{output}: the run began with another tokenizer; resume with "
+            "that one"
+        )
     free = {f"train.{name}" for name in FREE}
     for name, value in recipe.flat().items():
         if began[name] != value and name not in free:
@@ -124,7 +133,7 @@ def check_same_run(
     if (start or {}).get(WEIGHTS) != parent:
         raise UserError(
             f"{output}: the run did not begin with that model; resume with "
-            "the --from that began it"
+            "the `start` that began it"
         )
     return tokenizer
 
@@ -145,22 +154,6 @@ class RunFolder:
         self.place: os.stat_result | None = None  # where alone found it
         self.handle: int | None = None  # open while alone
 
-    def check_room(self, sizes: ModelConfig, steps: int) -> None:
-        """UserError if the disk cannot hold the checkpoints of such a run."""
-        # those to average, the last, the best, and one that is being written
-        number = min(self.average + 3, steps // self.every + 2)
-        needed = 4 * parameter_count(sizes) * (3 * number + 1)
-        here = sum(path.stat().st_size for path in self.checkpoints())
-        places = (self.path, *self.path.absolute().parents)
-        place = next(path for path in places if path.exists())
-        free = shutil.disk_usage(place).free
-        if free + here < needed:
-            raise UserError(
-                f"{self.path}: the disk has room for {free / 1e9:.2g} GB, but "
-                f"checkpoints need {(needed - here) / 1e9:.2g} GB; make room, "
-                "or lower --average"
-            )
-
     def check_progress(self) -> None:
         """UserError if all checkpoints of what was learned here are gone."""
         if self.checkpoints():
@@ -172,7 +165,7 @@ class RunFolder:
                 f"{self.path / 'checkpoints'}: the checkpoints of this run "
                 f"(step-*.safetensors) are missing, and it cannot go on{done} "
                 "without the last; put them back, or begin a new run in "
-                "another folder, which --from starts with a finished model"
+                "another folder, which `start` begins with a finished model"
             )
 
     @contextmanager

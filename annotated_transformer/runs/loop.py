@@ -280,7 +280,7 @@ class Run:
             self.keep()
             raise UserError(
                 f"{gone}; the checkpoint after update {self.step} is in "
-                f"{self.folder.path}: go on there with --resume"
+                f"{self.folder.path}: go on there with `resume=True`"
             )
 
     def note(self, learned: dict) -> None:

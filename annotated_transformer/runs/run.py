@@ -10,9 +10,9 @@ from pathlib import Path
 import torch
 
 from annotated_transformer.corpora.corpus import Corpus
+from annotated_transformer.data import Tokenizer
 from annotated_transformer.errors import UserError, out_of_memory
 from annotated_transformer.runs.devices import device_line, idle_gpu
-from annotated_transformer.runs.feeding import diverged
 from annotated_transformer.runs.folder import (
     check_output,
     check_same_run,
@@ -26,6 +26,7 @@ from annotated_transformer.runs.setup import (
     check_start,
     choose_device,
     describe,
+    given_tokenizer,
     inherit,
     learn_tokenizer,
     read_start,
@@ -95,6 +96,7 @@ def train(
     max_minutes: float | None = None,
     start: Path | str | None = None,
     new_subwords: bool = False,
+    tokenizer: Tokenizer | Path | str | None = None,
     command: str = "",
     compiled: bool = False,
     fast: bool = True,
@@ -108,7 +110,11 @@ def train(
     then comes in another order from there on. With start it begins with the
     weights and the subwords of a trained model, in that model's sizes;
     new_subwords are learned from the corpus instead, and take over the
-    vectors of those that the model has. After max_minutes the model is made
+    vectors of those that the model has. A tokenizer, or the path of a
+    sentencepiece model, is taken in place of subwords learned from the
+    corpus: the ids of padding, beginning, end and the unknown must be 0, 1, 2
+    and 3 (PAD, BOS, EOS, UNK), and the recipe's vocab_size and tokenizer then
+    follow from it. After max_minutes the model is made
     of what has been learned so far. At each checkpoint the first valid_bleu
     validation sentences that are not too long are also translated, and the
     checkpoint kept as the best has the highest BLEU.
@@ -136,17 +142,26 @@ def train(
     recipe = replace(recipe, processes=processes.size)
     check_output(output, resume)
     check_start(recipe, start, new_subwords)
+    if tokenizer is not None and start is not None:
+        raise UserError(
+            f"{start}: a model to begin with has subwords of its own; leave "
+            "out the tokenizer, or `start`"
+        )
     asked, device = device, choose_device(device)
     console.out(device_line(device, recipe))
     if asked is None and (idle := idle_gpu()):
         console.out(idle)
+    given = known = None
+    if tokenizer is not None:
+        given, recipe = given_tokenizer(tokenizer, recipe)
+        known = given
     if start is not None:
         parent, known, recipe = start_from(start, recipe, new_subwords)
     if resume:
         begun = None if start is None else read_start(start)
-        tokenizer = check_same_run(output, corpus, recipe, begun)
+        tokenizer = check_same_run(output, corpus, recipe, begun, given)
         fast = fast_as_begun(output, fast)
-    elif start is None or new_subwords:
+    elif known is None or new_subwords:
         tokenizer = learn_tokenizer(corpus, recipe)
     else:
         tokenizer = known
@@ -160,11 +175,10 @@ def train(
     if warmup >= steps:
         console.out(
             f"the rate rises until update {warmup}, but the training ends at "
-            f"{steps}: shorten --warmup"
+            f"{steps}: shorten `warmup`"
         )
     run = Run(output, corpus, recipe, tokenizer, model, processes, valid_bleu)
     warn_of_overlap(corpus)
-    run.folder.check_room(model.config, recipe.train.steps)
     with run.folder.alone() if run.writes else nullcontext():
         check_output(output, resume)  # another may have begun meanwhile
         try:
@@ -181,9 +195,9 @@ def train(
             if run.writes and not resume:  # else it may be another's
                 run.folder.abandon()
             if isinstance(error, FloatingPointError):
-                where, step = f"{output}: {error}", run.step
-                raise diverged(
-                    where, step, corpus, tokenizer, recipe, run.reading
+                raise UserError(
+                    f"{output}: {error}; train with a lower `peak_rate`, a "
+                    "longer `warmup` or `bf16=False`"
                 ) from error
             if out_of_memory(error):
                 where = f"after update {run.step}"
@@ -207,6 +221,6 @@ def warn_of_slow_products(fast: bool) -> None:
     factor = bf16_slowdown(fast)
     if factor > 1:
         console.out(
-            f"--bf16 is slow on this processor: in a trial, products took "
-            f"{factor:.1f} times as long as with --float32"
+            "`bf16=True` is slow on this processor: in a trial, products took "
+            f"{factor:.1f} times as long as with `bf16=False`"
         )

@@ -39,7 +39,6 @@ from annotated_transformer.system.atomic_files import (
     unwritable,
     write_text,
 )
-from annotated_transformer.system.limits import LARGEST_ALPHA, MOST_SEARCH
 
 __all__ = ["check_search", "load_model", "save_model"]
 
@@ -48,6 +47,8 @@ NEW = ".new"  # in a model folder: files on their way
 SUMMED = ("model.safetensors", "tokenizer.model", "README.md")
 MOST_SIZE = 1 << 40  # of whatever a configuration counts
 MOST_TOKENIZER = 1 << 26  # bytes
+MOST_SEARCH = 1000  # places of a beam, tokens in a row
+LARGEST_ALPHA = 50  # powers of lengths beyond it may overflow
 WRONG = (  # what a file that is not what it should be raises
     OSError,
     ValueError,

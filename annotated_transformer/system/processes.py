@@ -102,8 +102,8 @@ def others_alive() -> Iterator[None]:
             raise
         raise UserError(
             f"the processes of this run have lost each other ({cause(error)});"
-            " if another one has ended, its own message says why; the same "
-            "command with --resume goes on after the last checkpoint"
+            " if another one has ended, its own message says why; with "
+            "`resume=True` the run goes on after the last checkpoint"
         ) from error
 
 
@@ -148,8 +148,8 @@ def joined(device: str) -> Iterator[Processes]:
     if missing := {"RANK", "MASTER_ADDR", "MASTER_PORT"} - os.environ.keys():
         raise UserError(
             f"WORLD_SIZE is {processes.size}, but torchrun has not started "
-            f"this ({min(missing)} is not set); start with torchrun, or add "
-            "--dry-run"
+            f"this ({min(missing)} is not set); start with torchrun, or "
+            "unset WORLD_SIZE"
         )
     backend = "gloo"  # on tensors of the CPU, such as counts
     if device.startswith("cuda"):

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
-from annotated_transformer.corpora.generated import builtin
+from annotated_transformer.corpora.generated import builtin_corpus
 from annotated_transformer.corpora.text_files import read_pairs
 from annotated_transformer.data import Tokenizer, pad
 from annotated_transformer.decoding import beam_decode
@@ -108,7 +108,7 @@ def answered(page: Page) -> None:
 
 def sentences(number: int) -> list[str]:
     """The shortest of the built-in corpus: no file is needed for them."""
-    texts = dict.fromkeys(text for text, _ in builtin(train=4000).train)
+    texts = dict.fromkeys(text for text, _ in builtin_corpus(train=4000).train)
     return sorted(texts, key=len)[:number]
 
 
@@ -191,7 +191,7 @@ def test_subwords_are_sentencepiece_s(started, reference):
     _, tokenizer = reference
     rng = random.Random(0)
     signs = "abc deß▁ñ 漢字🙂\ud800\t\n\0 .,-ABZ'\"<s>é12"
-    texts = [side for pair in builtin(train=500).train for side in pair]
+    texts = [side for pair in builtin_corpus(train=500).train for side in pair]
     texts += ["".join(rng.choices(signs, k=rng.randrange(20))) for _ in texts]
     found = started.page.evaluate(
         "(texts) => texts.map((text) =>"
