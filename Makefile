@@ -40,6 +40,7 @@ pull: $(READY)  ## bring edits back: make pull MODULE=attention
 lint: $(READY)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/mypy
 
 browser: $(READY)  # before all else: who has none is told at once
 ifneq ($(BROWSER),none)
@@ -49,7 +50,7 @@ endif
 test: browser lint book  ## all of it; BROWSER=none leaves out the pages
 	$(BIN)/python tools/export.py --check
 	$(BIN)/python tools/check_html.py _build/html
-	$(SMALLER) $(PYTEST) tests/speed/test_kernels.py
+	$(SMALLER) $(PYTEST) tests/speed
 	$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder
 
 measure: $(READY)  ## the trained experiments, six hours: their records

@@ -7,39 +7,63 @@ from typing import TYPE_CHECKING
 # What type checkers read; a test compares it with HOMES.
 if TYPE_CHECKING:
     from annotated_transformer.corpora.corpus import Corpus
-    from annotated_transformer.corpora.generated import builtin
+    from annotated_transformer.corpora.generated import (
+        builtin_corpus,
+        copy_corpus,
+    )
     from annotated_transformer.corpora.multi30k import multi30k
-    from annotated_transformer.decoding import beam_decode, beam_search
-    from annotated_transformer.errors import UserError
+    from annotated_transformer.data import Tokenizer
+    from annotated_transformer.decoding import (
+        Hypothesis,
+        beam_decode,
+        beam_search,
+    )
+    from annotated_transformer.errors import Interrupted, UserError
     from annotated_transformer.model import (
         PRESETS,
         ModelConfig,
         Transformer,
         transformer,
     )
+    from annotated_transformer.pairs.alignment import align_pairs
+    from annotated_transformer.pairs.likelihood import score_pairs
     from annotated_transformer.runs.recipes import RECIPES, Recipe
     from annotated_transformer.runs.run import train
+    from annotated_transformer.system.processes import Processes
     from annotated_transformer.teaching.exercises import check
     from annotated_transformer.training import TrainConfig
-    from annotated_transformer.translation import Translator
+    from annotated_transformer.translation import (
+        AttentionMaps,
+        Translation,
+        Translator,
+    )
 
 __version__ = "0.1.0"
 
 __all__ = [
     "PRESETS",
     "RECIPES",
+    "AttentionMaps",
     "Corpus",
+    "Hypothesis",
+    "Interrupted",
     "ModelConfig",
+    "Processes",
     "Recipe",
+    "Tokenizer",
     "TrainConfig",
     "Transformer",
+    "Translation",
     "Translator",
     "UserError",
+    "align_pairs",
     "beam_decode",
     "beam_search",
-    "builtin",
+    "builtin_corpus",
     "check",
+    "copy_corpus",
     "multi30k",
+    "score_pairs",
     "train",
     "transformer",
 ]
@@ -49,18 +73,27 @@ __all__ = [
 HOMES = {
     "PRESETS": "model",
     "RECIPES": "runs.recipes",
+    "AttentionMaps": "translation",
     "Corpus": "corpora.corpus",
+    "Hypothesis": "decoding",
+    "Interrupted": "errors",
     "ModelConfig": "model",
+    "Processes": "system.processes",
     "Recipe": "runs.recipes",
+    "Tokenizer": "data",
     "TrainConfig": "training",
     "Transformer": "model",
+    "Translation": "translation",
     "Translator": "translation",
     "UserError": "errors",
+    "align_pairs": "pairs.alignment",
     "beam_decode": "decoding",
     "beam_search": "decoding",
-    "builtin": "corpora.generated",
+    "builtin_corpus": "corpora.generated",
     "check": "teaching.exercises",
+    "copy_corpus": "corpora.generated",
     "multi30k": "corpora.multi30k",
+    "score_pairs": "pairs.likelihood",
     "train": "runs.run",
     "transformer": "model",
 }

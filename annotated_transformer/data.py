@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, count, islice, pairwise
+from typing import Any
 
 import numpy as np
 import sentencepiece
@@ -77,7 +78,7 @@ class Tokenizer:
         return self.pieces.encode(well_formed(text), out_type=str)
 
 
-OPTIONS = {
+OPTIONS: dict[str, Any] = {
     "normalization_rule_name": "identity",  # text comes back as it went in,
     "remove_extra_whitespaces": False,  # its spaces too
     "character_coverage": 1.0,  # every character of the text is a piece
@@ -207,10 +208,14 @@ class Batch:
 
     def twice(self) -> "Batch":
         """The same batch with each of its sentences in it twice."""
-        matrices = (self.source, self.inputs, self.labels)
-        rows = (matrix.repeat(2, 1) for matrix in matrices)
         places = torch.cat([self.places, self.places + self.labels.numel()])
-        return Batch(*rows, places, self.targets.repeat(2))
+        return Batch(
+            self.source.repeat(2, 1),
+            self.inputs.repeat(2, 1),
+            self.labels.repeat(2, 1),
+            places,
+            self.targets.repeat(2),
+        )
 
     def to(
         self, device: torch.device | str, non_blocking: bool = False
@@ -336,7 +341,7 @@ class Resplit:
         self.max_length = max_length  # tokens; longer text stays as it was
         # first merges, in the order of their ids, then characters
         self.ids = {piece: i for i, piece in enumerate(pieces) if i > UNK}
-        self.cut = lru_cache(2**20)(self.cut)  # most words come again
+        self.cached_cut = lru_cache(2**20)(self.cut)  # most words come again
 
     def __call__(
         self, examples: Iterable[Example], seed: str
@@ -352,7 +357,7 @@ class Resplit:
         text = "".join(self.pieces[i] for i in ids[:-1])
         again = []
         for word in re.findall("▁[^▁]*", text):
-            again += self.cut(word, rng.randrange(self.ways))
+            again += self.cached_cut(word, rng.randrange(self.ways))
         return [*again, EOS] if len(again) < self.max_length else ids
 
     def cut(self, word: str, way: int) -> list[int]:

@@ -67,6 +67,8 @@ def sinusoids(length: int, d_model: int) -> Float[Tensor, "length d_model"]:
 class SinusoidalPositions(nn.Module):
     """Adds the sinusoids of each position; nothing to learn, no limit."""
 
+    table: Tensor
+
     def __init__(self, d_model: int, length: int = 128):
         super().__init__()
         table = sinusoids(length, d_model)

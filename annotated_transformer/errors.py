@@ -1,13 +1,18 @@
 """What is raised: for a user to read, without a traceback."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import fields
 from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, get_args, get_type_hints
 
 __all__ = [
     "Interrupted",
     "UserError",
     "check_budget",
+    "check_fields",
+    "check_kind",
     "check_pairs",
     "check_texts",
     "out_of_memory",
@@ -24,8 +29,10 @@ NO_MEMORY = (
 class UserError(ValueError):
     """What a user gave (a file, a size, an option) cannot be used.
 
-    The message says what is wrong, where, and what to do about it. The command
-    line prints it as one line on stderr and exits with status 1.
+    The message says what is wrong, where, and what to do about it. What it
+    names of a program it puts in backquotes: `max_length`, `resume=True`. The
+    command line prints it as one line on stderr, with its own options for
+    those names, and exits with status 1.
     """
 
 
@@ -34,36 +41,86 @@ class Interrupted(Exception):
 
     def __init__(self, signal_number: int, folder: Path, step: int):
         super().__init__(
-            f"stopped after update {step}; the same command with --resume "
-            f"(in Python resume=True) continues {folder}"
+            f"stopped after update {step}; the same again with `resume=True` "
+            f"continues {folder}"
         )
         self.signal_number = signal_number
+
+
+KINDS = {
+    int: "a whole number",
+    float: "a number",
+    bool: "True or False",
+    str: "a word",
+    NoneType: "None",
+}
+COUNT = (1, 10**12)  # the least and the most
+
+
+def check_kind(name: str, value: object, kind: type | UnionType) -> None:
+    """ValueError for the value of a field that is not of the field's type."""
+    if kind is Any:
+        return
+    kinds = get_args(kind) or (kind,)
+    known = (*kinds, int) if float in kinds else kinds
+    truth = isinstance(value, bool) and bool not in kinds  # Python's 0 and 1
+    if truth or not isinstance(value, known):
+        words = [KINDS.get(one, one.__name__) for one in kinds]
+        raise ValueError(
+            f"`{name}={value!r:.80}`: must be {', or '.join(words)}"
+        )
+
+
+def check_fields(config: Any, **known: Collection[Any]) -> None:
+    """ValueError for a dataclass with a field that cannot be.
+
+    Every field must be of its type. What is known of one is, for a word, all
+    that it may be, and for a number the least and the most that it may be. A
+    whole number of which nothing is known counts something.
+    """
+    kinds = get_type_hints(type(config))
+    for name in (field.name for field in fields(config)):
+        value = getattr(config, name)
+        check_kind(name, value, kinds[name])
+        if type(value) is int and name not in known:
+            known[name] = COUNT
+        if name not in known or value is None:
+            continue
+        if isinstance(value, str):
+            good, told = value in known[name], " or ".join(known[name])
+        else:
+            least, most = known[name]
+            good = least <= value <= most  # no NaN is
+            told = f"from {least:,} to {most:,}"
+        if not good:
+            raise ValueError(f"`{name}={value!r:.80}`: must be {told}")
 
 
 def check_budget(batch_tokens: int) -> None:
     """ValueError for a batch that would have room for no token."""
     if batch_tokens < 1:
-        raise ValueError(f"batch_tokens = {batch_tokens}: at least 1")
+        raise ValueError(f"`batch_tokens={batch_tokens}`: at least 1")
 
 
-def check_texts(texts: Iterable) -> list[str]:
+def check_texts(texts: Iterable[object]) -> list[str]:
     """The texts as a list; UserError if one of them is no string."""
     if isinstance(texts, str):
         raise UserError("one string, where a list of texts is wanted")
-    found = list(texts)
-    for place, text in enumerate(found):
+    found: list[str] = []
+    for place, text in enumerate(texts):
         if not isinstance(text, str):
             raise UserError(
                 f"text {place} is {text!r:.40}, not a string; leave it out, "
                 "or make it one"
             )
+        found.append(text)
     return found
 
 
-def check_pairs(pairs: Iterable) -> list[tuple[str, str]]:
+def check_pairs(pairs: Iterable[object]) -> list[tuple[str, str]]:
     """The pairs as a list; UserError if one of them is no two strings."""
-    found = list(pairs)
-    for place, pair in enumerate(found):
+    found: list[tuple[str, str]] = []
+    for place, pair in enumerate(pairs):
         # a string of two letters would pass for a pair of them
         if (
             not isinstance(pair, tuple | list)
@@ -74,7 +131,8 @@ def check_pairs(pairs: Iterable) -> list[tuple[str, str]]:
                 f"pair {place} is {pair!r:.40}; a pair is two strings, a "
                 "source and a target"
             )
-    return [(source, target) for source, target in found]
+        found.append((pair[0], pair[1]))
+    return found
 
 
 def printable(text: str) -> str:

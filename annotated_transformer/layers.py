@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from annotated_transformer.attention import Mask
+from annotated_transformer.attention import Mask, MultiHeadAttention
 
 __all__ = [
     "Vectors",
@@ -54,7 +54,7 @@ class AddNorm(nn.Module):
 
     def __init__(self, d_model: int, dropout: float, pre_norm: bool = False):
         super().__init__()
-        self.norm = nn.LayerNorm(d_model)
+        self.norm: nn.Module = nn.LayerNorm(d_model)
         self.dropout = nn.Dropout(dropout)
         self.pre_norm = pre_norm
 
@@ -81,7 +81,7 @@ class EncoderLayer(nn.Module):
         self,
         attention: nn.Module,
         feed_forward: nn.Module,
-        add_norm: Callable[[], nn.Module],
+        add_norm: Callable[[], AddNorm],
     ):
         super().__init__()
         self.self_attention = attention
@@ -110,10 +110,10 @@ class DecoderLayer(nn.Module):
 
     def __init__(
         self,
-        self_attention: nn.Module,
-        cross_attention: nn.Module,
+        self_attention: MultiHeadAttention,
+        cross_attention: MultiHeadAttention,
         feed_forward: nn.Module,
-        add_norm: Callable[[], nn.Module],
+        add_norm: Callable[[], AddNorm],
     ):
         super().__init__()
         self.self_attention = self_attention

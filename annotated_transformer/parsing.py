@@ -154,11 +154,11 @@ def edge(tree: Tree) -> list[str]:
 
     Of the phrases that end where the tree ends, each one's head.
     """
-    first, last = tree.children[0], tree.children[-1]
+    words, first, last = leaves(tree), tree.children[0], tree.children[-1]
     if tree.label == "VP":
-        heads = [first]
+        heads = words[:1]
     elif tree.label == "NP":
-        heads = edge(first)[:1] if isinstance(first, Tree) else [last]
+        heads = edge(first)[:1] if isinstance(first, Tree) else words[-1:]
     else:
         heads = []
     return heads + (edge(last) if isinstance(last, Tree) else [])

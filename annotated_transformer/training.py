@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from annotated_transformer.data import ORDERS, Batch
+from annotated_transformer.errors import check_fields
 from annotated_transformer.loss import consistency_loss, label_smoothing_loss
 from annotated_transformer.optimizer import (
     inverse_sqrt_rate,
@@ -24,6 +25,7 @@ from annotated_transformer.system.nonblocking_copy import Pending
 from annotated_transformer.system.processes import ALONE, Processes
 
 __all__ = [
+    "LARGEST_SEED",
     "TrainConfig",
     "predict",
     "batch_loss",
@@ -35,6 +37,9 @@ __all__ = [
     "average",
     "rounded",
 ]
+
+
+LARGEST_SEED = 2**32 - 1  # of 32 bits
 
 
 @dataclass(frozen=True)
@@ -60,24 +65,22 @@ class TrainConfig:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("steps", "batch_tokens", "accumulate", "warmup"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1")
-        if self.checkpoint_every < 1 or self.average < 1:
-            raise ValueError("checkpoint_every and average: at least 1")
-        if not (self.r_drop >= 0 and 0 <= self.bpe_dropout < 1):
-            raise ValueError("r_drop: at least 0; bpe_dropout: in [0, 1)")
-        if self.risk < 0 or self.risk == 1 or (self.risk and self.r_drop):
-            raise ValueError("risk: 0, or at least 2 and without r_drop")
-        if self.schedule not in ("inverse_sqrt", "linear"):
-            raise ValueError(
-                f"schedule = {self.schedule!r}: choose "
-                "'inverse_sqrt' or 'linear'"
-            )
-        if self.order not in ORDERS:
-            raise ValueError(
-                f"order = {self.order!r}: choose 'target' or 'longest'"
-            )
+        check_fields(
+            self,
+            accumulate=(1, 10**4),
+            schedule=("inverse_sqrt", "linear"),
+            peak_rate=(1e-9, 1e38),
+            label_smoothing=(0, 0.99),
+            r_drop=(0, 1000),
+            risk=(0, 1000),
+            bpe_dropout=(0, 0.99),
+            clip=(1e-9, math.inf),
+            max_length=(2, 10**12),
+            order=tuple(ORDERS),
+            seed=(0, LARGEST_SEED),
+        )
+        if self.risk == 1 or (self.risk and self.r_drop):
+            raise ValueError("`risk`: 0, or at least 2 and without `r_drop`")
 
     def rate(self, step: int, d_model: int) -> float:
         """The learning rate of an update, counted from 1."""

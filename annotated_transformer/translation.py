@@ -23,10 +23,8 @@ from annotated_transformer.errors import (
     check_texts,
 )
 from annotated_transformer.model import EncoderDecoder, Transformer
-from annotated_transformer.speed.kernels import (
-    use_fast_kernels,
-    weights_at_rest,
-)
+from annotated_transformer.speed.fast_kernels import use_fast_kernels
+from annotated_transformer.speed.matrix_products import weights_at_rest
 from annotated_transformer.storage.history import check_search
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.storage.shipped import find_model
@@ -63,11 +61,19 @@ class AttentionMaps:
 
 @torch.no_grad()
 def attention_maps(
-    model: Transformer,
+    model: EncoderDecoder,
     source: Int[Tensor, "batch source_length"],
     target: Int[Tensor, "batch target_length"],
 ) -> AttentionMaps:
-    """What each head looks at, by the textbook formula, without dropout."""
+    """What each head looks at, by the textbook formula, without dropout.
+
+    UserError unless the model is a Transformer.
+    """
+    if not isinstance(model, Transformer):
+        raise UserError(
+            "this model has no maps of attention: only a Transformer has; "
+            "ask one of those"
+        )
     training = model.training
     model.eval()
     maps = AttentionMaps([], [], [])
@@ -116,11 +122,6 @@ class TextModel:
         EOS: row i of a cross map is where the layer looked when it had to
         predict target piece i. UserError unless the model is a Transformer.
         """
-        if not isinstance(self.model, Transformer):
-            raise UserError(
-                "this model has no maps of attention: only a Transformer "
-                "has; ask one of those"
-            )
         labels = self.tokenizer.encode(target)
         maps = attention_maps(
             self.model,
@@ -150,15 +151,21 @@ class Translator(TextModel):
 
     @classmethod
     def load(
-        cls, folder: Path | str, device: torch.device | str = "cpu"
+        cls,
+        folder: Path | str,
+        device: torch.device | str = "cpu",
+        fast: bool = False,
     ) -> "Translator":
         """The translator of a model folder, or of a model shipped by name.
 
-        A packed model searches as it did when it was scored. UserError if
-        there is no such model or device, or if the model is not whole.
+        A packed model searches as it did when it was scored. A fast one asks
+        oneDNN for its products on a CPU, and what the process forks then has
+        one thread. UserError if there is no such model or device, or if the
+        model is not whole.
         """
         model, tokenizer, history = load_model(find_model(folder), device)
-        use_fast_kernels(model)
+        if fast:
+            use_fast_kernels(model)
         search = asdict(history.search) if history.search else {}
         return cls(model, tokenizer, **search)
 

@@ -13,7 +13,7 @@ import torch
 
 from annotated_transformer.data import Example
 from annotated_transformer.model import PRESETS
-from annotated_transformer.speed.kernels import bf16_slowdown
+from annotated_transformer.speed.bfloat16 import bf16_slowdown
 from annotated_transformer.system.atomic_files import write_text
 from annotated_transformer.system.machine import environment
 

@@ -20,11 +20,9 @@ from annotated_transformer.decoding import (
 )
 from annotated_transformer.embedding import BOS, EOS, PAD, UNK
 from annotated_transformer.model import ModelConfig, Transformer, transformer
-from annotated_transformer.speed.cpu import keep_freed_memory
-from annotated_transformer.speed.kernels import (
-    use_fast_kernels,
-    weights_at_rest,
-)
+from annotated_transformer.speed.allocator import keep_freed_memory
+from annotated_transformer.speed.fast_kernels import use_fast_kernels
+from annotated_transformer.speed.matrix_products import weights_at_rest
 
 from .clock import Job
 from .systems import joey_batch, to_joey

@@ -3,7 +3,7 @@
 import os
 from dataclasses import dataclass
 
-from annotated_transformer.corpora.generated import builtin
+from annotated_transformer.corpora.generated import builtin_corpus
 from annotated_transformer.corpora.multi30k import DATA_VARIABLE, multi30k
 from annotated_transformer.data import (
     Example,
@@ -33,7 +33,7 @@ class Text:
 
 def text() -> Text:
     """Multi30k where the variable says where it is, else the built-in."""
-    corpus = multi30k() if os.environ.get(DATA_VARIABLE) else builtin()
+    corpus = multi30k() if os.environ.get(DATA_VARIABLE) else builtin_corpus()
     lines = [line for pair in corpus.train for line in pair]
     try:
         tokenizer = train_tokenizer(lines, VOCABULARY)

@@ -17,8 +17,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from annotated_transformer.corpora.builtin import (
-    Example,
-    builtin_corpus,
+    GrammarExample,
+    example_splits,
     words,
 )
 from annotated_transformer.corpora.builtin.lexicon import SENSES
@@ -61,7 +61,7 @@ class Data(NamedTuple):
     vocabulary: int
 
 
-def sense_of(example: Example) -> tuple[int, int] | None:
+def sense_of(example: GrammarExample) -> tuple[int, int] | None:
     """The place of a word of two senses, and its label."""
     if "sense" not in example.phenomena or not example.cues:
         return None
@@ -87,9 +87,9 @@ LABELS = labels()
 
 
 @cache
-def examples() -> tuple[list[Example], list[Example]]:
+def examples() -> tuple[list[GrammarExample], list[GrammarExample]]:
     """Sentences without labels, and those from which labelled ones come."""
-    without, others, _ = builtin_corpus(RECIPE["unlabelled"], 4000, 0)
+    without, others, _ = example_splits(RECIPE["unlabelled"], 4000, 0)
     return without, others
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from statistics import fmean
 
-from annotated_transformer.speed.cpu import keep_freed_memory
+from annotated_transformer.speed.allocator import keep_freed_memory
 from annotated_transformer.translation import Translator
 
 from .shared.shipped_translator import corpus, drawn, texts, weights
@@ -34,7 +34,7 @@ def outputs(target: str, n: int) -> dict[str, list[str]]:
     """What the model that writes a language makes of each text."""
     keep_freed_memory()
     search = {"beam": RECIPE["beam"], "alpha": RECIPE["alpha"]}
-    translator = Translator.load(MODELS[target])
+    translator = Translator.load(MODELS[target], fast=True)
     return {
         name: translator([text for text, _ in pairs], no_repeat=n, **search)
         for name, pairs in texts(target).items()

@@ -21,9 +21,9 @@ from statistics import fmean, median
 import torch
 from torch import nn
 
-from annotated_transformer.corpora.builtin import Example as GrammarExample
 from annotated_transformer.corpora.builtin import (
-    builtin_corpus,
+    GrammarExample,
+    example_splits,
     sentence_pairs,
 )
 from annotated_transformer.data import (
@@ -114,7 +114,7 @@ def translate(
     layers: int | None = None,
 ) -> dict:
     """Train on the built-in corpus or its first pairs, and test."""
-    train, test = builtin_corpus()[::2]
+    train, test = example_splits()[::2]
     pieces = tokenizer()
     examples, _ = encode_pairs(pairs_of(train[:pairs]), pieces, 64)
     build = models(len(pieces), layers)[name]

@@ -20,8 +20,8 @@ from annotated_transformer.embedding import UNK
 from annotated_transformer.model import ModelConfig, Transformer
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.runs.setup import inherit, learn_tokenizer
-from annotated_transformer.speed.cpu import draw_fewer_numbers
-from annotated_transformer.speed.kernels import use_fast_kernels
+from annotated_transformer.speed.dropout import draw_fewer_numbers
+from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.storage.shipped import find_model
 from annotated_transformer.training import TrainConfig

@@ -29,7 +29,10 @@ EXCEPTIONS = {
     ("translation", "storage.model_folder"): "a translator is loaded by name",
     ("translation", "storage.history"): "with the search of its scores",
     ("translation", "storage.shipped"): "and some come with the package",
-    ("translation", "speed.kernels"): "and translate fast on a CPU",
+    ("translation", "speed.fast_kernels"): "and translate fast on a CPU",
+    ("translation", "speed.matrix_products"): "and translate fast on a CPU",
+    ("convert.torch_layers", "speed.fast_kernels"): "a fast layer converts",
+    ("convert.torch_layers", "speed.dropout"): "a fast layer converts",
     ("__init__", "teaching.exercises"): "readers write `check(...)`",
     ("commands.app", "__init__"): "--version",
 }

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from annotated_transformer import RECIPES, Translator, train
-from annotated_transformer.corpora.generated import copying
+from annotated_transformer.corpora.generated import copy_corpus
 from annotated_transformer.data import (
     encode_pairs,
     train_tokenizer,
@@ -34,7 +34,7 @@ FEW = replace(RECIPE.train, steps=40, checkpoint_every=20)
 
 @pytest.fixture(scope="module")
 def corpus():
-    return copying()
+    return copy_corpus()
 
 
 def test_the_copy_task_on_a_gpu(corpus, tmp_path):

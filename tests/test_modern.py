@@ -51,7 +51,7 @@ from annotated_transformer.modern import (
     sample,
     tiled_attention,
 )
-from annotated_transformer.speed.kernels import use_fast_kernels
+from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.translation import attention_maps
 
 SIZES = {

@@ -178,13 +178,13 @@ BEHIND = {
     ),
     "sinusoids are added to what is turned": (
         "modern",
-        'if choices.positions != "added"',
-        'if choices.positions == "none"',
+        'config.positions == "added"',
+        'config.positions != "none"',
         "modern::test_parts_are_those_chosen",
     ),
     "a language model starts large": (
         "modern",
-        "            start_small(self.layers)",
+        "            start_small(self.decoder.layers)",
         "            pass",
         "modern::test_a_language_model_starts_small",
     ),
@@ -237,15 +237,15 @@ BEHIND = {
         "recurrence::test_gates_that_keep_start_open",
     ),
     "positions begin again with a cache": (
-        "recurrence",
-        "self.target_positions(self.embedding(target), int(start[0]))",
-        "self.target_positions(self.embedding(target))",
+        "model",
+        "self.target(target, start)",
+        "self.target(target)",
         "recurrence::test_one_token_at_a_time_gives_the_same",
     ),
     "a window reaches back one place too far": (
         "recurrence",
-        "presents.append(both[:, target.size(1) :])",
-        "presents.append(both[:, target.size(1) - 1 : -1])",
+        "presents.append(both[:, x.size(1) :])",
+        "presents.append(both[:, x.size(1) - 1 : -1])",
         "recurrence::test_one_token_at_a_time_gives_the_same",
     ),
     "log-probability of the token that is read": (

@@ -283,20 +283,3 @@ def test_validation_is_a_plain_mean_over_tokens(examples):
 def test_average_is_the_mean():
     states = [{"w": torch.full((2, 2), float(i))} for i in (1, 2, 6)]
     assert torch.equal(average(states)["w"], torch.full((2, 2), 3.0))
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"steps": 0},
-        {"batch_tokens": 0},
-        {"accumulate": 0},
-        {"warmup": 0},
-        {"average": 0},
-        {"checkpoint_every": 0},
-        {"schedule": "cosine"},
-    ],
-)
-def test_wrong_configurations_are_refused(wrong):
-    with pytest.raises(ValueError, match=next(iter(wrong))):
-        TrainConfig(**wrong)

@@ -80,7 +80,7 @@ def test_batches_change_no_translation(translator, batch_tokens):
 
 
 def test_a_batch_has_room_for_a_token(translator):
-    with pytest.raises(ValueError, match="batch_tokens = 0: at least 1"):
+    with pytest.raises(ValueError, match="`batch_tokens=0`: at least 1"):
         translator(LINES, batch_tokens=0)
 
 

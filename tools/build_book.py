@@ -90,7 +90,7 @@ import sys
 
 if "google.colab" in sys.modules:
     !git clone -q --depth 1 {repository} /content/book
-    %pip install -q /content/book
+    %pip install -q "/content/book[notebooks]"
     %cd -q /content/book/book
 """
 

@@ -2,10 +2,13 @@
 
 import json
 import os
+import re
 import sys
 from dataclasses import asdict
+from functools import cache
 
 import typer
+import typer.main
 
 from annotated_transformer import __version__
 from annotated_transformer.commands import options
@@ -30,6 +33,11 @@ NO_MEMORY = (
     "error: out of memory; split long lines, or lower --beam, --batch-tokens "
     "or --preset"
 )
+OTHERS = (
+    'All other options, such as --set FIELD=VALUE, are on the page "Options '
+    'of train" of the book (book/toolkit_options.md).'
+)
+QUOTES = "\"'"
 
 app = typer.Typer(
     help="Train a Transformer on sentence pairs, and translate with it.",
@@ -49,7 +57,8 @@ def about(version: options.Version = False) -> None:
         raise typer.Exit
 
 
-for command in (train, translate, score, augment):
+app.command(epilog=OTHERS)(train)
+for command in (translate, score, augment):
     app.command()(command)
 
 
@@ -110,12 +119,48 @@ def data(name: options.DataName, folder: options.DataFolder = None) -> None:
     put(f"{name}: {where}\n{MULTI30K_LICENCE}\n")
 
 
+@cache
+def options_by_name() -> dict[str, tuple[str, str]]:
+    """Each option by its name in Python, with its opposite if it has one."""
+    return {
+        option.name: (
+            option.opts[0],
+            (option.secondary_opts or option.opts)[0],
+        )
+        for command in typer.main.get_command(app).commands.values()
+        for option in command.params
+        if option.opts[0].startswith("--")
+    }
+
+
+def with_options(message: str) -> str:
+    """A message of the library with the options that set what it names.
+
+    `max_length` becomes --max-length, and `start=MODEL` --from MODEL.
+    """
+
+    def option(found: re.Match) -> str:
+        name, _, value = found[1].partition("=")
+        if name not in options_by_name():
+            return found[0]
+        switch, opposite = options_by_name()[name]
+        if value in ("True", "False"):
+            return switch if value == "True" else opposite
+        return f"{switch} {value.strip(QUOTES)}".rstrip()
+
+    return re.sub(r"`(\w+(=[^`]*)?)`", option, message)
+
+
 def main() -> None:
     """Run the command; a user's error is one line, not a traceback."""
+    console.spelled = with_options
     try:
         app()
     except Interrupted as stop:
-        console.out(str(stop))
+        from annotated_transformer.system.processes import launched
+
+        if launched().rank == 0:  # who speaks for all
+            console.out(str(stop))
         sys.exit(128 + stop.signal_number)
     except UserError as error:
         fail(f"error: {error}")
@@ -125,6 +170,8 @@ def main() -> None:
         if not out_of_memory(error):
             raise
         fail(NO_MEMORY)
+    finally:
+        del console.spelled
 
 
 def fail(message: str, status: int = 1) -> None:
@@ -132,6 +179,7 @@ def fail(message: str, status: int = 1) -> None:
     name = ""
     if os.environ.get("WORLD_SIZE", "1") != "1":  # torchrun's; see launched
         name = f"process {os.environ.get('RANK', '0')}: "
-    line = printable(name + " ".join(message.split()))
+    message = with_options(" ".join(message.split()))
+    line = printable(name + message)
     StandardError().write(line + "\n")
     sys.exit(status)

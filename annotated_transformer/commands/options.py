@@ -6,8 +6,6 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from annotated_transformer.system.limits import LARGEST_ALPHA, MOST_SEARCH
-
 DeviceName = StrEnum("DeviceName", ["cuda", "mps", "cpu"])
 DataSet = StrEnum("DataSet", ["multi30k"])
 
@@ -52,7 +50,7 @@ NBest = Annotated[
     int | None,
     Option(
         min=1,
-        max=MOST_SEARCH,
+        max=1000,
         help="tell so many translations of a line, with scores",
     ),
 ]
@@ -72,7 +70,7 @@ ChoiceBeam = Annotated[
     Option(
         "--beam",
         min=1,
-        max=MOST_SEARCH,
+        max=1000,
         help="how many to choose them from",
     ),
 ]
@@ -80,7 +78,7 @@ Beam = Annotated[
     int | None,
     Option(
         min=1,
-        max=MOST_SEARCH,
+        max=1000,
         help="translations kept at each step (1: greedy); 5, or the model's "
         "own",
     ),
@@ -89,7 +87,7 @@ Alpha = Annotated[
     float | None,
     Option(
         min=0,
-        max=LARGEST_ALPHA,
+        max=50,
         help="length penalty: higher favours longer output; 0.6, or the "
         "model's own",
     ),
@@ -99,7 +97,7 @@ Penalty = Annotated[
     Option(
         "--alpha",
         min=0,
-        max=LARGEST_ALPHA,
+        max=50,
         help="divide by the length penalty, as translate --n-best does with "
         "this alpha; 0 leaves the log-probability",
     ),
@@ -109,7 +107,7 @@ NoRepeat = Annotated[
     Option(
         "--no-repeat",
         min=0,
-        max=MOST_SEARCH,
+        max=1000,
         help="say no N tokens in a row twice; 0, which forbids nothing, or "
         "the model's own",
     ),

@@ -3,11 +3,18 @@
 import os
 import shlex
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from annotated_transformer.commands import options, train_options
 from annotated_transformer.errors import UserError
 from annotated_transformer.system.stdio import put
+
+# What loads PyTorch is imported where it is used: --help does without it.
+if TYPE_CHECKING:
+    from annotated_transformer.corpora.corpus import Corpus
 
 __all__ = ["command_line", "train"]
 
@@ -27,7 +34,7 @@ def train(
     tokenizer: train_options.TokenizerKind = None,
     dropout: train_options.Dropout = None,
     pre_norm: train_options.PreNorm = None,
-    max_steps: train_options.MaxSteps = None,
+    steps: train_options.Steps = None,
     batch_tokens: train_options.BatchTokens = None,
     accumulate: train_options.Accumulate = None,
     schedule: train_options.ScheduleOption = None,
@@ -59,18 +66,14 @@ def train(
     checkpoint; the same command with --resume continues. On N devices:
     torchrun --nproc-per-node=N -m annotated_transformer train ...
     """
-    # here, because they load PyTorch, and --help does without it
     import torch
 
     from annotated_transformer.runs.dry_run import plan
     from annotated_transformer.runs.folder import check_output
     from annotated_transformer.runs.recipes import recipe_of
     from annotated_transformer.runs.run import train as run_training
-    from annotated_transformer.runs.setup import (
-        check_start,
-        choose_device,
-        read_corpus,
-    )
+    from annotated_transformer.runs.setup import check_start, choose_device
+    from annotated_transformer.speed.allocator import keep_freed_memory
     from annotated_transformer.system.processes import joined, launched
 
     if dry_run and launched().rank > 0:
@@ -86,7 +89,7 @@ def train(
         model=changed(named.model, dropout=dropout, pre_norm=pre_norm),
         train=changed(
             named.train,
-            steps=max_steps,
+            steps=steps,
             checkpoint_every=checkpoint_every,
             batch_tokens=batch_tokens,
             accumulate=accumulate,
@@ -114,13 +117,14 @@ def train(
             new_subwords,
         )
     own = (train_files, valid_files, train_tsv, valid_tsv)
-    text = (task, source, target, own, extra)
+    text = (task, (source, target), own, extra)
     if dry_run:
         check_output(output, resume)
         check_start(recipe, start, new_subwords)
         recipe = replace(recipe, processes=launched().size)
         put(plan(recipe, read_corpus(*text), start, new_subwords))
         return
+    keep_freed_memory()
     with joined(chosen) as processes:
         resume = resume or processes.rank > 0  # what the first has begun
         check_output(output, resume)
@@ -138,6 +142,58 @@ def train(
             valid_bleu=valid_bleu,
             processes=processes,
         )
+
+
+def read_corpus(
+    task: str | None,
+    languages: tuple[str, str],
+    own: tuple,
+    extra: Path | None,
+) -> "Corpus":
+    """The corpus that the options name, with the extra pairs of a file."""
+    from annotated_transformer.corpora.corpus import Corpus
+    from annotated_transformer.corpora.generated import (
+        builtin_corpus,
+        copy_corpus,
+    )
+    from annotated_transformer.corpora.multi30k import multi30k
+
+    if (task is not None) == any(own):
+        raise UserError(
+            "say what to train on: either --task, or --train and --valid "
+            "(--train-tsv and --valid-tsv for files of two columns)"
+        )
+    if task is None:
+        corpus = Corpus.from_files(*own_files(*own), *languages)
+    elif task == "multi30k":
+        corpus = multi30k(*languages)
+    elif languages == ("en", "de"):
+        corpus = {"copy": copy_corpus, "builtin": builtin_corpus}[task]()
+    else:
+        raise UserError(
+            f"--task {task} has no other languages than its own: leave "
+            "--source and --target out"
+        )
+    return corpus if extra is None else corpus.with_extra(extra)
+
+
+def own_files(
+    train_files: tuple[Path, Path] | None,
+    valid_files: tuple[Path, Path] | None,
+    train_tsv: Path | None,
+    valid_tsv: Path | None,
+) -> tuple[Sequence[Path], Sequence[Path]]:
+    """The files to learn from, and those to see how well it goes."""
+    if (train_files and train_tsv) or (valid_files and valid_tsv):
+        raise UserError("give two text files or one of two columns, not both")
+    training = train_files or (train_tsv and [train_tsv])
+    valid = valid_files or (valid_tsv and [valid_tsv])
+    if not training or not valid:
+        raise UserError(
+            "--train and --valid go together: one text to learn from, and "
+            "another to see how well it goes"
+        )
+    return training, valid
 
 
 def command_line() -> str:

@@ -7,17 +7,17 @@ from typing import Annotated
 
 from typer import Option
 
-from annotated_transformer.system.limits import KINDS, LARGEST_SEED
-
 Task = StrEnum("Task", ["copy", "builtin", "multi30k"])
 Preset = StrEnum("Preset", ["tiny", "small", "base", "big"])
-Kind = StrEnum("Kind", KINDS)
+Kind = StrEnum("Kind", ["bpe", "unigram", "char"])
 Schedule = StrEnum("Schedule", ["inverse_sqrt", "linear"])
 
 text = partial(Option, rich_help_panel="The text")
 model = partial(Option, rich_help_panel="The model")
 training = partial(Option, rich_help_panel="The training")
 run = partial(Option, rich_help_panel="The run")
+# What few trainings need; book/toolkit_options.md says what it is for.
+rare = partial(Option, hidden=True)
 
 TrainTask = Annotated[
     Task | None,
@@ -47,18 +47,9 @@ ValidFiles = Annotated[
         help="two more, not learned from, to see how well it goes",
     ),
 ]
-TrainTsv = Annotated[
-    Path | None,
-    text(help="in place of --train: source, a tab, target on each line"),
-]
-ValidTsv = Annotated[Path | None, text(help="in place of --valid")]
-Extra = Annotated[
-    Path | None,
-    text(
-        help="more pairs to learn from, such as translations that models "
-        "made: source, a tab, target on each line"
-    ),
-]
+TrainTsv = Annotated[Path | None, rare()]
+ValidTsv = Annotated[Path | None, rare()]
+Extra = Annotated[Path | None, rare()]
 
 PresetOption = Annotated[
     Preset | None,
@@ -76,35 +67,22 @@ VocabSize = Annotated[
         "base and big, and a task has its own",
     ),
 ]
-TokenizerKind = Annotated[Kind | None, model(help="how text becomes subwords")]
+TokenizerKind = Annotated[Kind | None, rare()]
 Dropout = Annotated[
     float | None,
     model(
         min=0,
-        max=0.9,
+        max=0.99,
         help="share of values set to zero in training; more for less text",
     ),
 ]
-PreNorm = Annotated[
-    bool | None,
-    model(
-        "--pre-norm/--post-norm",
-        help="layer norm before each sub-layer (easier to train), or after "
-        "the residual sum as published",
-    ),
-]
+PreNorm = Annotated[bool | None, rare("--pre-norm/--post-norm")]
 
-Fields = Annotated[
-    list[str] | None,
-    run(
-        "--set",
-        metavar="FIELD=VALUE",
-        help="any other field of the recipe in run.json, such as "
-        "model.d_ff=512; may be given more than once",
-    ),
-]
+Fields = Annotated[list[str] | None, rare("--set")]
 
-MaxSteps = Annotated[int | None, training(min=1, help="updates in all")]
+Steps = Annotated[
+    int | None, training("--max-steps", min=1, help="updates in all")
+]
 BatchTokens = Annotated[
     int | None,
     training(
@@ -120,13 +98,7 @@ Accumulate = Annotated[
         help="batches that make one update: large batches in little memory",
     ),
 ]
-ScheduleOption = Annotated[
-    Schedule | None,
-    training(
-        help="the learning rate after warm-up: the paper's, or straight "
-        "down to zero"
-    ),
-]
+ScheduleOption = Annotated[Schedule | None, rare()]
 Warmup = Annotated[
     int | None,
     training(min=1, help="updates in which the learning rate rises"),
@@ -139,94 +111,25 @@ PeakRate = Annotated[
         "and big",
     ),
 ]
-LabelSmoothing = Annotated[
-    float | None,
-    training(
-        min=0,
-        max=0.99,
-        help="probability that the target shares out over all tokens",
-    ),
-]
-RDrop = Annotated[
-    float | None,
-    training(
-        "--r-drop",
-        min=0,
-        help="weight of how far two passes with different dropout diverge; "
-        "5 for little text, at twice the cost",
-    ),
-]
-Risk = Annotated[
-    int | None,
-    training(
-        min=0,
-        help="go on (--from) to raise BLEU itself: how many of the model's "
-        "own translations of a sentence are compared; 4 to 8",
-    ),
-]
-BPEDropout = Annotated[
-    float | None,
-    training(
-        "--bpe-dropout",
-        min=0,
-        max=0.9,
-        help="share of subword merges left out at each reading; 0.05 to 0.1 "
-        "for little text",
-    ),
-]
-MaxLength = Annotated[
-    int | None,
-    training(
-        min=2,
-        help="tokens; pairs with a longer side are left out, and reported",
-    ),
-]
-Bf16 = Annotated[
-    bool | None,
-    training(
-        "--bf16/--float32",
-        help="precision of matrix products; bf16 on a GPU that has it",
-    ),
-]
-Tf32 = Annotated[
-    bool | None,
-    training(
-        "--tf32",
-        help="multiply what is left in float32 as TF32, faster and to three "
-        "digits, on a GPU that has it",
-    ),
-]
+LabelSmoothing = Annotated[float | None, rare()]
+RDrop = Annotated[float | None, rare("--r-drop")]
+Risk = Annotated[int | None, rare()]
+BPEDropout = Annotated[float | None, rare("--bpe-dropout")]
+MaxLength = Annotated[int | None, rare()]
+Bf16 = Annotated[bool | None, rare("--bf16/--float32")]
+Tf32 = Annotated[bool | None, rare("--tf32")]
 Seed = Annotated[
     int | None,
     training(
         min=0,
-        max=LARGEST_SEED,
+        max=2**32 - 1,
         help="start of all random numbers: same seed, same model",
     ),
 ]
 
-CheckpointEvery = Annotated[
-    int | None,
-    run(min=1, help="updates between checkpoints, each with a validation"),
-]
-AverageLast = Annotated[
-    int | None,
-    run(
-        "--average",
-        min=1,
-        help="how many of the last checkpoints make the final model",
-    ),
-]
-ValidBleu = Annotated[
-    int,
-    run(
-        "--valid-bleu",
-        min=0,
-        help="also translate so many validation sentences at each "
-        "checkpoint, greedily, and keep the one with the highest BLEU; 0: "
-        "none",
-    ),
-]
+CheckpointEvery = Annotated[int | None, rare()]
+AverageLast = Annotated[int | None, rare("--average")]
+ValidBleu = Annotated[int, rare("--valid-bleu", min=0)]
 MaxMinutes = Annotated[
     float | None,
     run(
@@ -241,10 +144,7 @@ Resume = Annotated[
         help="go on after the last checkpoint: the same command, plus this",
     ),
 ]
-Compiled = Annotated[
-    bool,
-    run("--compile", help="compile the model first (minutes); for a GPU"),
-]
+Compiled = Annotated[bool, rare("--compile")]
 Start = Annotated[
     Path | None,
     run(
@@ -253,13 +153,7 @@ Start = Annotated[
         help="begin with the weights, sizes and subwords of a trained model",
     ),
 ]
-NewSubwords = Annotated[
-    bool,
-    run(
-        "--new-subwords",
-        help="learn subwords from this text (--from), for another language",
-    ),
-]
+NewSubwords = Annotated[bool, rare("--new-subwords")]
 DryRun = Annotated[
     bool,
     run("--dry-run", help="show size, memory and batches; train nothing"),

@@ -92,12 +92,12 @@ def load(
 ) -> "Translator":
     """A translator that searches as asked for, or as suits the model."""
     from annotated_transformer.runs.setup import choose_device
-    from annotated_transformer.speed.cpu import keep_freed_memory
+    from annotated_transformer.speed.allocator import keep_freed_memory
     from annotated_transformer.translation import Translator
 
     keep_freed_memory()
     chosen = choose_device(device and device.value)
-    translator = Translator.load(model, chosen)
+    translator = Translator.load(model, chosen, fast=True)
     for name, value in search.items():
         if value is not None:
             setattr(translator, name, value)

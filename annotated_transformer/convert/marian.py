@@ -95,7 +95,7 @@ def to_marian(model: Transformer, max_length: int = 1024) -> nn.Module:
         if (given := getattr(model.config, field)) != value:
             raise UserError(
                 f"{field} = {given!r}: Marian has only models with {field} = "
-                f"{value!r}; train one, with --post-norm for the norm"
+                f"{value!r}; train one, with `pre_norm=False` for the norm"
             )
     transformers = package()
     config = transformers.MarianConfig(

@@ -37,6 +37,8 @@ from annotated_transformer.model import (
     positions,
     transformer,
 )
+from annotated_transformer.speed.dropout import FewerBitsDropout
+from annotated_transformer.speed.fast_kernels import FASTER
 
 __all__ = [
     "TorchTransformer",
@@ -143,6 +145,7 @@ CONVERTIBLE = {
     *(FeedForward, TokenEmbedding),
     *(SinusoidalPositions, LearnedPositions),
     *(nn.ModuleList, nn.Linear, nn.LayerNorm, nn.Dropout, nn.Identity),
+    *(*FASTER.values(), FewerBitsDropout),
 }
 
 

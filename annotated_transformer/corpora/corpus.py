@@ -6,13 +6,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from annotated_transformer.corpora.text_files import (
-    Pair,
     read_parallel,
     read_tsv,
 )
 from annotated_transformer.errors import UserError, check_pairs
 
-__all__ = ["Corpus", "pairs_sha256", "text_corpus"]
+__all__ = ["Corpus", "pairs_sha256"]
 
 
 LONGEST_NAME = 100  # characters
@@ -22,9 +21,9 @@ LONGEST_NAME = 100  # characters
 class Corpus:
     """Sentence pairs to train on, to choose a model by and to test it with."""
 
-    train: list[Pair]
-    valid: list[Pair]
-    tests: dict[str, list[Pair]]
+    train: list[tuple[str, str]]
+    valid: list[tuple[str, str]]
+    tests: dict[str, list[tuple[str, str]]]
     name: str
     source: str  # language codes: 'en', 'de', ...
     target: str
@@ -42,6 +41,25 @@ class Corpus:
                     f"{LONGEST_NAME} printable characters, such as 'en'"
                 )
 
+    @classmethod
+    def from_files(
+        cls,
+        train: Sequence[Path | str],
+        valid: Sequence[Path | str],
+        source: str,
+        target: str,
+    ) -> "Corpus":
+        """A corpus of your own files, from one language to another.
+
+        Of each text name two files, whose line n is a pair, or a single one
+        with a tab between source and target. UserError says what is wrong
+        with a file, and where.
+        """
+        texts = read_parallel(train), read_parallel(valid)
+        names = ("train", "valid")
+        sums = dict(zip(names, map(pairs_sha256, texts), strict=True))
+        return cls(*texts, {}, "text", source, target, sums)
+
     def with_extra(self, path: Path | str) -> "Corpus":
         """The corpus with more to train on, as `read_tsv` reads it."""
         pairs = read_tsv(path)
@@ -53,7 +71,7 @@ class Corpus:
         )
 
 
-def _refuse_halves(name: str, pairs: list[Pair]) -> None:
+def _refuse_halves(name: str, pairs: list[tuple[str, str]]) -> None:
     for place, pair in enumerate(pairs):
         try:
             "".join(pair).encode()
@@ -65,20 +83,7 @@ def _refuse_halves(name: str, pairs: list[Pair]) -> None:
             ) from None
 
 
-def pairs_sha256(pairs: Sequence[Pair]) -> str:
+def pairs_sha256(pairs: Sequence[tuple[str, str]]) -> str:
     """Give the SHA-256 of pairs: that of `paste SOURCE TARGET | sha256sum`."""
     text = "".join(f"{source}\t{target}\n" for source, target in pairs)
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
-
-
-def text_corpus(
-    train: Sequence[Path | str],
-    valid: Sequence[Path | str],
-    source: str,
-    target: str,
-) -> Corpus:
-    """Make a corpus of your own files, as `read_parallel` takes them."""
-    pairs = {"train": read_parallel(train), "valid": read_parallel(valid)}
-    sums = {split: pairs_sha256(pairs[split]) for split in pairs}
-    train_pairs, valid_pairs = pairs.values()
-    return Corpus(train_pairs, valid_pairs, {}, "text", source, target, sums)

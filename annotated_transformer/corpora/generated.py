@@ -2,16 +2,16 @@
 
 from annotated_transformer.corpora.corpus import Corpus, pairs_sha256
 
-__all__ = ["builtin", "copying"]
+__all__ = ["builtin_corpus", "copy_corpus"]
 
 
-def builtin(
+def builtin_corpus(
     train: int = 20000, valid: int = 500, test: int = 500, seed: int = 0
 ) -> Corpus:
     """Make the built-in English-German corpus; the numbers count pairs."""
-    from annotated_transformer.corpora.builtin import builtin_corpus
+    from annotated_transformer.corpora.builtin import example_splits
 
-    splits = builtin_corpus(train, valid, test, seed)
+    splits = example_splits(train, valid, test, seed)
     pairs = [[(x.source, x.target) for x in split] for split in splits]
     names = ("train", "valid", "test")
     sums = dict(zip(names, map(pairs_sha256, pairs), strict=True))
@@ -19,7 +19,7 @@ def builtin(
     return Corpus(pairs[0], pairs[1], tests, "builtin", "en", "de", sums)
 
 
-def copying() -> Corpus:
+def copy_corpus() -> Corpus:
     """Make the corpus of the copy task: distinct strings of letters."""
     from annotated_transformer.data import copy_task
 

@@ -1,14 +1,15 @@
 """Multi30k (Elliott et al., 2016): downloaded once, checked, and read."""
 
 import os
-import sys
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from urllib import request
 
+from platformdirs import user_cache_path
+
 from annotated_transformer.corpora.corpus import Corpus
-from annotated_transformer.corpora.text_files import Pair, read_pairs
+from annotated_transformer.corpora.text_files import read_pairs
 from annotated_transformer.errors import UserError
 from annotated_transformer.system.download import download, https_opener
 
@@ -25,35 +26,19 @@ MULTI30K_SUMS: dict[str, str] = tomllib.loads(
 )
 
 
-def multi30k_folder() -> Path:
-    """Name the folder of Multi30k: the variable's, or the user's cache."""
-    if named := os.environ.get(DATA_VARIABLE):
-        return at_home(named, DATA_VARIABLE)
-    places = {"darwin": "~/Library/Caches", "win32": "~/AppData/Local"}
-    place = os.environ.get("XDG_CACHE_HOME") or places.get(
-        sys.platform, "~/.cache"
-    )
-    cache = at_home(place, "XDG_CACHE_HOME")
-    return cache / "annotated-transformer" / "multi30k"
-
-
-def at_home(path: str, variable: str) -> Path:
-    """The path with ~ replaced; UserError where there is no such home."""
-    try:
-        return Path(path).expanduser()
-    except RuntimeError as error:
-        raise UserError(
-            f"{path}: no such home folder; set {variable} to a folder"
-        ) from error
-
-
 def download_multi30k(
     folder: Path | str | None = None,
     languages: Sequence[str] = MULTI30K_LANGUAGES,
     opener: request.OpenerDirector | None = None,
 ) -> Path:
-    """Fetch the files of Multi30k that are absent, check all, say where."""
-    folder = Path(folder) if folder else multi30k_folder()
+    """Fetch the files of Multi30k that are absent, check all, say where.
+
+    Without a folder that is where ANNOTATED_TRANSFORMER_DATA says, or else
+    the user's cache.
+    """
+    cache = user_cache_path("annotated-transformer", appauthor=False)
+    named = folder or os.environ.get(DATA_VARIABLE) or cache / "multi30k"
+    folder = Path(os.path.expanduser(named))
     instead = (
         f"put the file into {folder} yourself, or set {DATA_VARIABLE} to a "
         "folder that has it"
@@ -78,7 +63,7 @@ def multi30k(
         )
     folder = download_multi30k(folder, languages)
 
-    def read(split: str) -> list[Pair]:
+    def read(split: str) -> list[tuple[str, str]]:
         return read_pairs(*(folder / f"{split}.{x}.gz" for x in languages))
 
     train, valid = read("train"), read("val")

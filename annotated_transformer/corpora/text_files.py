@@ -13,10 +13,10 @@ from annotated_transformer.system.text_lines import read_lines
 
 __all__ = ["read_pairs", "read_parallel", "read_side_by_side", "read_tsv"]
 
-Pair = tuple[str, str]  # as in data, which loads PyTorch
 
-
-def _refuse_empty(pairs: list[Pair], names: tuple[str, str]) -> None:
+def _refuse_empty(
+    pairs: list[tuple[str, str]], names: tuple[str, str]
+) -> None:
     for name, lines in zip(names, zip(*pairs, strict=True), strict=True):
         empty = [n for n, line in enumerate(lines, 1) if not line.strip()]
         if empty:
@@ -28,7 +28,7 @@ def _refuse_empty(pairs: list[Pair], names: tuple[str, str]) -> None:
 
 def read_side_by_side(
     source_path: Path | str, target_path: Path | str
-) -> list[Pair]:
+) -> list[tuple[str, str]]:
     """Line n of one text file with line n of the other, blank ones too."""
     sources, targets = read_lines(source_path), read_lines(target_path)
     if len(sources) != len(targets):
@@ -39,14 +39,16 @@ def read_side_by_side(
     return list(zip(sources, targets, strict=True))
 
 
-def read_pairs(source_path: Path | str, target_path: Path | str) -> list[Pair]:
+def read_pairs(
+    source_path: Path | str, target_path: Path | str
+) -> list[tuple[str, str]]:
     """Pair line n of one text file with line n of the other; none is blank."""
     pairs = read_side_by_side(source_path, target_path)
     _refuse_empty(pairs, (str(source_path), str(target_path)))
     return pairs
 
 
-def read_tsv(path: Path | str) -> list[Pair]:
+def read_tsv(path: Path | str) -> list[tuple[str, str]]:
     """Read pairs from lines of the form source, tab, target."""
     pairs = []
     for number, line in enumerate(read_lines(path), 1):
@@ -61,7 +63,7 @@ def read_tsv(path: Path | str) -> list[Pair]:
     return pairs
 
 
-def read_parallel(paths: Sequence[Path | str]) -> list[Pair]:
+def read_parallel(paths: Sequence[Path | str]) -> list[tuple[str, str]]:
     """Read pairs from two text files, or from one file of two columns."""
     if len(paths) == 1:
         return read_tsv(paths[0])

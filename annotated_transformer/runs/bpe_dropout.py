@@ -92,9 +92,9 @@ def elsewhere(
                 with suppress(OSError):
                     process.stdin.close()
                 raise UserError(
-                    "the process that cuts the text for --bpe-dropout has "
-                    f"ended with status {process.wait()}; the same command "
-                    "with --resume goes on after the last checkpoint"
+                    "the process that cuts the text for `bpe_dropout` has "
+                    f"ended with status {process.wait()}; with `resume=True` "
+                    "the run goes on after the last checkpoint"
                 ) from error
             if isinstance(answer, Exception):
                 raise answer

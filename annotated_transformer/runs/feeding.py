@@ -4,11 +4,9 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import islice
 
 import torch
 
-from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import (
     Batch,
     Example,
@@ -18,17 +16,16 @@ from annotated_transformer.data import (
     bucket,
     encode_pairs,
     make_batch,
-    training_batches,
 )
 from annotated_transformer.errors import UserError
-from annotated_transformer.runs.recipes import LARGEST_SEED, Recipe
+from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.storage.builders import outline
 from annotated_transformer.system.console import console
+from annotated_transformer.training import LARGEST_SEED
 
 __all__ = [
     "Reading",
     "ahead",
-    "diverged",
     "encode",
     "fixed_batches",
     "resplit_of",
@@ -45,7 +42,7 @@ def most_tokens(recipe: Recipe) -> tuple[int, str]:
     learned = outline(recipe.model).most_positions
     if learned is not None and learned < most:
         return learned, "as many positions are learned"
-    return most, "--max-length raises the limit"
+    return most, "`max_length` raises the limit"
 
 
 def line_of(place: int, pairs: int, extra: int) -> str:
@@ -85,8 +82,8 @@ def resplit_of(tokenizer: Tokenizer, recipe: Recipe) -> Resplit | None:
         return None
     if recipe.tokenizer != "bpe":
         raise UserError(
-            f"--bpe-dropout leaves out merges, and {recipe.tokenizer} "
-            "subwords have none; use --tokenizer bpe"
+            f"`bpe_dropout` leaves out merges, and of {recipe.tokenizer} "
+            "subwords none are known; use `tokenizer='bpe'`"
         )
     limit = most_tokens(recipe)[0]
     return Resplit(tokenizer.vocabulary, recipe.train.bpe_dropout, limit)
@@ -165,41 +162,3 @@ def received(batch: Batch, stream: torch.cuda.Stream) -> None:
     reader.wait_stream(stream)
     for tensor in vars(batch).values():
         tensor.record_stream(reader)  # not to be overwritten before it is read
-
-
-def diverged(
-    message: str,
-    update: int,
-    corpus: Corpus,
-    tokenizer: Tokenizer,
-    recipe: Recipe,
-    reading: Reading,
-) -> UserError:
-    """The error for an update whose numbers are not finite; names its text."""
-    limit = most_tokens(recipe)[0]
-    examples, left_out = encode_pairs(corpus.train, tokenizer, limit)
-    places = sorted({*range(len(corpus.train))} - {*left_out})
-    # the same batches, but each token is the number of its line
-    numbered = [
-        ([place + 1] * len(source), [0] * len(target))
-        for place, (source, target) in zip(places, examples, strict=True)
-    ]
-    config = recipe.train
-    each = config.accumulate * recipe.processes
-    read = reading.read(update - 1, each)
-    batches = training_batches(
-        numbered,
-        config.batch_tokens,
-        reading.seed,
-        read,
-        order=config.order,
-    )
-    group = [batch.source[:, 0].tolist() for batch in islice(batches, each)]
-    lines = sorted(line for some in group for line in some)
-    pairs, extra = len(corpus.train), corpus.extra
-    named = ", ".join(line_of(x - 1, pairs, extra) for x in lines[:5])
-    named += f" and {len(lines) - 5} more" * (len(lines) > 5)
-    return UserError(
-        f"{message} (lines {named} of the training text); train with a lower "
-        "--peak-rate, a longer --warmup or in --float32"
-    )

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -13,7 +12,6 @@ from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.storage.builders import parameters_of
 from annotated_transformer.storage.history import (
     Change,
     History,
@@ -36,9 +34,10 @@ from annotated_transformer.system.atomic_files import (
     unwritable,
     write_text,
 )
+from annotated_transformer.system.console import console
 from annotated_transformer.training import TrainConfig
 
-__all__ = ["RunFolder", "check_output", "check_same_run"]
+__all__ = ["RunFolder", "check_output", "check_same_run", "fast_as_begun"]
 
 WEIGHTS = "model.safetensors"  # by its sum a start is known
 FREE = ("batch_tokens", "accumulate")  # of train, to fit another memory
@@ -61,24 +60,29 @@ def check_output(output: Path, resume: bool) -> None:
         if not (output / "run.json").is_file():
             raise UserError(
                 f"{output}: no run to resume here (run.json is missing); "
-                "start it without --resume"
+                "start it without `resume=True`"
             )
         RunFolder(output, 1, 1).check_progress()
     elif (output / "run.json").exists():
         raise UserError(
-            f"{output}: a run is here already; continue it with --resume, "
-            "or choose another folder"
+            f"{output}: a run is here already; continue it with "
+            "`resume=True`, or choose another folder"
         )
     elif output.exists() and {x.name for x in output.iterdir()} - BEGINNING:
         raise UserError(f"{output}: the folder is not empty; choose another")
 
 
 def check_same_run(
-    output: Path, corpus: Corpus, recipe: Recipe, start: Start | None = None
+    output: Path,
+    corpus: Corpus,
+    recipe: Recipe,
+    start: Start | None = None,
+    given: Tokenizer | None = None,
 ) -> Tokenizer:
     """The tokenizer of a run, if recipe, data and start are its own.
 
-    But for the size and the number of batches, which may change.
+    So must be a tokenizer that is given. But the size and the number of
+    batches may change.
     """
     path = output / "run.json"
     try:
@@ -91,6 +95,11 @@ def check_same_run(
             "anew in another folder"
         ) from error
     sums = history.data.sha256
+    if given is not None and given.model != tokenizer.model:
+        raise UserError(
+            f"{output}: the run began with another tokenizer; resume with "
+            "that one"
+        )
     free = {f"train.{name}" for name in FREE}
     for name, value in recipe.flat().items():
         if began[name] != value and name not in free:
@@ -121,7 +130,7 @@ def check_same_run(
     if weights_of(start) != weights_of(history.start):
         raise UserError(
             f"{output}: the run did not begin with that model; resume with "
-            "the --from that began it"
+            "the `start` that began it"
         )
     return tokenizer
 
@@ -136,6 +145,14 @@ def read_history(folder: Path) -> History:
     return History.from_json(read_json(folder / "run.json"))
 
 
+def fast_as_begun(output: Path, asked: bool) -> bool:
+    """Whether a run is fast; it says so if something else is asked for."""
+    fast = read_history(output).fast
+    if fast != asked:
+        console.out(f"{output}: the run began with fast={fast} and goes on so")
+    return fast
+
+
 class RunFolder:
     """Where a run keeps run.json, its tokenizer, metrics and checkpoints."""
 
@@ -143,22 +160,6 @@ class RunFolder:
         self.path, self.every, self.average = path, every, average
         self.place: os.stat_result | None = None  # where alone found it
         self.handle: int | None = None  # open while alone
-
-    def check_room(self, sizes: object, steps: int) -> None:
-        """UserError if the disk cannot hold the checkpoints of such a run."""
-        # those to average, the last, the best, and one that is being written
-        number = min(self.average + 3, steps // self.every + 2)
-        needed = 4 * parameters_of(sizes) * (3 * number + 1)
-        here = sum(path.stat().st_size for path in self.checkpoints())
-        places = (self.path, *self.path.absolute().parents)
-        place = next(path for path in places if path.exists())
-        free = shutil.disk_usage(place).free
-        if free + here < needed:
-            raise UserError(
-                f"{self.path}: the disk has room for {free / 1e9:.2g} GB, but "
-                f"checkpoints need {(needed - here) / 1e9:.2g} GB; make room, "
-                "or lower --average"
-            )
 
     def check_progress(self) -> None:
         """UserError if all checkpoints of what was learned here are gone."""
@@ -171,7 +172,7 @@ class RunFolder:
                 f"{self.path / 'checkpoints'}: the checkpoints of this run "
                 f"(step-*.safetensors) are missing, and it cannot go on{done} "
                 "without the last; put them back, or begin a new run in "
-                "another folder, which --from starts with a finished model"
+                "another folder, which `start` begins with a finished model"
             )
 
     @contextmanager

@@ -38,11 +38,11 @@ from annotated_transformer.runs.memory import (
 )
 from annotated_transformer.runs.progress import progress
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.speed.cpu import (
+from annotated_transformer.speed.allocator import (
     UPDATES_BETWEEN_RETURNS,
-    attention_kernel,
     return_freed_memory,
 )
+from annotated_transformer.speed.attention_kernels import attention_kernel
 from annotated_transformer.storage.checkpoints import (
     checkpoint_weights,
     load_checkpoint,
@@ -282,7 +282,7 @@ class Run:
             self.keep()
             raise UserError(
                 f"{gone}; the checkpoint after update {self.step} is in "
-                f"{self.folder.path}: go on there with --resume"
+                f"{self.folder.path}: go on there with `resume=True`"
             )
 
     def note(self, learned: dict) -> None:

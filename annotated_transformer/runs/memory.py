@@ -126,12 +126,12 @@ def too_little(where: str, recipe: Recipe, error: BaseException) -> UserError:
     # how much of a GPU others use; what follows is about PyTorch's allocator
     told = str(error).partition("\n")[0].partition(" Of the allocated")[0]
     where += f" ({told})" if told else ""
-    less = ["leave out --r-drop"] * bool(config.r_drop)
-    less += ["lower --risk"] * bool(config.risk)
-    less += ["add --bf16"] * (not config.bf16)
-    less += ["lower --max-length", "choose a smaller --preset"]
+    less = ["leave out `r_drop`"] * bool(config.r_drop)
+    less += ["lower `risk`"] * bool(config.risk)
+    less += ["use `bf16=True`"] * (not config.bf16)
+    less += ["lower `max_length`", "choose a smaller model"]
     return UserError(
-        f"out of memory {where}: lower --batch-tokens, and raise --accumulate "
-        "by as much, which keeps the tokens of an update (--resume takes "
+        f"out of memory {where}: lower `batch_tokens`, and raise `accumulate` "
+        "by as much, which keeps the tokens of an update (`resume=True` takes "
         f"both); else {', or '.join(less)}"
     )

@@ -6,26 +6,25 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any, get_type_hints
 
-from annotated_transformer.errors import UserError
+from annotated_transformer.errors import (
+    UserError,
+    check_fields,
+    check_kind,
+)
 from annotated_transformer.model import PRESETS
 from annotated_transformer.storage.builders import builder_of, read_sizes
 from annotated_transformer.storage.dataclass_json import from_plain
-from annotated_transformer.system.limits import KINDS, LARGEST_SEED
 from annotated_transformer.training import TrainConfig
 
 __all__ = ["RECIPES", "Recipe", "recipe_of"]
 
-MOST_NUMBER = 10**12  # of whatever a field counts
-WORDS = {  # for the types of fields
-    int: "a whole number",
-    int | None: "a whole number, or null",
-    float: "a number",
-    float | None: "a number, or null",
-    bool: "true or false",
-    str: "a word",
+# What JSON calls what Python, and so an error, calls otherwise.
+IN_JSON = {
+    "None": "null",
+    "True": "true",
+    "False": "false",
+    "inf": "Infinity",
 }
-# a training with more than these would not begin in a day
-MOST_SUBWORDS, MOST_ACCUMULATED, MOST_LAYERS = 10**7, 10**4, 10**3
 
 
 @dataclass(frozen=True)
@@ -38,35 +37,15 @@ class Recipe:
     model: Any  # the sizes that one of the builders takes
     train: TrainConfig
     vocab_size: int = 8000  # pieces, the four special ones included
-    tokenizer: str = "bpe"  # or unigram, char
+    tokenizer: str = "bpe"  # or unigram, char; given: one that is passed
     processes: int = 1  # each gives accumulate batches to an update
     tf32: bool = False  # float32 products in TF32, on a GPU that has it
 
     def __post_init__(self) -> None:
+        kinds = ("bpe", "unigram", "char", "given")
+        check_fields(self, vocab_size=(5, 10**7), tokenizer=kinds)
         builder_of(self.model)  # UserError if there is none
-        if self.tokenizer not in KINDS:
-            raise ValueError(
-                f"tokenizer = {self.tokenizer!r}: choose {', '.join(KINDS)}"
-            )
-        train, sizes = self.train, self.model
-        decoder_layers = getattr(sizes, "decoder_layers", None)
-        for name, value, most in (
-            ("vocab_size", self.vocab_size, MOST_SUBWORDS),
-            ("accumulate", train.accumulate, MOST_ACCUMULATED),
-            ("layers", sizes.layers, MOST_LAYERS),
-            ("decoder_layers", decoder_layers or 1, MOST_LAYERS),
-        ):
-            if value > most:
-                raise ValueError(f"{name} = {value}: at most {most}")
-        if not 0 <= train.seed <= LARGEST_SEED:
-            raise ValueError(f"seed: in 0..{LARGEST_SEED}")
-        peak = 1.0 if train.peak_rate is None else train.peak_rate
-        if not 0 < peak < math.inf or not train.clip > 0:
-            raise ValueError("peak_rate: finite; it and clip: above 0")
-        if not math.isfinite(train.r_drop):
-            raise ValueError("r_drop: finite")
-        if not 0 <= train.label_smoothing < 1:
-            raise ValueError("label_smoothing: in [0, 1)")
+        check_fields(self.model, layers=(1, 1000), decoder_layers=(1, 1000))
 
     def as_json(self) -> dict:
         """The recipe as plain data; JSON has no infinity, so clip is null."""
@@ -97,31 +76,26 @@ class Recipe:
             name, _, text = setting.partition("=")
             if name not in known:
                 raise UserError(
-                    f"--set {setting:.80}: there is no field {name!r:.80}; "
+                    f"{setting:.80}: there is no field {name!r:.80}; "
                     f"choose from {', '.join(known)}"
                 )
             *part, last = name.split(".")
             config = getattr(self, part[0]) if part else self
+            kind = get_type_hints(type(config))[last]
+            number = float if isinstance(1.0, kind) else int
             try:
-                value = json.loads(text)
+                value = json.loads(IN_JSON.get(text, text), parse_int=number)
             except (ValueError, RecursionError):
                 value = text  # a word, which JSON wants in quotes
-            kind = get_type_hints(type(config))[last]
-            if type(value) is int and abs(value) > MOST_NUMBER:
-                raise UserError(f"--set {name}: at most {MOST_NUMBER}")
-            if type(value) is int and not isinstance(value, kind):
-                value = float(value)
-            if isinstance(value, bool) != (kind is bool) or not isinstance(
-                value, kind
-            ):
-                raise UserError(
-                    f"--set {setting:.80}: the value must be {WORDS[kind]}"
-                )
+            try:
+                check_kind(last, value, kind)
+            except ValueError as error:
+                raise UserError(f"{error}") from error
             (plain[part[0]] if part else plain)[last] = value
         try:
             return Recipe.from_json(plain)
         except ValueError as error:
-            raise UserError(f"--set: {error}") from error
+            raise UserError(f"{error}") from error
 
     def flat(self) -> dict[str, object]:
         """Every field by its dotted name: model.layers, train.seed, ...

@@ -10,10 +10,14 @@ from pathlib import Path
 import torch
 
 from annotated_transformer.corpora.corpus import Corpus
+from annotated_transformer.data import Tokenizer
 from annotated_transformer.errors import UserError, out_of_memory
 from annotated_transformer.runs.devices import device_line, idle_gpu
-from annotated_transformer.runs.feeding import diverged
-from annotated_transformer.runs.folder import check_output, check_same_run
+from annotated_transformer.runs.folder import (
+    check_output,
+    check_same_run,
+    fast_as_begun,
+)
 from annotated_transformer.runs.loop import Run
 from annotated_transformer.runs.memory import too_little
 from annotated_transformer.runs.recipes import Recipe
@@ -22,6 +26,7 @@ from annotated_transformer.runs.setup import (
     check_start,
     choose_device,
     describe,
+    given_tokenizer,
     inherit,
     learn_tokenizer,
     read_start,
@@ -29,11 +34,11 @@ from annotated_transformer.runs.setup import (
     warn_of_overlap,
     with_subwords,
 )
-from annotated_transformer.speed.cpu import keep_freed_memory
-from annotated_transformer.speed.kernels import bf16_slowdown
+from annotated_transformer.speed.bfloat16 import bf16_slowdown
 from annotated_transformer.storage.history import Change
 from annotated_transformer.system.console import console
 from annotated_transformer.system.processes import ALONE, Processes
+from annotated_transformer.system.random_numbers import random_numbers_kept
 
 __all__ = ["train"]
 
@@ -66,7 +71,22 @@ def one_training() -> Iterator[None]:
         del TRAINING[os.getpid()]
 
 
+@contextmanager
+def as_it_was() -> Iterator[None]:
+    """Restore what a training sets in the whole process.
+
+    Signals and how a GPU multiplies are restored where they are set.
+    """
+    quiet = console.quiet
+    with random_numbers_kept():
+        try:
+            yield
+        finally:
+            console.quiet = quiet
+
+
 @one_training()
+@as_it_was()
 def train(
     output: Path | str,
     corpus: Corpus,
@@ -77,8 +97,10 @@ def train(
     max_minutes: float | None = None,
     start: Path | str | None = None,
     new_subwords: bool = False,
+    tokenizer: Tokenizer | Path | str | None = None,
     command: str = "",
     compiled: bool = False,
+    fast: bool = True,
     valid_bleu: int = 0,
     processes: Processes = ALONE,
 ) -> Path:
@@ -89,7 +111,11 @@ def train(
     then comes in another order from there on. With start it begins with the
     weights and the subwords of a trained model, in that model's sizes;
     new_subwords are learned from the corpus instead, and take over the
-    vectors of those that the model has. After max_minutes the model is made
+    vectors of those that the model has. A tokenizer, or the path of a
+    sentencepiece model, is taken in place of subwords learned from the
+    corpus: the ids of padding, beginning, end and the unknown must be 0, 1, 2
+    and 3 (PAD, BOS, EOS, UNK), and the recipe's vocab_size and tokenizer then
+    follow from it. After max_minutes the model is made
     of what has been learned so far. At each checkpoint the first valid_bleu
     validation sentences that are not too long are also translated, and the
     checkpoint kept as the best has the highest BLEU.
@@ -97,6 +123,14 @@ def train(
     fails before its first checkpoint leaves no folder. If the folder is moved
     or removed meanwhile, the next checkpoint is saved where it can be, and
     UserError says where. A process trains one model at a time.
+
+    On a CPU a fast training takes less time: `build_model` says how. What
+    dropout leaves out, and the last digits of sums, are not those of a plain
+    one. A resumed run goes on as it began, and says so if asked for the other.
+    Whatever a training sets in the process is afterwards as it was before:
+    signals, the console, and PyTorch's random numbers, so that what is drawn
+    next is what would have been drawn without it. One thing stays after a
+    fast training: what the process forks computes with one thread.
 
     Of several processes the first begins the run and writes all its files;
     then the others join it, each with resume.
@@ -109,41 +143,49 @@ def train(
     recipe = replace(recipe, processes=processes.size)
     check_output(output, resume)
     check_start(recipe, start, new_subwords)
+    if tokenizer is not None and start is not None:
+        raise UserError(
+            f"{start}: a model to begin with has subwords of its own; leave "
+            "out the tokenizer, or `start`"
+        )
     asked, device = device, choose_device(device)
     console.out(device_line(device, recipe))
     if asked is None and (idle := idle_gpu()):
         console.out(idle)
-    keep_freed_memory()
+    given = known = None
+    if tokenizer is not None:
+        given, recipe = given_tokenizer(tokenizer, recipe)
+        known = given
     if start is not None:
         parent, known, recipe = start_from(start, recipe, new_subwords)
     if resume:
         begun = None if start is None else read_start(start)
-        tokenizer = check_same_run(output, corpus, recipe, begun)
-    elif start is None or new_subwords:
+        tokenizer = check_same_run(output, corpus, recipe, begun, given)
+        fast = fast_as_begun(output, fast)
+    elif known is None or new_subwords:
         tokenizer = learn_tokenizer(corpus, recipe)
     else:
         tokenizer = known
     recipe = with_subwords(recipe, tokenizer)
     if recipe.train.bf16 and device == "cpu":
-        warn_of_slow_products()
-    model = build_model(recipe, device, compiled)
+        warn_of_slow_products(fast)
+    model = build_model(recipe, device, compiled, fast)
     if start is not None:
         inherit(model, tokenizer, parent, known)
     warmup, steps = recipe.train.warmup, recipe.train.steps
     if warmup >= steps:
         console.out(
             f"the rate rises until update {warmup}, but the training ends at "
-            f"{steps}: shorten --warmup"
+            f"{steps}: shorten `warmup`"
         )
     run = Run(output, corpus, recipe, tokenizer, model, processes, valid_bleu)
     warn_of_overlap(corpus)
-    run.folder.check_room(model.config, recipe.train.steps)
     with run.folder.alone() if run.writes else nullcontext():
         check_output(output, resume)  # another may have begun meanwhile
         try:
             if not resume:
                 kind = run.device.type
-                history = describe(command, recipe, corpus, kind, start)
+                history = describe(command, recipe, corpus, kind, start, fast)
                 run.folder.begin(history, tokenizer)
             elif run.writes and run.folder.step() < steps:
                 tell(run.folder.change(recipe.train))
@@ -154,9 +196,9 @@ def train(
             if run.writes and not resume:  # else it may be another's
                 run.folder.abandon()
             if isinstance(error, FloatingPointError):
-                where, step = f"{output}: {error}", run.step
-                raise diverged(
-                    where, step, corpus, tokenizer, recipe, run.reading
+                raise UserError(
+                    f"{output}: {error}; train with a lower `peak_rate`, a "
+                    "longer `warmup` or `bf16=False`"
                 ) from error
             if out_of_memory(error):
                 where = f"after update {run.step}"
@@ -175,11 +217,11 @@ def tell(changes: tuple[Change, ...]) -> None:
         )
 
 
-def warn_of_slow_products() -> None:
+def warn_of_slow_products(fast: bool) -> None:
     """Say so if this processor is faster in float32 than in bfloat16."""
-    factor = bf16_slowdown()
+    factor = bf16_slowdown(fast)
     if factor > 1:
         console.out(
-            f"--bf16 is slow on this processor: in a trial, products took "
-            f"{factor:.1f} times as long as with --float32"
+            "`bf16=True` is slow on this processor: in a trial, products took "
+            f"{factor:.1f} times as long as with `bf16=False`"
         )

@@ -1,19 +1,19 @@
 """Preparation: what a run needs: a device, text, subwords, a model."""
 
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
-from annotated_transformer.corpora.corpus import Corpus, text_corpus
-from annotated_transformer.corpora.generated import builtin, copying
-from annotated_transformer.corpora.multi30k import multi30k
-from annotated_transformer.data import UNK, Tokenizer, train_tokenizer
+from annotated_transformer.corpora.corpus import Corpus
+from annotated_transformer.data import Tokenizer, train_tokenizer
 from annotated_transformer.embedding import (
+    BOS,
+    EOS,
+    PAD,
+    UNK,
     SinusoidalPositions,
     TokenEmbedding,
 )
@@ -21,29 +21,34 @@ from annotated_transformer.errors import UserError
 from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.runs.devices import idle_gpu
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.speed.cpu import draw_fewer_numbers
-from annotated_transformer.speed.kernels import use_fast_kernels
+from annotated_transformer.speed.dropout import draw_fewer_numbers
+from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.storage.builders import build
 from annotated_transformer.storage.history import Data, History, Start
 from annotated_transformer.storage.model_folder import load_model, read_config
 from annotated_transformer.storage.shipped import find_model
+from annotated_transformer.system.atomic_files import read_some
 from annotated_transformer.system.console import console
 from annotated_transformer.system.machine import this_machine, versions
 from annotated_transformer.system.processes import launched
+from annotated_transformer.system.random_numbers import Drawing
 
 __all__ = [
     "build_model",
     "check_start",
     "choose_device",
     "describe",
+    "given_tokenizer",
     "inherit",
     "learn_tokenizer",
-    "read_corpus",
     "read_start",
     "start_from",
     "warn_of_overlap",
     "with_subwords",
 ]
+
+MOST_TOKENIZER = 1 << 26  # bytes
+RESERVED = {"pad_id": PAD, "bos_id": BOS, "eos_id": EOS, "unk_id": UNK}
 
 
 def choose_device(name: str | None = None) -> str:
@@ -72,62 +77,50 @@ def choose_device(name: str | None = None) -> str:
     if own >= count:
         raise UserError(
             f"device {name!r}: {own + 1} processes or more on a machine of "
-            f"{count} GPUs; start one process a GPU, or add --device cpu"
+            f"{count} GPUs; start one process a GPU, or use `device='cpu'`"
         )
     return f"cuda:{own}"
 
 
-def read_corpus(
-    task: str | None,
-    source: str,
-    target: str,
-    own: tuple,
-    extra: Path | None = None,
-) -> Corpus:
-    """The corpus that the options name, with the extra pairs of a file."""
-    corpus = named_corpus(task, source, target, own)
-    return corpus if extra is None else corpus.with_extra(extra)
+def given_tokenizer(
+    given: Tokenizer | Path | str, recipe: Recipe
+) -> tuple[Tokenizer, Recipe]:
+    """A tokenizer, or that of a sentencepiece model's file, and its recipe.
 
-
-def named_corpus(
-    task: str | None, source: str, target: str, own: tuple
-) -> Corpus:
-    """The corpus that the options name: by task, or by files."""
-    if (task is not None) == any(own):
-        raise UserError(
-            "say what to train on: either --task, or --train and --valid "
-            "(--train-tsv and --valid-tsv for files of two columns)"
-        )
-    if task == "multi30k":
-        return multi30k(source, target)
-    if task is not None:
-        if (source, target) != ("en", "de"):
+    UserError if there is none, or if its reserved ids are not RESERVED.
+    """
+    if not isinstance(given, Tokenizer):
+        try:
+            data = read_some(Path(given), MOST_TOKENIZER)
+            if not data:
+                raise ValueError("the file is empty")
+            given = Tokenizer(data)
+        except (OSError, ValueError, RuntimeError) as error:
             raise UserError(
-                f"--task {task} has no other languages than its own: leave "
-                "--source and --target out"
-            )
-        named = {"copy": copying, "builtin": builtin}
-        return named[task]()
-    train_files, valid_files, train_tsv, valid_tsv = own
-    if (train_files and train_tsv) or (valid_files and valid_tsv):
-        raise UserError("give two text files or one of two columns, not both")
-    training = train_files or (train_tsv and [train_tsv])
-    valid = valid_files or (valid_tsv and [valid_tsv])
-    if not training or not valid:
+                f"{given}: no sentencepiece model ({error!s:.200}); name the "
+                "file with the ending .model that its training wrote"
+            ) from error
+    ids = {name: getattr(given.pieces, name)() for name in RESERVED}
+    if ids != RESERVED:
         raise UserError(
-            "--train and --valid go together: one text to learn from, and "
-            "another to see how well it goes"
+            f"the tokenizer has the ids {ids}, and a model here needs "
+            f"{RESERVED}: train one with these options of sentencepiece"
         )
-    return text_corpus(training, valid, source, target)
+    return given, replace(recipe, vocab_size=len(given), tokenizer="given")
 
 
 def learn_tokenizer(corpus: Corpus, recipe: Recipe) -> Tokenizer:
     """Learn subwords from the training text, both languages together."""
+    if recipe.tokenizer == "given":
+        raise UserError(
+            "the recipe's subwords are not learned from the text but given: "
+            "pass the tokenizer to train"
+        )
     texts = [side for pair in corpus.train for side in pair]
     try:
         return train_tokenizer(texts, recipe.vocab_size, recipe.tokenizer)
     except UserError as error:
-        raise UserError(f"--vocab-size: {error}") from error
+        raise UserError(f"`vocab_size`: {error}") from error
     except RuntimeError as error:
         raise UserError(
             "training text: sentencepiece can learn nothing from it "
@@ -160,13 +153,13 @@ def check_start(
     """UserError if a recipe needs a trained model to begin with."""
     if recipe.train.risk and start is None:
         raise UserError(
-            "--risk learns from a model's own translations, so it needs a "
-            "trained one to begin with: add --from MODEL"
+            "`risk` learns from a model's own translations, so it needs a "
+            "trained one to begin with: add `start=MODEL`"
         )
     if new_subwords and start is None:
         raise UserError(
-            "--new-subwords is for a training that begins with a model; a "
-            "new one always learns its own: leave it out, or add --from MODEL"
+            "`new_subwords` is for a training that begins with a model; a "
+            "new one always learns its own: leave it out, or add `start=MODEL`"
         )
 
 
@@ -227,23 +220,24 @@ def inherit(
 
 
 def build_model(
-    recipe: Recipe, device: str, compiled: bool = False
+    recipe: Recipe, device: str, compiled: bool = False, fast: bool = True
 ) -> EncoderDecoder:
     """A model to be trained, its weights drawn from the recipe's seed.
 
-    Compiled or not, its parameters have the same names. UserError if
-    torch.compile cannot compile for the device here.
+    Compiled or not, its parameters have the same names. fast is for a CPU:
+    products by oneDNN, short rows of attention by the formula, and dropout
+    from fewer random bits, whose generator no other thread draws from.
+    UserError if torch.compile cannot compile for the device here.
     """
     if compiled:
         try:
             torch.compile(torch.cos)(torch.zeros(2, device=device))
         except RuntimeError as error:
             raise UserError(
-                "--compile: torch.compile does not work here "
+                "`compiled`: torch.compile does not work here "
                 f"({' '.join(str(error).splitlines()[:2])}); "
-                "install a C++ compiler such as g++, or leave the option out"
+                "install a C++ compiler such as g++, or leave it out"
             ) from error
-    torch.manual_seed(recipe.train.seed)
     with Drawing(torch.Generator().manual_seed(recipe.train.seed)):
         model = build(recipe.model)
     model = model.to(device)
@@ -253,7 +247,7 @@ def build_model(
                 # a table that grows is compiled anew; outputs may be longer
                 part.reserve(2 * recipe.train.max_length)
         model.compile(dynamic=True)  # batches have many shapes
-    elif device == "cpu":
+    elif fast and device == "cpu":
         use_fast_kernels(model)
         # PyTorch's kernels for attention draw from its own generator alone,
         # and all numbers of an update are of one stream
@@ -262,37 +256,13 @@ def build_model(
     return model
 
 
-class Drawing(TorchDispatchMode):
-    """In this thread, draw all random numbers from one generator.
-
-    PyTorch's own is that of all threads, whose draws would mix.
-    """
-
-    def __init__(self, generator: torch.Generator):
-        super().__init__()
-        self.generator = generator
-
-    def __torch_dispatch__(
-        self,
-        func: Callable,
-        types: tuple,
-        args: tuple = (),
-        kwargs: dict | None = None,
-    ) -> object:
-        """Call func, with the generator if it takes one."""
-        kwargs = kwargs or {}
-        names = [argument.name for argument in func._schema.arguments]
-        if "generator" in names:
-            kwargs = {**kwargs, "generator": self.generator}
-        return func(*args, **kwargs)
-
-
 def describe(
     command: str,
     recipe: Recipe,
     corpus: Corpus,
     device: str,
     start: Path | str | None = None,
+    fast: bool = True,
 ) -> History:
     """What a run is, before its first update; device is cuda, mps or cpu."""
     data = Data(
@@ -306,6 +276,7 @@ def describe(
     return History(
         command=command,
         recipe=recipe.as_json(),
+        fast=fast,
         data=data,
         date=date.today().isoformat(),
         versions=versions(),

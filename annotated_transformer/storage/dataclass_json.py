@@ -4,18 +4,13 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
+from annotated_transformer.errors import check_kind
+
 __all__ = ["FLAT", "from_plain", "of_type", "to_plain"]
 
 FLAT = {"flat": True}  # a field whose entries stand beside the other fields
 LARGEST = 1 << 40  # of whatever a field counts
-WORDS = {
-    int: f"a whole number in 0..{LARGEST}",
-    float: "a number",
-    bool: "true or false",
-    str: "a text",
-    dict: "an object",
-    list: "a list",
-}
+HALVES = {chr(code) for code in range(0xD800, 0xE000)}  # no file holds them
 
 
 def from_plain(kind: type, plain: object, name: str = "") -> Any:
@@ -69,19 +64,12 @@ def read(kind: Any, value: object, name: str) -> Any:
 
 def of_type(kind: type, value: object, name: str) -> Any:
     """The value, if it is of that type; ValueError if not."""
-    kinds = (int, float) if kind is float else (kind,)
-    if (
-        type(value) not in kinds
-        or (type(value) is int and not 0 <= value <= LARGEST)
-        or (type(value) is str and halved(value))
-    ):
-        raise ValueError(f"{name:.80} is {value!a:.40}, not {WORDS[kind]}")
+    check_kind(name, value, kind)
+    if type(value) is int and not 0 <= value <= LARGEST:
+        raise ValueError(f"`{name}={value}`: must be from 0 to {LARGEST:,}")
+    if isinstance(value, str) and any(x in HALVES for x in value):
+        raise ValueError(f"`{name}={value!r:.80}`: has half a character")
     return float(value) if kind is float else value
-
-
-def halved(text: str) -> bool:
-    """True if a text has half a character, which no file can hold."""
-    return any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
 def needed(field: Field) -> bool:

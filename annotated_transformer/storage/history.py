@@ -8,7 +8,6 @@ from annotated_transformer.storage.dataclass_json import (
     of_type,
     to_plain,
 )
-from annotated_transformer.system.limits import LARGEST_ALPHA, MOST_SEARCH
 from annotated_transformer.system.machine import Machine
 
 __all__ = [
@@ -22,6 +21,8 @@ __all__ = [
 ]
 
 MOST_STARTS = 100  # trainings before the last
+MOST_SEARCH = 1000  # places of a beam, tokens in a row
+LARGEST_ALPHA = 50  # powers of lengths beyond it may overflow
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,7 @@ class History:
     date: str
     versions: dict[str, str]  # of packages
     machine: Machine
+    fast: bool = True  # products and dropout; older runs do not tell
     start: Start | None = None
     changes: tuple[Change, ...] = ()
     tokenizer_sha256: str | None = None  # of tokenizer.model; older: None

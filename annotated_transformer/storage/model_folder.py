@@ -264,7 +264,7 @@ def read_config(folder: Path) -> Config:
         raise UserError(
             f"{folder}: no trained model here (config.json: "
             f"{error.strerror}); name another folder, or train to the end "
-            "with resume=True"
+            "with `resume=True`"
         ) from error
     except ValueError as error:
         raise UserError(

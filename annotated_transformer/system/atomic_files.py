@@ -6,18 +6,18 @@ import json
 import os
 import secrets
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from safetensors import SafetensorError
 
 from annotated_transformer.errors import UserError
 
-try:
+if sys.platform != "win32":  # which has no such locks
     import fcntl
-except ImportError:  # Windows has no such locks
-    fcntl = None
 
 __all__ = [
     "check_name",
@@ -66,10 +66,10 @@ def read_some(path: Path, most: int) -> bytes:
     return data
 
 
-def read_json(path: Path, most: int = 1 << 20) -> dict:
+def read_json(path: Path, most: int = 1 << 20) -> dict[str, Any]:
     """The object in a JSON file from a stranger; OSError or ValueError."""
 
-    def unique(pairs: list[tuple[str, object]]) -> dict:
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
             raise ValueError("a name stands twice in one object")
@@ -157,7 +157,7 @@ def lock(handle: int, wait: bool) -> bool:
     A process that ends, killed or not, unlocks it. True, too, where there
     are no locks.
     """
-    if fcntl is not None:
+    if sys.platform != "win32":
         with suppress(OSError):  # some file systems cannot lock
             try:
                 how = fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB)

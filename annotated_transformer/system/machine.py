@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -47,7 +48,7 @@ def versions() -> dict[str, str]:
     return python | {name: version(name) for name in PACKAGES}
 
 
-def environment() -> dict:
+def environment() -> dict[str, Any]:
     """Date, versions and machine, as a record of an experiment has them."""
     return {
         "date": date.today().isoformat(),

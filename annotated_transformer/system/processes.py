@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import torch
 import torch.distributed as dist
@@ -66,20 +66,24 @@ class Processes:
     def sum_gradients(self, model: nn.Module) -> None:
         """Put the sum of all processes' gradients in place of each one's."""
         if self.size > 1:
-            gradients = [p.grad for p in model.parameters()]
+            # an update gives every parameter a gradient
+            gradients = [cast(Tensor, p.grad) for p in model.parameters()]
             vector = parameters_to_vector(gradients)
             with others_alive():
                 dist.all_reduce(vector)
             vector_to_parameters(vector, gradients)
 
-    def _reduce(self, number: Number, how: dist.ReduceOp) -> Number:
+    def _reduce(self, number: Number, how: dist.ReduceOp.RedOpType) -> Number:
         if self.size == 1:
             return number
-        given = isinstance(number, Tensor)
-        tensor = torch.as_tensor(number, dtype=None if given else torch.double)
+        if isinstance(number, Tensor):
+            with others_alive():
+                dist.all_reduce(number, how)
+            return number
+        tensor = torch.tensor(number, dtype=torch.double)
         with others_alive():
             dist.all_reduce(tensor, how)
-        return tensor if given else type(number)(tensor.item())
+        return type(number)(tensor.item())
 
 
 ALONE = Processes()
@@ -98,8 +102,8 @@ def others_alive() -> Iterator[None]:
             raise
         raise UserError(
             f"the processes of this run have lost each other ({cause(error)});"
-            " if another one has ended, its own message says why; the same "
-            "command with --resume goes on after the last checkpoint"
+            " if another one has ended, its own message says why; with "
+            "`resume=True` the run goes on after the last checkpoint"
         ) from error
 
 
@@ -144,8 +148,8 @@ def joined(device: str) -> Iterator[Processes]:
     if missing := {"RANK", "MASTER_ADDR", "MASTER_PORT"} - os.environ.keys():
         raise UserError(
             f"WORLD_SIZE is {processes.size}, but torchrun has not started "
-            f"this ({min(missing)} is not set); start with torchrun, or add "
-            "--dry-run"
+            f"this ({min(missing)} is not set); start with torchrun, or "
+            "unset WORLD_SIZE"
         )
     backend = "gloo"  # on tensors of the CPU, such as counts
     if device.startswith("cuda"):

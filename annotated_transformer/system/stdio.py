@@ -4,6 +4,8 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from io import BufferedIOBase
+from typing import TypeVar, cast
 
 import typer
 
@@ -22,8 +24,10 @@ __all__ = [
 
 MOST_WAITING = 1 << 26  # bytes of a line that has not ended
 
+T = TypeVar("T")
 
-def blocks(lines: list, size: int = 1000) -> Iterator[list]:
+
+def blocks(lines: list[T], size: int = 1000) -> Iterator[list[T]]:
     """The lines of a text, so many at a time."""
     return (lines[i : i + size] for i in range(0, len(lines), size))
 
@@ -35,8 +39,9 @@ def arriving(name: str) -> Iterator[list[str]]:
     with suppress(OSError, ValueError, AttributeError):
         # else a pause would look like the end
         os.set_blocking(sys.stdin.fileno(), True)
+    stdin = cast(BufferedIOBase, sys.stdin.buffer)  # it has read1
     before, rest = 0, bytearray()
-    while data := sys.stdin.buffer.read1(1 << 16):
+    while data := stdin.read1(1 << 16):
         rest += data
         if len(rest) > MOST_WAITING:
             raise UserError(

@@ -5,8 +5,8 @@ measured one.
 """
 
 from functools import cache
-from numbers import Real
 from pathlib import Path
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 import yaml
@@ -24,13 +24,31 @@ VERDICTS = (
 FORMS = ("expected", "equals", "at_least", "at_most")
 FIELDS = ("statement", "source", "chapter", "rests_on", "verdict")
 
+Number = int | float
+
+
+class Claim(TypedDict):
+    """An entry of the ledger, whose head says what its fields are."""
+
+    statement: str
+    source: str
+    chapter: str
+    rests_on: str
+    verdict: str
+    caveat: NotRequired[str]
+    expected: NotRequired[Number]
+    tolerance: NotRequired[Number]
+    equals: NotRequired[Number]
+    at_least: NotRequired[Number]
+    at_most: NotRequired[Number]
+
 
 class UniqueKeys(yaml.SafeLoader):
     """YAML without PyYAML's habit of keeping the last of equal keys."""
 
     def construct_mapping(
         self, node: yaml.MappingNode, deep: bool = False
-    ) -> dict:
+    ) -> dict[Any, Any]:
         """A mapping; ValueError that names a key which stands there twice."""
         lines: dict[str, int] = {}
         for key, _ in node.value:
@@ -58,7 +76,7 @@ def find_ledger() -> Path:
 
 
 @cache
-def read_claims(path: Path) -> dict[str, dict]:
+def read_claims(path: Path) -> dict[str, Claim]:
     """The claims of a ledger by their id; ValueError where one is malformed.
 
     A claim has a statement, its source, the chapter that measures it, what it
@@ -66,7 +84,7 @@ def read_claims(path: Path) -> dict[str, dict]:
     equals, at_least, at_most.
     """
     with path.open(encoding="utf-8") as file:
-        claims = yaml.load(file, UniqueKeys)
+        claims: dict[str, Claim] = yaml.load(file, UniqueKeys)
     for name, entry in claims.items():
         missing = [field for field in FIELDS if not entry.get(field)]
         if missing:
@@ -89,7 +107,7 @@ def read_claims(path: Path) -> dict[str, dict]:
     return claims
 
 
-def claim(name: str, measured: Real | np.generic | Tensor) -> None:
+def claim(name: str, measured: Number | np.generic | Tensor) -> None:
     """Print the claim with what was measured; AssertionError if it fails."""
     path = find_ledger()
     claims = read_claims(path)
@@ -110,7 +128,7 @@ def claim(name: str, measured: Real | np.generic | Tensor) -> None:
     print(f"claim {name} {entry['verdict']}: {line}")
 
 
-def compare(entry: dict, measured: Real) -> tuple[bool, str]:
+def compare(entry: Claim, measured: Number) -> tuple[bool, str]:
     """Whether a measurement meets a claim, and in words what it must meet."""
     if "expected" in entry:
         expected, tolerance = entry["expected"], entry["tolerance"]
@@ -130,7 +148,7 @@ def compare(entry: dict, measured: Real) -> tuple[bool, str]:
     raise ValueError("a claim that is not yet measured has no figure to meet")
 
 
-def show(number: Real) -> str:
+def show(number: Number) -> str:
     """A number as it is read: yes or no, whole with commas, or 4 digits."""
     if isinstance(number, bool):
         return "yes" if number else "no"

@@ -6,6 +6,7 @@ In a notebook it is drawn as vectors: sharp on every screen and in print.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -13,6 +14,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, ListedColormap
 from matplotlib.figure import Figure
+from torch import Tensor
 
 __all__ = [
     "COLOURS",
@@ -64,6 +66,8 @@ DIVERGING = LinearSegmentedColormap.from_list(
 )
 """Signed numbers, white at 0."""
 
+Numbers = Tensor | np.ndarray | Sequence[Any]
+
 
 def style() -> None:
     """Set matplotlib's defaults to the style of the book.
@@ -83,7 +87,7 @@ def style() -> None:
             "axes.edgecolor": COLOURS["muted"],
             "axes.spines.top": False,
             "axes.spines.right": False,
-            "axes.prop_cycle": mpl.cycler(color=SERIES),
+            "axes.prop_cycle": mpl.rcsetup.cycler(color=SERIES),
             "axes.grid": True,
             "grid.color": COLOURS["grid"],
             "text.color": COLOURS["text"],
@@ -111,7 +115,7 @@ def figure(
     height: float = 3.2,
     rows: int = 1,
     columns: int = 1,
-    **kwargs,
+    **kwargs: Any,
 ) -> tuple[Figure, Axes | np.ndarray]:
     """A figure (inches; 7 fills the text column) with its axes.
 
@@ -122,14 +126,14 @@ def figure(
     return plt.subplots(rows, columns, figsize=(width, height), **kwargs)
 
 
-def as_array(values) -> np.ndarray:
+def as_array(values: Numbers) -> np.ndarray:
     """A tensor of any dtype and device, or a sequence, as a float array."""
-    if hasattr(values, "detach"):
+    if isinstance(values, Tensor):
         values = values.detach().cpu().float().numpy()
     return np.asarray(values, dtype=float)
 
 
-def as_matrix(values) -> np.ndarray:
+def as_matrix(values: Numbers) -> np.ndarray:
     """As `as_array`; ValueError if it has not two dimensions."""
     matrix = as_array(values)
     if matrix.ndim != 2:
@@ -142,7 +146,7 @@ def as_matrix(values) -> np.ndarray:
 
 def heatmap(
     ax: Axes,
-    matrix,
+    matrix: Numbers,
     rows: Sequence[str] | None = None,
     columns: Sequence[str] | None = None,
     *,
@@ -186,7 +190,7 @@ def name_cells(
 
 
 def attention_map(
-    weights,
+    weights: Numbers,
     queries: Sequence[str] | None = None,
     keys: Sequence[str] | None = None,
     ax: Axes | None = None,
@@ -198,7 +202,9 @@ def attention_map(
     if ax is None:
         count, length = weights.shape
         side = min(7.0, max(2.6, 0.42 * max(count, length) + 1.4))
-        _, ax = figure(side, side * max(0.6, min(1.2, count / length)))
+        style()
+        size = side, side * max(0.6, min(1.2, count / length))
+        _, ax = plt.subplots(figsize=size)
     heatmap(ax, weights, queries, keys, limit=1.0, title=title)
     ax.set_xlabel("keys: what is looked at", color="#8A5F00")
     ax.set_ylabel("queries: who looks", color=COLOURS["query"])
@@ -206,7 +212,7 @@ def attention_map(
 
 
 def mask_map(
-    mask,
+    mask: Numbers,
     queries: Sequence[str] | None = None,
     keys: Sequence[str] | None = None,
     ax: Axes | None = None,
@@ -216,7 +222,8 @@ def mask_map(
     """A boolean mask [queries, keys]: coloured where a query may look."""
     mask = as_matrix(mask)
     if ax is None:
-        _, ax = figure(3.2, 3.2)
+        style()
+        _, ax = plt.subplots(figsize=(3.2, 3.2))
     colours = ListedColormap([COLOURS["mask"], COLOURS["query"]])
     ax.imshow(mask, cmap=colours, vmin=0, vmax=1, aspect="equal")
     name_cells(ax, mask.shape, queries, keys)
@@ -226,7 +233,7 @@ def mask_map(
 
 def curves(
     ax: Axes,
-    series: Mapping[str, tuple[Sequence, Sequence]],
+    series: Mapping[str, tuple[Numbers, Numbers]],
     *,
     title: str = "",
     x_label: str = "",

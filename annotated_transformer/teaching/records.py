@@ -1,13 +1,14 @@
 """Recorded runs: long trainings that a chapter shows without repeating."""
 
 import json
+from typing import Any
 
 from annotated_transformer.teaching.claims import find_ledger
 
 __all__ = ["read_run", "show_benchmark", "show_run"]
 
 
-def read_run(name: str) -> dict:
+def read_run(name: str) -> dict[str, Any]:
     """The record book/runs/NAME.json; FileNotFoundError if there is none."""
     path = find_ledger().parent / "runs" / f"{name}.json"
     if not path.exists():
@@ -15,10 +16,11 @@ def read_run(name: str) -> dict:
         raise FileNotFoundError(
             f"{path}: no such record; the recorded runs are: {known or 'none'}"
         )
-    return json.loads(path.read_text("utf-8"))
+    record: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    return record
 
 
-def show_run(run: dict) -> None:
+def show_run(run: dict[str, Any]) -> None:
     """Print what was run, on what, for how long, and how it scored."""
     data, result, machine = run["data"], run["result"], run["machine"]
     print(f"run command: {run['command']}")
@@ -41,7 +43,7 @@ def show_run(run: dict) -> None:
         )
 
 
-def show_benchmark(systems: dict[str, dict], unit: str) -> None:
+def show_benchmark(systems: dict[str, dict[str, Any]], unit: str) -> None:
     """Print how fast each system was, and how many times as fast ours is."""
     for name, row in systems.items():
         ratio = f"ours is {row['ratio']:.2f} x"

@@ -63,10 +63,11 @@ def packed(
     scales of their rows and all vectors in another.
     """
     config = model.config
-    if config.positions != "sinusoidal" or not config.tied:
+    alike = config.decoder_layers in (None, config.layers)
+    if config.positions != "sinusoidal" or not (config.tied and alike):
         raise UserError(
-            "the page's program has sinusoidal positions and one embedding "
-            "matrix, this model others; name another model"
+            "the page's program has sinusoidal positions, one embedding "
+            "matrix and stacks of one depth, this model others; name another"
         )
     integers, reals, tensors = [], [], []
     for name, weight in weights(model).items():

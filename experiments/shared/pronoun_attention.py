@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from annotated_transformer.corpora.builtin import Example, words
+from annotated_transformer.corpora.builtin import GrammarExample, words
 from annotated_transformer.data import Tokenizer, encode_pairs, make_batch
 from annotated_transformer.model import Transformer
 from annotated_transformer.translation import attention_maps
@@ -17,7 +17,7 @@ from annotated_transformer.translation import attention_maps
 class Pronoun(NamedTuple):
     """An "it", the nouns of its sentence, and which of them it means."""
 
-    example: Example
+    example: GrammarExample
     place: int
     nouns: list[int]
     meant: int  # one of the nouns
@@ -29,7 +29,7 @@ def words_of_pieces(pieces: list[str]) -> list[int]:
     return [word - 1 for word in accumulate(starts)]
 
 
-def pronouns(examples: Iterable[Example]) -> Iterator[Pronoun]:
+def pronouns(examples: Iterable[GrammarExample]) -> Iterator[Pronoun]:
     """Each "it" with two nouns or more before it, any of which it may mean."""
     found = [
         (example, words(example.source), *cue)
@@ -77,7 +77,9 @@ def hits(
 
 
 def probe(
-    model: Transformer, tokenizer: Tokenizer, examples: Iterable[Example]
+    model: Transformer,
+    tokenizer: Tokenizer,
+    examples: Iterable[GrammarExample],
 ) -> dict[str, float]:
     """How often the best head of each stack finds the noun that is meant.
 

@@ -8,7 +8,7 @@ import torch
 
 from annotated_transformer.attention import MultiHeadAttention
 from annotated_transformer.corpora.corpus import Corpus
-from annotated_transformer.corpora.generated import builtin
+from annotated_transformer.corpora.generated import builtin_corpus
 from annotated_transformer.data import Pair, Tokenizer, encode_pairs
 from annotated_transformer.model import ModelConfig, Transformer, transformer
 from annotated_transformer.runs.feeding import fixed_batches
@@ -53,7 +53,7 @@ def no_positions(model: Transformer) -> None:
 @cache
 def corpus() -> Corpus:
     """The built-in corpus: 20,000 pairs, 500 to validate, 500 to translate."""
-    return builtin()
+    return builtin_corpus()
 
 
 @cache

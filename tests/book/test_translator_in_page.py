@@ -12,10 +12,11 @@ from playwright.sync_api import Browser, Page
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
-from annotated_transformer.corpora.generated import builtin
+from annotated_transformer.corpora.generated import builtin_corpus
 from annotated_transformer.corpora.text_files import read_pairs
 from annotated_transformer.data import Tokenizer, pad
 from annotated_transformer.decoding import beam_decode
+from annotated_transformer.errors import UserError
 from annotated_transformer.model import ModelConfig, Transformer, transformer
 from annotated_transformer.storage.licences import MULTI30K_LICENCE
 from annotated_transformer.storage.model_folder import load_model
@@ -107,7 +108,7 @@ def answered(page: Page) -> None:
 
 def sentences(number: int) -> list[str]:
     """The shortest of the built-in corpus: no file is needed for them."""
-    texts = dict.fromkeys(text for text, _ in builtin(train=4000).train)
+    texts = dict.fromkeys(text for text, _ in builtin_corpus(train=4000).train)
     return sorted(texts, key=len)[:number]
 
 
@@ -150,6 +151,17 @@ def test_the_page_searches_with_the_model_s_own_alpha(started, extension):
     assert own == same != other
 
 
+@pytest.mark.parametrize(
+    "change",
+    [{"tied": False}, {"positions": "learned"}, {"decoder_layers": 1}],
+)
+def test_a_model_that_the_page_cannot_run_is_refused(extension, change):
+    tokenizer = load_model(find_model(NAME))[1]
+    config = ModelConfig(len(tokenizer), 2, 12, 20, 2, **change)
+    with pytest.raises(UserError, match="stacks of one depth, this model"):
+        extension.packed(transformer(config), tokenizer)
+
+
 def test_post_norm_is_the_package_s_too(started, extension):
     tokenizer = load_model(find_model(NAME))[1]
     config = ModelConfig(len(tokenizer), 2, 12, 20, 2, d_k=5, d_v=3)
@@ -179,7 +191,7 @@ def test_subwords_are_sentencepiece_s(started, reference):
     _, tokenizer = reference
     rng = random.Random(0)
     signs = "abc deß▁ñ 漢字🙂\ud800\t\n\0 .,-ABZ'\"<s>é12"
-    texts = [side for pair in builtin(train=500).train for side in pair]
+    texts = [side for pair in builtin_corpus(train=500).train for side in pair]
     texts += ["".join(rng.choices(signs, k=rng.randrange(20))) for _ in texts]
     found = started.page.evaluate(
         "(texts) => texts.map((text) =>"

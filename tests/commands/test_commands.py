@@ -4,6 +4,7 @@ import io
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -15,13 +16,14 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
+import typer.main
 from refusal import refused
 from sacrebleu.metrics import BLEU, CHRF
 
 from annotated_transformer import Translator, __version__
 from annotated_transformer.commands import app
 from annotated_transformer.commands import train as training_command
-from annotated_transformer.corpora.generated import copying
+from annotated_transformer.corpora.generated import copy_corpus
 from annotated_transformer.corpora.multi30k import MULTI30K_SUMS
 from annotated_transformer.model import Transformer
 from annotated_transformer.runs.recipes import RECIPES
@@ -31,6 +33,7 @@ from annotated_transformer.storage.history import Search
 from annotated_transformer.system.stdio import arriving, put
 from annotated_transformer.system.text_lines import decode_lines
 
+ROOT = Path(__file__).parents[2]
 COMMANDS = (
     "train",
     "translate",
@@ -81,14 +84,58 @@ def test_help_describes_every_option(command, name):
 
 
 def test_no_option_is_without_help():
-    import typer.main
-
-    from annotated_transformer.commands.app import app
-
-    for name, sub in typer.main.get_command(app).commands.items():
+    for name, sub in typer.main.get_command(app.app).commands.items():
         assert sub.help, name
         for parameter in sub.params:
-            assert parameter.help, (name, parameter.name)
+            assert parameter.help or parameter.hidden, (name, parameter.name)
+
+
+def test_the_help_of_train_is_short_and_says_where_the_rest_is(command):
+    told = command("train", "--help").out
+    options = re.findall(r"(?m)^\W*(--[a-z][a-z-]*)", told)
+    assert 15 < len(options) == len({*options}) <= 20
+    assert {"--train", "--valid", "--preset", "--resume"} <= {*options}
+    last = " ".join(told.split())[-200:]
+    assert last.endswith("(book/toolkit_options.md).")
+    assert (ROOT / "book" / "toolkit_options.md").exists()
+
+
+def test_the_page_of_options_has_every_option_of_train():
+    page = (ROOT / "book" / "toolkit_options.md").read_text("utf-8")
+    rows = re.findall(r"(?m)^\| (`--.*?) \| .+ \|$", page)
+    named = re.findall(r"`(--[a-z][a-z0-9-]*)", " ".join(rows))
+    train = typer.main.get_command(app.app).commands["train"]
+    there = [
+        switch
+        for option in train.params
+        for switch in (*option.opts, *option.secondary_opts)
+        if switch.startswith("--")
+    ]
+    assert sorted(named) == sorted(there)
+
+
+def recorded(found):
+    """The commands that a record tells of, its own and earlier ones'."""
+    for name, value in found.items():
+        if isinstance(value, dict):
+            yield from recorded(value)
+        elif name == "command":
+            yield value
+
+
+def test_recorded_commands_still_run():
+    """As far as their options go: the files that they name are elsewhere."""
+    records = [*(ROOT / "book" / "runs").glob("*.json")]
+    commands = {
+        x for p in records for x in recorded(json.loads(p.read_text()))
+    }
+    lines = [x for x in commands if x.startswith("annotated-transformer ")]
+    assert len(lines) > 20
+    group = typer.main.get_command(app.app)
+    for line in lines:
+        _, name, *words = shlex.split(line)
+        with group.commands[name].make_context(name, words) as context:
+            assert context.params["output"]
 
 
 def test_module_runs_like_the_command():
@@ -102,9 +149,8 @@ def test_the_version_is_the_same_everywhere(command):
     ended = command("--version")
     assert ended == (0, f"annotated-transformer {__version__}\n", "")
     assert version("annotated-transformer") == __version__
-    root = Path(__file__).parents[2]
-    assert f"\nversion: {__version__}\n" in (root / "CITATION.cff").read_text()
-    assert f"\n## {__version__}" in (root / "CHANGELOG.md").read_text()
+    assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f"\n## {__version__}" in (ROOT / "CHANGELOG.md").read_text()
 
 
 def test_one_line_out_for_each_line_in(command, trained):
@@ -498,15 +544,15 @@ def test_output_that_exists(command, trained, tmp_path):
 @pytest.mark.parametrize(
     "words, named",
     [
-        ("--risk=1", "risk: 0, or at least 2"),
-        ("--risk=4 --r-drop=5", "without r_drop"),
+        ("--risk=1", "--risk: 0, or at least 2"),
+        ("--risk=4 --r-drop=5", "without --r-drop"),
         ("--risk=4", "--from MODEL"),
         ("--new-subwords", "--from MODEL"),
-        ("--peak-rate=inf", "peak_rate: finite"),
-        ("--set train.clip=-1", "clip: above 0"),
-        ("--set train.label_smoothing=2", "label_smoothing: in [0, 1)"),
-        ("--set train.seed=99999999999", "seed: in 0..4294967295"),
-        ("--set tokenizer=foo", "choose bpe, unigram, char"),
+        ("--peak-rate=inf", "--peak-rate inf: must be from 1e-09 to 1e+38"),
+        ("--set train.clip=-1", "`clip=-1.0`: must be from 1e-09 to inf"),
+        ("--set train.label_smoothing=2", "--label-smoothing 2.0: must be"),
+        ("--set train.seed=99999999999", "from 0 to 4,294,967,295"),
+        ("--set tokenizer=foo", "must be bpe or unigram or char"),
         ("--set processes=4", "no field 'processes'"),
         ("--source=de --target=en", "--task copy has no other languages"),
         ("--tokenizer=char --bpe-dropout=0.1", "merges"),
@@ -686,7 +732,7 @@ def test_every_task_has_a_recipe():
     from annotated_transformer.commands.train_options import Task
 
     assert set(RECIPES) == {task.value for task in Task}
-    letters = copying()
+    letters = copy_corpus()
     assert len(letters.valid) == len(letters.tests["test"]) == 500
     every = letters.train + letters.valid + letters.tests["test"]
     assert len(set(every)) == 21_000

@@ -2,17 +2,27 @@
 
 import ast
 import json
+import re
 import subprocess
 import sys
+from dataclasses import replace
+from functools import partial
 from importlib import import_module
+from inspect import getmembers, isclass, isfunction, ismethod, unwrap
 from pathlib import Path
 from pkgutil import iter_modules
+from typing import get_args, get_type_hints
 
 import pytest
 
 import annotated_transformer
 from annotated_transformer import __all__ as public
+from annotated_transformer.commands.train import train
+from annotated_transformer.commands.translate import translate
+from annotated_transformer.runs.recipes import recipe_of
+from annotated_transformer.storage.model_folder import check_search
 
+ROOT = Path(__file__).parents[2]
 # Each takes from a tenth of a second to two.
 HEAVY = (
     "torch",
@@ -101,12 +111,58 @@ assert not found, found
     )
 
 
+def test_only_notebooks_need_plots_and_yaml():
+    """As after `pip install annotated-transformer`, without its extras."""
+    code = """
+import sys
+sys.modules["matplotlib"] = sys.modules["yaml"] = None
+from annotated_transformer import *
+from annotated_transformer.commands.app import main
+for sys.argv[1:] in ["train", "--help"], ["translate", "multi30k-en-de"]:
+    try:
+        main()
+    except SystemExit as end:
+        assert not end.code
+"""
+    words = [sys.executable, "-c", code]
+    ended = subprocess.run(words, input=b"A dog runs.\n", capture_output=True)
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    assert "Hund" in ended.stdout.decode().splitlines()[-1]
+
+
 def test_every_name_is_that_of_its_module():
     for name in public:
         home = import_module(
             f"annotated_transformer.{annotated_transformer.HOMES[name]}"
         )
         assert getattr(annotated_transformer, name) is getattr(home, name)
+
+
+def parts(kind):
+    """The package's classes that a type is made of."""
+    for part in get_args(kind):
+        yield from parts(part)
+    if isclass(kind) and kind.__module__.startswith("annotated_transformer"):
+        yield kind.__name__
+
+
+def test_what_the_names_take_and_give_has_a_name():
+    named = set()
+    for value in (getattr(annotated_transformer, name) for name in public):
+        members = [x for _, x in getmembers(value)] if isclass(value) else []
+        for call in [value, *members]:
+            if isfunction(call) or ismethod(call):
+                for kind in get_type_hints(unwrap(call)).values():
+                    named |= {*parts(kind)}
+    assert {"Corpus", "Recipe", "Processes", "Translation"} <= named
+    # Transformer and Translator are kinds of these
+    assert named - {*public} == {"EncoderDecoder", "TextModel"}
+
+
+def test_the_page_has_every_name_of_the_package():
+    page = (ROOT / "book" / "api.md").read_text("utf-8")
+    table = page.partition("|---|")[2].partition("```")[0]
+    assert sorted(re.findall(r"`(\w+)`", table)) == sorted(public)
 
 
 def test_type_checkers_read_the_same_names():
@@ -158,3 +214,33 @@ def test_names_that_there_are_not(name):
     assert not hasattr(annotated_transformer, name)
     with pytest.raises(AttributeError, match="has no attribute"):
         getattr(annotated_transformer, name)
+
+
+def bounds(command):
+    """The bounds of a command's options, by the names of its parameters."""
+    for name, kind in get_type_hints(command, include_extras=True).items():
+        for option in getattr(kind, "__metadata__", ()):
+            whole = int in (kind.__origin__, *get_args(kind.__origin__))
+            for bound, step in (option.min, -1), (option.max, 1):
+                if bound is not None:
+                    step *= 1 if whole else 0.01
+                    yield name, int(bound) if whole else float(bound), step
+
+
+@pytest.mark.parametrize("command", [train, translate])
+def test_bounds_of_options_are_those_of_their_fields(command):
+    """They stand there twice, because the classes load PyTorch."""
+    recipe = recipe_of()
+    makers = {"beam": check_search, "alpha": check_search}
+    makers |= {"no_repeat": check_search}
+    makers |= {
+        name: partial(replace, config)
+        for config in (recipe.model, recipe.train, recipe)
+        for name in vars(config)
+    }
+    tried = [one for one in bounds(command) if one[0] in makers]
+    assert len(tried) == {train: 10, translate: 7}[command]
+    for name, bound, step in tried:
+        makers[name](**{name: bound})
+        with pytest.raises(ValueError, match=name):
+            makers[name](**{name: bound + step})

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 import pytest
 
 from annotated_transformer.corpora.builtin import (
-    builtin_corpus,
+    example_splits,
     floor,
     sentence_pairs,
     words,
@@ -302,8 +302,8 @@ def test_each_phenomenon_is_frequent(examples):
 
 
 def test_splits_share_no_source_sentence():
-    splits = builtin_corpus(train=3000, valid=200, test=200, seed=5)
+    splits = example_splits(train=3000, valid=200, test=200, seed=5)
     assert [len(split) for split in splits] == [3000, 200, 200]
     sources = [e.source for split in splits for e in split]
     assert len(set(sources)) == len(sources)
-    assert splits == builtin_corpus(train=3000, valid=200, test=200, seed=5)
+    assert splits == example_splits(train=3000, valid=200, test=200, seed=5)

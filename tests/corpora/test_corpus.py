@@ -4,9 +4,9 @@ import gzip
 
 import pytest
 
-from annotated_transformer.corpora.builtin import builtin_corpus
-from annotated_transformer.corpora.corpus import pairs_sha256, text_corpus
-from annotated_transformer.corpora.generated import builtin
+from annotated_transformer.corpora.builtin import example_splits
+from annotated_transformer.corpora.corpus import Corpus, pairs_sha256
+from annotated_transformer.corpora.generated import builtin_corpus
 from annotated_transformer.corpora.text_files import read_parallel
 from annotated_transformer.errors import UserError
 from annotated_transformer.system.atomic_files import sha256
@@ -27,7 +27,7 @@ def test_two_files_and_a_table_give_the_same_corpus(tmp_path):
     for paths in ([], [table] * 3):
         with pytest.raises(UserError, match=f"{len(paths)} files given"):
             read_parallel(paths)
-    corpus = text_corpus([source, target], [table], "en", "de")
+    corpus = Corpus.from_files([source, target], [table], "en", "de")
     assert corpus.train == corpus.valid == pairs
     # the sum is one that a reader can make: `sha256sum` of the table
     assert sha256(table) == pairs_sha256(pairs)
@@ -35,7 +35,7 @@ def test_two_files_and_a_table_give_the_same_corpus(tmp_path):
 
 
 def test_extra_pairs_are_trained_on_and_nothing_else(tmp_path):
-    corpus = builtin(train=20, valid=5, test=4)
+    corpus = builtin_corpus(train=20, valid=5, test=4)
     table = write(tmp_path / "t.tsv", "a b\tÄ\nc\tC\n")
     more = corpus.with_extra(table)
     assert more.train == [*corpus.train, ("a b", "Ä"), ("c", "C")]
@@ -45,11 +45,11 @@ def test_extra_pairs_are_trained_on_and_nothing_else(tmp_path):
 
 
 def test_builtin_corpus_is_the_grammar_with_its_sums():
-    corpus = builtin(train=20, valid=5, test=4, seed=1)
-    train, valid, test = builtin_corpus(train=20, valid=5, test=4, seed=1)
+    corpus = builtin_corpus(train=20, valid=5, test=4, seed=1)
+    train, valid, test = example_splits(train=20, valid=5, test=4, seed=1)
     assert corpus.train == [(x.source, x.target) for x in train]
     assert corpus.valid == [(x.source, x.target) for x in valid]
     assert corpus.tests == {"test": [(x.source, x.target) for x in test]}
     assert corpus.checksums["train"] == pairs_sha256(corpus.train)
-    other = builtin(train=20, valid=5, test=4, seed=2)
+    other = builtin_corpus(train=20, valid=5, test=4, seed=2)
     assert not set(corpus.checksums.values()) & set(other.checksums.values())

@@ -236,11 +236,12 @@ def test_where_the_files_are_kept(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("ANNOTATED_TRANSFORMER_DATA", raising=False)
     cache = tmp_path / "annotated-transformer" / "multi30k"
-    assert multi30k_files.multi30k_folder() == cache
+    assert download_multi30k(languages=[]) == cache
     monkeypatch.delenv("XDG_CACHE_HOME")
-    assert Path.home() in multi30k_files.multi30k_folder().parents
+    assert Path.home() in download_multi30k(languages=[]).parents
     monkeypatch.setenv("ANNOTATED_TRANSFORMER_DATA", str(tmp_path / "mine"))
-    assert multi30k_files.multi30k_folder() == tmp_path / "mine"
+    assert download_multi30k(languages=[]) == tmp_path / "mine"
+    assert download_multi30k("~/own", []) == Path.home() / "own"
 
 
 @pytest.mark.parametrize("pair", [("en", "cs"), ("xx", "de"), ("en", "en")])

@@ -99,7 +99,7 @@ def test_links_are_those_of_a_plain_loop(translator):
 
 
 def test_a_batch_has_room_for_a_token(translator):
-    with pytest.raises(ValueError, match="batch_tokens = 0"):
+    with pytest.raises(ValueError, match="batch_tokens=0"):
         align_pairs(translator, [], batch_tokens=0)
 
 

@@ -94,7 +94,7 @@ def test_batches_change_no_pair(translators):
     made = extra_pairs(*translators, PAIRS, 2)
     for batch_tokens in (1, 100):
         assert extra_pairs(*translators, PAIRS, 2, batch_tokens) == made
-    with pytest.raises(ValueError, match="batch_tokens = 0"):
+    with pytest.raises(ValueError, match="batch_tokens=0"):
         extra_pairs(*translators, PAIRS, 2, 0)
 
 

@@ -161,7 +161,7 @@ def test_what_cannot_be_scored(translator):
     for alpha in (-1.0, math.nan):
         with pytest.raises(ValueError, match="alpha"):
             score_pairs(translator, PAIRS, alpha)
-    with pytest.raises(ValueError, match="batch_tokens = 0"):
+    with pytest.raises(ValueError, match="batch_tokens=0"):
         score_pairs(translator, PAIRS, batch_tokens=0)
     with pytest.raises(UserError, match="pair 1 is "):
         score_pairs(translator, (pair for pair in [("a", "b"), ("a", None)]))

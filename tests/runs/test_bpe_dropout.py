@@ -129,5 +129,5 @@ def test_a_process_that_is_killed_is_an_error_with_a_message(process):
         moved = ahead(batches, "cpu", number=1)
         next(moved)
         process[0].kill()
-        with pytest.raises(UserError, match=r"status -9.*--resume"):
+        with pytest.raises(UserError, match=r"status -9.*`resume=True`"):
             list(moved)

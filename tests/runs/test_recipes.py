@@ -1,12 +1,16 @@
 """Recipes by name, against the numbers of the paper."""
 
+import copy
+import math
 import re
+from dataclasses import fields
 
 import pytest
 
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import parameter_count
 from annotated_transformer.runs.recipes import Recipe, recipe_of
+from annotated_transformer.training import TrainConfig
 
 
 @pytest.mark.parametrize(
@@ -74,11 +78,12 @@ def test_any_field_can_be_set_by_its_name():
     changed = recipe.with_fields(
         [
             "model.d_ff=512",
-            "model.d_k=null",
+            "model.d_k=None",
             "model.positions=learned",
             "train.peak_rate=1e-3",
             "train.label_smoothing=0",
             "train.order=longest",
+            "train.clip=inf",
             "vocab_size=900",
         ]
     )
@@ -88,6 +93,7 @@ def test_any_field_can_be_set_by_its_name():
         "train.peak_rate": 1e-3,
         "train.label_smoothing": 0,
         "train.order": "longest",
+        "train.clip": math.inf,
         "vocab_size": 900,
     }
     assert changed.flat() == recipe.flat() | fields
@@ -100,23 +106,109 @@ def test_any_field_can_be_set_by_its_name():
         ("d_ff=3", "there is no field 'd_ff'"),
         ("model=3", "there is no field 'model'"),
         ("model.vocab_size=9", "there is no field 'model.vocab_size'"),
-        ("model.d_ff=wide", "must be a whole number"),
+        ("model.d_ff=wide", "`d_ff='wide'`: must be a whole number"),
         ("model.d_ff=1.5", "must be a whole number"),
-        ("model.d_ff=true", "must be a whole number"),
-        ("model.d_k=a", "must be a whole number, or null"),
+        ("model.d_ff=true", "`d_ff=True`: must be a whole number"),
+        ("model.d_k=a", "must be a whole number, or None"),
         ("train.r_drop=a", "must be a number"),
-        ("train.peak_rate=a", "must be a number, or null"),
+        ("train.peak_rate=a", "must be a number, or None"),
         ("train.order=3", "must be a word"),
-        ("model.tied=1", "must be true or false"),
+        ("model.tied=1", "must be True or False"),
         ("model.d_ff=0", "d_ff = 0: must be at least 1"),
         ("model.heads=7", "7"),
-        ("train.clip=NaN", "clip: above 0"),
-        ("train.r_drop=Infinity", "r_drop: finite"),
-        ("train.order=source", "'source': choose 'target' or 'longest'"),
-        (f"train.steps=1{400 * '0'}", "train.steps: at most"),
-        (f"train.peak_rate=1{400 * '0'}", "train.peak_rate: at most"),
+        ("train.clip=NaN", "`clip=nan`: must be from 1e-09 to inf"),
+        ("train.r_drop=Infinity", "`r_drop=inf`: must be from 0 to 1,000"),
+        ("train.order=source", "`order='source'`: must be target or longest"),
+        (f"train.steps=1{400 * '0'}", "from 1 to 1,000,000,000,000"),
+        (f"train.peak_rate=1{400 * '0'}", "`peak_rate=inf`: must be from"),
     ],
 )
 def test_a_field_that_cannot_be_set_says_why(setting, part):
     with pytest.raises(UserError, match=re.escape(part)):
         recipe_of("multi30k").with_fields([setting])
+
+
+COUNTED = (1, 10**12)
+BOUNDS = {
+    "steps": COUNTED,
+    "batch_tokens": COUNTED,
+    "accumulate": (1, 10_000),
+    "warmup": COUNTED,
+    "peak_rate": (1e-9, 1e38),
+    "label_smoothing": (0.0, 0.99),
+    "r_drop": (0.0, 1000.0),
+    "risk": (0, 1000),
+    "bpe_dropout": (0.0, 0.99),
+    "clip": (1e-9, math.inf),
+    "checkpoint_every": COUNTED,
+    "average": COUNTED,
+    "max_length": (2, 10**12),
+    "seed": (0, 4294967295),
+    "vocab_size": (5, 10**7),
+    "processes": COUNTED,
+}
+WORDS = {
+    "schedule": ("inverse_sqrt", "linear"),
+    "order": ("target", "longest"),
+    "tokenizer": ("bpe", "unigram", "char", "given"),
+}
+SWITCHES = ("bf16", "tf32")
+CONFIGS = TrainConfig(), recipe_of()
+
+
+def made(name, value):
+    """A configuration with that field, made as where no hook checks types."""
+    (config,) = (x for x in CONFIGS if name in vars(x))
+    config = copy.copy(config)
+    object.__setattr__(config, name, value)
+    config.__post_init__()
+
+
+def refuses(name, value):
+    with pytest.raises(
+        ValueError, match=rf"^`{name}=.*`: must be \w"
+    ) as error:
+        made(name, value)
+    assert repr(value)[:80] in str(error.value)
+
+
+def test_every_field_has_bounds():
+    known = {f.name for config in CONFIGS for f in fields(config)}
+    assert known == {*BOUNDS, *WORDS, *SWITCHES, "model", "train"}
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_a_number_is_within_its_bounds(name):
+    bounds, whole = BOUNDS[name], type(BOUNDS[name][0]) is int
+    for bound, beyond in zip(bounds, (-math.inf, math.inf), strict=True):
+        made(name, bound)
+        if not math.isinf(bound):
+            step = math.copysign(1, beyond)
+            over = bound + step if whole else math.nextafter(bound, beyond)
+            refuses(name, int(over) if whole else over)
+    for wrong in (math.nan, -math.inf, "3", "", True, [3], b"3"):
+        refuses(name, wrong)
+    if whole:
+        refuses(name, float(bounds[0]))
+    else:
+        made(name, 1 if name == "clip" else int(bounds[0] > 0))
+    if name == "peak_rate":
+        made(name, None)
+    else:
+        refuses(name, None)
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_a_word_is_one_of_few(name):
+    for word in WORDS[name]:
+        made(name, word)
+    for wrong in ("", "other", WORDS[name][0].upper(), 3, None, True):
+        refuses(name, wrong)
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_a_switch_is_true_or_false(name):
+    for good in (True, False):
+        made(name, good)
+    for wrong in (1, 0, "true", None):
+        refuses(name, wrong)

@@ -2,12 +2,15 @@
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
 import time
 import zipfile
+from collections import defaultdict
 from dataclasses import asdict
+from importlib.metadata import PathDistribution
 from pathlib import Path
 
 import pytest
@@ -103,6 +106,17 @@ def test_a_wheel_has_every_file_of_the_package(installed):
         in commands
     )
     assert "LicenseRef-Multi30k" in (about / "METADATA").read_text()
+
+
+def test_only_notebooks_need_plots_and_yaml(installed):
+    (about,) = map(PathDistribution, installed.glob("*.dist-info"))
+    needs = defaultdict(set)
+    for line in about.requires:
+        needs[line.partition("extra == ")[2]].add(re.match(r"[\w-]+", line)[0])
+    assert needs['"notebooks"'] == {"matplotlib", "pyyaml"}
+    assert "annotated-transformer" in needs['"book"']
+    assert {"torch", "platformdirs"} < needs[""]
+    assert not needs[""] & needs['"notebooks"']
 
 
 @pytest.mark.parametrize("name", shipped())

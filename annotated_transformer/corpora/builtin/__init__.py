@@ -33,6 +33,14 @@ from typing import NamedTuple
 from . import context, sentences
 from .draw import Draw, Word
 
+__all__ = [
+    "GrammarExample",
+    "example_splits",
+    "floor",
+    "sentence_pairs",
+    "words",
+]
+
 # Rules and how often each is drawn, in percent.
 RULES = (
     (sentences.plain, 15),
@@ -49,7 +57,7 @@ DRAWN = tuple(rule for rule, percent in RULES for _ in range(percent))
 SHORTEST, LONGEST = 4, 25  # words of the source
 
 
-class Example(NamedTuple):
+class GrammarExample(NamedTuple):
     """A sentence pair and what is known of it."""
 
     source: str
@@ -85,7 +93,7 @@ def _text(tidy: Sequence[Word]) -> str:
     return re.sub(r" (?=[.,])", "", " ".join(text for text, _ in tidy))
 
 
-def _example(rng: random.Random) -> Example:
+def _example(rng: random.Random) -> GrammarExample:
     """One sentence pair; a source too short or long is drawn again."""
     while True:
         draw = Draw(rng)
@@ -104,7 +112,7 @@ def _example(rng: random.Random) -> Example:
         for j in position.get(link, ())
     )
     first = {link: i for i, (_, link) in reversed(list(enumerate(source)))}
-    return Example(
+    return GrammarExample(
         _text(source),
         _text(target),
         alignment,
@@ -115,13 +123,13 @@ def _example(rng: random.Random) -> Example:
     )
 
 
-def _examples(seed: int) -> Iterator[Example]:
+def _examples(seed: int) -> Iterator[GrammarExample]:
     rng = random.Random(seed)
     while True:
         yield _example(rng)
 
 
-def sentence_pairs(count: int, seed: int) -> list[Example]:
+def sentence_pairs(count: int, seed: int) -> list[GrammarExample]:
     """That many sentence pairs, each drawn independently."""
     return [
         example
@@ -129,15 +137,15 @@ def sentence_pairs(count: int, seed: int) -> list[Example]:
     ]
 
 
-def builtin_corpus(
+def example_splits(
     train: int = 20000, valid: int = 500, test: int = 500, seed: int = 0
-) -> tuple[list[Example], list[Example], list[Example]]:
+) -> tuple[list[GrammarExample], list[GrammarExample], list[GrammarExample]]:
     """Training, validation and test pairs; no source sentence comes twice.
 
     A source that was drawn before is left out. What is kept depends on the
     sources alone, so the targets, given them, stay as the grammar has them.
     """
-    kept: dict[str, Example] = {}
+    kept: dict[str, GrammarExample] = {}
     examples = _examples(seed)
     while len(kept) < train + valid + test:
         example = next(examples)
@@ -147,6 +155,6 @@ def builtin_corpus(
     return training, held_out[:valid], held_out[valid:]
 
 
-def floor(examples: Sequence[Example]) -> float:
+def floor(examples: Sequence[GrammarExample]) -> float:
     """Mean -log p(target | source) in nats a sentence: none can do better."""
     return -sum(e.log_probability for e in examples) / len(examples)

@@ -1,7 +1,16 @@
 """Clauses of the built-in corpus: the forms of a verb and their places."""
 
-from .draw import NOTHING, Draw, Phrase, Predicate, arrange
-from .lexicon import ADJECTIVES, Modal, Verb
+from .draw import (
+    NOTHING,
+    Draw,
+    Nominal,
+    Part,
+    Phrase,
+    Predicate,
+    Words,
+    arrange,
+)
+from .lexicon import ADJECTIVES, Modal, Tense, Verb
 
 AUXILIARIES = {
     ("haben", "perfect"): ("hat", "haben"),
@@ -29,7 +38,9 @@ def third_person(base: str) -> str:
     return base + "s"
 
 
-def verb_words(draw: Draw, predicate: Predicate, tense, plural: bool):
+def verb_words(
+    draw: Draw, predicate: Predicate, tense: Tense, plural: bool
+) -> tuple[Words, Words, Words]:
     """English words; German words in second place, and at the end."""
     base, past, participle, particle = predicate.english
     german, verb, helper = predicate.german, predicate.link, draw.link()
@@ -75,7 +86,12 @@ def verb_words(draw: Draw, predicate: Predicate, tense, plural: bool):
 
 
 def clause_of(
-    draw: Draw, subject, predicate, tense, order="main", time=NOTHING
+    draw: Draw,
+    subject: Nominal,
+    predicate: Predicate,
+    tense: Tense,
+    order: str = "main",
+    time: Phrase = NOTHING,
 ) -> Phrase:
     """Subject and predicate in "main", "inverted" or "final" order."""
     if tense in ("perfect", "pluperfect"):
@@ -96,11 +112,17 @@ def clause_of(
     return Phrase(source, subject.target + middle + end + second)
 
 
-def copula(draw: Draw, subject, quality, past: bool, order="final") -> Phrase:
+def copula(
+    draw: Draw,
+    subject: Nominal,
+    quality: str,
+    past: bool,
+    order: str = "final",
+) -> Phrase:
     """The subject is, or was, of some quality."""
     be = draw.unit(*BE[past][subject.plural])
     adjective = draw.unit(quality, draw.vary(ADJECTIVES[quality])[0])
-    german = {
+    german: dict[str, tuple[Part, ...]] = {
         "main": (subject, be, adjective),
         "inverted": (be, subject, adjective),
         "final": (subject, adjective, be),

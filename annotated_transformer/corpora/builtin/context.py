@@ -28,7 +28,7 @@ from .sentences import (
     GERMAN_COMMA,
     STATES,
     conjunction,
-    joined,
+    linked,
     statement,
 )
 
@@ -77,7 +77,7 @@ def he_did_it(draw: Draw) -> Phrase:
     first = first._replace(after=thing.source, middle=thing.target)
     others = tuple(
         v
-        for v in TAKES[thing.noun.english]
+        for v in TAKES[thing.noun]
         if v in VERBS["handling"] and v is not verb
     )
     second = bare_verb(draw, draw.pick(others))
@@ -124,7 +124,7 @@ def role(draw: Draw) -> Phrase:
     deed = verb_phrase(draw, VERBS["handling"], relative=tense)
     _, link = conjunction(draw, past, STATES)
     reason = copula(draw, pronoun, quality, past)
-    return joined(
+    return linked(
         draw,
         link,
         reason,
@@ -160,7 +160,7 @@ def sense(draw: Draw) -> Phrase:
     quality = draw.pick(QUALITIES["mood"])
     _, link = conjunction(draw, past, STATES)
     reason = copula(draw, expert, quality, past)
-    return joined(
+    return linked(
         draw,
         link,
         reason,

@@ -6,29 +6,32 @@ has to put the words of each language in order: the alignment follows.
 """
 
 import random
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, TypeVar
 
-from .lexicon import Choice, GermanVerb, Noun
+from .lexicon import Choice, GermanVerb
 
+T = TypeVar("T")
 Word = tuple[str, int]
+Words = tuple[Word, ...]
 
 
 class Phrase(NamedTuple):
     """The words of one phrase in both languages."""
 
-    source: tuple[Word, ...] = ()
-    target: tuple[Word, ...] = ()
+    source: Words = ()
+    target: Words = ()
 
 
 class Nominal(NamedTuple):
     """A noun phrase, with what other words agree with."""
 
-    source: tuple[Word, ...]
-    target: tuple[Word, ...]
+    source: Words
+    target: Words
     kind: str
     column: int  # 0 masculine, 1 feminine, 2 neuter, 3 plural
     link: int
-    noun: Noun | None = None
+    noun: str = ""  # in English, in the singular
     negated: bool = False  # "kein" has taken the "not"
 
     @property
@@ -40,19 +43,22 @@ class Nominal(NamedTuple):
 class Predicate(NamedTuple):
     """A verb, and what follows it in each language."""
 
-    english: tuple[str, ...]
+    english: tuple[str, str, str, str]
     german: GermanVerb
     link: int
-    after: tuple[Word, ...] = ()
-    middle: tuple[Word, ...] = ()
+    after: Words = ()
+    middle: Words = ()
     negation: int = 0  # the link of "not"
 
 
+Part = Phrase | Nominal
 NOTHING = Phrase()
 NOBODY = Nominal((), (), "", 0, 0)
 
 
-def arrange(source, target=None) -> Phrase:
+def arrange(
+    source: Sequence[Part], target: Sequence[Part] | None = None
+) -> Phrase:
     """One phrase of many: the parts in the order of each language."""
     target = source if target is None else target
     return Phrase(
@@ -82,11 +88,11 @@ class Draw:
         """True with this probability."""
         return self.uniform() < probability
 
-    def pick(self, items):
+    def pick(self, items: Sequence[T]) -> T:
         """One of the items, each as likely; part of the source."""
         return items[int(self.uniform() * len(items))]
 
-    def vary(self, choice: Choice):
+    def vary(self, choice: Choice[T]) -> T:
         """One of the free variants of the target, and note its chance."""
         if len(choice.values) == 1:
             return choice.values[0]

@@ -2,14 +2,20 @@
 
 import math
 import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import resources
-from typing import Any, NamedTuple
+from typing import Generic, NamedTuple, TypeVar
+
+T = TypeVar("T")
+Entry = str | dict[str, float]  # one translation, or several and how likely
 
 
-class Choice(NamedTuple):
+@dataclass(frozen=True)
+class Choice(Generic[T]):
     """The free variants of a translation and their probabilities."""
 
-    values: tuple[Any, ...]
+    values: tuple[T, ...]
     probabilities: tuple[float, ...]
     entropy: float  # in nats
 
@@ -29,7 +35,7 @@ class Noun(NamedTuple):
     english: str
     plural: str  # "" for a mass noun
     kind: str
-    german: Choice
+    german: Choice[GermanNoun]
 
 
 class GermanVerb(NamedTuple):
@@ -47,8 +53,8 @@ class GermanVerb(NamedTuple):
 class Verb(NamedTuple):
     """English forms (base, past, participle, particle), and what it takes."""
 
-    english: tuple[str, ...]
-    german: Choice
+    english: tuple[str, str, str, str]
+    german: Choice[GermanVerb]
     objects: tuple[Noun, ...]
 
 
@@ -60,7 +66,10 @@ class Modal(NamedTuple):
     time: str
 
 
-def _choice(entry, read=str) -> Choice:
+Tense = str | Modal
+
+
+def _choice(entry: Entry, read: Callable[[str], T]) -> Choice[T]:
     """A string, or a table of strings with probabilities, each one read."""
     table = {entry: 1.0} if isinstance(entry, str) else entry
     weights = tuple(table.values())
@@ -70,8 +79,8 @@ def _choice(entry, read=str) -> Choice:
 
 
 def _german_noun(text: str) -> GermanNoun:
-    gender, singular, plural, *oblique = text.split()
-    oblique = oblique[0] if oblique else singular
+    gender, singular, plural, *rest = text.split()
+    oblique = rest[0] if rest else singular
     return GermanNoun("mfn".index(gender), singular, plural, oblique)
 
 
@@ -89,7 +98,7 @@ def _adjective(text: str) -> tuple[str, str]:
     return predicative, stem[0] if stem else predicative
 
 
-def _noun(english: str, kind: str, entry) -> Noun:
+def _noun(english: str, kind: str, entry: Entry) -> Noun:
     german = _choice(entry, _german_noun)
     sibilant = english.endswith(("s", "x", "ch", "sh"))
     regular = english + ("es" if sibilant else "s")
@@ -106,13 +115,13 @@ def _nouns(name: str) -> tuple[Noun, ...]:
     return KINDS.get(name) or (NOUNS[name],)
 
 
-def _verb(english: str, entry, objects: tuple[Noun, ...] = ()) -> Verb:
+def _verb(english: str, entry: Entry, objects: tuple[Noun, ...] = ()) -> Verb:
     base, past, participle, *particle = english.split()
     forms = (base, past, participle, " ".join(particle))
     return Verb(forms, _choice(entry, _german_verb), objects)
 
 
-def _verbs(table: dict[str, dict]) -> tuple[Verb, ...]:
+def _verbs(table: dict[str, dict[str, Entry]]) -> tuple[Verb, ...]:
     return tuple(
         _verb(english, entry, () if kind == "-" else GROUPS[kind])
         for english, senses in table.items()
@@ -161,10 +170,12 @@ SENSES = tuple(
 PLACES = {
     place: (preposition, _choice(entry, lambda text: text.split()[1:]))
     for place, entry in _TABLES["places"].items()
-    for preposition in [next(iter(_choice(entry).values)).split()[0]]
+    for preposition in [_choice(entry, str).values[0].split()[0]]
 }
 SCENES, GOALS = (tuple(names) for names in _TABLES["place_groups"].values())
-TRAVEL = {text: _choice(entry) for text, entry in _TABLES["travel"].items()}
+TRAVEL = {
+    means: _choice(entry, str) for means, entry in _TABLES["travel"].items()
+}
 ADJECTIVES = {
     english: _choice(entry, _adjective)
     for english, entry in _TABLES["adjectives"].items()
@@ -202,11 +213,16 @@ NEUTRAL = tuple(
 )
 CONJUNCTIONS, TIMES = (
     {
-        time: tuple((word, _choice(entry)) for word, entry in table.items())
+        time: tuple(
+            (word, _choice(entry, str)) for word, entry in table.items()
+        )
         for time, table in _TABLES[name].items()
     }
     for name in ("conjunctions", "times")
 )
-COORDINATORS = {w: _choice(e) for w, e in _TABLES["coordinators"].items()}
+COORDINATORS = {
+    word: _choice(entry, str)
+    for word, entry in _TABLES["coordinators"].items()
+}
 NUMERALS = tuple(_TABLES["numerals"].items())
 ENDINGS = _TABLES["endings"]

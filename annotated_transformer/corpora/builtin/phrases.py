@@ -12,7 +12,9 @@ from .lexicon import (
     TAKES,
     TIMES,
     VERBS,
+    Modal,
     Noun,
+    Tense,
     Verb,
 )
 
@@ -27,7 +29,7 @@ def noun_phrase(
     plural: bool | None = None,
     determiner: str = "",
     shown: bool = False,  # the verb shows the number
-    relative="",  # the time of a relative clause that may follow
+    relative: str = "",  # the time of a relative clause that may follow
     negation: int = 0,
 ) -> Nominal:
     """A noun with determiner and adjective, perhaps a relative clause."""
@@ -65,7 +67,7 @@ def noun_phrase(
     english = noun.plural if plural else noun.english
     parts.append(draw.unit(english, word, link))
     phrase = arrange(parts)
-    whole = Nominal(*phrase, noun.kind, column, link, noun, kein)
+    whole = Nominal(*phrase, noun.kind, column, link, noun.english, kein)
     if relative and draw.clauses and draw.chance(0.28):
         draw.clauses -= 1
         clause = relative_clause(draw, whole, relative)
@@ -74,7 +76,14 @@ def noun_phrase(
     return whole
 
 
-def determiner_words(draw: Draw, name, case, column, negation=0, count=True):
+def determiner_words(
+    draw: Draw,
+    name: str,
+    case: str,
+    column: int,
+    negation: int = 0,
+    count: bool = True,
+) -> tuple[Phrase, str]:
     """The determiner, and the declension of the adjectives after it."""
     ein = ENDINGS["ein"][case][column]
     if name == "the":
@@ -125,7 +134,7 @@ def relative_clause(draw: Draw, head: Nominal, time: str) -> Phrase:
         subject = NOBODY._replace(column=head.column)
         predicate = verb_phrase(draw, VERBS[head.kind])
     else:
-        verb = draw.pick(TAKES[head.noun.english])
+        verb = draw.pick(TAKES[head.noun])
         predicate = bare_verb(draw, verb)
         case = predicate.german.case
         subject = noun_phrase(draw, KINDS["person"], shown=time == "present")
@@ -152,22 +161,26 @@ def place_phrase(
     return arrange((preposition, draw.unit("the", article), name_unit))
 
 
-def time_phrase(draw: Draw, tense) -> Phrase:
+def time_phrase(draw: Draw, tense: Tense) -> Phrase:
     """A time adverbial that goes with the tense."""
-    word, choice = draw.pick(TIMES[getattr(tense, "time", tense)])
+    time = tense.time if isinstance(tense, Modal) else tense
+    word, choice = draw.pick(TIMES[time])
     return draw.unit(word, draw.vary(choice))
 
 
 def verb_phrase(
-    draw: Draw, verbs: tuple[Verb, ...], negative=False, relative=""
+    draw: Draw,
+    verbs: tuple[Verb, ...],
+    negative: bool = False,
+    relative: str = "",
 ) -> Predicate:
     """A verb and its object, if it takes one; perhaps negated."""
     verb = draw.pick(verbs)
     bare = bare_verb(draw, verb)
     negation = draw.link() if negative else 0
-    source, target, kein = (), (), False
+    thing = NOBODY
     if verb.objects:
-        source, target, *_, kein = noun_phrase(
+        thing = noun_phrase(
             draw,
             verb.objects,
             bare.german.case,
@@ -175,7 +188,8 @@ def verb_phrase(
             relative="" if negative else relative,
             negation=negation,
         )
+    target = thing.target
     if negative:
         draw.phenomena.add("negation")
-        target += () if kein else (("nicht", negation),)
-    return bare._replace(after=source, middle=target, negation=negation)
+        target += () if thing.negated else (("nicht", negation),)
+    return bare._replace(after=thing.source, middle=target, negation=negation)

@@ -17,24 +17,28 @@ from .lexicon import (
     TRAVEL,
     VERBS,
     WALK,
+    Modal,
+    Tense,
 )
 from .phrases import noun_phrase, place_phrase, verb_phrase
 
 
-def tense_of(draw: Draw):
+def tense_of(draw: Draw) -> Tense:
     """Past, present, perfect or a modal verb."""
     tenses = (("past", 4), ("present", 3), ("perfect", 2), ("modal", 2))
     tense = draw.pick([t for t, weight in tenses for _ in range(weight)])
     return draw.pick(MODALS) if tense == "modal" else tense
 
 
-def time_of(tense) -> str:
+def time_of(tense: Tense) -> str:
     """Present or past: the time that a tense or a modal verb speaks of."""
-    time = getattr(tense, "time", tense)
+    time = tense.time if isinstance(tense, Modal) else tense
     return "present" if time == "present" else "past"
 
 
-def subject_of(draw: Draw, tense, kind: str = "", relative=True) -> Nominal:
+def subject_of(
+    draw: Draw, tense: Tense, kind: str = "", relative: bool = True
+) -> Nominal:
     """Who acts; perhaps two of a kind, perhaps with a relative clause."""
     kind = kind or draw.pick(
         ("person", "person", "expert", "child", "animal", "animal", "vehicle")
@@ -56,12 +60,12 @@ def subject_of(draw: Draw, tense, kind: str = "", relative=True) -> Nominal:
     return subject
 
 
-def predicate_of(draw: Draw, subject: Nominal, tense) -> Predicate:
+def predicate_of(draw: Draw, subject: Nominal, tense: Tense) -> Predicate:
     """What one does; people do more than verb and object can say."""
     if subject.kind in ("person", "expert") and draw.chance(0.6):
         rule = draw.pick((attaching, attaching, giving, placing, travelling))
         return rule(draw)
-    negative = not hasattr(tense, "time") and draw.chance(0.12)
+    negative = not isinstance(tense, Modal) and draw.chance(0.12)
     verbs = VERBS[subject.kind]
     return verb_phrase(draw, verbs, negative=negative, relative=time_of(tense))
 

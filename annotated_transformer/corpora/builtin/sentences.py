@@ -1,8 +1,18 @@
 """Sentences of the built-in corpus: clauses, their order and their joints."""
 
+from collections.abc import Callable
+
 from .clauses import bare_verb, clause_of, verb_words
-from .draw import NOTHING, Draw, Phrase, arrange
-from .lexicon import CONJUNCTIONS, SAYING, SCENES, TRYING, VERBS, Choice
+from .draw import NOTHING, Draw, Nominal, Phrase, Predicate, arrange
+from .lexicon import (
+    CONJUNCTIONS,
+    SAYING,
+    SCENES,
+    TRYING,
+    VERBS,
+    Choice,
+    Tense,
+)
 from .phrases import place_phrase, time_phrase, verb_phrase
 from .predicates import attaching, predicate_of, subject_of, tense_of
 
@@ -13,7 +23,9 @@ STATES = ("because", "although", "when", "while")
 FRONTED = Choice((False, True), (0.8, 0.2), 0.5004024235381879)
 
 
-def statement(draw: Draw, subject, predicate, tense) -> Phrase:
+def statement(
+    draw: Draw, subject: Nominal, predicate: Predicate, tense: Tense
+) -> Phrase:
     """A main clause, perhaps with a time or a place at either end."""
     aside = NOTHING
     if draw.chance(0.35):
@@ -68,14 +80,18 @@ def trying(draw: Draw) -> Phrase:
     return arrange((head, comma, tail))
 
 
-def conjunction(draw: Draw, past: bool, known=None) -> tuple[str, Phrase]:
+def conjunction(
+    draw: Draw, past: bool, known: tuple[str, ...] = ()
+) -> tuple[str, Phrase]:
     """A subordinating conjunction: "when" is als or wenn by the time."""
     german = dict(CONJUNCTIONS["past" if past else "present"])
     word = draw.pick(known or tuple(german))
     return word, draw.unit(word, draw.vary(german[word]))
 
 
-def joined(draw: Draw, link: Phrase, clause: Phrase, main) -> Phrase:
+def linked(
+    draw: Draw, link: Phrase, clause: Phrase, main: Callable[[str], Phrase]
+) -> Phrase:
     """A subordinate clause after or before its main clause."""
     if draw.chance(0.5):
         first = arrange((link, clause, COMMA))
@@ -94,7 +110,7 @@ def subordinate(draw: Draw) -> Phrase:
         draw, first, predicate_of(draw, first, inner), inner, "final"
     )
     deed = predicate_of(draw, second, tense)
-    return joined(
+    return linked(
         draw,
         link,
         clause,

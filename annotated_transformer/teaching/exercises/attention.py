@@ -1,5 +1,7 @@
 """Exercises of chapter 1: a mask, and attention."""
 
+import math
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -16,7 +18,7 @@ def causal_mask(length: int) -> Tensor:
     return torch.tensor(rows, dtype=torch.bool)
 
 
-def attention_inputs() -> list[tuple]:
+def attention_inputs() -> list[tuple[Tensor, Tensor, Tensor, Tensor]]:
     """Query, key, value and a mask that hides something in each row."""
     draw = torch.Generator().manual_seed(1)
     cases = []
@@ -30,20 +32,29 @@ def attention_inputs() -> list[tuple]:
     return cases
 
 
-def attention(query, key, value, mask) -> Tensor:
+def attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor
+) -> Tensor:
     """PyTorch's own."""
     return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
 
 
-def attend(query, key, value, mask, scale: float = 0.5, axis: int = -1):
+def attend(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor,
+    scale: float = 0.5,
+    axis: int = -1,
+) -> Tensor:
     """Attention by hand: divided by d_k^scale, softmax along an axis."""
-    scores = query @ key.mT / query.size(-1) ** scale
+    scores = query @ key.mT / math.pow(query.size(-1), scale)
     return scores.masked_fill(~mask, -1e9).softmax(axis) @ value
 
 
-def weights(query, key) -> Tensor:
+def weights(query: Tensor, key: Tensor) -> Tensor:
     """The weights without a mask."""
-    return (query @ key.mT / query.size(-1) ** 0.5).softmax(-1)
+    return (query @ key.mT / math.sqrt(query.size(-1))).softmax(-1)
 
 
 EXERCISES = [

@@ -1,6 +1,7 @@
 """Exercises of chapter 6: perplexities, and what the decoder reads."""
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -24,7 +25,11 @@ def filled(rows: list[list[int]], side: str = "right") -> Tensor:
     return pad_sequence(tensors, batch_first=True, padding_side=side)
 
 
-def shift(begin=(BOS,), end=(EOS,), side: str = "right"):
+def shift(
+    begin: tuple[int, ...] = (BOS,),
+    end: tuple[int, ...] = (EOS,),
+    side: str = "right",
+) -> Callable[[list[list[int]]], tuple[Tensor, Tensor]]:
     """Inputs and labels that differ by what stands at either end."""
     return lambda targets: (
         filled([[*begin, *row] for row in targets], side),

@@ -1,6 +1,8 @@
 """Exercises of chapter 10: a cache, and a search."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,7 +14,7 @@ __all__ = ["EXERCISES"]
 PAD, BOS, EOS = range(3)
 
 
-def search_inputs() -> list[tuple]:
+def search_inputs() -> list[tuple[Tensor, int, float, int]]:
     """Languages of three words; one has no end within the limit."""
     draw = torch.Generator().manual_seed(6)
     cases = []
@@ -38,14 +40,17 @@ def beam_search(
     alpha: float,
     limit: int,
     *,
-    score=lambda total, tokens, alpha: total / penalty(len(tokens), alpha),
-    add=lambda total, new: total + new,
-    keeps_place=True,
-    waits=True,
-    keeps_unfinished=True,
+    score: Callable[[Tensor, list[int], float], Tensor] = (
+        lambda total, tokens, alpha: total / penalty(len(tokens), alpha)
+    ),
+    add: Callable[[Tensor, Tensor], Tensor] = torch.add,
+    keeps_place: bool = True,
+    waits: bool = True,
+    keeps_unfinished: bool = True,
 ) -> list[int]:
     """One sentence, with lists; the switches are the mistakes."""
-    live, finished = [([], 0.0)], []
+    live: list[tuple[list[int], Tensor]] = [([], torch.zeros(()))]
+    finished: list[tuple[list[int], Tensor]] = []
     for _ in range(limit):
         options = [
             ([*tokens, new], add(total, log_p[(tokens or [BOS])[-1], new]))
@@ -67,7 +72,7 @@ def beam_search(
     return [token for token in best if token != EOS]
 
 
-def wrong_search(**switches):
+def wrong_search(**switches: Any) -> Callable[..., list[int]]:
     """The search with a mistake."""
     return lambda *inputs: beam_search(*inputs, **switches)
 

@@ -8,7 +8,7 @@ from annotated_transformer.teaching.exercises.judge import Exercise
 __all__ = ["EXERCISES"]
 
 
-def maps_of_pieces() -> list[tuple]:
+def maps_of_pieces() -> list[tuple[Tensor, Tensor, Tensor]]:
     """Weights of two heads, and the word that each piece belongs to."""
     draw = torch.Generator().manual_seed(14)
     cases = []
@@ -24,7 +24,11 @@ def maps_of_pieces() -> list[tuple]:
 
 
 def gathered(
-    weights: Tensor, queries: Tensor, keys: Tensor, rows="mean", columns="sum"
+    weights: Tensor,
+    queries: Tensor,
+    keys: Tensor,
+    rows: str = "mean",
+    columns: str = "sum",
 ) -> Tensor:
     """Word by word: rows and columns put together by their own rules."""
     across = [
@@ -39,7 +43,7 @@ def gathered(
     return torch.stack(down, 1)
 
 
-def maps_of_batches() -> list[tuple]:
+def maps_of_batches() -> list[tuple[Tensor, Tensor]]:
     """Weights [batch, heads, queries, keys], and which queries are real."""
     draw = torch.Generator().manual_seed(15)
     cases = []

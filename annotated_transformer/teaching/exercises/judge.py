@@ -5,11 +5,12 @@ import inspect
 import math
 import sysconfig
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from numbers import Real
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -24,6 +25,10 @@ NOT_THEIRS = (
     str(Path(__file__).parents[2]),
 )
 
+Inputs = tuple[Any, ...]
+Function = Callable[..., Any]
+Case = tuple[Inputs, object, str | None]  # inputs, what came out, its fault
+
 
 @dataclass(frozen=True)
 class Exercise:
@@ -37,16 +42,16 @@ class Exercise:
     chapter: str  # the stem of its notebook
     task: str  # what to write
     tried: str  # the inputs, in words
-    inputs: Callable[[], list[tuple]]
-    reference: Callable
-    mistakes: dict[str, Callable]
+    inputs: Callable[[], Sequence[Inputs]]
+    reference: Function
+    mistakes: dict[str, Function]
     signs: dict[str, Callable[..., bool]] = field(default_factory=dict)
     slack: float = 0.0  # how far a number may be off where chance decides
 
 
 def hint(exercise: Exercise, function: object) -> str | None:
     """What is wrong with a function; None if nothing was found."""
-    cases = []  # inputs, what came out, what is wrong with it
+    cases: list[Case] = []
     for inputs in exercise.inputs():
         found, failure = call(function, inputs, exercise)
         if failure and not any(reason for *_, reason in cases):
@@ -60,7 +65,9 @@ def hint(exercise: Exercise, function: object) -> str | None:
     return diagnosis(exercise, cases, wrong) if wrong else None
 
 
-def call(function, inputs: tuple, exercise: Exercise) -> tuple:
+def call(
+    function: object, inputs: Inputs, exercise: Exercise
+) -> tuple[object, str | None]:
     """What a function gives, and why it gives nothing, if so."""
     if not callable(function):
         return None, "Give the function itself, without calling it."
@@ -80,7 +87,7 @@ def call(function, inputs: tuple, exercise: Exercise) -> tuple:
     return found, None
 
 
-def diagnosis(exercise: Exercise, cases: list, wrong: list) -> str:
+def diagnosis(exercise: Exercise, cases: list[Case], wrong: list[Case]) -> str:
     """The hint of the mistake that explains the answers best."""
     for text, mistake in exercise.mistakes.items():
         if explains(mistake, cases, exercise.slack):
@@ -96,7 +103,7 @@ def diagnosis(exercise: Exercise, cases: list, wrong: list) -> str:
     return f"For {shown(exercise, inputs)}: {reason}"
 
 
-def explains(mistake: Callable, cases: list, slack: float) -> bool:
+def explains(mistake: Function, cases: list[Case], slack: float) -> bool:
     """Whether a wrong implementation gives the same answers."""
     return all(
         difference(found, mistake(*inputs), slack) is None
@@ -109,7 +116,7 @@ def names(exercise: Exercise) -> list[str]:
     return [*inspect.signature(exercise.reference).parameters]
 
 
-def shown(exercise: Exercise, inputs: tuple) -> str:
+def shown(exercise: Exercise, inputs: Inputs) -> str:
     """The inputs of one case, as short as can be."""
     words = []
     for name, value in zip(names(exercise), inputs, strict=False):
@@ -136,7 +143,7 @@ def raised(error: Exception) -> str:
     return f"{where} ends in {type(error).__name__}: {message}"
 
 
-def unchanged(given: tuple, inputs: tuple) -> bool:
+def unchanged(given: Inputs, inputs: Inputs) -> bool:
     """Whether the inputs are still what they were."""
     return all(
         torch.equal(one, other) if isinstance(one, Tensor) else one == other
@@ -144,7 +151,7 @@ def unchanged(given: tuple, inputs: tuple) -> bool:
     )
 
 
-def difference(found, wanted, slack: float) -> str | None:
+def difference(found: object, wanted: Any, slack: float) -> str | None:
     """How a result differs from the right one; None if it does not."""
     if isinstance(wanted, Tensor):
         return tensor_difference(found, wanted)
@@ -164,7 +171,7 @@ def difference(found, wanted, slack: float) -> str | None:
     return None
 
 
-def number_difference(found, wanted: Real, slack: float) -> str | None:
+def number_difference(found: object, wanted: Real, slack: float) -> str | None:
     """The same, where a number is asked for."""
     if isinstance(found, Tensor) and found.numel() == 1:
         found = found.item()
@@ -177,7 +184,7 @@ def number_difference(found, wanted: Real, slack: float) -> str | None:
     return f"{found:.4g} is too {'small' if found < wanted else 'large'}."
 
 
-def tensor_difference(found, wanted: Tensor) -> str | None:
+def tensor_difference(found: object, wanted: Tensor) -> str | None:
     """The same, where a tensor is asked for."""
     if not isinstance(found, Tensor):
         return f"a tensor is asked for, not {kind(found)}."

@@ -9,7 +9,7 @@ from annotated_transformer.teaching.exercises.judge import Exercise
 __all__ = ["EXERCISES"]
 
 
-def norm_inputs() -> list[tuple]:
+def norm_inputs() -> list[tuple[Tensor, Tensor, Tensor, float]]:
     """Ordinary vectors first, then some that are nearly constant."""
     draw = torch.Generator().manual_seed(2)
     cases = []
@@ -20,12 +20,21 @@ def norm_inputs() -> list[tuple]:
     return cases
 
 
-def layer_norm(x, gain, shift, eps) -> Tensor:
+def layer_norm(x: Tensor, gain: Tensor, shift: Tensor, eps: float) -> Tensor:
     """PyTorch's own."""
     return F.layer_norm(x, gain.shape, gain, shift, eps)
 
 
-def normalise(x, gain, shift, eps, over=-1, unbiased=False, outside=0.0):
+def normalise(
+    x: Tensor,
+    gain: Tensor,
+    shift: Tensor,
+    eps: float,
+    *,
+    over: int | tuple[int, ...] = -1,
+    unbiased: bool = False,
+    outside: float = 0.0,
+) -> Tensor:
     """By hand: moments over an axis, eps inside the root or outside it."""
     mean = x.mean(over, keepdim=True)
     variance = x.var(over, unbiased=unbiased, keepdim=True)

@@ -1,6 +1,7 @@
 """Exercises of chapter 7: smoothed labels."""
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -13,7 +14,7 @@ __all__ = ["EXERCISES"]
 PAD = 0
 
 
-def loss_inputs() -> list[tuple]:
+def loss_inputs() -> list[tuple[Tensor, Tensor, float]]:
     """Labels without padding, with some, and logits far apart."""
     draw = torch.Generator().manual_seed(4)
     cases = []
@@ -28,7 +29,9 @@ def loss_inputs() -> list[tuple]:
     return cases
 
 
-def label_smoothing(logits, labels, smoothing) -> Tensor:
+def label_smoothing(
+    logits: Tensor, labels: Tensor, smoothing: float
+) -> Tensor:
     """PyTorch's own."""
     return F.cross_entropy(
         logits,
@@ -39,10 +42,13 @@ def label_smoothing(logits, labels, smoothing) -> Tensor:
     )
 
 
-def against(target, of=torch.Tensor.log_softmax):
+def against(
+    target: Callable[[Tensor, float, int], Tensor],
+    of: Callable[[Tensor, int], Tensor] = torch.Tensor.log_softmax,
+) -> Callable[[Tensor, Tensor, float], Tensor]:
     """The loss against another target distribution or another log p."""
 
-    def loss(logits, labels, smoothing):
+    def loss(logits: Tensor, labels: Tensor, smoothing: float) -> Tensor:
         hot = F.one_hot(labels, logits.size(-1)).float()
         q = target(hot, smoothing, logits.size(-1))
         rows = -(q * of(logits, -1)).sum(-1)
@@ -56,14 +62,14 @@ def smoothed(hot: Tensor, eps: float, size: int) -> Tensor:
     return (1 - eps) * hot + eps / size
 
 
-def divergence(logits, labels, smoothing) -> Tensor:
+def divergence(logits: Tensor, labels: Tensor, smoothing: float) -> Tensor:
     """The loss without the entropy of the target."""
     hot = F.one_hot(labels[labels != PAD], logits.size(-1)).float()
     q = smoothed(hot, smoothing, logits.size(-1))
     return label_smoothing(logits, labels, smoothing) + q.xlogy(q).sum()
 
 
-def unsmooth_inputs() -> list[tuple]:
+def unsmooth_inputs() -> list[tuple[Tensor, float]]:
     """Smoothed distributions over 3, 5 and 40 tokens."""
     draw = torch.Generator().manual_seed(5)
     return [
@@ -72,7 +78,7 @@ def unsmooth_inputs() -> list[tuple]:
     ]
 
 
-def unsmooth(q, smoothing) -> Tensor:
+def unsmooth(q: Tensor, smoothing: float) -> Tensor:
     """Token by token: how far above the least possible, of all the room."""
     least = smoothing / q.size(-1)
     most = least + 1 - smoothing

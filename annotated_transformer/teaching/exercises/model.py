@@ -9,6 +9,9 @@ from annotated_transformer.teaching.exercises.judge import Exercise
 
 __all__ = ["EXERCISES"]
 
+Change = Callable[[Tensor, Tensor, Tensor], Tensor]  # of mask, queries, keys
+Masks = Callable[[Tensor, Tensor], tuple[Tensor, ...]]
+
 
 def row_b(d_k: int) -> int:
     """Layers of the one width minus layers of the other."""
@@ -20,17 +23,19 @@ def row_b(d_k: int) -> int:
     return 18 * 2 * (sizes[0] - sizes[1])
 
 
-def mask_inputs() -> list[tuple]:
+def mask_inputs() -> list[tuple[Tensor, Tensor]]:
     """Sources and targets with padding at the end, equally long or not."""
     source = torch.tensor([[5, 6, 7, 8, 2], [9, 4, 2, 0, 0]])
     target = torch.tensor([[1, 6, 0, 0], [1, 7, 8, 9]])
     return [(source, target), (source[:, :4], target), (target, source)]
 
 
-def three_masks(source, target, pad: int = 0) -> tuple[Tensor, ...]:
+def three_masks(
+    source: Tensor, target: Tensor, pad: int = 0
+) -> tuple[Tensor, ...]:
     """Encoder, decoder and cross-attention, one cell at a time."""
 
-    def mask(queries, keys, causal=False):
+    def mask(queries: Tensor, keys: Tensor, causal: bool = False) -> Tensor:
         cells = [
             [
                 [key != pad and not (causal and j > i) for j, key in row]
@@ -52,10 +57,10 @@ def tokens(ids: Tensor) -> Tensor:
     return (ids != 0)[:, None, None]
 
 
-def exchange(place: int, mask) -> Callable:
+def exchange(place: int, mask: Callable[[Tensor, Tensor], Tensor]) -> Masks:
     """The three masks with one of them replaced by mask(source, target)."""
 
-    def masks(source, target):
+    def masks(source: Tensor, target: Tensor) -> tuple[Tensor, ...]:
         three = list(three_masks(source, target))
         three[place] = mask(source, target)
         return tuple(three)
@@ -63,7 +68,7 @@ def exchange(place: int, mask) -> Callable:
     return masks
 
 
-def all_three(change) -> Callable:
+def all_three(change: Change) -> Masks:
     """The three masks, each changed in the same way."""
     return lambda source, target: tuple(
         change(mask, queries, keys)

@@ -10,7 +10,7 @@ from annotated_transformer.teaching.exercises.judge import Exercise
 __all__ = ["EXERCISES"]
 
 
-def vectors() -> list[tuple]:
+def vectors() -> list[tuple[Tensor]]:
     """Sentences of several lengths, of an even width."""
     draw = torch.Generator().manual_seed(18)
     return [
@@ -52,7 +52,7 @@ def rotary(x: Tensor) -> Tensor:
     return around(x, angles(x))
 
 
-def answers() -> list[tuple]:
+def answers() -> list[tuple[Tensor, Tensor, Tensor, Tensor]]:
     """Two answers to each query, and how much stands behind each."""
     draw = torch.Generator().manual_seed(19)
     return [
@@ -67,7 +67,11 @@ def answers() -> list[tuple]:
 
 
 def shared(
-    a1: Tensor, first: Tensor, a2: Tensor, second: Tensor, total=None
+    a1: Tensor,
+    first: Tensor,
+    a2: Tensor,
+    second: Tensor,
+    total: Tensor | None = None,
 ) -> Tensor:
     """The two answers, each weighted, over the sum of their weights."""
     total = first + second if total is None else total

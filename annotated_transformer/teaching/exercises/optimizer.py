@@ -1,5 +1,7 @@
 """Exercises of chapter 8: the schedule."""
 
+import math
+
 from annotated_transformer.teaching.exercises.judge import Exercise
 
 __all__ = ["EXERCISES"]
@@ -7,10 +9,10 @@ __all__ = ["EXERCISES"]
 
 def rate(step: int, d_model: int, warmup: int) -> float:
     """A line to the peak, then an inverse root, by cases."""
-    peak = 1 / (d_model * warmup) ** 0.5
+    peak = 1 / math.sqrt(d_model * warmup)
     if step <= warmup:
         return peak * step / warmup
-    return peak * (warmup / step) ** 0.5
+    return peak * math.sqrt(warmup / step)
 
 
 def schedule(done: int, d_model: int, warmup: int) -> float:

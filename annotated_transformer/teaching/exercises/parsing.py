@@ -59,7 +59,7 @@ def side_by_side(texts: list[str], n: int) -> list[bool]:
     ]
 
 
-def strings() -> list[tuple]:
+def strings() -> list[tuple[list[str], int]]:
     """A right string for each number of words, and ways to be wrong."""
     return [
         (
@@ -93,10 +93,10 @@ def bracket_f1(found: list[Bracket], gold: list[Bracket]) -> float:
 
 def without_labels(brackets: list[Bracket]) -> list[Bracket]:
     """The words of the brackets only."""
-    return [("", *where) for _, *where in brackets]
+    return [("", first, end) for _, first, end in brackets]
 
 
-def bracketings() -> list[tuple]:
+def bracketings() -> list[tuple[list[Bracket], list[Bracket]]]:
     """Some right, one twice; one label wrong; more found than there are."""
     gold = [("S", 0, 5), ("NP", 0, 2), ("VP", 2, 5), ("NP", 3, 5)]
     return [

@@ -1,5 +1,7 @@
 """Exercises of chapter 15: the additive score, and a gate."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -8,7 +10,7 @@ from annotated_transformer.teaching.exercises.judge import Exercise
 __all__ = ["EXERCISES"]
 
 
-def additive_inputs() -> list[tuple]:
+def additive_inputs() -> list[tuple[Tensor, Tensor, Tensor, Tensor]]:
     """Queries and keys that are projected, the vector v, and a mask."""
     draw = torch.Generator().manual_seed(16)
     cases = []
@@ -21,7 +23,12 @@ def additive_inputs() -> list[tuple]:
     return cases
 
 
-def compared(query: Tensor, key: Tensor, v: Tensor, of=torch.tanh) -> Tensor:
+def compared(
+    query: Tensor,
+    key: Tensor,
+    v: Tensor,
+    of: Callable[[Tensor], Tensor] = torch.tanh,
+) -> Tensor:
     """The scores, pair by pair."""
     columns = [of(query + k[:, None]) @ v for k in key.unbind(1)]
     return torch.stack(columns, -1)
@@ -37,7 +44,7 @@ def additive(query: Tensor, key: Tensor, v: Tensor, mask: Tensor) -> Tensor:
     return spread(compared(query, key, v), mask)
 
 
-def gate_inputs() -> list[tuple]:
+def gate_inputs() -> list[tuple[Tensor]]:
     """Vectors of an even width."""
     draw = torch.Generator().manual_seed(17)
     return [

@@ -13,7 +13,9 @@ def shares(log_p: list[float], power: float = 1.0) -> list[float]:
     return [one / sum(powers) for one in powers]
 
 
-def expected(log_p: list[float], errors: list[float], power=1.0) -> float:
+def expected(
+    log_p: list[float], errors: list[float], power: float = 1.0
+) -> float:
     """The error to expect."""
     pairs = zip(shares(log_p, power), errors, strict=True)
     return sum(q * error for q, error in pairs)
@@ -26,7 +28,7 @@ def pull(log_p: list[float], errors: list[float]) -> tuple[float, ...]:
     return tuple(q * (error - middle) for q, error in pairs)
 
 
-def lists() -> list[tuple]:
+def lists() -> list[tuple[list[float], list[float]]]:
     """Two, three and five candidates; log-probabilities sum to anything."""
     return [
         ([math.log(0.25), math.log(0.5)], [0.0, 0.75]),

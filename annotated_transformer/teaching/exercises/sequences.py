@@ -1,5 +1,7 @@
 """Exercises of chapter 5: recurrence and convolution."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -9,7 +11,7 @@ from annotated_transformer.teaching.exercises.judge import Exercise
 __all__ = ["EXERCISES"]
 
 
-def scan_inputs() -> list[tuple]:
+def scan_inputs() -> list[tuple[Tensor, Tensor]]:
     """Sentences of 8, 11 and 1 words, with a matrix that shrinks."""
     draw = torch.Generator().manual_seed(3)
     return [
@@ -21,7 +23,9 @@ def scan_inputs() -> list[tuple]:
     ]
 
 
-def linear_scan(x, U, of=lambda state: state) -> Tensor:
+def linear_scan(
+    x: Tensor, U: Tensor, of: Callable[[Tensor], Tensor] = lambda state: state
+) -> Tensor:
     """One state after the other."""
     state, states = torch.zeros_like(x[:, 0]), []
     for word in x.unbind(1):
@@ -30,7 +34,12 @@ def linear_scan(x, U, of=lambda state: state) -> Tensor:
     return torch.stack(states, dim=1)
 
 
-def doubling(x, U, grow, share=1.0) -> Tensor:
+def doubling(
+    x: Tensor,
+    U: Tensor,
+    grow: Callable[[Tensor], Tensor],
+    share: float = 1.0,
+) -> Tensor:
     """Sums of 2, 4, 8 words, the power of U grown by a given rule."""
     power, m, length = U, 1, x.size(1)
     while m < length * share:

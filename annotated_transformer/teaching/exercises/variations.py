@@ -24,7 +24,7 @@ def ratio(difference: float, spread: float) -> float:
     return 3 * spread / difference
 
 
-def vectors() -> list[tuple]:
+def vectors() -> list[tuple[Tensor, int]]:
     """One sentence, and two, with two, four and one heads."""
     draw = torch.Generator().manual_seed(12)
     sizes = ((1, 5, 8, 2), (2, 7, 16, 4), (1, 3, 6, 1))
@@ -42,7 +42,7 @@ def weighted(x: Tensor, width: int) -> Tensor:
 def heads_apart(x: Tensor, heads: int) -> Tensor:
     """Head after head."""
     width = x.size(-1) // heads
-    answers = [weighted(part, width) for part in x.split(width, -1)]
+    answers = [weighted(part, width) for part in x.chunk(heads, -1)]
     return torch.cat(answers, -1)
 
 

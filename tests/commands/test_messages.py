@@ -1,0 +1,94 @@
+"""What a message of the library names, and how the command line shows it."""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from inspect import signature
+
+import chapters
+import pytest
+from refusal import refused
+
+from annotated_transformer import ModelConfig, Recipe, TrainConfig, train
+from annotated_transformer.commands.app import options_by_name, with_options
+from annotated_transformer.system.console import console
+
+OTHERS = {"--force-reinstall"}  # pip's
+
+
+def strings() -> Iterator[tuple[str, str, bool]]:
+    """The strings of the library: module, text, and whether it is shown."""
+    for path in chapters.PACKAGE.rglob("*.py"):
+        name = path.relative_to(chapters.PACKAGE).as_posix()
+        if name.startswith("commands/"):
+            continue
+        tree = ast.parse(path.read_text("utf-8"))
+        told = {  # docstrings
+            id(node.value)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Expr)
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield name, node.value, id(node) not in told
+
+
+def test_the_library_names_no_option_of_the_command_line():
+    found = [
+        (name, text)
+        for name, text, _ in strings()
+        if {*re.findall(r"--[a-z][a-z-]+", text)} - OTHERS
+    ]
+    assert found == []
+
+
+def test_what_the_library_names_there_is():
+    known = {
+        f.name for c in (ModelConfig, TrainConfig, Recipe) for f in fields(c)
+    }
+    known |= signature(train).parameters.keys() | {"batch_tokens"}
+    named = {
+        word
+        for name, text, shown in strings()
+        if shown and not name.startswith("teaching/")
+        for word in re.findall(r"`(\w+)(?:=[^`]*)?`", text)
+    } - {chapters.PACKAGE.name}
+    assert {"resume", "max_length", "start", "pre_norm"} <= named <= known
+    assert named <= options_by_name().keys()
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("`max_length` raises the limit", "--max-length raises the limit"),
+        ("lower `batch_tokens`, or", "lower --batch-tokens, or"),
+        ("go on with `resume=True`", "go on with --resume"),
+        ("add `start=MODEL`", "add --from MODEL"),
+        ("`compiled`: not here", "--compile: not here"),
+        ("`steps=0`: must be", "--max-steps 0: must be"),
+        ("use `tokenizer='bpe'`", "use --tokenizer bpe"),
+        ("use `device='cpu'`", "use --device cpu"),
+        ("`bf16=True`, not `bf16=False`", "--bf16, not --float32"),
+        ("with `pre_norm=False`", "with --post-norm"),
+        ("`r_drop=''`: must", "--r-drop: must"),
+        ("`clip=-1`, `x y` and `source", "`clip=-1`, `x y` and `source"),
+        ("a file named max_length", "a file named max_length"),
+    ],
+)
+def test_a_message_names_options_on_the_command_line(message, shown):
+    assert with_options(message) == shown
+
+
+def test_the_command_line_shows_its_options(
+    command, trained, recipe_options, tmp_path
+):
+    words = ("train", tmp_path / "out", *recipe_options)
+    ended = command("train", trained, *recipe_options)
+    refused(ended, "continue it with --resume,")
+    refused(command(*words, "--risk=4"), "--risk learns", "add --from MODEL")
+    refused(command(*words, "--peak-rate=inf"), "--peak-rate inf: must be")
+    short = ("--max-steps=1", "--max-length=5", "--warmup=3")
+    told = command(*words, *short).err
+    assert "shorten --warmup" in told and "--max-length raises" in told
+    assert console.spelled is str and "`" not in told
