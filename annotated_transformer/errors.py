@@ -52,6 +52,8 @@ KINDS = {
     float: "a number",
     bool: "True or False",
     str: "a word",
+    list: "a list",
+    dict: "an object",
     NoneType: "None",
 }
 COUNT = (1, 10**12)  # the least and the most

@@ -54,7 +54,7 @@ def read_sizes(builder: object, plain: object, name: str = "model") -> Any:
     """The configuration that JSON gives; ValueError names a wrong field."""
     if of_type(str, builder, "builder") not in BUILDERS:
         raise ValueError(
-            f"builder is {builder!a:.40}: choose {', '.join(BUILDERS)}"
+            f"`builder={builder!r:.40}`: choose {', '.join(BUILDERS)}"
         )
     chapter, kind = BUILDERS[builder]
     module = import_module(f"{PACKAGE}.{chapter}")

@@ -9,7 +9,7 @@ from annotated_transformer.errors import check_kind
 __all__ = ["FLAT", "from_plain", "of_type", "to_plain"]
 
 FLAT = {"flat": True}  # a field whose entries stand beside the other fields
-LARGEST = 1 << 40  # of whatever a field counts
+LARGEST = 10**12  # of whatever a field counts
 HALVES = {chr(code) for code in range(0xD800, 0xE000)}  # no file holds them
 
 
@@ -66,7 +66,8 @@ def of_type(kind: type, value: object, name: str) -> Any:
     """The value, if it is of that type; ValueError if not."""
     check_kind(name, value, kind)
     if type(value) is int and not 0 <= value <= LARGEST:
-        raise ValueError(f"`{name}={value}`: must be from 0 to {LARGEST:,}")
+        shown = f"`{name}={value!r:.80}`"
+        raise ValueError(f"{shown}: must be from 0 to {LARGEST:,}")
     if isinstance(value, str) and any(x in HALVES for x in value):
         raise ValueError(f"`{name}={value!r:.80}`: has half a character")
     return float(value) if kind is float else value

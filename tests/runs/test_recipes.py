@@ -55,12 +55,12 @@ def test_a_recipe_from_before_batches_had_an_order():
 @pytest.mark.parametrize(
     ("part", "name", "value", "told"),
     [
-        ("model", "layers", "2", "recipe.model.layers is '2'"),
-        ("model", "layers", True, "recipe.model.layers is True"),
+        ("model", "layers", "2", "`recipe.model.layers='2'`"),
+        ("model", "layers", True, "`recipe.model.layers=True`"),
         ("model", "wings", 2, "no field 'recipe.model.wings'"),
-        ("train", "steps", 10**30, "recipe.train.steps is 1000000"),
-        ("train", "seed", -1, "recipe.train.seed is -1"),
-        ("train", "peak_rate", "x", "recipe.train.peak_rate is 'x'"),
+        ("train", "steps", 10**30, "`recipe.train.steps=1000000"),
+        ("train", "seed", -1, "`recipe.train.seed=-1`"),
+        ("train", "peak_rate", "x", "`recipe.train.peak_rate='x'`"),
     ],
 )
 def test_a_recipe_from_a_stranger(part, name, value, told):
@@ -69,7 +69,7 @@ def test_a_recipe_from_a_stranger(part, name, value, told):
     with pytest.raises(ValueError, match=re.escape(told)):
         Recipe.from_json(plain)
     del plain[part]
-    with pytest.raises(ValueError, match=f"recipe.{part} is (missing|None)"):
+    with pytest.raises(ValueError, match=f"recipe.{part}( is missing|=None)"):
         Recipe.from_json(plain)
 
 
@@ -119,7 +119,7 @@ def test_any_field_can_be_set_by_its_name():
         ("train.clip=NaN", "`clip=nan`: must be from 1e-09 to inf"),
         ("train.r_drop=Infinity", "`r_drop=inf`: must be from 0 to 1,000"),
         ("train.order=source", "`order='source'`: must be target or longest"),
-        (f"train.steps=1{400 * '0'}", "from 1 to 1,000,000,000,000"),
+        (f"train.steps=1{400 * '0'}", "to 1,000,000,000,000"),
         (f"train.peak_rate=1{400 * '0'}", "`peak_rate=inf`: must be from"),
     ],
 )

@@ -666,7 +666,7 @@ def test_a_run_that_another_has_begun_meanwhile_stays(
 
 def test_a_run_that_could_not_be_read_back_does_not_begin(tmp_path, corpus):
     output = tmp_path / "model"
-    with pytest.raises(ValueError, match="command is 'a"):
+    with pytest.raises(ValueError, match="`command='a"):
         train(output, corpus, SMALL, device="cpu", command="a\udcff")
     assert not output.exists()
 

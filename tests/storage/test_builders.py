@@ -77,11 +77,15 @@ def test_parameters_are_as_many_as_the_formula_says(config):
 @pytest.mark.parametrize(
     ("builder", "plain", "told"),
     [
-        (None, {}, "builder is None"),
-        (["transformer"], {}, r"builder is \['transformer'\]"),
+        (None, {}, "`builder=None`: must be a word"),
+        (["transformer"], {}, r"`builder=\['transformer'\]`"),
         ("__import__", {}, "choose transformer, modern_transformer"),
-        ("transformer", None, "model is None, not an object"),
-        ("transformer", {"layers": 2.0}, "model.layers is 2.0"),
+        ("transformer", None, "`model=None`: must be an object"),
+        (
+            "transformer",
+            {"layers": 2.0},
+            "`model.layers=2.0`: must be a whole",
+        ),
         ("recurrent_translator", {"heads": 2}, "no field 'model.heads'"),
         ("recurrent_translator", {"width": 3}, "width = 3"),
     ],

@@ -56,7 +56,7 @@ def test_a_shipped_history_comes_back(name):
     path = find_model(name) / "config.json"
     known = json.loads(path.read_text())["history"]
     found = History.from_json(known).as_json()
-    assert found == known
+    assert found == {"fast": True} | known  # a field that came later
 
 
 def changed(path, value):
@@ -123,7 +123,7 @@ def test_a_field_that_is_missing_is_named(name):
 
 @pytest.mark.parametrize("plain", [None, [], 3, "x"])
 def test_what_is_no_history(plain):
-    with pytest.raises(ValueError, match="not an object"):
+    with pytest.raises(ValueError, match="`History=.*`: must be an object"):
         History.from_json(plain)
 
 

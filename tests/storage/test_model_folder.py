@@ -50,9 +50,9 @@ def test_whoever_may_read_the_folder_may_read_its_files(tmp_path, tokenizer):
     ("change", "message"),
     [
         ({"format": 3}, "format is 3"),
-        ({"format": 1}, "history is None"),
-        ({"builder": None}, "builder is None"),
-        ({"builder": "x"}, "builder is 'x': choose transformer"),
+        ({"format": 1}, "`history=None`"),
+        ({"builder": None}, "`builder=None`"),
+        ({"builder": "x"}, "`builder='x'`: choose transformer"),
         ({"model": {"wings": 2}}, "wings"),
         ({"model": {"layers": 0}}, "at least 1"),
         ({"model": []}, "not the configuration"),
@@ -90,7 +90,7 @@ def test_a_model_that_could_not_be_loaded_replaces_none(tmp_path, tokenizer):
     for model, history, message in (
         (wild.half(), HISTORY, "not finite"),
         (small(tokenizer).double(), HISTORY, "F64"),
-        (good, odd, "data.pairs is -3"),
+        (good, odd, "data.pairs=-3"),
     ):
         torch.set_rng_state(drawn)
         with pytest.raises(UserError, match=f"not written.*{message}") as told:
