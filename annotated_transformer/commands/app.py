@@ -99,7 +99,9 @@ def evaluate(
     check_lengths(translator, sources, str(source))
     outputs = translator(sources)
     language = about["data"]["target"]
-    scores = translation.score(outputs, [text for _, text in pairs], language)
+    scores = translation.corpus_scores(
+        outputs, [text for _, text in pairs], language
+    )
     searched = {name: getattr(translator, name) for name in SEARCH}
     result = {**searched, **asdict(scores)}
     lines = [
