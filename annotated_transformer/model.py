@@ -105,9 +105,9 @@ class ModelConfig:
     POSITIONS = ("sinusoidal", "learned")  # what positions may be
 
     def __post_init__(self) -> None:
-        sizes = ("vocab_size", "layers", "d_model", "d_ff", "heads")
-        sizes += ("d_k", "d_v", "max_length", "decoder_layers")
-        check_sizes(self, sizes, ("dropout", "attention_dropout"))
+        sizes = ["vocab_size", "layers", "d_model", "d_ff", "heads"]
+        sizes += ["d_k", "d_v", "max_length", "decoder_layers"]
+        check_sizes(self, sizes, ["dropout", "attention_dropout"])
         if self.d_k is None or self.d_v is None:
             head_width(self.d_model, self.heads)
         if self.positions not in self.POSITIONS:

@@ -350,7 +350,9 @@ def modern_positions(config: ModernConfig) -> nn.Module | None:
     return SinusoidalPositions(config.d_model) if added else None
 
 
-def modern_attention(config: ModernConfig, to_itself: bool) -> nn.Module:
+def modern_attention(
+    config: ModernConfig, to_itself: bool
+) -> GroupedQueryAttention:
     """One attention; only self-attention knows of positions."""
     kind = GroupedQueryAttention
     if to_itself:
@@ -367,7 +369,7 @@ def modern_feed_forward(config: ModernConfig) -> nn.Module:
     return FeedForward(config.d_model, config.d_ff)
 
 
-def modern_add_norm(config: ModernConfig) -> Callable[[], nn.Module]:
+def modern_add_norm(config: ModernConfig) -> Callable[[], AddNorm]:
     """What makes a box Add & Norm."""
     kind = AddRMSNorm if config.rms_norm else AddNorm
     return partial(kind, config.d_model, config.dropout, config.pre_norm)
