@@ -41,8 +41,8 @@ def save_checkpoint(
         if not tensor.isfinite().all():
             raise UserError(
                 f"{path}: after update {step}, {name} has numbers that are "
-                "not finite; train with a lower --peak-rate or a longer "
-                "--warmup"
+                "not finite; train with a lower `peak_rate` or a longer "
+                "`warmup`"
             )
     with replacing(path) as part:
         # one note, since safetensors writes several in any order

@@ -170,7 +170,7 @@ def record(
             if there.get(name, {}).get("sha256", text) != text:
                 raise UserError(
                     f"{path}: it has the scores of another text named "
-                    f"{name}; rename this one, or choose another --record"
+                    f"{name}; rename this one, or record into another file"
                 )
         if not scores:
             return

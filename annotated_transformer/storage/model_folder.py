@@ -276,7 +276,7 @@ def read_config(folder: Path) -> tuple[ModelConfig, dict, dict]:
         raise UserError(
             f"{folder}: no trained model here (config.json: "
             f"{error.strerror}); name another folder, or train to the end "
-            "with --resume"
+            "with `resume=True`"
         ) from error
     except WRONG as error:
         raise UserError(

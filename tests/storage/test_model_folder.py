@@ -174,7 +174,7 @@ def test_weights_that_are_not_finite_are_not_saved(tmp_path, tokenizer):
         with torch.no_grad():
             kept = tensor.clone()
             tensor.view(-1)[-1] = math.nan
-        with pytest.raises(UserError, match="after update 2.*--peak-rate"):
+        with pytest.raises(UserError, match="after update 2.*`peak_rate`"):
             save_checkpoint(path, model, optimizer, 2)
         with torch.no_grad():
             tensor.copy_(kept)

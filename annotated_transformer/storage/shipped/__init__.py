@@ -90,7 +90,7 @@ def pack(output: Path, model: Path, record: Path | None = None) -> None:
         ) as error:
             raise UserError(
                 f"{record}: not a record of {model} ({error!r:.200}); name "
-                "one that evaluate --record has written of it, or none"
+                "one that was recorded of it, or none"
             ) from error
     for name, parameter in transformer.half().named_parameters():
         if not parameter.isfinite().all():
