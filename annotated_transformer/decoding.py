@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from annotated_transformer.embedding import BOS, EOS
-from annotated_transformer.model import EncoderDecoder, Tree, length_limit
+from annotated_transformer.model import EncoderDecoder, Nested, length_limit
 
 __all__ = [
     "best_continuations",
@@ -190,7 +190,7 @@ def beam_search(
     return [beam.best(number) for beam in searches]
 
 
-def each(change: Callable[[Tensor], Tensor], tree: Tree) -> Tree:
+def each(change: Callable[[Tensor], Tensor], tree: Nested) -> Nested:
     """The tree with change(x) in the place of each tensor x."""
     if isinstance(tree, Tensor):
         return change(tree)
@@ -203,9 +203,9 @@ def each(change: Callable[[Tensor], Tensor], tree: Tree) -> Tree:
 class SearchState:
     """What a model has read, a row a sentence, and written, a row each."""
 
-    memory: Tree
+    memory: Nested
     sentences: int
-    written: Tree = None  # the decoder's state
+    written: Nested = None  # the decoder's state
 
     def select(
         self, rows: Int[Tensor, "rows"], sentences: Int[Tensor, "batch"]

@@ -53,7 +53,7 @@ __all__ = [
     "Where",
     "chosen",
     "Tokens",
-    "Tree",
+    "Nested",
     "State",
     "EncoderDecoder",
     "Transformer",
@@ -276,8 +276,8 @@ def chosen(
 
 
 Tokens = Int[Tensor, "_rows _length"]
-Tree = Any  # tensors in tuples and lists
-State = tuple[int, Tree]  # how many tokens are written, and what of them
+Nested = Any  # tensors in tuples and lists
+State = tuple[int, Nested]  # how many tokens are written, and what of them
 
 
 class EncoderDecoder(nn.Module):
@@ -295,17 +295,17 @@ class EncoderDecoder(nn.Module):
         """The length at which any output ends, if there is one."""
         return self.target.most_positions
 
-    def encode(self, source: Tokens) -> Tree:
+    def encode(self, source: Tokens) -> Nested:
         """What the encoder makes of the source tokens: vectors."""
         return self.encoder(self.source(source), padding_mask(source, PAD))
 
-    def read(self, source: Tokens) -> Tree:
+    def read(self, source: Tokens) -> Nested:
         """The memory: what the decoder needs of the source sentences."""
         mask = padding_mask(source, PAD)
         return self.decoder.read(self.encode(source), mask)
 
     def decode(
-        self, target: Tokens, memory: Tree, state: State | None = None
+        self, target: Tokens, memory: Nested, state: State | None = None
     ) -> tuple[Vectors, State]:
         """A vector for each target token, and the state after the last.
 

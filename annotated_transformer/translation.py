@@ -37,7 +37,7 @@ __all__ = [
     "Translator",
     "MosesWords",
     "Scores",
-    "score",
+    "corpus_scores",
 ]
 
 
@@ -246,7 +246,7 @@ class Scores:
     signatures: dict[str, str]
 
 
-def score(
+def corpus_scores(
     outputs: Iterable[str], references: Iterable[str], language: str = "en"
 ) -> Scores:
     """Three kinds of BLEU, and chrF, of detokenised text of a language.

@@ -39,7 +39,7 @@ from annotated_transformer.model import (
 from annotated_transformer.optimizer import adam
 from annotated_transformer.runs.feeding import fixed_batches
 from annotated_transformer.training import TrainConfig, updates, validate
-from annotated_transformer.translation import score
+from annotated_transformer.translation import corpus_scores
 
 from .shared.small_translator import corpus, tokenizer
 
@@ -240,7 +240,7 @@ def bleu(program: Program, tests: list[Pair], together: list[list[int]]):
             rows = program.decode(program.model, program.prepare(batch))
         for place, row in zip(places, rows.tolist(), strict=True):
             outputs[place] = pieces.decode(row)
-    return score(outputs, [target for _, target in tests]).bleu
+    return corpus_scores(outputs, [target for _, target in tests]).bleu
 
 
 @cache

@@ -29,7 +29,7 @@ from annotated_transformer.speed.allocator import keep_freed_memory
 from annotated_transformer.speed.dropout import draw_fewer_numbers
 from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.training import TrainConfig, average, validate
-from annotated_transformer.translation import Translator, score
+from annotated_transformer.translation import Translator, corpus_scores
 
 from .shared.small_translator import LEARNING, SIZES
 from .shared.training_loops import updates_on
@@ -74,7 +74,7 @@ def dealt(pairs: list[Pair]) -> list[Pair]:
 def bleu(model: Transformer, pieces: Tokenizer, held_out: list[Pair]) -> float:
     """Cased BLEU of greedy translations."""
     sources, references = zip(*held_out, strict=True)
-    return score(
+    return corpus_scores(
         Translator(model, pieces)(list(sources), beam=1), references
     ).bleu
 

@@ -22,7 +22,7 @@ from annotated_transformer.runs.feeding import fixed_batches
 from annotated_transformer.speed.dropout import draw_fewer_numbers
 from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.training import TrainConfig, batch_loss, validate
-from annotated_transformer.translation import Translator, score
+from annotated_transformer.translation import Translator, corpus_scores
 
 from .shared.training_loops import updates_on
 from .table3_captions import BASE, HELD_OUT, corpus, tokenizer
@@ -88,7 +88,7 @@ def measured(model: Transformer) -> dict:
     found = {"perplexity": result.perplexity}
     for name, beam in {"greedy": 1, "beam": 5}.items():
         outputs = translator(list(sources), beam=beam)
-        scores = score(outputs, references, text.target)
+        scores = corpus_scores(outputs, references, text.target)
         words = sum(len(output.split()) for output in outputs)
         found |= {
             f"{name}_bleu": scores.bleu_lowercase,

@@ -36,7 +36,7 @@ from annotated_transformer.data import (
 from annotated_transformer.model import Transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.training import updates, validate
-from annotated_transformer.translation import score
+from annotated_transformer.translation import corpus_scores
 
 from .shared import translators
 from .shared.letter_strings import COPYING, REVERSING, copying, reversal
@@ -138,7 +138,9 @@ def translate(
         hits = [hit for i in here for hit in right[i]]
         result[f"{kind}accuracy"] = round(fmean(hits), 4)
         here = [i for i in here if i < DECODED]
-        found = score([outputs[i] for i in here], [test[i][1] for i in here])
+        found = corpus_scores(
+            [outputs[i] for i in here], [test[i][1] for i in here]
+        )
         result[f"{kind}bleu"] = round(found.bleu, 2)
     if isinstance(model, Transformer):
         read = {example.source for example in train}

@@ -243,7 +243,7 @@ def test_what_is_not_finite_ends_a_run(
     output = tmp_path / "model"
     with monkeypatch.context() as patch:
         poisoned(patch, update, POISONS[poison])
-        with pytest.raises(UserError, match=f"update {update}.*--peak-rate"):
+        with pytest.raises(UserError, match=f"update {update}.*`peak_rate`"):
             WORK.into(output)
     last = update - 1 - (update - 1) % 2
     assert max(map(step_of, (output / "checkpoints").iterdir())) == last
@@ -296,7 +296,7 @@ def test_a_run_that_diverges_goes_on_or_says_why(tmp_path):
         try:
             translated(work.into(output))
         except UserError as error:
-            assert "--peak-rate" in str(error)
+            assert "`peak_rate`" in str(error)
 
 
 def all_well(found):

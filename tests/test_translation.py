@@ -21,7 +21,7 @@ from annotated_transformer.translation import (
     MosesWords,
     Translator,
     attention_maps,
-    score,
+    corpus_scores,
 )
 
 LINES = [
@@ -248,14 +248,14 @@ WORDS = st.lists(
 @settings(max_examples=25, deadline=None)
 def test_bleu_is_the_formula(references):
     outputs = [f"{reference} Strand" for reference in references]
-    scores = score(outputs, references)
+    scores = corpus_scores(outputs, references)
     assert scores.bleu == pytest.approx(plain_bleu(outputs, references))
 
 
 def test_scores_are_sacrebleus_with_signatures():
     outputs = ["Ein Hund rennt schnell am Strand.", "zwei Hunde rennen heute"]
     references = ["Ein Hund rennt am Strand.", "Zwei Hunde rennen heute ."]
-    scores = score(outputs, references)
+    scores = corpus_scores(outputs, references)
     assert scores.bleu == sacrebleu.corpus_bleu(outputs, [references]).score
     assert scores.bleu_lowercase == (
         sacrebleu.corpus_bleu(outputs, [references], lowercase=True).score
@@ -270,7 +270,7 @@ def test_scores_are_sacrebleus_with_signatures():
 @pytest.mark.parametrize("references", [[], ["a", "b"]])
 def test_scores_need_a_reference_for_each_output(references):
     with pytest.raises(UserError, match=rf"1 outputs and {len(references)}"):
-        score(["a"], references)
+        corpus_scores(["a"], references)
 
 
 # The first digits of the SHA-256 of Multi30k's own files of words,
@@ -304,7 +304,7 @@ def test_bleu_by_moses_is_that_of_its_words():
         ["ein hund rennt am strand .", "zwei männer , ein ball und schnee"],
         ["ein hund läuft am strand !", "zwei männer , ein ball und eis"],
     ]
-    scores = score(outputs, references, "de")
+    scores = corpus_scores(outputs, references, "de")
     assert scores.bleu_moses == pytest.approx(plain_bleu(*words))
     assert "tok:moses-de" in scores.signatures["bleu_moses"]
 

@@ -24,7 +24,7 @@ from annotated_transformer.system.atomic_files import (
     unwritable,
     write_text,
 )
-from annotated_transformer.translation import Translator, score
+from annotated_transformer.translation import Translator, corpus_scores
 
 MOST_RECORD = 1 << 26  # bytes
 # what tells the models of one run apart
@@ -105,7 +105,7 @@ def scores_of(
     sources, references = zip(*pairs, strict=True)
     found = Translator.load(folder)([*sources], **asdict(search))
     language = read_config(folder).history.data.target
-    return asdict(search) | asdict(score(found, references, language))
+    return asdict(search) | asdict(corpus_scores(found, references, language))
 
 
 def main() -> None:

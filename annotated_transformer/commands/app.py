@@ -91,7 +91,9 @@ def evaluate(
     sources = [text for text, _ in pairs]
     check_lengths(translator, sources, str(source))
     outputs = translator(sources)
-    scores = translation.score(outputs, [text for _, text in pairs], language)
+    scores = translation.corpus_scores(
+        outputs, [text for _, text in pairs], language
+    )
     searched = {name: getattr(translator, name) for name in search}
     result = {**searched, **asdict(scores)}
     lines = [

@@ -60,7 +60,7 @@ from annotated_transformer.training import (
     updates,
     validate,
 )
-from annotated_transformer.translation import Translator, score
+from annotated_transformer.translation import Translator, corpus_scores
 
 __all__ = ["Run"]
 
@@ -313,7 +313,7 @@ class Run:
         """BLEU, cased, of greedy translations of validation sentences."""
         sources, references = zip(*self.to_translate, strict=True)
         translator = Translator(self.model, self.tokenizer)
-        return score(translator([*sources], beam=1), references).bleu
+        return corpus_scores(translator([*sources], beam=1), references).bleu
 
     def finish(self) -> None:
         """Make the final model: the mean of the last checkpoints.

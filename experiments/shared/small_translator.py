@@ -15,7 +15,7 @@ from annotated_transformer.runs.feeding import fixed_batches
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.runs.setup import learn_tokenizer
 from annotated_transformer.training import TrainConfig, validate
-from annotated_transformer.translation import Translator, score
+from annotated_transformer.translation import Translator, corpus_scores
 
 from .training_loops import updates_on
 
@@ -98,7 +98,7 @@ def measured(
         "parameters": sum(p.numel() for p in model.parameters()),
         "perplexity": found.perplexity,
         "accuracy": found.accuracy,
-        "bleu": score(outputs, references).bleu,
+        "bleu": corpus_scores(outputs, references).bleu,
         "curve": [round(loss, 4) for loss in losses[49::50]],
     }
 

@@ -21,7 +21,7 @@ from annotated_transformer.model import ModelConfig, Transformer, transformer
 from annotated_transformer.storage.licences import MULTI30K_LICENCE
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.storage.shipped import find_model
-from annotated_transformer.translation import Translator, score
+from annotated_transformer.translation import Translator, corpus_scores
 
 BOOK = Path(__file__).parents[2] / "book"
 NAME = "multi30k-en-de"
@@ -376,5 +376,5 @@ def test_eight_bits_cost_no_translation_quality(reference, real_folder):
     )
     outputs = Translator(model.float(), tokenizer)(list(texts))
     stated = float(history.result.scores["test_2016_flickr, bleu"])
-    found = score(outputs, references).bleu
+    found = corpus_scores(outputs, references).bleu
     assert found == pytest.approx(stated, abs=0.3)

@@ -252,8 +252,8 @@ CUDA = (
 @pytest.mark.parametrize(
     "given, settings",
     [
-        ({}, ["--bf16", "--max-length", "--preset"]),
-        ({"r_drop": 1.0, "bf16": True}, ["--r-drop", "--max-length"]),
+        ({}, ["`bf16=True`", "`max_length`", "a smaller model"]),
+        ({"r_drop": 1.0, "bf16": True}, ["`r_drop`", "`max_length`"]),
     ],
 )
 def test_too_little_memory_for_the_largest_batch(
@@ -267,13 +267,13 @@ def test_too_little_memory_for_the_largest_batch(
     recipe = replace(SMALL, train=replace(SMALL.train, **given))
     told = (
         r"at the largest batch, 17 sentences of 12 tokens \(CUDA out of "
-        r"memory. Tried to allocate 7.45 GiB. .* in use.\): lower --batch-tok"
+        r"memory. Tried to allocate 7.45 GiB. .* in use.\): lower `batch_tok"
     )
     with pytest.raises(UserError, match=told) as caught:
         train(tmp_path / "model", corpus, recipe, device="cpu")
-    for name in ("--accumulate", *settings):
+    for name in ("`accumulate`", *settings):
         assert name in str(caught.value)
-    assert ("--bf16" in settings) == ("--bf16" in str(caught.value))
+    assert ("`bf16=True`" in settings) == ("`bf16=True`" in str(caught.value))
     assert not (tmp_path / "model").exists()
 
 

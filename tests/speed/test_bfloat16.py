@@ -34,7 +34,7 @@ def told(tmp_path, capsys):
     return train
 
 
-SLOW = "--bf16 is slow on this processor"
+SLOW = "`bf16=True` is slow on this processor"
 
 
 @pytest.mark.parametrize(

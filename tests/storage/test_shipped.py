@@ -24,7 +24,7 @@ from annotated_transformer.errors import UserError
 from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.storage.model_folder import load_model, save_model
 from annotated_transformer.storage.shipped import find_model, shipped
-from annotated_transformer.translation import Translator, score
+from annotated_transformer.translation import Translator, corpus_scores
 
 # Sums that the code of the first edition has computed, from folders of format
 # 1: of the weights, and of the translations of sentences of our own, which are
@@ -176,7 +176,9 @@ def test_a_shipped_model_has_the_scores_on_its_card(name, real_folder):
     )
     outputs = Translator.load(name)([source for source, _ in pairs])
     language = history.data.target
-    found = asdict(score(outputs, [text for _, text in pairs], language))
+    found = asdict(
+        corpus_scores(outputs, [text for _, text in pairs], language)
+    )
     for metric in ("bleu", "bleu_lowercase", "bleu_moses", "chrf"):
         stated = float(history.result.scores[f"test_2016_flickr, {metric}"])
         assert found[metric] == pytest.approx(stated, abs=0.05)

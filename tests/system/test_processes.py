@@ -293,7 +293,7 @@ def test_a_killed_process_ends_the_run(options, whole, tmp_path):
     assert process.wait(PATIENCE) != 0
     told = "process 1: error: the processes of this run have lost each other ("
     assert told in rest
-    assert "--resume goes on after the last checkpoint" in rest
+    assert "with --resume the run goes on after the last check" in rest
     same(resumed(output, tmp_path, options), whole)
 
 
@@ -361,7 +361,7 @@ def test_what_broke_a_sum_is_told(monkeypatch, error, told):
     monkeypatch.setattr(torch.distributed, "all_reduce", broken)
     with pytest.raises(UserError, match=told) as caught:
         Processes(0, 2).wait()
-    assert "--resume goes on" in str(caught.value)
+    assert "`resume=True` the run goes on" in str(caught.value)
     assert "Exception raised" not in str(caught.value)
 
 
