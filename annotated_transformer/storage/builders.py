@@ -50,7 +50,7 @@ def builder_of(config: object) -> str:
     )
 
 
-def read_sizes(builder: object, plain: object, name: str = "model") -> Any:
+def read_sizes(builder: Any, plain: object, name: str = "model") -> Any:
     """The configuration that JSON gives; ValueError names a wrong field."""
     if of_type(str, builder, "builder") not in BUILDERS:
         raise ValueError(
@@ -65,7 +65,8 @@ def build(config: object) -> EncoderDecoder:
     """The model of these sizes, newly drawn, by the builder for them."""
     name = builder_of(config)
     module = import_module(f"{PACKAGE}.{BUILDERS[name][0]}")
-    return getattr(module, name)(config)
+    model: EncoderDecoder = getattr(module, name)(config)
+    return model
 
 
 class Unfilled(TorchFunctionMode):
@@ -77,8 +78,12 @@ class Unfilled(TorchFunctionMode):
     """
 
     def __torch_function__(
-        self, func: Callable, types: tuple, args: tuple = (), kwargs=None
-    ) -> object:
+        self,
+        func: Callable[..., Any],
+        types: tuple[type, ...],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
         """Call func, unless it would fill a tensor."""
         kwargs = kwargs or {}
         initial = getattr(func, "__module__", "") == nn.init.__name__

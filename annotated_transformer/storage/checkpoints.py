@@ -91,7 +91,7 @@ def sum_of(tensors: dict[str, Tensor]) -> str:
     found = hashlib.sha256()
     for name in sorted(tensors):
         found.update(name.encode())
-        found.update(tensors[name].detach().cpu().contiguous().numpy())
+        found.update(tensors[name].detach().cpu().contiguous().numpy().data)
     return found.hexdigest()
 
 

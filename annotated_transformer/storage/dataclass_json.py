@@ -13,17 +13,17 @@ LARGEST = 10**12  # of whatever a field counts
 HALVES = {chr(code) for code in range(0xD800, 0xE000)}  # no file holds them
 
 
-def from_plain(kind: type, plain: object, name: str = "") -> Any:
+def from_plain(kind: Any, plain: object, name: str = "") -> Any:
     """The dataclass of that kind that JSON gave.
 
     ValueError names the field that is missing, unknown or of another type,
     or that the dataclass itself refuses.
     """
-    plain = of_type(dict, plain, name or kind.__name__)
+    entries = of_type(dict, plain, name or kind.__name__)
     hints = get_type_hints(kind)
     flat = next((field.name for field in fields(kind) if is_flat(field)), "")
     given: dict[str, Any] = {flat: {}} if flat else {}
-    for key, value in plain.items():
+    for key, value in entries.items():
         where = f"{name}.{key}" if name else key
         if key in hints and key != flat:
             given[key] = read(hints[key], value, where)
@@ -62,7 +62,7 @@ def read(kind: Any, value: object, name: str) -> Any:
     return of_type(kind, value, name)
 
 
-def of_type(kind: type, value: object, name: str) -> Any:
+def of_type(kind: type, value: Any, name: str) -> Any:
     """The value, if it is of that type; ValueError if not."""
     check_kind(name, value, kind)
     if type(value) is int and not 0 <= value <= LARGEST:
@@ -73,12 +73,12 @@ def of_type(kind: type, value: object, name: str) -> Any:
     return float(value) if kind is float else value
 
 
-def needed(field: Field) -> bool:
+def needed(field: Field[Any]) -> bool:
     """True if a field has no default."""
     return field.default is MISSING and field.default_factory is MISSING
 
 
-def is_flat(field: Field) -> bool:
+def is_flat(field: Field[Any]) -> bool:
     """True if a field is marked as FLAT."""
     return "flat" in field.metadata
 

@@ -1,6 +1,7 @@
 """The history of a model: how it was trained, on what, with which result."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from annotated_transformer.storage.dataclass_json import (
     FLAT,
@@ -85,9 +86,7 @@ class Search:
         check_search(self.beam, self.alpha, self.no_repeat)
 
 
-def check_search(
-    beam: object = 1, alpha: object = 0.0, no_repeat: object = 0
-) -> None:
+def check_search(beam: Any = 1, alpha: Any = 0.0, no_repeat: Any = 0) -> None:
     """ValueError for options of a search that are none."""
     whole = type(beam) is int and type(no_repeat) is int
     known = whole and isinstance(alpha, int | float)
@@ -108,7 +107,9 @@ class History:
     """How a model was trained, on what, where, and with which result."""
 
     command: str
-    recipe: dict  # Recipe.from_json reads it, where a training is loaded
+    recipe: dict[
+        str, Any
+    ]  # Recipe.from_json reads it, where a training is loaded
     data: Data
     date: str
     versions: dict[str, str]  # of packages
@@ -127,7 +128,7 @@ class History:
         of_type(int, train.get("seed"), "recipe.train.seed")
         of_type(str, asked.get("tokenizer"), "recipe.tokenizer")
 
-    def as_json(self) -> dict:
+    def as_json(self) -> dict[str, Any]:
         """The history as plain data."""
         return to_plain(self)
 
@@ -139,7 +140,8 @@ class History:
             start, count = start.get("start"), count + 1
         if count > MOST_STARTS:
             raise ValueError(f"start: more than {MOST_STARTS} trainings")
-        return from_plain(cls, plain, name)
+        found: History = from_plain(cls, plain, name)
+        return found
 
     def starts(self) -> list[Start]:
         """The trainings that this one went on from, the first one first."""

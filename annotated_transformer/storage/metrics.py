@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 from annotated_transformer.errors import UserError
 
@@ -10,7 +11,7 @@ __all__ = ["read_metrics"]
 NUMBERS = ("step", "seconds", "valid_loss")  # of each line
 
 
-def read_metrics(folder: Path) -> list[dict]:
+def read_metrics(folder: Path) -> list[dict[str, Any]]:
     """The lines of a run's metrics.jsonl, one a checkpoint; [] if none.
 
     A last line without its line feed, cut by a crash, is left out.
@@ -18,7 +19,7 @@ def read_metrics(folder: Path) -> list[dict]:
     path = folder / "metrics.jsonl"
     if not path.is_file():
         return []
-    found = []
+    found: list[dict[str, Any]] = []
     lines = path.read_bytes().split(b"\n")[:-1]
     for place, line in enumerate(lines, 1):
         try:

@@ -133,7 +133,7 @@ def settle(folder: Path) -> None:
     remove(new)
 
 
-def moving(folder: Path, name: str, sums: dict) -> bool:
+def moving(folder: Path, name: str, sums: dict[str, str]) -> bool:
     """True if a file that config.json names is still on its way."""
     path = folder / NEW / name
     return path.is_file() and sha256(path) == sums.get(name)
@@ -259,7 +259,8 @@ def read_config(folder: Path) -> Config:
         elif plain.get("format") != FORMAT:
             raise ValueError(f"its format is {plain.get('format')!r:.40}")
         plain["model"] = read_sizes(plain.get("builder"), plain.get("model"))
-        return from_plain(Config, plain)
+        config: Config = from_plain(Config, plain)
+        return config
     except OSError as error:
         raise UserError(
             f"{folder}: no trained model here (config.json: "

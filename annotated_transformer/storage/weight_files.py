@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -51,7 +52,7 @@ def weights(model: nn.Module) -> dict[str, Tensor]:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[safe_open]:
+def opened(path: Path) -> Iterator[Any]:
     """A safetensors file of float32 or float16; UserError if it is none."""
     try:
         if path.exists() and not path.is_file():
@@ -99,7 +100,7 @@ def shapes_of(tensors: Mapping[str, Tensor]) -> dict[str, tuple[int, ...]]:
 
 
 def check_fit(
-    config: object, shapes: dict[str, tuple[int, ...]], path: Path
+    config: Any, shapes: dict[str, tuple[int, ...]], path: Path
 ) -> None:
     """UserError unless tensors of these shapes make a model of the sizes.
 
