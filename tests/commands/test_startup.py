@@ -20,7 +20,7 @@ from annotated_transformer import __all__ as public
 from annotated_transformer.commands.train import train
 from annotated_transformer.commands.translate import translate
 from annotated_transformer.runs.recipes import recipe_of
-from annotated_transformer.storage.model_folder import check_search
+from annotated_transformer.storage.history import check_search
 
 ROOT = Path(__file__).parents[2]
 # Each takes from a tenth of a second to two.
