@@ -18,8 +18,8 @@ import torch
 from annotated_transformer.speed.allocator import keep_freed_memory
 
 {first}
-for i in range(12):
-    if i == 2:
+for i in range(40):
+    if i == 20:  # by now the heap has found its shape
         before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     torch.ones(16_000_000)  # 64 MB, freed at once
 print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
@@ -41,7 +41,7 @@ def test_a_large_block_is_used_again():
         )
         for first in ("", "assert keep_freed_memory()")
     ]
-    assert faults[1] < 0.8 * faults[0]  # 0, unless memory is short
+    assert faults[1] < 0.5 * faults[0]  # 0, unless memory is short
 
 
 @pytest.fixture
