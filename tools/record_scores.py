@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from annotated_transformer.corpora.corpus import pairs_sha256
-from annotated_transformer.corpora.text_files import read_pairs
+from annotated_transformer.corpora.parallel_text import read_pairs
 from annotated_transformer.errors import UserError
 from annotated_transformer.storage.history import History, Search
 from annotated_transformer.storage.metrics import read_metrics

@@ -79,7 +79,7 @@ def evaluate(
     """
     # here and below, because they load PyTorch, and --help does without it
     from annotated_transformer import translation
-    from annotated_transformer.corpora.text_files import read_pairs
+    from annotated_transformer.corpora.parallel_text import read_pairs
     from annotated_transformer.storage.model_folder import read_config
     from annotated_transformer.storage.shipped import find_model
 

@@ -153,7 +153,7 @@ def score(
     For each line its log-probability: the natural logarithm, summed over the
     tokens of the line and its end. A blank line is the end alone.
     """
-    from annotated_transformer.corpora.text_files import read_side_by_side
+    from annotated_transformer.corpora.parallel_text import read_side_by_side
     from annotated_transformer.pairs.likelihood import score_pairs
 
     pairs = read_side_by_side(source, target)
@@ -183,7 +183,7 @@ def augment(
     between source and target. Of what a model finds, those are taken that
     are most like what a person wrote there.
     """
-    from annotated_transformer.corpora.text_files import read_pairs
+    from annotated_transformer.corpora.parallel_text import read_pairs
     from annotated_transformer.pairs.augmentation import extra_pairs
 
     if number > beam:

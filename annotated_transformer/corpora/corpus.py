@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from annotated_transformer.corpora.text_files import (
+from annotated_transformer.corpora.parallel_text import (
     read_parallel,
     read_tsv,
 )

@@ -9,7 +9,7 @@ from urllib import request
 from platformdirs import user_cache_path
 
 from annotated_transformer.corpora.corpus import Corpus
-from annotated_transformer.corpora.text_files import read_pairs
+from annotated_transformer.corpora.parallel_text import read_pairs
 from annotated_transformer.errors import UserError
 from annotated_transformer.system.download import download, https_opener
 

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from annotated_transformer.data import Pair
 from annotated_transformer.errors import check_budget, check_pairs
-from annotated_transformer.pairs.batches import placed_batches
+from annotated_transformer.pairs.placed_batches import placed_batches
 from annotated_transformer.speed.matrix_products import weights_at_rest
 from annotated_transformer.translation import TextModel, attention_maps
 

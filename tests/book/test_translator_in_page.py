@@ -13,7 +13,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
 from annotated_transformer.corpora.generated import builtin_corpus
-from annotated_transformer.corpora.text_files import read_pairs
+from annotated_transformer.corpora.parallel_text import read_pairs
 from annotated_transformer.data import Tokenizer, pad
 from annotated_transformer.decoding import beam_decode
 from annotated_transformer.errors import UserError

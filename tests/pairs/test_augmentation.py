@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU
 
 from annotated_transformer import Translator
-from annotated_transformer.corpora.text_files import read_tsv
+from annotated_transformer.corpora.parallel_text import read_tsv
 from annotated_transformer.data import train_tokenizer
 from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.pairs.augmentation import (

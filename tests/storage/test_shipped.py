@@ -18,7 +18,7 @@ import torch
 from histories import HISTORY
 from safetensors.torch import load_file
 
-from annotated_transformer.corpora.text_files import read_pairs
+from annotated_transformer.corpora.parallel_text import read_pairs
 from annotated_transformer.data import train_tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import ModelConfig, transformer

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from faults import Work, peak
 
 from annotated_transformer import Translator
-from annotated_transformer.corpora.text_files import read_parallel
+from annotated_transformer.corpora.parallel_text import read_parallel
 from annotated_transformer.errors import UserError
 from annotated_transformer.storage.averaging import average_checkpoints
 from annotated_transformer.system.atomic_files import sha256

@@ -266,35 +266,44 @@ def test_a_signal_to_one_stops_all(options, whole, tmp_path):
     same(resumed(output, tmp_path, options), whole)
 
 
-@pytest.mark.skipif(
-    not Path("/proc/self/environ").exists(), reason="there is no /proc"
-)
 def test_a_killed_process_ends_the_run(options, whole, tmp_path):
     """The first process, which writes the checkpoints, is killed."""
     output = tmp_path / "model"
+    started = start(command_line, 2, tmp_path, *("train", output, *options))
+    wait_for(output / "checkpoints" / "step-00000004.safetensors")
+    started[0].kill()
+    assert ends(started) == [-signal.SIGKILL, 1]
+    told = "process 1: error: the processes of this run have lost each other ("
+    assert told in logs(tmp_path)[1]
+    advice = "with --resume the run goes on after the last check"
+    assert advice in logs(tmp_path)[1]
+    same(resumed(output, tmp_path, options), whole)
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self/environ").exists(), reason="there is no /proc"
+)
+def test_torchrun_ends_with_a_killed_process(options, tmp_path):
+    """It stops the other one, which may not have found out by itself."""
     torchrun = [sys.executable, "-m", "torch.distributed.run"]
     process = subprocess.Popen(
         [
             *[*torchrun, "--standalone", "--nproc-per-node=2", "-m"],
-            *["annotated_transformer", "train", output, *options],
+            *["annotated_transformer", "train", tmp_path / "model", *options],
         ],
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
-    lines = []
     for line in process.stderr:
-        lines.append(line)
         if line.startswith("update 4 of 24"):
             break
+    other = worker(process.pid, rank=1)
     os.kill(worker(process.pid, rank=0), signal.SIGKILL)
-    rest = process.stderr.read()
+    process.stderr.read()
     process.stderr.close()
     assert process.wait(PATIENCE) != 0
-    told = "process 1: error: the processes of this run have lost each other ("
-    assert told in rest
-    assert "with --resume the run goes on after the last check" in rest
-    same(resumed(output, tmp_path, options), whole)
+    assert not Path(f"/proc/{other}").exists()
 
 
 def worker(parent, rank):

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from annotated_transformer.corpora.text_files import read_pairs, read_tsv
+from annotated_transformer.corpora.parallel_text import read_pairs, read_tsv
 from annotated_transformer.errors import UserError
 from annotated_transformer.system.text_lines import read_lines
 
