@@ -4,6 +4,7 @@ Written in book/01_attention.ipynb: edit the chapter, then `make package`.
 """
 
 import math
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -118,7 +119,8 @@ class Projections(nn.Module):
         self.d_k = d_k or head_width(d_model, heads)
         self.d_v = d_v or head_width(d_model, heads)
         self.dropout = dropout
-        self.kernel = F.scaled_dot_product_attention  # equation 1, fused
+        # equation 1, fused
+        self.kernel: Callable[..., Tensor] = F.scaled_dot_product_attention
         self.query = nn.Linear(d_model, heads * self.d_k)
         self.key_value = nn.Linear(d_model, heads * (self.d_k + self.d_v))
         self.output = nn.Linear(heads * self.d_v, d_model)

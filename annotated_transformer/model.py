@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -102,7 +102,7 @@ class ModelConfig:
     tied: bool = True  # one matrix: source, target and logits (3.4)
     decoder_layers: int | None = None  # as many as the encoder's if None
 
-    POSITIONS = ("sinusoidal", "learned")  # what positions may be
+    POSITIONS: ClassVar[tuple[str, ...]] = ("sinusoidal", "learned")
 
     def __post_init__(self) -> None:
         sizes = ["vocab_size", "layers", "d_model", "d_ff", "heads"]
@@ -225,6 +225,8 @@ class Encoder(nn.Module):
 
 class Decoder(nn.Module):
     """A stack of decoder layers, and the norm behind it (3.1)."""
+
+    layers: Any  # a list of DecoderLayers
 
     def __init__(self, layers: Iterable[nn.Module], norm: nn.Module):
         super().__init__()

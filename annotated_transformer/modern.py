@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Float64, Int
@@ -226,7 +227,8 @@ class Table:
     """
 
     def __init__(self, make: Callable[[int], Tensor]):
-        self.make, self.kept = make, None
+        self.make = make
+        self.kept: Tensor | None = None
 
     def __call__(self, length: int, like: Tensor) -> Tensor:
         """The table for as many positions, or for more."""
@@ -238,11 +240,11 @@ class Table:
                     return kept
                 longest *= 2  # so that it seldom grows
         with torch.inference_mode(False):  # what trains may use it too
-            self.kept = self.make(max(length, longest)).to(like)
-        return self.kept
+            kept = self.kept = self.make(max(length, longest)).to(like)
+        return kept
 
 
-def share_tables(layers: Iterable[nn.Module]) -> None:
+def share_tables(layers: Iterable[Any]) -> None:
     """Give all layers the table of the first one, if it has any."""
     attentions = [layer.self_attention for layer in layers]
     for attention in attentions:
@@ -325,7 +327,7 @@ class ModernConfig(ModelConfig):
     swiglu: bool = True  # at two thirds of d_ff
     groups: int | None = None  # sets of keys and values; None: one a head
 
-    POSITIONS = tuple(SELF_ATTENTION)
+    POSITIONS = (*SELF_ATTENTION,)
 
     def __post_init__(self) -> None:
         super().__post_init__()

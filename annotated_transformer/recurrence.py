@@ -265,6 +265,7 @@ class ConvolutionalEncoder(nn.Module):
 
     def __init__(self, d_model: int, layers: int, places: int, dropout: float):
         super().__init__()
+        self.places = places
         self.layers = nn.ModuleList(
             GatedConvolution(d_model, places, dropout) for _ in range(layers)
         )
@@ -278,7 +279,7 @@ class ConvolutionalEncoder(nn.Module):
         hidden, y = ~mask[:, 0, 0, :, None], x
         for layer in self.layers:
             y = y.masked_fill(hidden, 0.0)
-            y = scaled_sum(y, layer(y, ahead=layer.places // 2))
+            y = scaled_sum(y, layer(y, ahead=self.places // 2))
         return y, scaled_sum(y, x)
 
 
@@ -287,6 +288,7 @@ class ConvolutionalDecoder(nn.Module):
 
     def __init__(self, d_model: int, layers: int, places: int, dropout: float):
         super().__init__()
+        self.places = places
         n = range(layers)
         self.layers = nn.ModuleList(
             GatedConvolution(d_model, places, dropout) for _ in n
@@ -316,7 +318,7 @@ class ConvolutionalDecoder(nn.Module):
         """
         x, presents = g, []
         for i, layer in enumerate(self.layers):
-            past = x.new_zeros(len(x), layer.places - 1, x.size(-1))
+            past = x.new_zeros(len(x), self.places - 1, x.size(-1))
             both = torch.cat([state[i] if state else past, x], 1)
             presents.append(both[:, x.size(1) :])
             y = layer(both)[:, past.size(1) :]

@@ -6,12 +6,13 @@ Written in book/13_risk.ipynb: edit the chapter, then `make package`.
 import torch
 from jaxtyping import Float, Int
 from sacrebleu.metrics import BLEU
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from annotated_transformer.data import Batch, Tokenizer, pad
 from annotated_transformer.decoding import beam_decode
 from annotated_transformer.embedding import BOS, EOS, PAD
+from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.training import TrainConfig
 
 __all__ = ["risk", "log_probabilities", "ExpectedError"]
@@ -59,7 +60,7 @@ class ExpectedError:
         return max(0.0, 1 - score / 100)
 
     def candidates(
-        self, model: nn.Module, batch: Batch, number: int
+        self, model: EncoderDecoder, batch: Batch, number: int
     ) -> tuple[
         Int[Tensor, "rows length"], Float[Tensor, "sentences candidates"]
     ]:
@@ -76,7 +77,7 @@ class ExpectedError:
         return pad(rows).to(device), torch.tensor(errors, device=device)
 
     def __call__(
-        self, model: nn.Module, batch: Batch, config: TrainConfig
+        self, model: EncoderDecoder, batch: Batch, config: TrainConfig
     ) -> Tensor:
         """The risk of each sentence times its reference's tokens, summed."""
         labels, errors = self.candidates(model, batch, config.risk)

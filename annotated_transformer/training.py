@@ -169,12 +169,12 @@ def updates(
         tokens = processes.sum(sum(batch.tokens for batch in group))
         if not tokens:
             raise ValueError(f"update {step}: the batches have come to an end")
-        losses = []
+        loss = torch.zeros((), device=device)
         for batch in group:
-            loss = objective(model, batch.to(device), config) / tokens
-            loss.backward()
-            losses.append(loss.detach())
-        loss = processes.sum(sum(losses))
+            part = objective(model, batch.to(device), config) / tokens
+            part.backward()
+            loss += part.detach()
+        loss = processes.sum(loss)
         processes.sum_gradients(model)
         norm = nn.utils.clip_grad_norm_(model.parameters(), config.clip)
         rate = config.rate(step, d_model)

@@ -261,18 +261,18 @@ def corpus_scores(
         )
     cut = MosesWords(language)
     words = [[cut(line) for line in side] for side in texts]
-    lower = {"lowercase": True}
+    lower = BLEU(lowercase=True)
+    moses = BLEU(lowercase=True, tokenize="none", force=True)
     scores, signatures = {}, {}
     for name, metric, (ours, theirs) in [
         ("bleu", BLEU(), texts),
-        ("bleu_lowercase", BLEU(**lower), texts),
-        ("bleu_moses", BLEU(**lower, tokenize="none", force=True), words),
+        ("bleu_lowercase", lower, texts),
+        ("bleu_moses", moses, words),
         ("chrf", CHRF(), texts),
     ]:
         scores[name] = metric.corpus_score(ours, [theirs]).score
         signatures[name] = str(metric.get_signature())
-    moses = f"tok:moses-{language}"
     signatures["bleu_moses"] = signatures["bleu_moses"].replace(
-        "tok:none", moses
+        "tok:none", f"tok:moses-{language}"
     )
     return Scores(**scores, signatures=signatures)

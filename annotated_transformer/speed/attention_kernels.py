@@ -18,7 +18,7 @@ LEAST_QUERIES = 2**13  # numbers in them: for fewer, calls cost more than sums
 
 def attention_kernel(
     device: torch.device, bf16: bool
-) -> AbstractContextManager:
+) -> AbstractContextManager[object]:
     """A context in which attention takes the kernel that trains faster.
 
     PyTorch's fused kernel for CPUs is slow on the way back in bfloat16; there
@@ -50,7 +50,7 @@ def attention(
         return F.scaled_dot_product_attention(
             query, keys, values, attn_mask=attn_mask, dropout_p=dropout_p
         )
-    scores = query / query.size(-1) ** 0.5 @ keys.mT
+    scores: Tensor = query / query.size(-1) ** 0.5 @ keys.mT
     if attn_mask is not None:
         scores += additive(attn_mask, scores)
     # the two clamps are for a query that sees no key: its answer is zero

@@ -41,4 +41,5 @@ def draw_fewer_numbers(
     for layer in model.modules():
         if type(layer) is nn.Dropout:
             layer.__class__ = FewerBitsDropout
+        if isinstance(layer, FewerBitsDropout):
             layer.generator = generator

@@ -6,15 +6,16 @@ float32 to oneDNN: `_linear_pointwise`, which multiplies, and
 Where one is missing, or does something else, F.linear does the work.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.autograd import Function
-from torch.autograd.function import FunctionCtx, once_differentiable
+from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 from annotated_transformer.embedding import TokenEmbedding
@@ -52,12 +53,16 @@ def weights_at_rest() -> Iterator[None]:
 
 def onednn(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """x W^T + b."""
-    return torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
+    y: Tensor = torch.ops.mkldnn._linear_pointwise(
+        x, weight, bias, "none", [], ""
+    )
+    return y
 
 
 def reordered(weight: Tensor) -> Tensor:
     """The weight in the order in which oneDNN reads it."""
-    return torch.ops.mkldnn._reorder_linear_weight(weight.detach())
+    found: Tensor = torch.ops.mkldnn._reorder_linear_weight(weight.detach())
+    return found
 
 
 @cache
@@ -78,7 +83,7 @@ class Product(Function):
 
     @staticmethod
     def forward(
-        ctx: FunctionCtx, x: Tensor, weight: Tensor, bias: Tensor | None
+        ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None
     ) -> Tensor:
         """The vectors of x, in any number of dimensions."""
         ctx.save_for_backward(x, weight)
@@ -86,9 +91,7 @@ class Product(Function):
 
     @staticmethod
     @once_differentiable
-    def backward(
-        ctx: FunctionCtx, dy: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor | None]:
+    def backward(ctx: Any, dy: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
         """The gradients of x, W and b."""
         x, weight = ctx.saved_tensors
         rows = dy.reshape(-1, dy.size(-1))
@@ -96,6 +99,9 @@ class Product(Function):
         of_weight = onednn(x.reshape(-1, x.size(-1)).T, rows.T).T
         of_bias = rows.sum(0) if ctx.needs_input_grad[2] else None
         return onednn(dy, weight.T), of_weight, of_bias
+
+
+differentiable: Callable[..., Tensor] = Product.apply
 
 
 def resting(weight: Tensor) -> Tensor:
@@ -121,7 +127,7 @@ def product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if x.numel() * len(weight) < LEAST_PRODUCT or not available():
         return F.linear(x, weight, bias)
     if torch.is_grad_enabled():
-        return Product.apply(x, weight, bias)
+        return differentiable(x, weight, bias)
     return onednn(x, resting(weight), bias)
 
 
