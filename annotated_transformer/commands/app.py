@@ -129,7 +129,7 @@ def options_by_name() -> dict[str, tuple[str, str]]:
             option.opts[0],
             (option.secondary_opts or option.opts)[0],
         )
-        for command in typer.main.get_command(app).commands.values()
+        for command in typer.main.get_group(app).commands.values()
         for option in command.params
         if option.opts[0].startswith("--")
     }
@@ -141,7 +141,7 @@ def with_options(message: str) -> str:
     `max_length` becomes --max-length, and `start=MODEL` --from MODEL.
     """
 
-    def option(found: re.Match) -> str:
+    def option(found: re.Match[str]) -> str:
         name, _, value = found[1].partition("=")
         if name not in options_by_name():
             return found[0]

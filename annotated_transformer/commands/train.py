@@ -6,9 +6,10 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from annotated_transformer.commands import options, train_options
+from annotated_transformer.commands.train_options import TwoFiles
 from annotated_transformer.errors import UserError
 from annotated_transformer.system.stdio import put
 
@@ -70,7 +71,7 @@ def train(
 
     from annotated_transformer.runs.dry_run import plan
     from annotated_transformer.runs.folder import check_output
-    from annotated_transformer.runs.recipes import recipe_of
+    from annotated_transformer.runs.recipes import Recipe, recipe_of
     from annotated_transformer.runs.run import train as run_training
     from annotated_transformer.runs.setup import check_start, choose_device
     from annotated_transformer.speed.allocator import keep_freed_memory
@@ -84,7 +85,7 @@ def train(
         capable = torch.cuda.get_device_capability
         bf16 = "cuda" in chosen and capable(chosen) >= (8, 0)
     named = recipe_of(task, preset)
-    recipe = changed(
+    recipe: Recipe = changed(
         named,
         model=changed(named.model, dropout=dropout, pre_norm=pre_norm),
         train=changed(
@@ -147,7 +148,7 @@ def train(
 def read_corpus(
     task: str | None,
     languages: tuple[str, str],
-    own: tuple,
+    own: tuple[TwoFiles | None, TwoFiles | None, Path | None, Path | None],
     extra: Path | None,
 ) -> "Corpus":
     """The corpus that the options name, with the extra pairs of a file."""
@@ -178,8 +179,8 @@ def read_corpus(
 
 
 def own_files(
-    train_files: tuple[Path, Path] | None,
-    valid_files: tuple[Path, Path] | None,
+    train_files: TwoFiles | None,
+    valid_files: TwoFiles | None,
     train_tsv: Path | None,
     valid_tsv: Path | None,
 ) -> tuple[Sequence[Path], Sequence[Path]]:
@@ -222,7 +223,7 @@ def check_kept(
             )
 
 
-def changed(config, **given):
+def changed(config: Any, **given: object) -> Any:
     """The configuration with those options that were given; UserError."""
     try:
         return replace(

@@ -87,7 +87,7 @@ def translate(
 
 def load(
     model: Path,
-    device: str | None,
+    device: options.DeviceName | None,
     **search: int | float | None,
 ) -> "Translator":
     """A translator that searches as asked for, or as suits the model."""
@@ -191,13 +191,15 @@ def augment(
     pairs = read_pairs(source, target)
     check_directions(forward, backward)
     search = {"beam": beam, "alpha": alpha}
-    models = [load(name, device, **search) for name in (forward, backward)]
-    for side, (model, file) in enumerate(
-        zip(models, (source, target), strict=True)
-    ):
-        check_lengths(model, [pair[side] for pair in pairs], str(file))
+    there, back = (
+        load(model, device, **search) for model in (forward, backward)
+    )
+    check_lengths(there, [text for text, _ in pairs], str(source))
+    check_lengths(back, [text for _, text in pairs], str(target))
     for some in blocks(pairs):
-        made = extra_pairs(*models, some, number, **budget_of(batch_tokens))
+        made = extra_pairs(
+            there, back, some, number, **budget_of(batch_tokens)
+        )
         columns = [map(in_column, pair) for pair in made]
         put("".join("\t".join(pair) + "\n" for pair in columns))
 

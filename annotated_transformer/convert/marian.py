@@ -11,6 +11,8 @@ import copy
 import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import ModuleType
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -30,7 +32,7 @@ from annotated_transformer.system.atomic_files import unwritable, write_text
 __all__ = ["from_marian", "save_marian", "to_marian"]
 
 
-def fields(config: ModelConfig) -> dict:
+def fields(config: ModelConfig) -> dict[str, object]:
     """What Marian's configuration says of a model of these sizes."""
     return {
         "vocab_size": config.vocab_size,
@@ -70,7 +72,7 @@ def reorder(model: Transformer, order: Tensor) -> None:
             parameter.copy_(parameter[:, order])
 
 
-def package():
+def package() -> ModuleType:
     """The package transformers; UserError if it is not installed."""
     try:
         import transformers
@@ -103,7 +105,7 @@ def to_marian(model: Transformer, max_length: int = 1024) -> nn.Module:
         max_position_embeddings=max_length,
         forced_eos_token_id=None,
     )
-    theirs = transformers.MarianMTModel(config)
+    theirs: nn.Module = transformers.MarianMTModel(config)
     theirs.to(model.source.tokens.weight)
     model = copy.deepcopy(model)
     reorder(model, sines_first(model.config.d_model))
@@ -119,7 +121,7 @@ def from_marian(theirs: nn.Module) -> Transformer:
     UserError names the field of Marian's configuration that differs from
     what our models have (ReLU, scaled and tied embeddings, our ids).
     """
-    given = theirs.config
+    given: Any = theirs.config
     encoder_layers, decoder_layers = given.encoder_layers, given.decoder_layers
     alike = encoder_layers == decoder_layers
     try:
@@ -144,18 +146,18 @@ def from_marian(theirs: nn.Module) -> Transformer:
                 f"{field} = {getattr(given, field)!r}: our models of these "
                 f"sizes have {value!r}, so this one cannot be converted"
             )
-    if theirs.final_logits_bias.any():
+    if theirs.get_buffer("final_logits_bias").any():
         raise UserError("final_logits_bias is not zero: our logits have none")
     order = sines_first(config.d_model)
-    for stack in (theirs.model.encoder, theirs.model.decoder):
-        table = stack.embed_positions.weight
+    for stack in ("encoder", "decoder"):
+        table = theirs.get_parameter(f"model.{stack}.embed_positions.weight")
         expected = sinusoids(*table.shape)[:, order].to(table)
         if not torch.allclose(table, expected, atol=0.01):
             raise UserError(
                 "embed_positions is not Marian's table of sinusoids, so the "
                 "model cannot be converted"
             )
-    model = transformer(config).to(theirs.lm_head.weight)
+    model = transformer(config).to(theirs.get_parameter("lm_head.weight"))
     for mine, other in pairs(model, theirs):
         mine.copy_(other)
     reorder(model, order.argsort())
@@ -172,7 +174,8 @@ def save_marian(
     its punc_normalizer, which rewrites punctuation, is replaced by str.
     UserError if it cannot be written; what was there stays then.
     """
-    folder, theirs = Path(folder), to_marian(model)
+    folder = Path(folder)
+    theirs: Any = to_marian(model)  # which can save itself
     piece = tokenizer.pieces.id_to_piece
     ids = {piece(i): i for i in range(len(tokenizer))}
     try:

@@ -6,6 +6,7 @@ module marian adds Hugging Face's Marian.
 
 import math
 from collections.abc import Iterator
+from typing import TypeVar
 
 import torch
 from jaxtyping import Float, Int
@@ -109,13 +110,14 @@ def projections(attention: nn.Module) -> list[Tensor]:
         biases = [query.bias, *both.bias.chunk(2)]
         return [*weights, *biases, *attention.output.parameters()]
     if isinstance(attention, nn.MultiheadAttention):
-        weights = attention.in_proj_weight.chunk(3)
-        biases = attention.in_proj_bias.chunk(3)
+        weights = [*attention.in_proj_weight.chunk(3)]
+        biases = [*attention.in_proj_bias.chunk(3)]
     else:
-        three = attention.q_proj, attention.k_proj, attention.v_proj
-        weights = [projection.weight for projection in three]
-        biases = [projection.bias for projection in three]
-    return [*weights, *biases, *attention.out_proj.parameters()]
+        three = [attention.get_submodule(f"{x}_proj") for x in "qkv"]
+        weights = [projection.get_parameter("weight") for projection in three]
+        biases = [projection.get_parameter("bias") for projection in three]
+    output = attention.get_submodule("out_proj")
+    return [*weights, *biases, *output.parameters()]
 
 
 def pairs(
@@ -127,6 +129,7 @@ def pairs(
     other, under torch.no_grad, converts in either direction.
     """
     if isinstance(ours, nn.ModuleList):
+        assert isinstance(theirs, nn.ModuleList)
         for layers in zip(ours, theirs, strict=True):
             yield from pairs(*layers)
     elif isinstance(ours, MultiHeadAttention):
@@ -173,7 +176,12 @@ def check_convertible(model: Transformer) -> None:
             )
 
 
-def torch_layer(kind: type, config: ModelConfig) -> nn.Module:
+Layer = TypeVar(
+    "Layer", nn.TransformerEncoderLayer, nn.TransformerDecoderLayer
+)
+
+
+def torch_layer(kind: type[Layer], config: ModelConfig) -> Layer:
     """One of torch's layers, with dropout where ours has it."""
     layer = kind(
         config.d_model,
@@ -199,7 +207,7 @@ class TorchTransformer(nn.Module):
         sizes = config.vocab_size, config.d_model
         self.source_embedding = nn.Embedding(*sizes)
         self.target_embedding = self.source_embedding
-        self.output = nn.Linear(*reversed(sizes), bias=False)
+        self.output = nn.Linear(config.d_model, config.vocab_size, bias=False)
         if config.tied:
             self.output.weight = self.source_embedding.weight
         else:
@@ -241,7 +249,8 @@ class TorchTransformer(nn.Module):
             tgt_mask=~causal_mask(target.size(1), target.device),
             memory_key_padding_mask=hidden,
         )
-        return self.output(x if where is None else chosen(x, where))
+        logits: Tensor = self.output(x if where is None else chosen(x, where))
+        return logits
 
 
 @torch.no_grad()

@@ -38,6 +38,7 @@ def serve() -> None:
         resplit = Resplit(*pickle.load(questions))
         while True:
             question = pickle.load(questions)
+            answer: list[Example] | Exception
             try:
                 answer = resplit(*question)
             except Exception as error:
@@ -82,15 +83,17 @@ def elsewhere(
         stdout=subprocess.PIPE,
         start_new_session=True,  # no Ctrl-C of the terminal arrives there
     ) as process:
+        questions, answers = process.stdin, process.stdout
+        assert questions is not None and answers is not None  # pipes
 
         def ask(examples: list[Example], seed: str) -> list[Example]:
             try:
-                pickle.dump((examples, seed), process.stdin)
-                process.stdin.flush()
-                answer = pickle.load(process.stdout)
+                pickle.dump((examples, seed), questions)
+                questions.flush()
+                answer: list[Example] | Exception = pickle.load(answers)
             except (OSError, EOFError, pickle.UnpicklingError) as error:
                 with suppress(OSError):
-                    process.stdin.close()
+                    questions.close()
                 raise UserError(
                     "the process that cuts the text for `bpe_dropout` has "
                     f"ended with status {process.wait()}; with `resume=True` "
@@ -101,5 +104,5 @@ def elsewhere(
             return answer
 
         arguments = resplit.pieces, resplit.dropout, resplit.max_length
-        pickle.dump(arguments, process.stdin)
+        pickle.dump(arguments, questions)
         yield ask

@@ -1,7 +1,7 @@
 """Batching: text as ids, cut into batches, and ready before it is needed."""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -121,7 +121,7 @@ class Reading:
 
 def ahead(
     batches: Iterator[Batch], device: torch.device | str, number: int = 2
-) -> Iterator[Batch]:
+) -> Generator[Batch, None, None]:
     """The same batches on the device, prepared while others are computed on.
 
     A thread builds and moves them, as many ahead as the number says; what

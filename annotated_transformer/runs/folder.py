@@ -37,7 +37,13 @@ from annotated_transformer.system.atomic_files import (
 from annotated_transformer.system.console import console
 from annotated_transformer.training import TrainConfig
 
-__all__ = ["RunFolder", "check_output", "check_same_run", "fast_as_begun"]
+__all__ = [
+    "Numbers",
+    "RunFolder",
+    "check_output",
+    "check_same_run",
+    "fast_as_begun",
+]
 
 WEIGHTS = "model.safetensors"  # by its sum a start is known
 FREE = ("batch_tokens", "accumulate")  # of train, to fit another memory
@@ -46,6 +52,8 @@ LEARNED = ("step", "seconds", "tokens", "rate", "loss")  # what it holds
 OWN = ("run.json", "tokenizer.model", "metrics.jsonl", PENDING)
 # what a run that was killed while it began has left
 BEGINNING = {"tokenizer.model", ".tokenizer.model.part", ".run.json.part"}
+
+Numbers = dict[str, int | float]  # of a checkpoint, by name
 
 
 def check_output(output: Path, resume: bool) -> None:
@@ -210,21 +218,25 @@ class RunFolder:
         text = json.dumps(history.as_json(), indent=1, allow_nan=False)
         write_text(self.path / "run.json", text + "\n")
 
+    def is_own(self, path: Path) -> bool:
+        """True if path is what alone found; OSError if nothing is there."""
+        found = path.stat()
+        return self.place is not None and os.path.samestat(found, self.place)
+
     def here(self) -> bool:
         """True if the folder is still the one in which the run began."""
         if self.place is None:
             return True
         with suppress(OSError):
-            same = os.path.samestat(self.path.stat(), self.place)
-            return same and (self.path / "run.json").is_file()
+            run = self.path / "run.json"
+            return self.is_own(self.path) and run.is_file()
         return False
 
     def moved(self) -> Path | None:
         """Where the folder is now, as far as the system tells."""
         with suppress(OSError):  # only Linux does
             path = Path(os.readlink(f"/proc/self/fd/{self.handle}"))
-            same = os.path.samestat(path.stat(), self.place)
-            if same and (path / "run.json").is_file():
+            if self.is_own(path) and (path / "run.json").is_file():
                 return path
         return None
 
@@ -241,7 +253,7 @@ class RunFolder:
             self.path = moved
             return f"{was}: moved to {moved} during the training"
         others = (was.with_name(f"{was.name}-{n}") for n in count(1))
-        if was.exists() and not os.path.samestat(was.stat(), self.place):
+        if was.exists() and not self.is_own(was):
             self.path = next(path for path in others if not path.exists())
         make_folder(self.path)
         self.place = self.path.stat()
@@ -347,14 +359,14 @@ class RunFolder:
             if not old.is_dir():  # which no run has made
                 old.unlink(missing_ok=True)
 
-    def add_pending(self, learned: dict) -> None:
+    def add_pending(self, learned: Numbers) -> None:
         """Note what the line of metrics of the next checkpoint will hold.
 
         It comes after the checkpoint's validation, which may be killed.
         """
         write_text(self.path / PENDING, json.dumps(learned) + "\n")
 
-    def find_pending(self, step: int) -> dict | None:
+    def find_pending(self, step: int) -> Numbers | None:
         """What was noted for the checkpoint of a step, if it has no line."""
         path = self.path / PENDING
         if not path.exists():
@@ -377,7 +389,7 @@ class RunFolder:
         """Forget what was noted."""
         (self.path / PENDING).unlink(missing_ok=True)
 
-    def add_metrics(self, line: dict) -> None:
+    def add_metrics(self, line: Numbers) -> None:
         """Add a line to metrics.jsonl; then nothing is pending."""
         path = self.path / "metrics.jsonl"
         try:

@@ -1,7 +1,7 @@
 """The loop of a run: updates, validation, checkpoints and an end."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from itertools import islice
@@ -30,7 +30,7 @@ from annotated_transformer.runs.feeding import (
     most_tokens,
     resplit_of,
 )
-from annotated_transformer.runs.folder import RunFolder
+from annotated_transformer.runs.folder import Numbers, RunFolder
 from annotated_transformer.runs.memory import (
     largest_batch,
     too_little,
@@ -88,7 +88,7 @@ class Run:
         self.processes, self.writes = processes, processes.rank == 0
         self.step, self.seconds = 0, 0.0
         self.reading = Reading(self.config.seed)
-        self.learned: dict | None = None  # of the last checkpoint
+        self.learned: Numbers | None = None  # of the last checkpoint
         self.seed_of_zero: int | None = None
         self.examples = encode(
             "training", corpus.train, tokenizer, recipe, corpus.extra
@@ -108,7 +108,7 @@ class Run:
         if self.config.risk:
             self.objective = ExpectedError(tokenizer)
 
-    def training_batches(self) -> Iterator[Batch]:
+    def training_batches(self) -> Generator[Batch, None, None]:
         """The batches that are still to come to this process, for ever."""
         config, size = self.config, self.processes.size
         # dealt out like cards, so that nothing is read twice or left over
@@ -285,7 +285,7 @@ class Run:
                 f"{self.folder.path}: go on there with `resume=True`"
             )
 
-    def note(self, learned: dict) -> None:
+    def note(self, learned: Numbers) -> None:
         """Validate the last checkpoint, and write its line of metrics."""
         result, loss = validate(self.model, self.valid), learned["loss"]
         line = {

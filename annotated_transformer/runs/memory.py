@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -68,7 +69,7 @@ class Still(torch.optim.Optimizer):
             torch.zeros_like(p) for p in parameters for _ in range(moments)
         ]
 
-    def step(self, closure: None = None) -> None:
+    def step(self, closure: Any = None) -> Any:
         """Leave the weights as they are."""
 
 

@@ -47,7 +47,7 @@ class Recipe:
         builder_of(self.model)  # UserError if there is none
         check_fields(self.model, layers=(1, 1000), decoder_layers=(1, 1000))
 
-    def as_json(self) -> dict:
+    def as_json(self) -> dict[str, Any]:
         """The recipe as plain data; JSON has no infinity, so clip is null."""
         plain = {"builder": builder_of(self.model), **asdict(self)}
         if math.isinf(self.train.clip):
@@ -55,7 +55,7 @@ class Recipe:
         return plain
 
     @classmethod
-    def from_json(cls, plain: dict) -> "Recipe":
+    def from_json(cls, plain: dict[str, Any]) -> "Recipe":
         """The recipe that as_json wrote; ValueError names a wrong field."""
         builder = plain.get("builder", "transformer")  # which was the first
         sizes = read_sizes(builder, plain.get("model"), "recipe.model")
@@ -63,7 +63,8 @@ class Recipe:
         plain, train = plain | {"model": sizes}, plain.get("train")
         if isinstance(train, dict) and train.get("clip", 0) is None:
             plain = plain | {"train": train | {"clip": math.inf}}
-        return from_plain(cls, plain, "recipe")
+        found: Recipe = from_plain(cls, plain, "recipe")
+        return found
 
     def with_fields(self, settings: Iterable[str]) -> "Recipe":
         """The recipe with other values, such as model.d_ff=512.

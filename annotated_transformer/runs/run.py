@@ -157,7 +157,8 @@ def train(
         given, recipe = given_tokenizer(tokenizer, recipe)
         known = given
     if start is not None:
-        parent, known, recipe = start_from(start, recipe, new_subwords)
+        parent, inherited, recipe = start_from(start, recipe, new_subwords)
+        known = inherited
     if resume:
         begun = None if start is None else read_start(start)
         tokenizer = check_same_run(output, corpus, recipe, begun, given)
@@ -171,7 +172,7 @@ def train(
         warn_of_slow_products(fast)
     model = build_model(recipe, device, compiled, fast)
     if start is not None:
-        inherit(model, tokenizer, parent, known)
+        inherit(model, tokenizer, parent, inherited)
     warmup, steps = recipe.train.warmup, recipe.train.steps
     if warmup >= steps:
         console.out(
