@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -116,7 +117,7 @@ def batch_loss(model: nn.Module, batch: Batch, config: TrainConfig) -> Tensor:
     return loss
 
 
-Objective = Callable[[nn.Module, Batch, TrainConfig], Tensor]
+Objective = Callable[[Any, Batch, TrainConfig], Tensor]  # Any: a model
 
 
 @dataclass(frozen=True)
