@@ -55,6 +55,7 @@ from annotated_transformer.system.console import console
 from annotated_transformer.system.processes import ALONE, Processes
 from annotated_transformer.system.signals import stop_signals
 from annotated_transformer.training import (
+    Objective,
     average,
     batch_loss,
     updates,
@@ -104,7 +105,7 @@ class Run:
             next(batches)  # better an error now than later
         self.model, self.device = model, next(model.parameters()).device
         self.optimizer = adam(model.parameters())
-        self.objective = batch_loss
+        self.objective: Objective = batch_loss
         if self.config.risk:
             self.objective = ExpectedError(tokenizer)
 
