@@ -107,9 +107,7 @@ class History:
     """How a model was trained, on what, where, and with which result."""
 
     command: str
-    recipe: dict[
-        str, Any
-    ]  # Recipe.from_json reads it, where a training is loaded
+    recipe: dict[str, Any]  # Recipe.from_json reads it, for a training
     data: Data
     date: str
     versions: dict[str, str]  # of packages
