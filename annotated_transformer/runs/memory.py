@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from annotated_transformer.data import Batch, make_batch
 from annotated_transformer.embedding import UNK
 from annotated_transformer.errors import UserError
+from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.risk import ExpectedError
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.training import Objective, TrainConfig, updates
@@ -77,7 +78,7 @@ class Unsearched(ExpectedError):
     """The risk of the references themselves, in place of a search."""
 
     def candidates(
-        self, model: nn.Module, batch: Batch, number: int
+        self, model: EncoderDecoder, batch: Batch, number: int
     ) -> tuple[Tensor, Tensor]:
         """Each reference as often as there would be candidates."""
         labels = batch.labels.repeat_interleave(number, 0)

@@ -11,7 +11,11 @@ from torch.profiler import ProfilerActivity, profile
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import copy_task, make_batch, train_tokenizer
 from annotated_transformer.errors import UserError, out_of_memory
-from annotated_transformer.model import ModelConfig, transformer
+from annotated_transformer.model import (
+    EncoderDecoder,
+    ModelConfig,
+    transformer,
+)
 from annotated_transformer.optimizer import adam
 from annotated_transformer.runs import loop
 from annotated_transformer.runs.memory import (
@@ -45,13 +49,13 @@ def corpus():
     return Corpus(pairs[10:], pairs[:10], {}, "copy", "xx", "xx", sums)
 
 
-class Logits(nn.Module):
+class Logits(EncoderDecoder):
     """All that is large in it are its logits."""
 
     def __init__(self):
-        super().__init__()
+        output = nn.Linear(2, VOCAB, bias=False)
+        super().__init__(None, None, None, None, output)
         self.vectors = nn.Embedding(VOCAB, 2)
-        self.output = nn.Linear(2, VOCAB, bias=False)
 
     def forward(self, source, target, where):
         """Logits everywhere: in a made batch every cell is a label."""
