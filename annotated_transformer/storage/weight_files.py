@@ -62,7 +62,7 @@ def opened(path: Path) -> Iterator[Any]:
                 raise ValueError("its header is too long")
         try:
             mapped = safe_open(path, "pt")
-        except MemoryError as error:  # no room for as many bytes as it has
+        except (MemoryError, RuntimeError) as error:  # no room, or just gone
             raise ValueError(str(error)) from error
         with mapped as file:
             kinds = {file.get_slice(x).get_dtype() for x in file.keys()}

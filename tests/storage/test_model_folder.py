@@ -13,6 +13,7 @@ from histories import HISTORY
 from annotated_transformer.data import copy_task, train_tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import ModelConfig, transformer
+from annotated_transformer.storage import weight_files
 from annotated_transformer.storage.model_folder import load_model, save_model
 
 
@@ -98,6 +99,26 @@ def test_a_model_that_could_not_be_loaded_replaces_none(tmp_path, tokenizer):
         assert ".new" not in str(told.value)
         assert torch.equal(torch.get_rng_state(), drawn)
     assert files == {x.name: x.read_bytes() for x in tmp_path.iterdir()}
+
+
+def test_weights_may_go_when_they_are_opened(tmp_path, tokenizer, monkeypatch):
+    """The model is replaced just then: the new one is loaded."""
+    first, second = (replace(HISTORY, command=name) for name in ("one", "two"))
+    model = small(tokenizer)
+    save_model(tmp_path, model, tokenizer, first)
+    real, opened = weight_files.safe_open, []
+
+    def late(path, framework):
+        opened.append(path)
+        if len(opened) > 1:
+            return real(path, framework)
+        with monkeypatch.context() as while_it_is_saved:
+            while_it_is_saved.setattr(weight_files, "safe_open", real)
+            save_model(tmp_path, model, tokenizer, second)
+        raise RuntimeError(f"unable to open file <{path}>: no such file")
+
+    monkeypatch.setattr(weight_files, "safe_open", late)
+    assert load_model(tmp_path)[2].command == "two"
 
 
 def test_a_model_is_loaded_while_it_is_replaced(tmp_path, tokenizer):
