@@ -55,6 +55,8 @@ NEW = ".new"  # in a model folder: files on their way
 SUMMED = ("model.safetensors", "tokenizer.model", "README.md")
 MOST_TOKENIZER = 1 << 26  # bytes
 
+Stamp = tuple[str, int, int]  # a file's name, inode and time
+
 
 def save_model(
     folder: Path,
@@ -149,30 +151,38 @@ def load_model(
     file is missing, damaged or of another configuration.
     """
     while True:
-        config, new = standing(folder)
+        before = standing(folder)
         try:
             found = read_model(folder, device)
         except (UserError, FileNotFoundError):
-            if (config, new) == standing(folder):
+            if before == standing(folder):
                 raise
         else:
-            if config == standing(folder)[0]:
+            if before[0] == standing(folder)[0]:
                 return found
         # it was replaced meanwhile
 
 
-def standing(folder: Path) -> tuple[tuple[int, int] | None, list[str]]:
+def standing(folder: Path) -> tuple[list[Stamp], list[Stamp]]:
     """What changes when a model is replaced: config.json, and the way there.
 
-    While files move, one that has been found may be gone when it is opened.
+    While files move, one that has been found may be gone when it is opened,
+    or be another of the same name, on its way to the next model.
     """
-    config, new = None, []
+    under_way = []
     with suppress(OSError):
-        status = (folder / "config.json").stat()
-        config = status.st_ino, status.st_mtime_ns
-    with suppress(OSError):
-        new = sorted(path.name for path in (folder / NEW).iterdir())
-    return config, new
+        under_way = sorted((folder / NEW).iterdir())
+    return stamps([folder / "config.json"]), stamps(under_way)
+
+
+def stamps(paths: list[Path]) -> list[Stamp]:
+    """Which files they are: a file that replaces one has another stamp."""
+    found = []
+    for path in paths:
+        with suppress(OSError):
+            status = path.stat()
+            found.append((path.name, status.st_ino, status.st_mtime_ns))
+    return found
 
 
 def read_model(
@@ -213,6 +223,9 @@ def read_model(
             f"config.json says {sizes.vocab_size}; copy the folder again"
         )
     tensors, _ = read_tensors(paths[0])
+    for path in paths:
+        if path.parent != folder and not moving(folder, path.name, sums):
+            raise UserError(f"{path}: moved while it was read; read it again")
     model = build(sizes)
     set_weights(model, {today(x): tensors[x] for x in tensors}, paths[0])
     try:

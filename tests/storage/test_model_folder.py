@@ -13,7 +13,7 @@ from histories import HISTORY
 from annotated_transformer.data import copy_task, train_tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import ModelConfig, transformer
-from annotated_transformer.storage import weight_files
+from annotated_transformer.storage import model_folder, weight_files
 from annotated_transformer.storage.model_folder import load_model, save_model
 
 
@@ -119,6 +119,30 @@ def test_weights_may_go_when_they_are_opened(tmp_path, tokenizer, monkeypatch):
 
     monkeypatch.setattr(weight_files, "safe_open", late)
     assert load_model(tmp_path)[2].command == "two"
+
+
+def test_a_file_on_its_way_is_taken_for_another(
+    tmp_path, tokenizer, monkeypatch
+):
+    """What .new holds is replaced under its name: it is read again."""
+    save_model(tmp_path, small(tokenizer), tokenizer, HISTORY)
+    weights = tmp_path / ".new" / "model.safetensors"
+    weights.parent.mkdir()
+    weights.write_bytes(b"of the next model")
+    real, calls = model_folder.read_model, []
+
+    def late(folder, device):
+        calls.append(folder)
+        if len(calls) > 1:
+            return real(folder, device)
+        other = weights.with_suffix(".other")
+        other.write_bytes(b"of the one after")
+        other.replace(weights)
+        raise UserError("its SHA-256 differs")
+
+    monkeypatch.setattr(model_folder, "read_model", late)
+    assert load_model(tmp_path)[2] == HISTORY
+    assert len(calls) == 2
 
 
 def test_a_model_is_loaded_while_it_is_replaced(tmp_path, tokenizer):
