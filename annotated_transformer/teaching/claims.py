@@ -1,10 +1,14 @@
 """The ledger: what is claimed, by whom, and whether the measurement agrees.
 
-Claims are listed in book/claims.yml. A chapter calls `claim` where it has
-measured one.
+The claims of a page are listed in book/claims/PAGE.yml, and the rules by which
+they are judged stand on the ledger's page. A chapter calls `claim` where it
+has measured one.
 """
 
+import re
+from collections.abc import Sequence
 from functools import cache
+from math import inf
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
@@ -12,35 +16,85 @@ import numpy as np
 import yaml
 from torch import Tensor
 
-__all__ = ["VERDICTS", "claim", "find_ledger", "read_claims"]
+from annotated_transformer.teaching.intervals import (
+    Estimate,
+    parts,
+    seeds_needed,
+)
 
-VERDICTS = (
+__all__ = [
+    "GROUNDS",
+    "MARGINS",
+    "OURS",
+    "VERDICTS",
+    "Claim",
+    "bounds",
+    "claim",
+    "demand",
+    "find_book",
+    "judge",
+    "read_claims",
+]
+
+HOLDS, CAVEAT, CONTRADICTED, UNDECIDED = VERDICTS = (
     "holds",
     "holds with a caveat",
-    "false as stated",
-    "not at this scale",
-    "not yet measured",
+    "contradicted here",
+    "undecided here",
 )
-FORMS = ("expected", "equals", "at_least", "at_most")
-FIELDS = ("statement", "source", "chapter", "rests_on", "verdict")
+GROUNDS = ("arithmetic", "identity", "experiment", "record")
+OURS = "this book"  # the source of a claim that nobody else makes
+
+# Differences that no reader would care about, fixed before any measurement:
+# BLEU in points, the loss in nats per token, shares of right answers.
+MARGINS = {"bleu": 1.0, "nats": 0.05, "accuracy": 0.01}
+DEMANDS: dict[str, tuple[int | None, int | None]] = {  # in margins
+    "more": (1, None),
+    "less": (None, -1),
+    "same": (-1, 1),
+    "not more": (None, 1),
+    "not less": (-1, None),
+}
+MOST_SEEDS = 8  # a side; what needs more is left undecided
+FIELDS = (
+    *("statement", "source", "rests_on", "quantity"),
+    *("control", "falsified_by"),
+)
+OPTIONAL = (
+    *("place", "quote", "translation", "why", "metric", "demands"),
+    *("at_least", "at_most", "equals", "records", "no_chance"),
+    *("caveat", "history"),
+)
+CHINESE = re.compile(r"[\u3400-\u9fff]")
+WORDS = 60  # of a quotation, or twice as many Chinese characters
 
 Number = int | float
+Measured = Number | np.generic | Tensor | Sequence[float] | Estimate
 
 
 class Claim(TypedDict):
-    """An entry of the ledger, whose head says what its fields are."""
+    """An entry of the ledger; the ledger's page says what its fields are."""
 
     statement: str
-    source: str
-    chapter: str
+    source: str  # a key of references.bib, or "this book"
     rests_on: str
-    verdict: str
-    caveat: NotRequired[str]
-    expected: NotRequired[Number]
-    tolerance: NotRequired[Number]
-    equals: NotRequired[Number]
+    quantity: str
+    control: str
+    falsified_by: Number
+    page: str  # from the name of its file
+    place: NotRequired[str]
+    quote: NotRequired[str]
+    translation: NotRequired[str]
+    metric: NotRequired[str]
+    demands: NotRequired[str]
     at_least: NotRequired[Number]
     at_most: NotRequired[Number]
+    equals: NotRequired[Number]
+    why: NotRequired[str]
+    records: NotRequired[list[str]]
+    no_chance: NotRequired[str]
+    caveat: NotRequired[str]
+    history: NotRequired[list[str]]
 
 
 class UniqueKeys(yaml.SafeLoader):
@@ -62,96 +116,205 @@ class UniqueKeys(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def find_ledger() -> Path:
-    """The claims of this book: beside the package, or above where we are."""
+def find_book() -> Path:
+    """The folder of this book: beside the package, or above where we are."""
     here = Path.cwd()
     for folder in (Path(__file__).parents[2], here, *here.parents):
-        path = folder / "book" / "claims.yml"
-        if path.exists():
-            return path
+        path = folder / "book" / "claims"
+        if path.is_dir():
+            return path.parent
     raise FileNotFoundError(
-        "book/claims.yml is neither beside the package nor in a folder above "
+        "book/claims is neither beside the package nor in a folder above "
         f"{here}: clone the repository and run inside it"
     )
 
 
 @cache
-def read_claims(path: Path) -> dict[str, Claim]:
-    """The claims of a ledger by their id; ValueError where one is malformed.
-
-    A claim has a statement, its source, the chapter that measures it, what it
-    rests on, a verdict, and at most one of: expected (with tolerance),
-    equals, at_least, at_most.
-    """
-    with path.open(encoding="utf-8") as file:
-        claims: dict[str, Claim] = yaml.load(file, UniqueKeys)
-    for name, entry in claims.items():
-        missing = [field for field in FIELDS if not entry.get(field)]
-        if missing:
-            raise ValueError(f"{path}: {name} has no {', '.join(missing)}")
-        if entry["verdict"] not in VERDICTS:
-            raise ValueError(
-                f"{path}: {name} has the verdict {entry['verdict']!r}; "
-                f"choose from {', '.join(VERDICTS)}"
-            )
-        forms = [form for form in FORMS if form in entry]
-        measured = entry["verdict"] != "not yet measured"
-        if len(forms) > 1 or (measured and not forms):
-            raise ValueError(
-                f"{path}: {name} needs exactly one of {', '.join(FORMS)}"
-            )
-        if ("expected" in entry) != ("tolerance" in entry):
-            raise ValueError(
-                f"{path}: {name}: expected and tolerance go together"
-            )
-    return claims
+def read_claims(book: Path) -> dict[str, Claim]:
+    """The claims of a book by their id; ValueError where one is malformed."""
+    found: dict[str, Claim] = {}
+    for path in sorted((book / "claims").glob("*.yml")):
+        with path.open(encoding="utf-8") as file:
+            claims = yaml.load(file, UniqueKeys)
+        for name, entry in (claims or {}).items():
+            if name in found:
+                raise ValueError(
+                    f"{path}: {name} stands in {found[name]['page']}.yml "
+                    "already; rename or drop one"
+                )
+            if fault := fault_of(entry):
+                raise ValueError(f"{path}: {name} {fault}")
+            found[name] = entry | {"page": path.stem}
+    return found
 
 
-def claim(name: str, measured: Number | np.generic | Tensor) -> None:
-    """Print the claim with what was measured; AssertionError if it fails."""
-    path = find_ledger()
-    claims = read_claims(path)
-    if name not in claims:
-        raise KeyError(f"{name} is not in {path}")
-    entry = claims[name]
-    if hasattr(measured, "item"):  # a number in a tensor or an array
-        measured = measured.item()
-    agrees, demand = compare(entry, measured)
-    line = (
-        f"{entry['statement']}: {show(measured)} "
-        f"({demand}; {entry['rests_on']})"
-    )
-    if not agrees:
-        raise AssertionError(
-            f"claim {name} does not agree with its measurement: {line}"
-        )
-    print(f"claim {name} {entry['verdict']}: {line}")
+def fault_of(entry: dict[str, Any]) -> str | None:
+    """What is wrong with an entry, in words that go on from its name."""
+    if missing := [x for x in FIELDS if entry.get(x) in (None, "")]:
+        return f"has no {', '.join(missing)}"
+    if unknown := entry.keys() - {*FIELDS, *OPTIONAL}:
+        return f"has the unknown fields {', '.join(sorted(unknown))}"
+    if entry["rests_on"] not in GROUNDS:
+        return f"rests on {entry['rests_on']!r}: not {', '.join(GROUNDS)}"
+    if entry["rests_on"] == "record" and not entry.get("records"):
+        return "rests on a record and does not name it (records)"
+    if entry["source"] != OURS:
+        if missing := [x for x in ("place", "quote") if not entry.get(x)]:
+            return f"names a source and has no {', '.join(missing)}"
+        if CHINESE.search(entry["quote"]) and not entry.get("translation"):
+            return "quotes Chinese and has no translation"
+        if len(entry["quote"].split()) > WORDS:
+            return f"quotes more than {WORDS} words"
+    return fault_of_bound(entry)
 
 
-def compare(entry: Claim, measured: Number) -> tuple[bool, str]:
-    """Whether a measurement meets a claim, and in words what it must meet."""
-    if "expected" in entry:
-        expected, tolerance = entry["expected"], entry["tolerance"]
+def fault_of_bound(entry: dict[str, Any]) -> str | None:
+    """What is wrong with what an entry demands of its quantity."""
+    if "metric" in entry or "demands" in entry:
+        if entry.get("metric") not in MARGINS:
+            return f"needs a metric of {', '.join(MARGINS)}"
+        if entry.get("demands") not in DEMANDS:
+            return f"needs demands of {', '.join(DEMANDS)}"
+        extra = [x for x in ("at_least", "at_most", "equals") if x in entry]
+        if extra:
+            return f"has a metric and {', '.join(extra)} too"
+    elif "equals" in entry:
+        if "at_least" in entry or "at_most" in entry:
+            return "has equals and another bound too"
+    elif "at_least" not in entry and "at_most" not in entry:
+        return "demands nothing: metric and demands, at_least, at_most, equals"
+    if "metric" not in entry and not entry.get("why"):
+        return "does not say why its bound is what it is (why)"
+    low, high = bounds(entry)
+    if low > high:
+        return f"can never hold: at least {low} and at most {high}"
+    if low <= entry["falsified_by"] <= high:
+        return f"would hold at {entry['falsified_by']} (falsified_by)"
+    return None
+
+
+def bounds(entry: Claim | dict[str, Any]) -> tuple[float, float]:
+    """From where to where the quantity of a claim may be; the ends hold."""
+    if "metric" in entry:
+        margin = MARGINS[entry["metric"]]
+        low, high = DEMANDS[entry["demands"]]
         return (
-            abs(measured - expected) <= tolerance,
-            f"expected {show(expected)} ± {show(tolerance)}",
+            -inf if low is None else low * margin,
+            inf if high is None else high * margin,
         )
-    if "at_least" in entry:
-        least = entry["at_least"]
-        return measured >= least, f"expected at least {show(least)}"
-    if "at_most" in entry:
-        most = entry["at_most"]
-        return measured <= most, f"expected at most {show(most)}"
     if "equals" in entry:
-        value = entry["equals"]
-        return measured == value, f"expected exactly {show(value)}"
-    raise ValueError("a claim that is not yet measured has no figure to meet")
+        return entry["equals"], entry["equals"]
+    return entry.get("at_least", -inf), entry.get("at_most", inf)
+
+
+def judge(entry: Claim, found: Estimate) -> str:
+    """The verdict: where the interval lies, inside the bounds or outside."""
+    low, high = bounds(entry)
+    if low <= found.low and found.high <= high:
+        return CAVEAT if entry.get("caveat") else HOLDS
+    if found.high < low or found.low > high:
+        return CONTRADICTED
+    return UNDECIDED
+
+
+def claim(name: str, measured: Measured, control: Measured) -> None:
+    """Print the verdict of a claim on what was measured, and its control.
+
+    A figure is a number, an Estimate of several seeds (`intervals`), or the
+    list of five that an experiment in a chapter needs. The control is the same
+    quantity where the verdict must be another: AssertionError if it is not,
+    for then the measurement tells nothing. ValueError where the claim rests on
+    less than it says, or contradicts words that nobody wrote.
+    """
+    book = find_book()
+    claims = read_claims(book)
+    if name not in claims:
+        raise KeyError(f"{name} is not in {book / 'claims'}")
+    entry = claims[name]
+    found, other = estimate(name, entry, measured), as_estimate(control)
+    verdict, opposite = judge(entry, found), judge(entry, other)
+    if verdict == CONTRADICTED and entry["source"] == OURS:
+        raise ValueError(
+            f"claim {name} is contradicted, and it is ours: "
+            f"{entry['quantity']}: {figures(found)} ({demand(entry)})"
+        )
+    if opposite in (verdict, UNDECIDED):
+        raise AssertionError(
+            f"claim {name} {verdict}, and so is its control, "
+            f"{entry['control']}: {figures(other)} ({demand(entry)}): the "
+            "measurement cannot tell the two apart"
+        )
+    print(
+        f"claim {name} {verdict}: {entry['quantity']}: {figures(found)} "
+        f"({demand(entry)}){needs(entry, found, verdict)}"
+    )
+    print(f"claim {name} control: {entry['control']}: {figures(other)}")
+
+
+def as_estimate(measured: Measured) -> Estimate:
+    """A figure with its interval; of a number, the number."""
+    if isinstance(measured, Estimate):
+        return measured
+    if isinstance(measured, list | tuple):
+        return parts(measured)
+    value = measured.item() if hasattr(measured, "item") else measured
+    return Estimate(value, value, value)
+
+
+def estimate(name: str, entry: Claim, measured: Measured) -> Estimate:
+    """The measurement; ValueError where it is less than the rules ask for."""
+    found = as_estimate(measured)
+    chance = entry["rests_on"] in ("experiment", "record")
+    if chance and found.runs == 1 and not entry.get("no_chance"):
+        raise ValueError(
+            f"claim {name}: one figure for what chance plays a part in; give "
+            "those of several seeds, or say why there is none (no_chance)"
+        )
+    if judge(entry, found) == UNDECIDED:
+        if entry["rests_on"] == "experiment":
+            raise ValueError(
+                f"claim {name}: {figures(found)} is too close to its bound "
+                f"({demand(entry)}) to be decided in a chapter: make a record"
+            )
+        if "metric" in entry:
+            needed = seeds_needed(found.deviation, MARGINS[entry["metric"]])
+            if found.runs < needed <= MOST_SEEDS:
+                raise ValueError(
+                    f"claim {name}: {needed} seeds a side would decide, and "
+                    f"there are {found.runs}: run them"
+                )
+    return found
+
+
+def demand(entry: Claim) -> str:
+    """What the quantity of a claim must meet, in words."""
+    low, high = bounds(entry)
+    if low == high:
+        return f"expected exactly {show(low)}"
+    if low == -inf:
+        return f"expected at most {show(high)}"
+    if high == inf:
+        return f"expected at least {show(low)}"
+    return f"expected {show(low)} to {show(high)}"
+
+
+def needs(entry: Claim, found: Estimate, verdict: str) -> str:
+    """How many seeds would decide what these leave undecided."""
+    if verdict != UNDECIDED or "metric" not in entry:
+        return ""
+    number = seeds_needed(found.deviation, MARGINS[entry["metric"]])
+    return f"; {number} seeds a side would be needed"
+
+
+def figures(found: Estimate) -> str:
+    """A figure and its interval as they are read."""
+    if found.low == found.high:
+        return show(found.value)
+    return f"{show(found.value)} [{show(found.low)}, {show(found.high)}]"
 
 
 def show(number: Number) -> str:
-    """A number as it is read: yes or no, whole with commas, or 4 digits."""
-    if isinstance(number, bool):
-        return "yes" if number else "no"
+    """A number as it is read: whole with commas, or 4 digits."""
     if float(number).is_integer() and abs(number) < 1e15:
         return f"{int(number):,}"
     return f"{float(number):.4g}"

@@ -3,14 +3,14 @@
 import json
 from typing import Any
 
-from annotated_transformer.teaching.claims import find_ledger
+from annotated_transformer.teaching.claims import find_book
 
 __all__ = ["read_run", "show_benchmark", "show_run"]
 
 
 def read_run(name: str) -> dict[str, Any]:
     """The record book/runs/NAME.json; FileNotFoundError if there is none."""
-    path = find_ledger().parent / "runs" / f"{name}.json"
+    path = find_book() / "runs" / f"{name}.json"
     if not path.exists():
         known = ", ".join(sorted(p.stem for p in path.parent.glob("*.json")))
         raise FileNotFoundError(

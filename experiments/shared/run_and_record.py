@@ -13,6 +13,7 @@ import time
 import traceback
 from collections.abc import Iterable, Sequence
 from importlib import import_module
+from math import isfinite
 from multiprocessing import get_context
 from pathlib import Path
 from types import ModuleType
@@ -24,6 +25,11 @@ import torch
 from annotated_transformer.errors import UserError
 from annotated_transformer.system.atomic_files import write_text
 from annotated_transformer.system.machine import environment
+from annotated_transformer.teaching.claims import (
+    bounds,
+    find_book,
+    read_claims,
+)
 
 from .reproduction import moved
 
@@ -120,7 +126,31 @@ def run_all(tasks: Sequence[Task], jobs: int) -> int:
         return follow(done, len(waiting))
 
 
-def record(module: ModuleType, name: str, tasks: Sequence[Task]) -> dict:
+def margins(name: str, folder: Path) -> dict[str, list[float | None]]:
+    """The bounds of the claims that rest on an experiment, by their ids.
+
+    They are written down when the first of its runs begins, so that a record
+    says what was asked before anything was known. Claims that are added while
+    it runs are not in it. None stands for no bound on that side.
+    """
+    path = folder / "margins.json"
+    if not path.exists():
+        found = {
+            claim: [x if isfinite(x) else None for x in bounds(entry)]
+            for claim, entry in read_claims(find_book()).items()
+            if name in entry.get("records", ())
+        }
+        folder.mkdir(parents=True, exist_ok=True)
+        write_text(path, json.dumps(found))
+    return json.loads(path.read_text("utf-8"))
+
+
+def record(
+    module: ModuleType,
+    name: str,
+    tasks: Sequence[Task],
+    asked: dict[str, list[float | None]],
+) -> dict:
     """All results of an experiment and what a reader must know of them."""
     corpus = module.corpus()
     kept = {task.key: finished(task) for task in tasks}
@@ -129,6 +159,7 @@ def record(module: ModuleType, name: str, tasks: Sequence[Task]) -> dict:
         "about": module.__doc__.partition("\n")[0],
         "command": f"python -m experiments --only {name}",
         "recipe": module.RECIPE,
+        "margins": asked,
         "data": {
             "name": corpus.name,
             "pairs": len(corpus.train),
@@ -162,10 +193,12 @@ def measure(
             for key in module.RUNS
         ]
         print(f"{name}: {module.__doc__.partition(chr(10))[0]}")
+        asked = margins(name, folder)
         if failed := run_all(tasks, jobs):
             bad += failed
             continue
-        found, path = record(module, name, tasks), records / f"{name}.json"
+        found = record(module, name, tasks, asked)
+        path = records / f"{name}.json"
         if path.exists():
             stored = json.loads(path.read_text("utf-8"))["results"]
             lines = moved(stored, found["results"])
