@@ -177,7 +177,7 @@ def fault_of_bound(entry: dict[str, Any]) -> str | None:
             return f"needs demands of {', '.join(DEMANDS)}"
         extra = [x for x in ("at_least", "at_most", "equals") if x in entry]
         if extra:
-            return f"has a metric and {', '.join(extra)} too"
+            return f"has a metric, and {', '.join(extra)} too"
     elif "equals" in entry:
         if "at_least" in entry or "at_most" in entry:
             return "has equals and another bound too"
@@ -197,14 +197,15 @@ def bounds(entry: Claim | dict[str, Any]) -> tuple[float, float]:
     """From where to where the quantity of a claim may be; the ends hold."""
     if "metric" in entry:
         margin = MARGINS[entry["metric"]]
-        low, high = DEMANDS[entry["demands"]]
+        least, most = DEMANDS[entry["demands"]]
         return (
-            -inf if low is None else low * margin,
-            inf if high is None else high * margin,
+            -inf if least is None else least * margin,
+            inf if most is None else most * margin,
         )
     if "equals" in entry:
-        return entry["equals"], entry["equals"]
-    return entry.get("at_least", -inf), entry.get("at_most", inf)
+        return float(entry["equals"]), float(entry["equals"])
+    low, high = entry.get("at_least", -inf), entry.get("at_most", inf)
+    return float(low), float(high)
 
 
 def judge(entry: Claim, found: Estimate) -> str:
@@ -255,9 +256,9 @@ def as_estimate(measured: Measured) -> Estimate:
     """A figure with its interval; of a number, the number."""
     if isinstance(measured, Estimate):
         return measured
-    if isinstance(measured, list | tuple):
+    if isinstance(measured, Sequence):
         return parts(measured)
-    value = measured.item() if hasattr(measured, "item") else measured
+    value = float(measured)  # of a tensor or an array's number, too
     return Estimate(value, value, value)
 
 

@@ -42,7 +42,7 @@ def mean(values: Sequence[float]) -> Estimate:
     """
     enough(values)
     deviation = stdev(values)
-    far = reach(deviation, 1 / len(values), len(values) - 1)
+    far = reach(deviation, 1 / len(values), float(len(values) - 1))
     value = fmean(values)
     return Estimate(value, value - far, value + far, len(values), deviation)
 
@@ -65,7 +65,7 @@ def difference(
     runs = min(len(first), len(second))
     steady = steady_rows(pool)
     if pool and first in steady and second in steady:
-        freedom = sum(len(row) - 1 for row in steady)
+        freedom = float(sum(len(row) - 1 for row in steady))
         squares = sum((len(row) - 1) * stdev(row) ** 2 for row in steady)
         deviation = sqrt(squares / freedom)
         far = reach(deviation, 1 / len(first) + 1 / len(second), freedom)

@@ -1,5 +1,8 @@
-"""The ledger: a claim is printed when it is met and stops us when not."""
+"""The ledger: verdicts follow from measurements, and each can turn."""
 
+import json
+import re
+from math import inf, nan
 from pathlib import Path
 
 import chapters
@@ -9,85 +12,222 @@ import torch
 import yaml
 
 from annotated_transformer.teaching import claims as ledger
-from annotated_transformer.teaching.claims import VERDICTS, claim, read_claims
+from annotated_transformer.teaching.claims import (
+    OURS,
+    as_estimate,
+    bounds,
+    claim,
+    find_book,
+    judge,
+    read_claims,
+)
+from annotated_transformer.teaching.intervals import Estimate
 
-LEDGER = Path(__file__).parents[2] / "book" / "claims.yml"
+BOOK = Path(__file__).parents[2] / "book"
+CLAIMS = read_claims(BOOK)
 CLAIM = {
-    "statement": "two and two are",
-    "source": "arithmetic",
-    "chapter": "01_attention",
+    "statement": "Two and two are four.",
+    "source": OURS,
     "rests_on": "arithmetic",
-    "verdict": "holds",
+    "quantity": "the sum of two and two",
+    "equals": 4,
+    "why": "counting",
+    "control": "two and three",
+    "falsified_by": 5,
 }
+QUOTED = {"source": "a2020", "place": "section 1", "quote": "It is four."}
+BLEU = {"rests_on": "record", "records": ["r"], "metric": "bleu"}
+
+
+def entry(**changes):
+    """A claim with changes; None takes a field away."""
+    found = CLAIM | changes
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def of_bleu(demands, falsified_by=-9.0, **more):
+    """A claim about a difference in BLEU."""
+    given = BLEU | {"demands": demands, "falsified_by": falsified_by} | more
+    return entry(equals=None, why=None, **given)
 
 
 @pytest.fixture
 def book(tmp_path, monkeypatch):
     """Write claims where `claim` finds them."""
-    path = tmp_path / "claims.yml"
+    (tmp_path / "claims").mkdir()
 
     def write(**claims):
+        path = tmp_path / "claims" / "page.yml"
         path.write_text(yaml.safe_dump(claims), "utf-8")
         read_claims.cache_clear()
-        monkeypatch.setattr(ledger, "find_ledger", lambda: path)
+        monkeypatch.setattr(ledger, "find_book", lambda: tmp_path)
 
     yield write
     read_claims.cache_clear()
 
 
-def test_a_claim_prints_one_line(book, capsys):
-    book(C=CLAIM | {"expected": 4, "tolerance": 0.5})
-    claim("C", 4.25)
+def test_a_claim_prints_its_verdict_and_its_control(book, capsys):
+    book(C=entry())
+    claim("C", 4, 5)
     assert capsys.readouterr().out == (
-        "claim C holds: two and two are: 4.25 (expected 4 ± 0.5; arithmetic)\n"
+        "claim C holds: the sum of two and two: 4 (expected exactly 4)\n"
+        "claim C control: two and three: 5\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("demands", "interval", "verdict"),
+    [
+        ("more", (1.0, 3.0), "holds"),
+        ("more", (0.9, 3.0), "undecided here"),
+        ("more", (-3.0, 0.9), "contradicted here"),
+        ("less", (-3.0, -1.0), "holds"),
+        ("less", (-3.0, -0.9), "undecided here"),
+        ("less", (-0.9, 3.0), "contradicted here"),
+        ("same", (-1.0, 1.0), "holds"),
+        ("same", (-1.1, 0.0), "undecided here"),
+        ("same", (-2.0, 2.0), "undecided here"),
+        ("same", (1.1, 2.0), "contradicted here"),
+        ("same", (-2.0, -1.1), "contradicted here"),
+        ("not more", (-9.0, 1.0), "holds"),
+        ("not more", (0.0, 1.1), "undecided here"),
+        ("not more", (1.1, 9.0), "contradicted here"),
+        ("not less", (-1.0, 9.0), "holds"),
+        ("not less", (-9.0, -1.1), "contradicted here"),
+    ],
+)
+def test_the_verdict_is_where_the_interval_lies(demands, interval, verdict):
+    low, high = interval
+    found = Estimate((low + high) / 2, low, high, 3, 9.0)
+    assert judge(of_bleu(demands), found) == verdict
+
+
+def test_no_difference_that_is_significant_is_no_proof_that_there_is_none():
+    """Three noisy seeds a side: their interval holds zero, no more."""
+    found = Estimate(0.1, -4.0, 4.2, 3, 3.0)
+    assert judge(of_bleu("same"), found) == "undecided here"
 
 
 @pytest.mark.parametrize(
     ("form", "good", "bad"),
     [
-        ({"expected": 4, "tolerance": 0.5}, 3.5, 3.49),
-        ({"expected": 4, "tolerance": 0.5}, 4.5, float("nan")),
         ({"at_least": 4}, 4.0, 3.99),
         ({"at_most": 4}, 4.0, 4.01),
-        ({"at_most": 4}, 4.0, float("nan")),
+        ({"at_least": 3, "at_most": 5}, 3.0, 5.1),
         ({"equals": 4}, 4, 5),
-        ({"equals": True}, True, False),
     ],
 )
-def test_each_form_accepts_its_edge_and_refuses_beyond(
+def test_each_bound_accepts_its_edge_and_refuses_beyond(
     book, capsys, form, good, bad
 ):
-    book(C=CLAIM | form)
-    claim("C", good)
+    book(C=entry(**{"equals": None, "falsified_by": 9e9, **form, **QUOTED}))
+    if "at_least" in form and "at_most" not in form:
+        book(C=entry(**{"equals": None, **form, **QUOTED, "falsified_by": 0}))
+    claim("C", good, bad)
     assert capsys.readouterr().out.startswith("claim C holds: ")
-    with pytest.raises(AssertionError, match="claim C does not agree"):
-        claim("C", bad)
-    assert capsys.readouterr().out == ""
+    claim("C", bad, good)
+    assert capsys.readouterr().out.startswith("claim C contradicted here: ")
+
+
+def test_what_is_not_a_number_is_never_held():
+    found = as_estimate(nan)
+    assert judge(entry(), found) == "undecided here"
+
+
+def test_a_caveat_turns_holds_into_holds_with_a_caveat(book, capsys):
+    book(C=entry(caveat="in the decimal system"))
+    claim("C", 4, 5)
+    assert capsys.readouterr().out.startswith("claim C holds with a caveat: ")
+
+
+def test_our_own_claim_cannot_be_contradicted(book):
+    book(C=entry())
+    with pytest.raises(ValueError, match="it is ours"):
+        claim("C", 5, 4)
+
+
+def test_a_control_with_the_same_verdict_is_refused(book):
+    book(C=entry())
+    with pytest.raises(AssertionError, match="cannot tell the two apart"):
+        claim("C", 4, 4)
+
+
+def test_a_control_that_is_itself_undecided_is_refused(book):
+    book(C=of_bleu("more"))
+    wide, good = Estimate(0, -9, 9, 3, 9.0), Estimate(5, 4, 6, 3, 0.5)
+    with pytest.raises(AssertionError, match="undecided here"):
+        claim("C", wide, wide)
+    with pytest.raises(AssertionError, match="cannot tell"):
+        claim("C", good, wide)
 
 
 @pytest.mark.parametrize("kind", [torch.tensor, np.float32])
 def test_a_measurement_may_be_a_tensor_or_a_numpy_number(book, capsys, kind):
-    book(C=CLAIM | {"expected": 4, "tolerance": 0.5})
-    claim("C", kind(4.25))
-    assert ": 4.25 (" in capsys.readouterr().out
+    book(C=entry())
+    claim("C", kind(4.0), kind(5.0))
+    assert ": 4 (" in capsys.readouterr().out
+
+
+def test_one_figure_is_not_enough_where_chance_plays_a_part(book, capsys):
+    book(C=of_bleu("more"), D=of_bleu("more", no_chance="one set of weights"))
+    with pytest.raises(ValueError, match="no_chance"):
+        claim("C", 4.0, 0.0)
+    claim("D", 4.0, 0.0)
+    assert capsys.readouterr().out.startswith("claim D holds: ")
+
+
+def test_an_experiment_has_five_seeds_and_stands_clear_of_its_bound(
+    book, capsys
+):
+    form = {"equals": None, "rests_on": "experiment", "at_least": 4}
+    book(C=entry(**form, falsified_by=0))
+    with pytest.raises(ValueError, match="at least 5"):
+        claim("C", [9.0, 9.1], 0)
+    with pytest.raises(ValueError, match="make a record"):
+        claim("C", [4.1, 4.5, 4.6, 4.7, 5.0], 0)
+    claim("C", [5.1, 5.5, 5.6, 5.7, 5.8], 0)
+    assert ": 5.54 [4.4, 6.5] (" in capsys.readouterr().out
+
+
+def test_undecided_says_how_many_seeds_it_would_take(book, capsys):
+    book(C=of_bleu("more"))
+    claim("C", Estimate(1, -1, 3, 3, 1.8), Estimate(9, 8, 10, 3, 1.8))
+    line = capsys.readouterr().out.splitlines()[0]
+    assert line.startswith("claim C undecided here: ")
+    assert line.endswith("; 59 seeds a side would be needed")
+
+
+def test_seeds_that_would_decide_and_were_not_run_are_asked_for(book):
+    book(C=of_bleu("more"))
+    with pytest.raises(ValueError, match="5 seeds a side would decide"):
+        claim("C", Estimate(1, 0.5, 1.5, 3, 0.5), Estimate(9, 8, 10, 3, 0.5))
 
 
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
-        ({"verdict": "true"}, "'true'"),
         ({"statement": ""}, "no statement"),
-        ({"at_least": 1, "at_most": 2}, "exactly one"),
-        ({}, "exactly one"),
-        ({"expected": 1}, "tolerance"),
-        ({"equals": 1, "tolerance": 1}, "tolerance"),
+        ({"control": None}, "no control"),
+        ({"why": None}, "why"),
+        ({"equals": None}, "demands nothing"),
+        ({"at_least": 1}, "another bound"),
+        ({"equals": None, "at_least": 2, "at_most": 1}, "never hold"),
+        ({"falsified_by": 4}, "would hold at 4"),
+        ({"metric": "bleu"}, "needs demands"),
+        ({"metric": "rouge", "demands": "more"}, "needs a metric"),
+        ({"metric": "bleu", "demands": "more"}, "equals too"),
+        ({"rests_on": "faith"}, "'faith'"),
+        ({"rests_on": "record"}, "records"),
+        ({"source": "a2020"}, "no place, quote"),
+        ({**QUOTED, "quote": "word " * 61}, "more than 60 words"),
+        ({**QUOTED, "quote": "它是四"}, "no translation"),
+        ({"verdict": "holds"}, "unknown fields verdict"),
     ],
 )
-def test_a_malformed_ledger_is_refused(book, fault, message):
-    book(C=CLAIM | fault)
-    with pytest.raises(ValueError, match=f"C.*{message}"):
-        claim("C", 1)
+def test_a_malformed_claim_is_refused(book, fault, message):
+    book(C=entry(**fault))
+    with pytest.raises(ValueError, match=f"page.yml: C .*{message}"):
+        claim("C", 4, 5)
 
 
 @pytest.mark.parametrize(
@@ -99,57 +239,99 @@ def test_a_malformed_ledger_is_refused(book, fault, message):
     ],
 )
 def test_a_key_that_stands_twice_is_refused(tmp_path, text, key, lines):
-    path = tmp_path / "claims.yml"
-    path.write_text(text)
-    message = f"claims.yml, line {lines[1]}: {key} stands in line {lines[0]} "
+    (tmp_path / "claims").mkdir()
+    (tmp_path / "claims" / "page.yml").write_text(text)
+    message = f"page.yml, line {lines[1]}: {key} stands in line {lines[0]} "
     with pytest.raises(ValueError, match=message):
-        read_claims(path)
+        read_claims(tmp_path)
 
 
-def test_a_claim_that_is_not_yet_measured_cannot_be_met(book):
-    book(C=CLAIM | {"verdict": "not yet measured"})
-    with pytest.raises(ValueError, match="not yet measured"):
-        claim("C", 1)
+def test_an_id_that_two_pages_use_is_refused(tmp_path):
+    (tmp_path / "claims").mkdir()
+    for page in ("a", "b"):
+        path = tmp_path / "claims" / f"{page}.yml"
+        path.write_text(yaml.safe_dump({"C": entry()}))
+    with pytest.raises(ValueError, match="C stands in a.yml already"):
+        read_claims(tmp_path)
 
 
 def test_an_unknown_claim_is_an_error(book):
     book()
     with pytest.raises(KeyError, match="C is not in"):
-        claim("C", 1)
+        claim("C", 1, 2)
 
 
-def test_no_ledger_is_an_error_that_says_what_to_do(tmp_path, monkeypatch):
+def test_no_book_is_an_error_that_says_what_to_do(tmp_path, monkeypatch):
     monkeypatch.setattr(ledger, "__file__", str(tmp_path / "a" / "b" / "c.py"))
     monkeypatch.chdir(tmp_path)
     with pytest.raises(FileNotFoundError, match="clone the repository"):
-        ledger.find_ledger()
+        find_book()
 
 
-def test_the_ledger_is_found_above_the_working_folder(tmp_path, monkeypatch):
+def test_the_book_is_found_above_the_working_folder(tmp_path, monkeypatch):
     monkeypatch.setattr(ledger, "__file__", str(tmp_path / "x/a/b/c.py"))
-    path = tmp_path / "book" / "claims.yml"
-    path.parent.mkdir()
-    path.touch()
     below = tmp_path / "book" / "deep"
+    (tmp_path / "book" / "claims").mkdir(parents=True)
     below.mkdir()
     monkeypatch.chdir(below)
-    assert ledger.find_ledger() == path
+    assert find_book() == tmp_path / "book"
 
 
-def test_the_book_s_own_ledger():
-    claims = read_claims(LEDGER)
-    assert claims
-    for entry in claims.values():
-        assert (LEDGER.parent / f"{entry['chapter']}.ipynb").exists()
-        plain = entry["verdict"] in ("holds", VERDICTS[4])
-        assert plain != bool(entry.get("caveat"))
+def test_every_claim_has_its_page_and_every_page_claims_what_is_listed():
+    called = {}
+    for path in chapters.find_chapters():
+        for cell in chapters.read(path).cells:
+            for name in ledger_calls(cell):
+                assert name not in called, f"{name} is claimed twice"
+                called[name] = path.stem
+    assert called == {name: found["page"] for name, found in CLAIMS.items()}
+
+
+def ledger_calls(cell) -> list[str]:
+    """The claims that a code cell makes."""
+    if cell.cell_type != "code":
+        return []
+    return re.findall(r'\bclaim\(\s*"([^"]+)"', cell.source)
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_every_claim_turns_at_its_falsifying_value(name):
+    """And holds at its bound: no claim of the ledger is decided beforehand."""
+    found = CLAIMS[name]
+    assert judge(found, as_estimate(found["falsified_by"])) == (
+        "contradicted here"
+    )
+    ends = [x for x in bounds(found) if abs(x) < inf]
+    assert ends
+    for end in ends:
+        assert judge(found, as_estimate(end)).startswith("holds")
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_margins_are_older_than_the_measurement_or_say_when_they_changed(name):
+    found = CLAIMS[name]
+    now = [x if abs(x) < inf else None for x in bounds(found)]
+    for record in found.get("records", ()):
+        path = BOOK / "runs" / f"{record}.json"
+        stored = json.loads(path.read_text("utf-8")).get("margins", {})
+        assert stored.get(name) == now or found.get("history"), (
+            f"{record}.json asked for {stored.get(name)}, {name} now asks for "
+            f"{now}: say since when and why (history)"
+        )
+
+
+def test_sources_are_in_the_bibliography():
+    keys = (BOOK / "references.bib").read_text("utf-8")
+    for name, found in CLAIMS.items():
+        source = found["source"]
+        assert source == OURS or f"{{{source}," in keys, (name, source)
 
 
 def test_a_chapter_tells_a_story_of_few_claims():
     """Its companions, and its folded solutions, may have a claim a cell."""
     for path in chapters.BOOK.glob("[0-9]*.ipynb"):
         told = [
-            cell.source.count("claim(")
+            len(ledger_calls(cell))
             for cell in chapters.read(path).cells
             if "hide-cell" not in cell.metadata.get("tags", [])
         ]

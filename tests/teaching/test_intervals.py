@@ -1,0 +1,123 @@
+"""Intervals, against SciPy's own tests and against simulated seeds."""
+
+from math import inf, isinf
+from statistics import fmean, stdev
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from annotated_transformer.teaching.intervals import (
+    difference,
+    mean,
+    parts,
+    seeds_needed,
+    steady_rows,
+)
+
+figures = st.lists(
+    st.floats(-1e3, 1e3).map(lambda x: round(x, 3)), min_size=3, max_size=8
+)
+
+
+@given(figures)
+def test_a_mean_s_interval_is_that_of_scipy(values):
+    found = mean(values)
+    assert found.value == pytest.approx(fmean(values))
+    if stdev(values) > 1e-6:
+        low, high = stats.ttest_1samp(values, 0).confidence_interval(0.9)
+        assert (found.low, found.high) == pytest.approx((low, high))
+    assert found.runs == len(values)
+
+
+@given(figures, figures)
+def test_without_a_pool_a_difference_is_welch_s(first, second):
+    found = difference(first, second)
+    assert found.value == pytest.approx(fmean(first) - fmean(second))
+    if min(stdev(first), stdev(second)) > 1e-6:
+        test = stats.ttest_ind(first, second, equal_var=False)
+        low, high = test.confidence_interval(0.9)
+        assert (found.low, found.high) == pytest.approx((low, high))
+
+
+@given(figures, figures)
+def test_pooled_over_two_rows_a_difference_is_student_s(first, second):
+    if min(stdev(first), stdev(second)) < 1e-3 or first == second:
+        return
+    pool = [first, second]
+    if len(steady_rows(pool)) < 2:
+        return
+    found = difference(first, second, pool)
+    low, high = stats.ttest_ind(first, second).confidence_interval(0.9)
+    assert (found.low, found.high) == pytest.approx((low, high))
+
+
+def test_more_steady_rows_make_a_narrower_interval():
+    first, second = [1.0, 1.1, 1.2], [2.0, 2.1, 2.2]
+    more = [[float(x), x + 0.1, x + 0.2] for x in range(20)]
+    alone = difference(first, second, [first, second])
+    together = difference(first, second, [first, second, *more])
+    assert together.low > alone.low and together.high < alone.high
+    assert together.deviation == pytest.approx(alone.deviation)
+
+
+def test_a_row_that_is_not_steady_is_neither_pooled_nor_judged_by_the_pool():
+    wild = [0.0, 5.0, 30.0]
+    calm = [[x, x + 0.1, x + 0.2] for x in (1.0, 2.0, 3.0, 4.0)]
+    assert steady_rows([wild, *calm]) == calm
+    pool = [wild, *calm]
+    assert difference(calm[0], calm[1], pool) == difference(
+        calm[0], calm[1], calm
+    )
+    assert difference(wild, calm[0], pool) == difference(wild, calm[0])
+
+
+def test_nine_of_ten_intervals_hold_the_truth():
+    """Drawn from a known law: three seeds a side, ten steady rows."""
+    draw = np.random.default_rng(0)
+    hits = 0
+    for _ in range(1000):
+        rows = draw.normal(size=(10, 3)).tolist()
+        found = difference(rows[0], rows[1], rows)
+        hits += found.low <= 0 <= found.high
+    assert 870 <= hits <= 930  # 900, and three of its standard deviations
+
+
+def test_the_seeds_that_are_asked_for_show_two_equals_to_be_equal():
+    """In about four trials of five, as the rule says."""
+    draw, margin, deviation = np.random.default_rng(0), 1.0, 0.6
+    number = seeds_needed(deviation, margin)
+    assert number == 7
+    shown = 0
+    for _ in range(500):
+        rows = draw.normal(0, deviation, size=(2, number)).tolist()
+        found = difference(*rows, rows)
+        shown += found.low >= -margin and found.high <= margin
+    assert 0.7 <= shown / 500 <= 0.95
+
+
+def test_the_interval_of_parts_has_room_on_both_sides():
+    found = parts([1.0, 2.0, 3.0, 4.0, 5.0])
+    assert found[:4] == (3, -3, 9, 5)
+
+
+@pytest.mark.parametrize(
+    ("make", "few"),
+    [
+        (mean, [1.0, 2.0]),
+        (parts, [1.0, 2.0, 3.0, 4.0]),
+        (lambda x: difference(x, [1.0, 2.0, 3.0]), [1.0, 2.0]),
+        (lambda x: difference([1.0, 2.0, 3.0], x), [1.0, 2.0]),
+    ],
+)
+def test_too_few_seeds_are_refused(make, few):
+    with pytest.raises(ValueError, match=f"{len(few)} (seeds|figures)"):
+        make(few)
+
+
+def test_equal_seeds_leave_no_interval():
+    found = difference([1.0] * 3, [0.25] * 3)
+    assert found.low == found.high == 0.75
+    assert not isinf(found.value) and found.high < inf
