@@ -1,28 +1,58 @@
-"""The ledger as a page: every claim of claims.yml, and how many hold."""
+"""The ledger as a page: every claim of the book, as a sceptic reads it.
+
+```{ledger}``` is a list of claims, each of which unfolds to its quotation, its
+measurement and its control; ```{ledger-counts}``` counts verdicts by source.
+Verdicts and figures are those that the chapters, as they are stored, print.
+"""
 
 import json
 import re
 from collections import Counter
-from math import nan
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from docutils import nodes
+from pybtex.database import BibliographyData, Entry, parse_file
+from pybtex.richtext import Text
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
+from sphinx.writers.html5 import HTML5Translator
 
 from annotated_transformer.teaching.claims import (
+    OURS,
     VERDICTS,
-    compare,
+    Claim,
+    demand,
     read_claims,
 )
 
 BOOK = Path(__file__).resolve().parents[1]
-CLAIMS = BOOK / "claims.yml"
-LINE = re.compile(r"claim (\S+) .+: (\S+) \(expected [^()]+\)")
-POWER = r"([\d.]+)e-0*(\d+)"
+PAPER = "vaswani2017attention"
+COMMENTARIES = {
+    *("jnjyan2019", "introduction", "seq2seqnotes"),
+    *("selfattentionqa", "xie2020source"),
+}
+KINDS = ("the paper", "commentaries", "other works", OURS)
+SIGNS = dict(zip(VERDICTS, "✓◐✗?", strict=True))
+PRINTED = re.compile(
+    rf"^claim (\S+) ({'|'.join(sorted(VERDICTS, reverse=True))}|control): "
+    r"(.*)$",
+    re.MULTILINE,
+)
+POWER = re.compile(r"(-?[\d.]+)e-0*(\d+)")
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-GROUNDS = ("arithmetic", "identity", "experiment", "record")
+
+
+class Found(NamedTuple):
+    """What a chapter has printed of a claim."""
+
+    verdict: str
+    figure: str  # with its interval
+    control: str
+    needs: str  # seeds that would decide
 
 
 def paragraph(*children: nodes.Node | str, style: str = "") -> nodes.Node:
@@ -50,116 +80,299 @@ def row(*cells: nodes.Node | list[nodes.Node]) -> nodes.row:
     return nodes.row("", *(nodes.entry("", *block) for block in blocks))
 
 
-def said_by(source: str) -> str:
-    """A source as it is read: P is the paper, by section."""
-    return f"The paper, {source[2:]}" if source[:2] == "P " else source
+def kind(source: str) -> str:
+    """Who says it: one of four kinds of source."""
+    if source in (PAPER, OURS):
+        return KINDS[0] if source == PAPER else OURS
+    return KINDS[1] if source in COMMENTARIES else KINDS[2]
 
 
-def measured() -> dict[str, str]:
-    """What the chapters, as they are stored, have printed for each claim."""
-    outputs = (
+def outputs() -> str:
+    """Everything that the chapters, as they are stored, have printed."""
+    return "".join(
         "".join(output.get("text", ""))
-        for path in BOOK.glob("*.ipynb")
+        for path in sorted(BOOK.glob("*.ipynb"))
         for cell in json.loads(path.read_text("utf-8"))["cells"]
         for output in cell.get("outputs", [])
     )
-    return dict(found for text in outputs for found in LINE.findall(text))
 
 
-def what(entry: dict, figure: str) -> str:
-    """The statement of a claim, its figure, and what this must meet."""
-    statement = entry["statement"][:1].upper() + entry["statement"][1:]
-    if entry["verdict"] == "not yet measured" or entry.get("equals") is True:
-        return statement
-    _, demand = compare(entry, nan)  # in words; nothing is measured here
-    both = f"{figure} ({demand})"
-    return f"{statement}: {re.sub(POWER, as_power, both)}"
+def measured(claims: dict[str, Claim], printed: str) -> dict[str, Found]:
+    """The verdicts, figures and controls of all claims.
+
+    ExtensionError where a chapter has printed none: run it.
+    """
+    lines = {
+        (name, word == "control"): (word, rest)
+        for name, word, rest in PRINTED.findall(printed)
+    }
+    found = {}
+    for name, entry in claims.items():
+        try:
+            verdict, said = lines[name, False]
+            _, other = lines[name, True]
+            figure = said.removeprefix(f"{entry['quantity']}: ")
+            figure, needs = figure.split(f" ({demand(entry)})")
+            control = other.removeprefix(f"{entry['control']}: ")
+        except (KeyError, ValueError):
+            raise ExtensionError(
+                f"{entry['page']}.ipynb does not print {name} as "
+                f"{entry['page']}.yml has it now: run the chapter"
+            ) from None
+        found[name] = Found(
+            verdict, readable(figure), readable(control), needs.lstrip("; ")
+        )
+    return found
+
+
+def readable(figure: str) -> str:
+    """5e-06 as 5·10⁻⁶, and a minus sign where there is one."""
+    text = POWER.sub(as_power, figure)
+    return re.sub(r"(?<![\w⁻])-(?=[\d.])", "−", text)
 
 
 def as_power(figure: re.Match) -> str:
-    """5e-06 as 5·10⁻⁶."""
+    """A number in scientific notation as it is written by hand."""
     factor = "" if figure[1] == "1" else f"{figure[1]}·"
     return f"{factor}10⁻{figure[2].translate(RAISED)}"
 
 
+@cache
+def bibliography() -> BibliographyData:
+    """The works of references.bib."""
+    return parse_file(str(BOOK / "references.bib"))
+
+
+def plain(text: str) -> str:
+    """LaTeX as it is read."""
+    return str(Text.from_latex(text)).replace("{", "").replace("}", "")
+
+
+def authors(work: Entry) -> str:
+    """One or two family names, or the first and "et al."."""
+    names = [
+        plain(" ".join([*person.prelast_names, *person.last_names]))
+        for person in work.persons["author"]
+    ]
+    if len(names) > 2:
+        return f"{names[0]} et al."
+    return " and ".join(names)
+
+
+def short_source(source: str) -> str:
+    """A source in a word or three, as a filter lists it."""
+    if source in (OURS, PAPER):
+        return KINDS[0] if source == PAPER else OURS
+    work = bibliography().entries[source]
+    year = work.fields.get("year", "")
+    name = authors(work)
+    if name == "unsigned":
+        return f"unsigned, {UNSIGNED[source]}"
+    return f"{name} {year}".strip()
+
+
+UNSIGNED = {
+    "introduction": "an introduction",
+    "seq2seqnotes": "notes on sequence to sequence",
+    "selfattentionqa": "self-attention Q&A",
+}
+
+
+def full_source(entry: Claim) -> list[nodes.Node | str]:
+    """Author, title, where published, and the place in it."""
+    work = bibliography().entries[entry["source"]]
+    fields = work.fields
+    where = next(
+        (fields[x] for x in ("booktitle", "journal") if x in fields), ""
+    )
+    address = re.search(r"\\url\{([^}]+)\}", fields.get("howpublished", ""))
+    if not address:
+        where = where or fields.get("howpublished", "")
+    said = [authors(work), plain(fields["title"]), plain(where)]
+    said += [fields.get("year", ""), plain(fields.get("note", ""))]
+    parts: list[nodes.Node | str] = [
+        ", ".join(x for x in said if x) + f"; {entry['place']}"
+    ]
+    if address:
+        link = nodes.reference("", address[1], refuri=address[1])
+        parts += [". ", link]
+    return parts
+
+
+class claim_entry(nodes.General, nodes.Element):
+    """A claim, folded: a summary and what stands under it."""
+
+
+class claim_summary(nodes.General, nodes.TextElement):
+    """The line that is seen of a folded claim."""
+
+
+def visit_entry(self: HTML5Translator, node: claim_entry) -> None:
+    data = {f"data-{key}": node[key] for key in ("verdict", "source", "page")}
+    self.body.append(self.starttag(node, "details", CLASS="claim", **data))
+
+
+def depart_entry(self: HTML5Translator, node: claim_entry) -> None:
+    self.body.append("</details>\n")
+
+
+def visit_summary(self: HTML5Translator, node: claim_summary) -> None:
+    self.body.append(self.starttag(node, "summary", ""))
+
+
+def depart_summary(self: HTML5Translator, node: claim_summary) -> None:
+    self.body.append("</summary>\n")
+
+
 class Ledger(SphinxDirective):
-    """```{ledger}``` is the table of claims, each row with an anchor."""
+    """```{ledger}``` is the list of claims, each with an anchor."""
 
     def run(self) -> list[nodes.Node]:
-        self.env.note_dependency(str(CLAIMS))
-        claims = read_claims(CLAIMS)
-        in_order = sorted(claims, key=lambda name: claims[name]["chapter"])
-        figures = measured()
-        rows = [
-            self.row(name, claims[name], figures.get(name, ""))
-            for name in in_order
+        for path in (*BOOK.glob("claims/*.yml"), *BOOK.glob("*.ipynb")):
+            self.env.note_dependency(str(path))
+        claims = read_claims(BOOK)
+        found = measured(claims, outputs())
+        return [
+            self.entry(name, claims[name], found[name])
+            for name in sorted(claims, key=lambda x: claims[x]["page"])
         ]
-        head = ["claim", "source", "chapter", "rests on", "verdict"]
-        return [table(head, rows, style="ledger cards")]
 
-    def row(self, name: str, entry: dict, figure: str) -> nodes.row:
-        """A claim as a row that `{ref}` finds as claim-<its id>."""
-        said = what(entry, figure)
-        claim = [paragraph(nodes.literal("", name), " ", said)]
-        if "caveat" in entry:
-            caveat = f"Caveat: {entry['caveat']}"
-            claim.append(paragraph(caveat, style="caveat"))
-        cells = [said_by(entry["source"]), entry["rests_on"], entry["verdict"]]
-        source, ground, verdict = map(paragraph, cells)
-        line = row(claim, source, self.link(entry), ground, verdict)
+    def entry(self, name: str, entry: Claim, found: Found) -> nodes.Node:
+        """A claim that `{ref}` finds as claim-<its id>."""
+        folded = claim_entry(
+            verdict=found.verdict,
+            source=kind(entry["source"]),
+            page=entry["page"],
+        )
         anchor = nodes.make_id(f"claim-{name}")
-        line["ids"].append(anchor)
+        folded["ids"].append(anchor)
         self.env.get_domain("std").note_hyperlink_target(
             anchor, self.env.docname, anchor, name
         )
-        return line
+        verdict = nodes.inline(
+            "",
+            f"{SIGNS[found.verdict]} {found.verdict}",
+            classes=["verdict", nodes.make_id(found.verdict)],
+        )
+        source = short_source(entry["source"])
+        if entry["source"] == PAPER:
+            source = f"{source}, {entry['place']}"
+        folded += claim_summary(
+            "",
+            "",
+            verdict,
+            nodes.Text(f" {entry['statement'].strip()} "),
+            nodes.inline("", source, classes=["source"]),
+            nodes.Text(" "),
+            nodes.inline("", name, classes=["id"]),
+        )
+        folded += self.details(entry, found)
+        return folded
 
-    def link(self, entry: dict) -> nodes.Node:
-        """The chapter, by its title."""
-        page = addnodes.pending_xref(
+    def details(self, entry: Claim, found: Found) -> nodes.definition_list:
+        """What a sceptic asks for, term by term."""
+        rows: list[tuple[str, list]] = []
+        if "quote" in entry:
+            quote = [f"“{entry['quote'].strip()}”"]
+            if "translation" in entry:
+                quote.append(f" (“{entry['translation'].strip()}”)")
+            rows += [("said", [*quote, " — ", *full_source(entry)])]
+        why = entry.get("why") or (
+            f"the margin of {METRICS[entry['metric']]}, for a claim that "
+            f"says “{entry['demands']}”"
+        )
+        figure = f"{entry['quantity']}: {found.figure}"
+        if found.needs:
+            figure += f"; {found.needs}"
+        rows += [
+            ("measured", [figure]),
+            ("asked for", [f"{readable(demand(entry))[9:]}; {why}"]),
+            ("control", [f"{entry['control']}: {found.control}"]),
+            ("refuted by", [f"{readable(str(entry['falsified_by']))}"]),
+            ("rests on", self.ground(entry)),
+        ]
+        if "caveat" in entry:
+            rows.append(("caveat", [entry["caveat"].strip()]))
+        if "history" in entry:
+            rows.append(("history", ["; ".join(entry["history"])]))
+        listed = nodes.definition_list(classes=["claim-details"])
+        for term, said in rows:
+            listed += nodes.definition_list_item(
+                "",
+                nodes.term("", term),
+                nodes.definition("", paragraph(*said)),
+            )
+        return listed
+
+    def ground(self, entry: Claim) -> list[nodes.Node | str]:
+        """What a verdict rests on, and the page that shows it."""
+        said = f"{entry['rests_on']}"
+        if "records" in entry:
+            said += f" ({', '.join(entry['records'])})"
+        if "no_chance" in entry:
+            said += f"; no chance: {entry['no_chance']}"
+        return [f"{said}; ", self.link(entry["page"])]
+
+    def link(self, page: str) -> nodes.Node:
+        """The page of a claim, by its title."""
+        link = addnodes.pending_xref(
             refdomain="std",
             reftype="doc",
             refdoc=self.env.docname,
-            reftarget=entry["chapter"],
+            reftarget=page,
             refexplicit=False,
             refwarn=True,
+            classes=["page"],
         )
-        page += nodes.inline("", entry["chapter"])
-        return paragraph(page)
+        link += nodes.inline("", page)
+        return link
+
+
+METRICS = {
+    "bleu": "one point of BLEU",
+    "nats": "0.05 nats per token",
+    "accuracy": "0.01 of right answers",
+}
 
 
 class LedgerCounts(SphinxDirective):
-    """```{ledger-counts}``` counts claims by ground and by verdict."""
+    """```{ledger-counts}``` counts claims by source and by verdict."""
 
     def run(self) -> list[nodes.Node]:
-        self.env.note_dependency(str(CLAIMS))
+        for path in (*BOOK.glob("claims/*.yml"), *BOOK.glob("*.ipynb")):
+            self.env.note_dependency(str(path))
+        claims = read_claims(BOOK)
         count = Counter()
-        for entry in read_claims(CLAIMS).values():
-            for ground in (entry["rests_on"], "all"):
-                for verdict in (entry["verdict"], "all"):
-                    count[ground, verdict] += 1
+        for name, found in measured(claims, outputs()).items():
+            for source in (kind(claims[name]["source"]), "all"):
+                for verdict in (found.verdict, "all"):
+                    count[source, verdict] += 1
         verdicts = [*VERDICTS, "all"]
         rows = [
             row(
-                paragraph(ground),
-                *(paragraph(str(count[ground, v])) for v in verdicts),
+                paragraph(source),
+                *(paragraph(str(count[source, v])) for v in verdicts),
             )
-            for ground in (*GROUNDS, "all")
+            for source in (*KINDS, "all")
         ]
-        return [table(["rests on", *verdicts], rows, style="ledger-counts")]
+        return [table(["source", *verdicts], rows, style="ledger-counts")]
 
 
 def load_where_needed(app, page, template, context, doctree) -> None:
     """Give the style to pages with cards, the filters to the ledger."""
-    tables = doctree.findall(nodes.table) if doctree else ()
-    styles = {style for found in tables for style in found["classes"]}
-    if styles & {"cards", "ledger-counts"}:
+    if not doctree:
+        return
+    styles = {x for t in doctree.findall(nodes.table) for x in t["classes"]}
+    claims = any(doctree.findall(claim_entry))
+    if claims or styles & {"cards", "ledger-counts"}:
         app.add_css_file("tables.css")
-    if "ledger" in styles:
+    if claims:
         app.add_js_file("ledger.js", loading_method="defer")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_node(claim_entry, html=(visit_entry, depart_entry))
+    app.add_node(claim_summary, html=(visit_summary, depart_summary))
     app.add_directive("ledger", Ledger)
     app.add_directive("ledger-counts", LedgerCounts)
     app.connect("html-page-context", load_where_needed)

@@ -1,54 +1,80 @@
-// Filters over the ledger's table. Without scripts all its rows are shown.
-const table = document.querySelector("table.ledger");
-const rows = [...table.tBodies[0].rows];
-const columns = { source: 1, chapter: 2, "rests on": 3, verdict: 4 };
+// Filters over the ledger. Without scripts all its claims are shown, folded.
+const claims = [...document.querySelectorAll("details.claim")];
+const keys = ["verdict", "source", "page"];
 
-// All sections of the paper are one source; so are works named once or twice.
-const SOURCES = ["The paper", "commentaries", "this book"];
-const OTHER = "other works";
-
-function value(row, column) {
-  const text = row.cells[column].textContent.trim();
-  if (column !== columns.source) return text;
-  return SOURCES.find((source) => text.includes(source)) ?? OTHER;
+function title(claim, key) {
+  if (key !== "page") return claim.dataset[key];
+  return claim.querySelector("a.internal")?.textContent ?? "";
 }
 
 const form = document.createElement("form");
 form.className = "ledger-filter";
 const shown = document.createElement("output");
 
-for (const [name, column] of Object.entries(columns)) {
+for (const key of keys) {
   const count = new Map();
-  for (const row of rows) {
-    const key = value(row, column);
-    count.set(key, (count.get(key) ?? 0) + 1);
+  const names = new Map();
+  for (const claim of claims) {
+    const value = claim.dataset[key];
+    count.set(value, (count.get(value) ?? 0) + 1);
+    names.set(value, title(claim, key).trim() || value);
   }
   const select = document.createElement("select");
+  select.name = key;
   select.append(new Option("all", ""));
-  const last = ([key]) => key === OTHER;
-  for (const [key, number] of [...count].sort((a, b) => last(a) - last(b)))
-    select.append(new Option(`${key} (${number})`, key));
+  for (const [value, number] of count)
+    select.append(new Option(`${names.get(value)} (${number})`, value));
   const label = document.createElement("label");
-  label.append(name, select);
+  label.append(key === "page" ? "chapter" : key, select);
   form.append(label);
 }
 const reset = document.createElement("button");
 reset.type = "reset";
 reset.textContent = "show all";
-form.append(reset, shown);
-table.before(form);
+const unfold = document.createElement("button");
+unfold.type = "button";
+unfold.textContent = "unfold";
+form.append(reset, unfold, shown);
+claims[0].before(form);
+
+const visible = () => claims.filter((claim) => !claim.hidden);
 
 function filter() {
-  const chosen = [...form.querySelectorAll("select")].map((s) => s.value);
-  for (const row of rows)
-    row.hidden = Object.values(columns).some(
-      (column, i) => chosen[i] && value(row, column) !== chosen[i],
-    );
-  const number = rows.filter((row) => !row.hidden).length;
-  shown.textContent = `${number} of ${rows.length} claims`;
+  for (const claim of claims)
+    claim.hidden = keys.some((key) => {
+      const chosen = form.elements[key].value;
+      return chosen && chosen !== claim.dataset[key];
+    });
+  shown.textContent = `${visible().length} of ${claims.length} claims`;
+}
+
+function openLinked() {
+  const claim = document.getElementById(location.hash.slice(1));
+  if (!claim?.matches("details.claim")) return;
+  claim.hidden = false;
+  claim.open = true;
+  claim.scrollIntoView();
 }
 
 form.addEventListener("change", filter);
 form.addEventListener("reset", () => setTimeout(filter));
 form.addEventListener("submit", (event) => event.preventDefault());
+unfold.addEventListener("click", () => {
+  const some = visible().some((claim) => !claim.open);
+  for (const claim of visible()) claim.open = some;
+});
+// A fold can be opened one by one, too: the button says what it would do.
+document.addEventListener(
+  "toggle",
+  () => {
+    const some = visible().some((claim) => !claim.open);
+    unfold.textContent = some ? "unfold" : "fold";
+  },
+  true,
+);
+addEventListener("hashchange", openLinked);
+addEventListener("beforeprint", () => {
+  for (const claim of visible()) claim.open = true;
+});
 filter();
+openLinked();

@@ -1,5 +1,6 @@
 """The pages of verdicts: every claim has its row, every switch exists."""
 
+import json
 import re
 import sys
 from collections import Counter
@@ -8,66 +9,67 @@ from pathlib import Path
 
 import pytest
 import torch
-import yaml
+from docutils.nodes import make_id
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 from sphinx.util.docutils import docutils_namespace
 
 from annotated_transformer.commands import options, train_options
 from annotated_transformer.decoding import beam_decode
 from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.optimizer import adam
-from annotated_transformer.teaching.claims import compare
+from annotated_transformer.teaching.claims import VERDICTS, read_claims
 from annotated_transformer.training import TrainConfig
 
 BOOK = Path(__file__).parents[2] / "book"
-CLAIMS = yaml.safe_load((BOOK / "claims.yml").read_text("utf-8"))
+CLAIMS = read_claims(BOOK)
 
 
-class Tables(HTMLParser):
-    """The tables of a page by their class: rows of texts and of links."""
+class Page(HTMLParser):
+    """A page's table of counts, its folded claims and what it loads."""
 
     def __init__(self, html: str):
         super().__init__()
-        self.tables: dict[str, list[list[str]]] = {}
-        self.ids: list[str] = []
+        self.rows: list[list[str]] = []  # of the last table
+        self.claims: list[dict[str, str]] = []  # attributes, and their text
         self.links: list[str] = []
         self.loads: list[str] = []
-        self.rows: list[list[str]] = []
-        self.inside = False
+        self.cell = self.claim = False
         self.feed(html)
 
     def handle_starttag(self, tag, attributes):
         given = dict(attributes)
-        if tag == "table":
-            self.rows = []
-            for style in given.get("class", "").split():
-                self.tables[style] = self.rows
         if tag == "tr":
             self.rows.append([])
-            self.ids.append(given.get("id"))
         if tag in ("td", "th"):
             self.rows[-1].append("")
-        if tag in ("td", "th", "table"):
-            self.inside = tag != "table"
-        if tag == "a" and self.inside:
+            self.cell = True
+        if tag == "details" and given.get("class") == "claim":
+            self.claims.append(given | {"text": ""})
+            self.claim = True
+        if tag == "a" and self.claim:
             self.links.append(given["href"])
         if tag in ("script", "link"):
             self.loads.append(given.get("src") or given.get("href") or "")
 
     def handle_endtag(self, tag):
         if tag in ("td", "th"):
-            self.inside = False
+            self.cell = False
+        if tag == "details":
+            self.claim = False
 
     def handle_data(self, data):
-        if self.inside:
+        if self.cell:
             self.rows[-1][-1] += data
+        if self.claim:
+            self.claims[-1]["text"] += data
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory) -> dict[str, Tables]:
+def pages(tmp_path_factory) -> dict[str, Page]:
     """The ledger and its chapters, these empty, built without the book."""
     source = tmp_path_factory.mktemp("source")
-    chapters = {entry["chapter"] for entry in CLAIMS.values()}
+    chapters = {entry["page"] for entry in CLAIMS.values()}
     for name in chapters:
         (source / f"{name}.rst").write_text(f"{name}\n{'=' * 20}\n")
     (source / "index.rst").write_text(
@@ -97,77 +99,97 @@ def pages(tmp_path_factory) -> dict[str, Tables]:
     finally:
         sys.path.remove(str(BOOK / "_ext"))
     return {
-        name: Tables((out / f"{name}.html").read_text("utf-8"))
+        name: Page((out / f"{name}.html").read_text("utf-8"))
         for name in ("index", *chapters)
     }
 
 
-def test_the_ledger_has_a_row_for_every_claim(pages):
-    page = pages["index"]
-    head, *rows = page.tables["ledger"]
-    assert head == ["claim", "source", "chapter", "rests on", "verdict"]
-    assert {row[0].split()[0] for row in rows} == set(CLAIMS)
-    assert len(rows) == len(CLAIMS)
-    for row in rows:
-        entry = CLAIMS[row[0].split()[0]]
-        assert entry["statement"][1:] in row[0]
-        assert entry.get("caveat", "") in row[0]
-        expected = row[1].replace("The paper, ", "P ")
-        assert expected == entry["source"]
-        assert row[2:] == [
-            entry[k] for k in ("chapter", "rests_on", "verdict")
-        ]
+def words(text: str) -> str:
+    return " ".join(text.split())
 
 
-def test_a_row_shows_what_was_measured_and_what_it_must_meet(pages):
-    texts = [row[0] for row in pages["index"].tables["ledger"][1:]]
-    due = [
-        entry
-        for entry in CLAIMS.values()
-        if entry["verdict"] != "not yet measured"
-        and entry.get("equals") is not True
-    ]
-    assert sum(" (expected " in text for text in texts) == len(due)
-    assert not any(":  (expected " in text for text in texts)
-    for name, figure in {
-        "P-3.2.1-h": "64 ± 2",
-        "P-4-a": "exactly 0",
-        "P-0-a": "at least 2",
-        "P-3.2.1-a": "at most 5·10⁻⁶",
-        "P-3-a": "at most 10⁻⁶",
-        "P-5.4-e": "1.377 ± 0.0005",
-    }.items():
-        (text,) = [t for t in texts if t.startswith(f"{name} ")]
-        text = text.split("Caveat")[0].strip()
-        assert text.endswith(f" (expected {figure})")
-        found = re.search(r": (\S+) \(expected", text)[1]
-        number = re.sub("·?10⁻(.)", r"e-\1", found.replace(",", ""))
-        number = number.translate(str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789"))
-        assert compare(CLAIMS[name], float(number))[0]
+def test_every_claim_is_there_with_all_that_a_sceptic_asks_for(pages):
+    found = {x["id"]: x for x in pages["index"].claims}
+    assert len(found) == len(pages["index"].claims) == len(CLAIMS)
+    for name, entry in CLAIMS.items():
+        shown = found[make_id(f"claim-{name}")]
+        text = words(shown["text"])
+        fields = ("statement", "quote", "translation", "place", "why")
+        more = ("quantity", "control", "caveat", "no_chance", "rests_on")
+        for field in (*fields, *more):
+            assert words(entry.get(field, "")) in text, (name, field)
+        for line in (*entry.get("history", ()), *entry.get("records", ())):
+            assert words(line) in text, name
+        assert shown["data-page"] == entry["page"]
+        assert shown["data-verdict"] in text
+        for term in ("measured", "asked for", "control", "refuted by"):
+            assert term in text
 
 
-def test_every_claim_can_be_linked_to_and_leads_to_its_chapter(pages):
-    page = pages["index"]
-    anchors = [name for name in page.ids if name]
-    assert len(anchors) == len(set(anchors)) == len(CLAIMS)
-    assert "claim-p-3-2-1-h" in anchors
-    chapters = [entry["chapter"] for entry in CLAIMS.values()]
-    assert Counter(page.links) == Counter(f"{c}.html" for c in chapters)
+def test_verdicts_and_figures_are_those_that_the_chapters_print(pages):
+    """Looked up here without the page's own way of reading an output."""
+    found = {x["id"]: x for x in pages["index"].claims}
+    seen = set()
+    for path in BOOK.glob("*.ipynb"):
+        for cell in json.loads(path.read_text("utf-8"))["cells"]:
+            for output in cell.get("outputs", []):
+                for line in "".join(output.get("text", "")).splitlines():
+                    word, _, rest = line.partition(" ")
+                    name, _, rest = rest.partition(" ")
+                    if word != "claim" or rest.startswith("control: "):
+                        continue
+                    verdict = rest.partition(": ")[0]
+                    shown = found[make_id(f"claim-{name}")]
+                    assert shown["data-verdict"] == verdict
+                    figure = rest.partition(f"{CLAIMS[name]['quantity']}: ")
+                    figure = re.match(r"[\d.,]+(?![\de.])", figure[2])
+                    assert not figure or figure[0] in shown["text"]
+                    seen.add(name)
+    assert seen == CLAIMS.keys()
+
+
+def test_every_claim_leads_to_its_chapter(pages):
+    chapters = [f"{entry['page']}.html" for entry in CLAIMS.values()]
+    inside = [x for x in pages["index"].links if "://" not in x]
+    assert Counter(inside) == Counter(chapters)
 
 
 def test_the_counts_add_up(pages):
-    head, *rows = pages["index"].tables["ledger-counts"]
+    head, *rows = pages["index"].rows
+    assert head == ["source", *VERDICTS, "all"]
     count = {
         (row[0], verdict): int(number)
         for row in rows
         for verdict, number in zip(head[1:], row[1:], strict=True)
     }
-    for entry in CLAIMS.values():
-        count[entry["rests_on"], entry["verdict"]] -= 1
-        count[entry["rests_on"], "all"] -= 1
-        count["all", entry["verdict"]] -= 1
-        count["all", "all"] -= 1
+    for claim in pages["index"].claims:
+        for source in (claim["data-source"], "all"):
+            for verdict in (claim["data-verdict"], "all"):
+                count[source, verdict] -= 1
     assert set(count.values()) == {0}
+
+
+def test_a_chapter_that_does_not_print_its_claim_is_an_error():
+    sys.path.insert(0, str(BOOK / "_ext"))
+    try:
+        from ledger_page import measured
+    finally:
+        sys.path.remove(str(BOOK / "_ext"))
+    entry = {
+        "page": "page",
+        "quantity": "the sum",
+        "control": "another",
+        "equals": 4,
+    }
+    printed = (
+        "claim C holds: the sum: 4 (expected exactly 4)\n"
+        "claim C control: another: -5e-06\n"
+    )
+    found = measured({"C": entry}, printed)["C"]
+    assert found == ("holds", "4", "−5·10⁻⁶", "")
+    for stale in ("", printed.replace("exactly 4", "exactly 3")):
+        with pytest.raises(ExtensionError, match="run the chapter"):
+            measured({"C": entry}, stale)
 
 
 def test_filters_are_loaded_on_the_ledger_only(pages):

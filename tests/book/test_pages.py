@@ -1,5 +1,6 @@
 """Every page of the built book holds up in a real browser, offline."""
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -114,6 +115,40 @@ def test_chapter_has_its_ways_on_and_its_tools(reader: Window, book):
     )
     for part in ("/blob/colab/book/", "/edit/main/book/", "../_sources/book/"):
         assert any(part in link for link in links), part
+
+
+def test_the_ledger_is_filtered_unfolded_and_linked_to(reader: Window, book):
+    path = book / "book" / "ledger.html"
+    page = turn(reader, path, PHONE)
+    claims = page.locator("details.claim")
+    number = claims.count()
+    assert number > 50
+    shown = page.locator("details.claim:not([hidden])")
+    page.get_by_label("verdict").select_option("holds")
+    some = shown.count()
+    assert 0 < some < number
+    kept = page.locator("details.claim[data-verdict=holds]").count()
+    assert some == kept
+    page.get_by_label("source").select_option("the paper")
+    assert 0 < shown.count() < some
+    page.get_by_role("button", name="show all").click()
+    page.wait_for_function(
+        "() => !document.querySelector('details.claim[hidden]')"
+    )
+    chosen = page.get_by_label("chapter").locator("option").nth(1)
+    assert re.fullmatch(r"\S.* \(\d+\)", chosen.text_content())
+    page.get_by_role("button", name="unfold").click()
+    assert page.locator("details.claim[open]").count() == number
+    page.get_by_role("button", name="fold").click()
+    assert page.locator("details.claim[open]").count() == 0
+    page.locator("details.claim summary").first.focus()
+    page.keyboard.press("Enter")
+    assert page.locator("details.claim[open]").count() == 1
+    linked = claims.last.get_attribute("id")
+    page.goto(f"{path.as_uri()}#{linked}")
+    page.reload()
+    pages.await_scripts(page)
+    assert page.locator(f"details.claim[open]#{linked}").count() == 1
 
 
 def test_first_address_leads_to_the_introduction(reader: Window, book):

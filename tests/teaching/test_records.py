@@ -5,14 +5,14 @@ import re
 
 import pytest
 
-from annotated_transformer.teaching.claims import find_ledger
+from annotated_transformer.teaching.claims import find_book
 from annotated_transformer.teaching.records import (
     read_run,
     show_benchmark,
     show_run,
 )
 
-RECORDS = sorted((find_ledger().parent / "runs").glob("*.json"))
+RECORDS = sorted((find_book() / "runs").glob("*.json"))
 RUNS = [
     path
     for path in RECORDS
