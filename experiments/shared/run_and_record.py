@@ -126,7 +126,9 @@ def run_all(tasks: Sequence[Task], jobs: int) -> int:
         return follow(done, len(waiting))
 
 
-def margins(name: str, folder: Path) -> dict[str, list[float | None]]:
+def margins(
+    name: str, tasks: Sequence[Task], folder: Path
+) -> dict[str, list[float | None]]:
     """The bounds of the claims that rest on an experiment, by their ids.
 
     They are written down when the first of its runs begins, so that a record
@@ -134,7 +136,7 @@ def margins(name: str, folder: Path) -> dict[str, list[float | None]]:
     it runs are not in it. None stands for no bound on that side.
     """
     path = folder / "margins.json"
-    if not path.exists():
+    if not path.exists() or not any(map(finished, tasks)):
         found = {
             claim: [x if isfinite(x) else None for x in bounds(entry)]
             for claim, entry in read_claims(find_book()).items()
@@ -193,7 +195,7 @@ def measure(
             for key in module.RUNS
         ]
         print(f"{name}: {module.__doc__.partition(chr(10))[0]}")
-        asked = margins(name, folder)
+        asked = margins(name, tasks, folder)
         if failed := run_all(tasks, jobs):
             bad += failed
             continue

@@ -21,6 +21,7 @@ from annotated_transformer.model import (
     greedy_decode,
     transformer,
 )
+from experiments.shared import run_and_record
 from experiments.shared.reproduction import moved
 from experiments.shared.run_and_record import Task, finished, measure
 
@@ -113,6 +114,26 @@ def test_finished_runs_are_not_repeated(toy, monkeypatch):
     assert len(toy()[2]) == 6
     monkeypatch.setitem(toy.module.RECIPE, "tosses", 3)
     assert len(toy()[2]) == 10
+
+
+def test_a_record_keeps_the_bounds_of_its_beginning(toy, monkeypatch):
+    """Of the claims that rest on it; what is asked later is not in it."""
+    name = f"toy_{toy.folder.name}"
+    first = {"records": [name], "at_least": 3}
+    claims = {"A": first, "B": {"records": ["other"], "equals": 1}}
+    monkeypatch.setattr(run_and_record, "read_claims", lambda book: claims)
+    (toy.folder / "broken").touch()
+    assert toy()[0] == 4  # it has begun, and nothing is known
+    claims["A"] = first | {"at_least": 4}
+    (toy.folder / "broken").unlink()
+    assert toy()[1]["margins"] == {"A": [4, None]}
+    claims["A"] = first | {"at_least": 5}
+    claims["C"] = {"records": [name], "metric": "nats", "demands": "same"}
+    next((toy.folder / "kept").rglob("*seed=1.json")).unlink()
+    assert toy()[1]["margins"] == {"A": [4, None]}
+    monkeypatch.setitem(toy.module.RECIPE, "tosses", 3)
+    expected = {"A": [5, None], "C": [-0.05, 0.05]}
+    assert toy()[1]["margins"] == expected
 
 
 def test_a_failed_run_leaves_the_others_and_no_record(toy, capsys):
