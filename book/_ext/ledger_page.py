@@ -2,6 +2,8 @@
 
 ```{ledger}``` is a list of claims, each of which unfolds to its quotation, its
 measurement and its control; ```{ledger-counts}``` counts verdicts by source.
+{measured}`P-6.1-c` is the figure of a claim and {verdict}`P-6.1-c` its verdict,
+both linked to the claim, for a page that tells of it.
 Verdicts and figures are those that the chapters, as they are stored, print.
 """
 
@@ -18,7 +20,7 @@ from pybtex.richtext import Text
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
-from sphinx.util.docutils import SphinxDirective
+from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.writers.html5 import HTML5Translator
 
 from annotated_transformer.teaching.claims import (
@@ -123,6 +125,12 @@ def measured(claims: dict[str, Claim], printed: str) -> dict[str, Found]:
             verdict, readable(figure), readable(control), needs.lstrip("; ")
         )
     return found
+
+
+@cache
+def everywhere() -> dict[str, Found]:
+    """What is measured of every claim of the book."""
+    return measured(read_claims(BOOK), outputs())
 
 
 def readable(figure: str) -> str:
@@ -231,7 +239,7 @@ class Ledger(SphinxDirective):
         for path in (*BOOK.glob("claims/*.yml"), *BOOK.glob("*.ipynb")):
             self.env.note_dependency(str(path))
         claims = read_claims(BOOK)
-        found = measured(claims, outputs())
+        found = everywhere()
         return [
             self.entry(name, claims[name], found[name])
             for name in sorted(claims, key=lambda x: claims[x]["page"])
@@ -328,6 +336,35 @@ class Ledger(SphinxDirective):
         return link
 
 
+class OfClaim(SphinxRole):
+    """A figure or a verdict, as a link to the claim that it belongs to."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        for path in (*BOOK.glob("claims/*.yml"), *BOOK.glob("*.ipynb")):
+            self.env.note_dependency(str(path))
+        try:
+            found = everywhere()[self.text]
+        except KeyError:
+            raise ExtensionError(
+                f"{self.env.docname}: no page claims {self.text}"
+            ) from None
+        said = found.figure
+        if self.name == "verdict":
+            said = f"{SIGNS[found.verdict]} {found.verdict}"
+        link = addnodes.pending_xref(
+            refdomain="std",
+            reftype="ref",
+            refdoc=self.env.docname,
+            reftarget=nodes.make_id(f"claim-{self.text}"),
+            refexplicit=True,
+            refwarn=True,
+        )
+        style = ["verdict", nodes.make_id(found.verdict)]
+        styles = style if self.name == "verdict" else ["measured"]
+        link += nodes.inline("", said, classes=styles)
+        return [link], []
+
+
 METRICS = {
     "bleu": "one point of BLEU",
     "nats": "0.05 nats per token",
@@ -343,7 +380,7 @@ class LedgerCounts(SphinxDirective):
             self.env.note_dependency(str(path))
         claims = read_claims(BOOK)
         count = Counter()
-        for name, found in measured(claims, outputs()).items():
+        for name, found in everywhere().items():
             for source in (kind(claims[name]["source"]), "all"):
                 for verdict in (found.verdict, "all"):
                     count[source, verdict] += 1
@@ -364,7 +401,10 @@ def load_where_needed(app, page, template, context, doctree) -> None:
         return
     styles = {x for t in doctree.findall(nodes.table) for x in t["classes"]}
     claims = any(doctree.findall(claim_entry))
-    if claims or styles & {"cards", "ledger-counts"}:
+    badges = any(
+        "verdict" in x["classes"] for x in doctree.findall(nodes.inline)
+    )
+    if claims or badges or styles & {"cards", "ledger-counts"}:
         app.add_css_file("tables.css")
     if claims:
         app.add_js_file("ledger.js", loading_method="defer")
@@ -375,5 +415,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_node(claim_summary, html=(visit_summary, depart_summary))
     app.add_directive("ledger", Ledger)
     app.add_directive("ledger-counts", LedgerCounts)
+    app.add_role("measured", OfClaim())
+    app.add_role("verdict", OfClaim())
     app.connect("html-page-context", load_where_needed)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
