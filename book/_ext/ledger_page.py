@@ -2,9 +2,9 @@
 
 ```{ledger}``` is a list of claims, each of which unfolds to its quotation, its
 measurement and its control; ```{ledger-counts}``` counts verdicts by source.
-{measured}`P-6.1-c` is the figure of a claim and {verdict}`P-6.1-c` its verdict,
-both linked to the claim, for a page that tells of it.
-Verdicts and figures are those that the chapters, as they are stored, print.
+{measured}`P-6.1-c` is the figure of a claim and {verdict}`P-6.1-c` its
+verdict, both linked to the claim, for a page that tells of it. Verdicts and
+figures are those that the chapters, as they are stored, print.
 """
 
 import json

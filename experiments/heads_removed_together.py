@@ -1,0 +1,165 @@
+"""Heads removed together: a quarter, half and three quarters of them.
+
+A head is removed from the shipped model by zeros in its columns of W^O, so
+that nothing of what it says is heard. The cheapest are those whose removal,
+alone, raises the loss least on a fifth of the validation captions; drawn ones
+are random, and those alike have as many heads of the encoder, the decoder and
+cross-attention as the cheapest have, drawn within each. All are scored on the
+same fifth of the three tests: a seed says which fifths, and what is drawn.
+Nothing is trained afterwards.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache, partial
+
+import torch
+from sacrebleu.metrics import BLEU
+
+from annotated_transformer.attention import MultiHeadAttention
+from annotated_transformer.data import Pair, encode_pairs
+from annotated_transformer.model import Transformer
+from annotated_transformer.runs.feeding import fixed_batches
+from annotated_transformer.speed.allocator import keep_freed_memory
+from annotated_transformer.training import validate
+from annotated_transformer.translation import Translator
+
+from .shared import shipped_translator
+from .shared.shipped_translator import MODEL, corpus, part
+
+__all__ = ["RECIPE", "RUNS", "corpus"]
+
+Head = tuple[str, int, int]  # stack, layer, head
+SHARES = (25, 50, 75)  # percent
+SEEDS = {"cheapest": range(5), "drawn": range(10), "alike": range(5)}
+SEARCH = {"beam": 5, "alpha": 0.6, "no_repeat": 3}  # the model's own
+RECIPE = shipped_translator.RECIPE | SEARCH
+
+
+@cache
+def translator() -> Translator:
+    """The shipped translator, whose heads are removed and put back."""
+    keep_freed_memory()
+    return Translator.load(MODEL, fast=True)
+
+
+def attentions(model: Transformer) -> dict[str, list[MultiHeadAttention]]:
+    """The attention of each layer, by the stack that it belongs to."""
+    reads, writes = model.encoder.layers, model.decoder.layers
+    return {
+        "encoder": [layer.self_attention for layer in reads],
+        "decoder": [layer.self_attention for layer in writes],
+        "cross": [layer.cross_attention for layer in writes],
+    }
+
+
+def every_head() -> list[Head]:
+    """All heads of the model."""
+    return [
+        (stack, layer, head)
+        for stack, layers in attentions(translator().model).items()
+        for layer, attention in enumerate(layers)
+        for head in range(attention.heads)
+    ]
+
+
+@contextmanager
+def without(removed: Iterable[Head]) -> Iterator[None]:
+    """Where W^O does not hear these heads."""
+    found = attentions(translator().model)
+    outputs = {a.output for layers in found.values() for a in layers}
+    before = {output: output.weight.detach().clone() for output in outputs}
+    try:
+        with torch.no_grad():
+            for stack, layer, head in removed:
+                attention = found[stack][layer]
+                start = head * attention.d_v
+                columns = slice(start, start + attention.d_v)
+                attention.output.weight[:, columns] = 0
+        yield
+    finally:
+        with torch.no_grad():
+            for output, weight in before.items():
+                output.weight.copy_(weight)
+
+
+def loss(pairs: list[Pair]) -> float:
+    """Nats a subword on pairs, each given the true subwords before it."""
+    examples, _ = encode_pairs(pairs, translator().tokenizer, 512)
+    return validate(translator().model, fixed_batches(examples, 4096)).loss
+
+
+def scored_on(seed: int) -> list[Pair]:
+    """A fifth of the tests, which no head is chosen by."""
+    pairs = [pair for test in corpus().tests.values() for pair in test]
+    return part(pairs, seed)
+
+
+@cache
+def by_cost(seed: int) -> list[Head]:
+    """All heads, those first that cost least alone on validation captions."""
+    pairs = part(corpus().valid, seed)
+    costs = {}
+    for head in every_head():
+        with without([head]):
+            costs[head] = loss(pairs)
+    return sorted(costs, key=lambda head: costs[head])
+
+
+def chosen(way: str, number: int, seed: int) -> list[Head]:
+    """So many heads, and which."""
+    rng, heads = random.Random(seed), every_head()
+    if way == "drawn":
+        return rng.sample(heads, number)
+    cheapest = by_cost(seed)[:number]
+    if way == "cheapest":
+        return cheapest
+    return [
+        head
+        for stack, count in Counter(head[0] for head in cheapest).items()
+        for head in rng.sample([h for h in heads if h[0] == stack], count)
+    ]
+
+
+def measured(removed: list[Head], seed: int) -> dict[str, float]:
+    """Lower-cased BLEU and the loss while some heads are removed."""
+    pairs = scored_on(seed)
+    sources, references = map(list, zip(*pairs, strict=True))
+    with without(removed):
+        ours = translator()(sources, **SEARCH)
+        nats = loss(pairs)
+    bleu = BLEU(lowercase=True).corpus_score(ours, [references])
+    return {"bleu": bleu.score, "brevity": bleu.bp, "nats": nats}
+
+
+@cache
+def whole(seed: int) -> dict[str, float]:
+    """The same with all heads."""
+    return measured([], seed)
+
+
+def run(way: str, share: int, seed: int) -> dict[str, float]:
+    """What is left without a share of the heads, and what was there before."""
+    number = len(every_head()) * share // 100
+    removed = chosen(way, number, seed)
+    stacks = Counter(stack for stack, _, _ in removed)
+    return (
+        measured(removed, seed)
+        | {f"whole_{name}": x for name, x in whole(seed).items()}
+        | {
+            f"from_{name}": stacks[name]
+            for name in attentions(translator().model)
+        }
+    )
+
+
+RUNS: dict[str, Callable[[], dict]] = {
+    f"{way} {share} % seed={seed}": partial(
+        run, way=way, share=share, seed=seed
+    )
+    for way, seeds in SEEDS.items()
+    for share in SHARES
+    for seed in seeds
+}
