@@ -281,7 +281,7 @@ def estimate(name: str, entry: Claim, measured: Measured) -> Estimate:
             needed = seeds_needed(found.deviation, MARGINS[entry["metric"]])
             if found.runs < needed <= MOST_SEEDS:
                 raise ValueError(
-                    f"claim {name}: {needed} seeds a side would decide, and "
+                    f"claim {name}: {needed} seeds would decide, and "
                     f"there are {found.runs}: run them"
                 )
     return found
@@ -304,7 +304,7 @@ def needs(entry: Claim, found: Estimate, verdict: str) -> str:
     if verdict != UNDECIDED or "metric" not in entry:
         return ""
     number = seeds_needed(found.deviation, MARGINS[entry["metric"]])
-    return f"; {number} seeds a side would be needed"
+    return f"; {number} seeds would be needed"
 
 
 def figures(found: Estimate) -> str:

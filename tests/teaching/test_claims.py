@@ -194,12 +194,12 @@ def test_undecided_says_how_many_seeds_it_would_take(book, capsys):
     claim("C", Estimate(1, -1, 3, 3, 1.8), Estimate(9, 8, 10, 3, 1.8))
     line = capsys.readouterr().out.splitlines()[0]
     assert line.startswith("claim C undecided here: ")
-    assert line.endswith("; 59 seeds a side would be needed")
+    assert line.endswith("; 59 seeds would be needed")
 
 
 def test_seeds_that_would_decide_and_were_not_run_are_asked_for(book):
     book(C=of_bleu("more"))
-    with pytest.raises(ValueError, match="5 seeds a side would decide"):
+    with pytest.raises(ValueError, match="5 seeds would decide"):
         claim("C", Estimate(1, 0.5, 1.5, 3, 0.5), Estimate(9, 8, 10, 3, 0.5))
 
 
