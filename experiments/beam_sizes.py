@@ -1,4 +1,4 @@
-"""The beam: from 1 place, which is greedy decoding, to 20.
+"""The beam: from 1 place, which is greedy decoding, to 100.
 
 The shipped model translates Multi30k's texts with every beam, and searches
 otherwise as it was scored. A seed draws sentences of each text, as many as
@@ -20,7 +20,7 @@ from .shared.shipped_translator import MODEL, corpus, drawn, texts
 
 __all__ = ["RECIPE", "RUNS", "corpus"]
 
-BEAMS = (1, 2, 5, 10, 20)
+BEAMS = (1, 2, 5, 10, 20, 100)
 SEEDS = range(5)
 SEARCH = {"alpha": 0.6, "no_repeat": 3}  # the model's own
 RECIPE = shipped_translator.RECIPE | SEARCH
