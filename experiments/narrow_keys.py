@@ -5,11 +5,18 @@ is asked for. Queries and keys are learned, and two numbers wide. They are
 compared by the scaled dot product, by a matrix between them (bilinear), by
 one layer (additive), or by a network of two layers that reads both. The
 control is the dot product of wide keys, which must find the task easy.
+
+The rows with a rate are trained longer, at each of four rates, and have two
+more: an additive score of as many units as the network has, and the dot
+product of keys five numbers wide, a model with as many parameters as the
+network's. The three that are compared have eight seeds at the rate that the
+first three chose by the loss of the last updates.
 """
 
 import math
 from collections.abc import Callable
 from functools import partial
+from itertools import product
 
 import torch
 from jaxtyping import Float, Int
@@ -23,6 +30,16 @@ __all__ = ["RECIPE", "RUNS", "corpus"]
 NARROW = 2
 RECIPE = LOOKUPS | {"hidden": 32, "rate": 5e-3}
 WIDE = RECIPE["width"]
+SEEDS = range(3)
+AS_MANY = 5  # numbers of a key whose dot product has the network's parameters
+LONGER = 3000  # updates
+TRIED = (5e-3, 1e-2, 2e-2, 4e-2)
+CHOSEN = {
+    ("dot", NARROW): 2e-2,
+    ("deep", NARROW): 1e-2,
+    ("dot", AS_MANY): 2e-2,
+}
+MORE = range(3, 8)  # further seeds at the rates that these three chose
 
 
 def dot(d_k: int) -> nn.Module:
@@ -58,6 +75,17 @@ def additive(d_k: int) -> nn.Module:
     )
 
 
+def hidden(d_k: int) -> nn.Module:
+    """v tanh(W_q q + W_k k), of as many units as the network has."""
+    n = RECIPE["hidden"]
+    return Score(
+        lambda q, k, W_q, W_k, v: v((W_q(q) + W_k(k)).tanh())[..., 0],
+        nn.Linear(d_k, n, bias=False),
+        nn.Linear(d_k, n, bias=False),
+        nn.Linear(n, 1, bias=False),
+    )
+
+
 def deep(d_k: int) -> nn.Module:
     """A network of two layers, with a tanh after the first, reads [q; k]."""
     n = RECIPE["hidden"]
@@ -67,7 +95,13 @@ def deep(d_k: int) -> nn.Module:
     )
 
 
-SCORES = {"dot": dot, "bilinear": bilinear, "additive": additive, "deep": deep}
+SCORES: dict[str, Callable[[int], nn.Module]] = {
+    "dot": dot,
+    "bilinear": bilinear,
+    "additive": additive,
+    "deep": deep,
+    "additive 32": hidden,
+}
 
 
 class Lookup(nn.Module):
@@ -93,13 +127,21 @@ class Lookup(nn.Module):
         return self.output(answer)[:, None]
 
 
-def run(score: str, d_k: int, seed: int) -> dict:
+def run(
+    score: str,
+    d_k: int,
+    seed: int,
+    rate: float = RECIPE["rate"],
+    steps: int = RECIPE["steps"],
+) -> dict:
     """Train one attention; the share of new questions answered right."""
     torch.manual_seed(seed)
     model = Lookup(score, d_k)
-    right, losses = answered(model, partial(questions, picks=1), RECIPE)
+    recipe = RECIPE | {"rate": rate, "steps": steps}
+    right, losses = answered(model, partial(questions, picks=1), recipe)
     return {
         "right": right.float().mean().item(),
+        "parameters": sum(p.numel() for p in model.parameters()),
         "loss": [round(loss, 4) for loss in losses[49::50]],
     }
 
@@ -108,6 +150,20 @@ RUNS: dict[str, Callable[[], dict]] = {
     f"score={score} d_k={d_k} seed={seed}": partial(
         run, score=score, d_k=d_k, seed=seed
     )
-    for score, d_k in (*((name, NARROW) for name in SCORES), ("dot", WIDE))
-    for seed in range(3)
+    for score, d_k in (
+        *((name, NARROW) for name in ("dot", "bilinear", "additive", "deep")),
+        ("dot", WIDE),
+    )
+    for seed in SEEDS
+} | {
+    f"rate={rate} score={score} d_k={d_k} seed={seed}": partial(
+        run, score=score, d_k=d_k, seed=seed, rate=rate, steps=LONGER
+    )
+    for (score, d_k), rate in product(
+        (*((name, NARROW) for name in SCORES), ("dot", AS_MANY)), TRIED
+    )
+    for seed in (
+        *SEEDS,
+        *(MORE if CHOSEN.get((score, d_k)) == rate else ()),
+    )
 }

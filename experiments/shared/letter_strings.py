@@ -45,12 +45,14 @@ def exact(model, test: list[Example]) -> float:
     )
 
 
-def reversal(name: str, seed: int, steps: int = REVERSING) -> dict:
+def reversal(
+    name: str, seed: int, steps: int = REVERSING, rate: float | None = None
+) -> dict:
     """Train to reverse short strings; exact outputs by length."""
     train = task(20_000, 0, (3, LONGEST), True)
     tests = {n: task(TESTED, n, (n, n), True) for n in (LONGEST, *LONGER)}
     build = models(len(letters()))[name]
-    model, losses = trained(build, train, seed, RATES[name], steps)
+    model, losses = trained(build, train, seed, rate or RATES[name], steps)
     return {"loss": losses} | {
         f"exact_{n}": exact(model, test) for n, test in tests.items()
     }
