@@ -300,10 +300,12 @@ def demand(entry: Claim) -> str:
 
 
 def needs(entry: Claim, found: Estimate, verdict: str) -> str:
-    """How many seeds would decide what these leave undecided."""
+    """What would decide that these seeds leave undecided."""
     if verdict != UNDECIDED or "metric" not in entry:
         return ""
     number = seeds_needed(found.deviation, MARGINS[entry["metric"]])
+    if number <= found.runs:
+        return "; too close to the margin for so many seeds"
     return f"; {number} seeds would be needed"
 
 

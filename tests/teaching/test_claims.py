@@ -197,6 +197,13 @@ def test_undecided_says_how_many_seeds_it_would_take(book, capsys):
     assert line.endswith("; 59 seeds would be needed")
 
 
+def test_what_lies_at_its_margin_is_said_to_do_so(book, capsys):
+    book(C=of_bleu("more"))
+    claim("C", Estimate(1, 0.7, 1.3, 5, 0.5), Estimate(9, 8, 10, 3, 0.5))
+    line = capsys.readouterr().out.splitlines()[0]
+    assert line.endswith("; too close to the margin for so many seeds")
+
+
 def test_seeds_that_would_decide_and_were_not_run_are_asked_for(book):
     book(C=of_bleu("more"))
     with pytest.raises(ValueError, match="5 seeds would decide"):
