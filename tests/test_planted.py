@@ -66,7 +66,7 @@ FAULTS = {
         "risk",
         "log_p.softmax(-1)",
         "log_p.exp()",
-        {"13_risk": {"gradient by hand"}},
+        {"13_risk": {"by hand"}},
     ),
 }
 # module, what stands there, what is planted, and a test that must find it
