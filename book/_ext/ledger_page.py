@@ -2,14 +2,15 @@
 
 ```{ledger}``` is a list of claims, each of which unfolds to its quotation, its
 measurement and its control; ```{ledger-counts}``` counts verdicts by source.
-{measured}`P-6.1-c` is the figure of a claim and {verdict}`P-6.1-c` its
-verdict, both linked to the claim, for a page that tells of it. Verdicts and
+{measured}`P-6.1-c` is the figure of a claim, linked to the cell that printed
+it, and {verdict}`P-6.1-c` its verdict, linked to the ledger. Verdicts and
 figures are those that the chapters, as they are stored, print.
 """
 
 import json
 import re
 from collections import Counter
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +20,7 @@ from pybtex.database import BibliographyData, Entry, parse_file
 from pybtex.richtext import Text
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.writers.html5 import HTML5Translator
@@ -274,10 +276,12 @@ class Ledger(SphinxDirective):
             nodes.Text(" "),
             nodes.inline("", name, classes=["id"]),
         )
-        folded += self.details(entry, found)
+        folded += self.details(name, entry, found)
         return folded
 
-    def details(self, entry: Claim, found: Found) -> nodes.definition_list:
+    def details(
+        self, name: str, entry: Claim, found: Found
+    ) -> nodes.definition_list:
         """What a sceptic asks for, term by term."""
         rows: list[tuple[str, list]] = []
         if "quote" in entry:
@@ -298,6 +302,14 @@ class Ledger(SphinxDirective):
             ("control", [f"{entry['control']}: {found.control}"]),
             ("refuted by", [f"{readable(str(entry['falsified_by']))}"]),
             ("rests on", self.ground(entry)),
+            (
+                "shown in",
+                [
+                    self.link(entry["page"]),
+                    ", ",
+                    reference(self.env, f"shown-{name}", "the cell"),
+                ],
+            ),
         ]
         if "caveat" in entry:
             rows.append(("caveat", [entry["caveat"].strip()]))
@@ -313,16 +325,16 @@ class Ledger(SphinxDirective):
         return listed
 
     def ground(self, entry: Claim) -> list[nodes.Node | str]:
-        """What a verdict rests on, and the page that shows it."""
+        """What a verdict rests on."""
         said = f"{entry['rests_on']}"
         if "records" in entry:
             said += f" ({', '.join(entry['records'])})"
         if "no_chance" in entry:
             said += f"; no chance: {entry['no_chance']}"
-        return [f"{said}; ", self.link(entry["page"])]
+        return [said]
 
     def link(self, page: str) -> nodes.Node:
-        """The page of a claim, by its title."""
+        """The page that makes a claim, by its title."""
         link = addnodes.pending_xref(
             refdomain="std",
             reftype="doc",
@@ -348,21 +360,47 @@ class OfClaim(SphinxRole):
             raise ExtensionError(
                 f"{self.env.docname}: no page claims {self.text}"
             ) from None
-        said = found.figure
-        if self.name == "verdict":
-            said = f"{SIGNS[found.verdict]} {found.verdict}"
-        link = addnodes.pending_xref(
-            refdomain="std",
-            reftype="ref",
-            refdoc=self.env.docname,
-            reftarget=nodes.make_id(f"claim-{self.text}"),
-            refexplicit=True,
-            refwarn=True,
-        )
+        if self.name == "measured":
+            shown = f"shown-{self.text}"
+            figure = re.sub(r"\d+\.\d{3,}", shorter, found.figure)
+            return [reference(self.env, shown, figure)], []
+        said = f"{SIGNS[found.verdict]} {found.verdict}"
         style = ["verdict", nodes.make_id(found.verdict)]
-        styles = style if self.name == "verdict" else ["measured"]
-        link += nodes.inline("", said, classes=styles)
-        return [link], []
+        return [reference(self.env, f"claim-{self.text}", said, style)], []
+
+
+def shorter(figure: re.Match) -> str:
+    """A figure in three digits, as prose has it."""
+    return f"{float(figure[0]):.3g}"
+
+
+def reference(
+    env: BuildEnvironment, name: str, text: str, styles: Sequence[str] = ()
+) -> nodes.Node:
+    """A link to a claim's place in the ledger or in its chapter."""
+    link = addnodes.pending_xref(
+        refdomain="std",
+        reftype="ref",
+        refdoc=env.docname,
+        reftarget=nodes.make_id(name),
+        refexplicit=True,
+        refwarn=True,
+    )
+    link += nodes.inline("", text, classes=list(styles))
+    return link
+
+
+def note_cells(app: Sphinx, doctree: nodes.document) -> None:
+    """Let the outputs that print a claim be found as shown-<its id>."""
+    domain = app.env.get_domain("std")
+    for block in doctree.findall(nodes.literal_block):
+        for name, word, _ in PRINTED.findall(block.astext()):
+            if word != "control":
+                anchor = nodes.make_id(f"shown-{name}")
+                block["ids"].append(anchor)
+                domain.note_hyperlink_target(
+                    anchor, app.env.docname, anchor, name
+                )
 
 
 METRICS = {
@@ -417,5 +455,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("ledger-counts", LedgerCounts)
     app.add_role("measured", OfClaim())
     app.add_role("verdict", OfClaim())
+    app.connect("doctree-read", note_cells)
     app.connect("html-page-context", load_where_needed)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -67,11 +67,13 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory) -> dict[str, Page]:
-    """The ledger and its chapters, these empty, built without the book."""
+    """The ledger and its chapters, of these the claims alone, built."""
     source = tmp_path_factory.mktemp("source")
     chapters = {entry["page"] for entry in CLAIMS.values()}
     for name in chapters:
-        (source / f"{name}.rst").write_text(f"{name}\n{'=' * 20}\n")
+        text = [name, "=" * 20, "", "A cell::", ""]
+        text += [f"    {line}" for line in claim_lines(name)]
+        (source / f"{name}.rst").write_text("\n".join(text) + "\n", "utf-8")
     (source / "index.rst").write_text(
         "Ledger\n======\n\n:ref:`a claim <claim-p-3-2-1-h>`\n\n"
         ".. ledger-counts::\n\n.. ledger::\n\n"
@@ -104,6 +106,18 @@ def pages(tmp_path_factory) -> dict[str, Page]:
     }
 
 
+def claim_lines(page: str) -> list[str]:
+    """What the chapter, as it is stored, prints of its claims."""
+    notebook = json.loads((BOOK / f"{page}.ipynb").read_text("utf-8"))
+    return [
+        line
+        for cell in notebook["cells"]
+        for output in cell.get("outputs", [])
+        for line in "".join(output.get("text", "")).splitlines()
+        if line.startswith("claim ")
+    ]
+
+
 def words(text: str) -> str:
     return " ".join(text.split())
 
@@ -131,27 +145,27 @@ def test_verdicts_and_figures_are_those_that_the_chapters_print(pages):
     found = {x["id"]: x for x in pages["index"].claims}
     seen = set()
     for path in BOOK.glob("*.ipynb"):
-        for cell in json.loads(path.read_text("utf-8"))["cells"]:
-            for output in cell.get("outputs", []):
-                for line in "".join(output.get("text", "")).splitlines():
-                    word, _, rest = line.partition(" ")
-                    name, _, rest = rest.partition(" ")
-                    if word != "claim" or rest.startswith("control: "):
-                        continue
-                    verdict = rest.partition(": ")[0]
-                    shown = found[make_id(f"claim-{name}")]
-                    assert shown["data-verdict"] == verdict
-                    figure = rest.partition(f"{CLAIMS[name]['quantity']}: ")
-                    figure = re.match(r"[\d.,]+(?![\de.])", figure[2])
-                    assert not figure or figure[0] in shown["text"]
-                    seen.add(name)
+        for line in claim_lines(path.stem):
+            _, name, rest = line.split(" ", 2)
+            if rest.startswith("control: "):
+                continue
+            verdict = rest.partition(": ")[0]
+            shown = found[make_id(f"claim-{name}")]
+            assert shown["data-verdict"] == verdict
+            figure = rest.partition(f"{CLAIMS[name]['quantity']}: ")
+            figure = re.match(r"[\d.,]+(?![\de.])", figure[2])
+            assert not figure or figure[0] in shown["text"]
+            seen.add(name)
     assert seen == CLAIMS.keys()
 
 
-def test_every_claim_leads_to_its_chapter(pages):
-    chapters = [f"{entry['page']}.html" for entry in CLAIMS.values()]
+def test_every_claim_leads_to_its_chapter_and_its_cell(pages):
+    expected = Counter()
+    for name, entry in CLAIMS.items():
+        page = f"{entry['page']}.html"
+        expected.update([page, f"{page}#{make_id(f'shown-{name}')}"])
     inside = [x for x in pages["index"].links if "://" not in x]
-    assert Counter(inside) == Counter(chapters)
+    assert Counter(inside) == expected
 
 
 def test_the_counts_add_up(pages):

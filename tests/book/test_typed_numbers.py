@@ -78,8 +78,6 @@ def measured():
     hours = WORDS[round(tried / 3600 / 2)]
     yield "experiments/README.md", f"about {hours} hours on two cores"
     pieces = read_run("vocabulary_sizes")["results"]
-    read = pieces["4000 pieces seed=0"]["passes"]
-    yield "book/claims.yml", f"that reads the captions {read:.1f} times"
     kinds = {key.rpartition(" ")[0] for key in pieces if "often" not in key}
     known = f"tries {WORDS[len(kinds)]} vocabularies"
     yield "book/toolkit_sizes.md", known
