@@ -10,7 +10,6 @@ figures are those that the chapters, as they are stored, print.
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -365,8 +364,7 @@ class OfClaim(SphinxRole):
             figure = re.sub(r"\d+\.\d{3,}", shorter, found.figure)
             return [reference(self.env, shown, figure)], []
         said = f"{SIGNS[found.verdict]} {found.verdict}"
-        style = ["verdict", nodes.make_id(found.verdict)]
-        return [reference(self.env, f"claim-{self.text}", said, style)], []
+        return [reference(self.env, f"claim-{self.text}", said)], []
 
 
 def shorter(figure: re.Match) -> str:
@@ -374,9 +372,7 @@ def shorter(figure: re.Match) -> str:
     return f"{float(figure[0]):.3g}"
 
 
-def reference(
-    env: BuildEnvironment, name: str, text: str, styles: Sequence[str] = ()
-) -> nodes.Node:
+def reference(env: BuildEnvironment, name: str, text: str) -> nodes.Node:
     """A link to a claim's place in the ledger or in its chapter."""
     link = addnodes.pending_xref(
         refdomain="std",
@@ -386,7 +382,7 @@ def reference(
         refexplicit=True,
         refwarn=True,
     )
-    link += nodes.inline("", text, classes=list(styles))
+    link += nodes.inline("", text)
     return link
 
 
@@ -439,10 +435,7 @@ def load_where_needed(app, page, template, context, doctree) -> None:
         return
     styles = {x for t in doctree.findall(nodes.table) for x in t["classes"]}
     claims = any(doctree.findall(claim_entry))
-    badges = any(
-        "verdict" in x["classes"] for x in doctree.findall(nodes.inline)
-    )
-    if claims or badges or styles & {"cards", "ledger-counts"}:
+    if claims or styles & {"cards", "ledger-counts"}:
         app.add_css_file("tables.css")
     if claims:
         app.add_js_file("ledger.js", loading_method="defer")
