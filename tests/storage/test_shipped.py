@@ -108,12 +108,12 @@ def test_a_wheel_has_every_file_of_the_package(installed):
     assert "LicenseRef-Multi30k" in (about / "METADATA").read_text()
 
 
-def test_only_notebooks_need_plots_and_yaml(installed):
+def test_only_notebooks_need_plots_yaml_and_statistics(installed):
     (about,) = map(PathDistribution, installed.glob("*.dist-info"))
     needs = defaultdict(set)
     for line in about.requires:
         needs[line.partition("extra == ")[2]].add(re.match(r"[\w-]+", line)[0])
-    assert needs['"notebooks"'] == {"matplotlib", "pyyaml"}
+    assert needs['"notebooks"'] == {"matplotlib", "pyyaml", "scipy"}
     assert "annotated-transformer" in needs['"book"']
     assert {"torch", "platformdirs"} < needs[""]
     assert not needs[""] & needs['"notebooks"']
