@@ -8,7 +8,7 @@ has measured one.
 import re
 from collections.abc import Sequence
 from functools import cache
-from math import inf
+from math import ceil, inf, isfinite
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
@@ -223,9 +223,10 @@ def claim(name: str, measured: Measured, control: Measured) -> None:
 
     A figure is a number, an Estimate of several seeds (`intervals`), or the
     list of five that an experiment in a chapter needs. The control is the same
-    quantity where the verdict must be another: AssertionError if it is not,
-    for then the measurement tells nothing. ValueError where the claim rests on
-    less than it says, or contradicts words that nobody wrote.
+    quantity where the statement must come out false or, if it is contradicted,
+    true: AssertionError if it does not, for then the measurement tells
+    nothing. ValueError where the claim rests on less than it says, or
+    contradicts words that nobody wrote.
     """
     book = find_book()
     claims = read_claims(book)
@@ -239,9 +240,10 @@ def claim(name: str, measured: Measured, control: Measured) -> None:
             f"claim {name} is contradicted, and it is ours: "
             f"{entry['quantity']}: {figures(found)} ({demand(entry)})"
         )
-    if opposite in (verdict, UNDECIDED):
+    due = (HOLDS, CAVEAT) if verdict == CONTRADICTED else (CONTRADICTED,)
+    if opposite not in due:
         raise AssertionError(
-            f"claim {name} {verdict}, and so is its control, "
+            f"claim {name} {verdict}, and its control {opposite}: "
             f"{entry['control']}: {figures(other)} ({demand(entry)}): the "
             "measurement cannot tell the two apart"
         )
@@ -277,14 +279,29 @@ def estimate(name: str, entry: Claim, measured: Measured) -> Estimate:
                 f"claim {name}: {figures(found)} is too close to its bound "
                 f"({demand(entry)}) to be decided in a chapter: make a record"
             )
-        if "metric" in entry:
-            needed = seeds_needed(found.deviation, MARGINS[entry["metric"]])
-            if found.runs < needed <= MOST_SEEDS:
-                raise ValueError(
-                    f"claim {name}: {needed} seeds would decide, and "
-                    f"there are {found.runs}: run them"
-                )
+        needed = seeds_to_decide(entry, found)
+        if found.runs < needed <= MOST_SEEDS:
+            raise ValueError(
+                f"claim {name}: {needed} seeds would decide, and there are "
+                f"{found.runs}: run them"
+            )
     return found
+
+
+def seeds_to_decide(entry: Claim, found: Estimate) -> float:
+    """How many seeds would probably decide what these do not.
+
+    To show that two are the same it takes 18 s² / margin² on each side;
+    otherwise as many as make the interval end at the bound that it is nearest
+    to, if its middle stays where it is.
+    """
+    if entry.get("demands") == "same":
+        margin = MARGINS[entry["metric"]]
+        return seeds_needed(found.deviation, margin)
+    ends = [end for end in bounds(entry) if isfinite(end)]
+    far = min(abs(found.value - end) for end in ends)
+    half = (found.high - found.low) / 2
+    return ceil(found.runs * (half / far) ** 2) if far else inf
 
 
 def demand(entry: Claim) -> str:
@@ -301,11 +318,11 @@ def demand(entry: Claim) -> str:
 
 def needs(entry: Claim, found: Estimate, verdict: str) -> str:
     """What would decide that these seeds leave undecided."""
-    if verdict != UNDECIDED or "metric" not in entry:
+    if verdict != UNDECIDED:
         return ""
-    number = seeds_needed(found.deviation, MARGINS[entry["metric"]])
-    if number <= found.runs:
-        return "; too close to the margin for so many seeds"
+    number = seeds_to_decide(entry, found)
+    if number <= found.runs or number > 1000:
+        return "; too close to the bound for seeds to decide"
     return f"; {number} seeds would be needed"
 
 

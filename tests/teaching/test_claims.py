@@ -152,13 +152,16 @@ def test_a_control_with_the_same_verdict_is_refused(book):
         claim("C", 4, 4)
 
 
-def test_a_control_that_is_itself_undecided_is_refused(book):
+def test_a_control_must_be_decided_and_against_the_claim(book):
+    """Of what is undecided, too: there it shows that a decision can be had."""
     book(C=of_bleu("more"))
     wide, good = Estimate(0, -9, 9, 3, 9.0), Estimate(5, 4, 6, 3, 0.5)
-    with pytest.raises(AssertionError, match="undecided here"):
-        claim("C", wide, wide)
-    with pytest.raises(AssertionError, match="cannot tell"):
-        claim("C", good, wide)
+    for control in (wide, good):
+        for measured in (wide, good):
+            with pytest.raises(AssertionError, match="cannot tell"):
+                claim("C", measured, control)
+    claim("C", wide, -5.0)
+    claim("C", good, -5.0)
 
 
 @pytest.mark.parametrize("kind", [torch.tensor, np.float32])
@@ -189,25 +192,39 @@ def test_an_experiment_has_five_seeds_and_stands_clear_of_its_bound(
     assert ": 5.54 [4.4, 6.5] (" in capsys.readouterr().out
 
 
-def test_undecided_says_how_many_seeds_it_would_take(book, capsys):
-    book(C=of_bleu("more"))
-    claim("C", Estimate(1, -1, 3, 3, 1.8), Estimate(9, 8, 10, 3, 1.8))
+@pytest.mark.parametrize(
+    ("demands", "interval", "said"),
+    [
+        ("same", (-1.5, 1.1), "59 seeds would be needed"),  # 18 * 1.8²
+        ("more", (0.5, 2.5), "12 seeds would be needed"),  # half as wide
+        ("less", (-2.5, -0.5), "12 seeds would be needed"),
+        ("more", (0.0, 2.0), "too close to the bound for seeds to decide"),
+    ],
+)
+def test_undecided_says_how_many_seeds_it_would_take(
+    book, capsys, demands, interval, said
+):
+    falsified_by = 9.0 if demands == "less" else -9.0
+    book(C=of_bleu(demands, falsified_by))
+    low, high = interval
+    found = Estimate((low + high) / 2, low, high, 3, 1.8)
+    claim("C", found, falsified_by)
     line = capsys.readouterr().out.splitlines()[0]
     assert line.startswith("claim C undecided here: ")
-    assert line.endswith("; 59 seeds would be needed")
+    assert line.endswith(f"; {said}")
 
 
-def test_what_lies_at_its_margin_is_said_to_do_so(book, capsys):
-    book(C=of_bleu("more"))
-    claim("C", Estimate(1, 0.7, 1.3, 5, 0.5), Estimate(9, 8, 10, 3, 0.5))
-    line = capsys.readouterr().out.splitlines()[0]
-    assert line.endswith("; too close to the margin for so many seeds")
-
-
-def test_seeds_that_would_decide_and_were_not_run_are_asked_for(book):
-    book(C=of_bleu("more"))
-    with pytest.raises(ValueError, match="5 seeds would decide"):
-        claim("C", Estimate(1, 0.5, 1.5, 3, 0.5), Estimate(9, 8, 10, 3, 0.5))
+@pytest.mark.parametrize(
+    ("demands", "deviation", "number"), [("same", 0.5, 5), ("more", 0.5, 6)]
+)
+def test_seeds_that_would_decide_and_were_not_run_are_asked_for(
+    book, demands, deviation, number
+):
+    book(C=of_bleu(demands))
+    middle = 0.5 if demands == "same" else 1.5
+    found = Estimate(middle, middle - 0.7, middle + 0.7, 3, deviation)
+    with pytest.raises(ValueError, match=f"{number} seeds would decide"):
+        claim("C", found, -9.0)
 
 
 @pytest.mark.parametrize(
