@@ -288,7 +288,7 @@ def estimate(name: str, entry: Claim, measured: Measured) -> Estimate:
     return found
 
 
-def seeds_to_decide(entry: Claim, found: Estimate) -> float:
+def seeds_to_decide(entry: Claim, found: Estimate) -> Number:
     """How many seeds would probably decide what these do not.
 
     To show that two are the same it takes 18 s² / margin² on each side;
