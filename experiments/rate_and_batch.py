@@ -1,0 +1,81 @@
+"""The best learning rate, by the size of the batch.
+
+The small translator reads as much of the built-in corpus in every run, in
+many small updates or in few large ones. Of the rates, each twice the one
+before, seed 0 finds the best for each batch; three seeds train it and its two
+neighbours. A parabola through the three says where the best rate lies between
+them, and a line through the best rates how they grow with the batch.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+import torch
+
+from annotated_transformer.data import encode_pairs
+from annotated_transformer.model import ModelConfig, transformer
+from annotated_transformer.runs.feeding import fixed_batches
+from annotated_transformer.training import TrainConfig, validate
+
+from .shared.small_translator import LEARNING as SHORT
+from .shared.small_translator import SIZES, corpus, tokenizer
+from .shared.training_loops import updates_on
+
+STEPS = {256: 1200, 1024: 300, 4096: 75}  # updates by tokens of a batch
+LEARNING = {
+    name: value
+    for name, value in SHORT.items()
+    if name not in ("steps", "batch_tokens", "warmup", "peak_rate")
+}
+RECIPE = {
+    "model": SIZES,
+    "train": LEARNING,
+    "vocab_size": 1000,
+    "steps": STEPS,
+    "warmup": "a fifth of the updates",
+}
+
+
+def run(batch: int, rate: float, seed: int) -> dict:
+    """Train; the loss of the validation sentences."""
+    pieces = tokenizer()
+    steps = STEPS[batch]
+    recipe = TrainConfig(
+        steps=steps,
+        batch_tokens=batch,
+        warmup=steps // 5,
+        peak_rate=rate,
+        seed=seed,
+        **LEARNING,
+    )
+    examples, _ = encode_pairs(corpus().train, pieces, recipe.max_length)
+    held_out, _ = encode_pairs(corpus().valid, pieces, recipe.max_length)
+    torch.manual_seed(seed)
+    model = transformer(ModelConfig(len(pieces), **SIZES))
+    read = sum(
+        update.tokens
+        for update in updates_on(examples, model, recipe, SIZES["d_model"])
+    )
+    loss = validate(model, fixed_batches(held_out, 2048)).loss
+    return {"loss": loss, "tokens": read}
+
+
+TRIED = {  # by seed 0
+    256: (1e-3, 2e-3, 4e-3, 8e-3, 1.6e-2),
+    1024: (2e-3, 4e-3, 8e-3, 1.6e-2),
+    4096: (4e-3, 8e-3, 1.6e-2, 3.2e-2),
+}
+DECIDING = {  # by the other seeds: the best of the tried and its neighbours
+    4096: (8e-3, 1.6e-2, 3.2e-2),
+    1024: (4e-3, 8e-3, 1.6e-2),
+    256: (4e-3, 8e-3, 1.6e-2),
+}
+RUNS: dict[str, Callable[[], dict]] = {
+    f"batch={batch} rate={rate} seed={seed}": partial(
+        run, batch=batch, rate=rate, seed=seed
+    )
+    for settings, seeds in ((TRIED, (0,)), (DECIDING, (1, 2, 3)))
+    for batch, rates in settings.items()
+    for rate in rates
+    for seed in seeds
+}
