@@ -6,7 +6,9 @@ not. "scratch" begins with nothing. "pretrained" has guessed hidden words of
 the sentences without labels, and "pretrained longer" four times as many of
 them. "static" begins with vectors made by counting
 neighbours in them, "frozen" keeps these vectors as they are, and "random
-frozen" keeps random ones (the control).
+frozen" keeps random ones. "dealt" begins with the counted vectors, too, but
+each word has that of another, and "dealt frozen" keeps these (the controls of
+"static").
 """
 
 from collections.abc import Callable
@@ -167,6 +169,14 @@ def counted_vectors() -> Tensor:
     return F.normalize(vectors, dim=-1)
 
 
+def dealt_vectors(seed: int) -> Tensor:
+    """The same vectors, dealt to the words by chance."""
+    vectors, first = counted_vectors(), MASK + 1
+    generator = torch.Generator().manual_seed(seed)
+    order = torch.randperm(len(vectors) - first, generator=generator)
+    return torch.cat([vectors[:first], vectors[first:][order]])
+
+
 def accuracy(logits: Tensor, labels: Tensor) -> float:
     """How often the right one of a word's two senses has the higher score."""
     pairs = logits.unflatten(-1, (-1, 2))
@@ -214,7 +224,9 @@ def run(start: str, seed: int) -> dict:
     table = model.source.tokens.weight
     if start in ("static", "frozen"):
         table.data = counted_vectors()
-    if start in ("frozen", "random frozen"):
+    if start in ("dealt", "dealt frozen"):
+        table.data = dealt_vectors(seed)
+    if start.endswith("frozen"):
         table.requires_grad_(False)
     return result | tune(model)
 
@@ -222,9 +234,11 @@ def run(start: str, seed: int) -> dict:
 STARTS = (
     *("scratch", "pretrained", "pretrained longer"),
     *("static", "frozen", "random frozen"),
+    *("dealt", "dealt frozen"),
 )
+MORE = ("scratch", "static", "dealt", "dealt frozen")  # with eight seeds
 RUNS: dict[str, Callable[[], dict]] = {
     f"start={start} seed={seed}": partial(run, start=start, seed=seed)
     for start in STARTS
-    for seed in range(3)
+    for seed in range(8 if start in MORE else 3)
 }
