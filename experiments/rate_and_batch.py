@@ -31,7 +31,7 @@ RECIPE = {
     "model": SIZES,
     "train": LEARNING,
     "vocab_size": 1000,
-    "steps": STEPS,
+    "steps": {str(batch): steps for batch, steps in STEPS.items()},
     "warmup": "a fifth of the updates",
 }
 

@@ -50,7 +50,7 @@ RECIPE = {
     "train": LEARNING,
     "vocab_size": 1000,
     "warmup": RISE,
-    "looked_at": LOOKED_AT,
+    "looked_at": list(LOOKED_AT),
 }
 
 
