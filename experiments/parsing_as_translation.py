@@ -39,6 +39,7 @@ TRIED = (1.5e-3, 3e-3, 6e-3, 1.2e-2)
 RATES = {"transformer": 3e-3, "recurrent": 6e-3, "unattended": 6e-3}
 MANY = 8000  # sentences, where there is more text
 SEEDS = (0, 1, 2)
+FURTHER = (3, 4, 5, 6, 7)  # of the Transformer, which is set against a table
 RECIPE = asdict(translators.TRAIN) | {
     "steps": STEPS,
     "vocab_size": UNK + 1 + len(vocabulary()),
@@ -120,6 +121,12 @@ RUNS: dict[str, Callable[[], dict]] = (
             exchanged=True,
         )
         for seed in SEEDS
+    }
+    | {
+        f"transformer seed={seed}": partial(
+            parser, "transformer", seed=seed, rate=RATES["transformer"]
+        )
+        for seed in FURTHER
     }
     | {"forms seed=0": partial(table, seed=0)}
     | {
