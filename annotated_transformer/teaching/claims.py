@@ -73,7 +73,7 @@ Measured = Number | np.generic | Tensor | Sequence[float] | Estimate
 
 
 class Claim(TypedDict):
-    """An entry of the ledger; the ledger's page says what its fields are."""
+    """An entry of the ledger; CONTRIBUTING.md says what its fields are."""
 
     statement: str
     source: str  # a key of references.bib, or "this book"
