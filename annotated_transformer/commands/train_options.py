@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Option
 
-Task = StrEnum("Task", ["copy", "builtin", "multi30k"])
+Task = StrEnum("Task", ["copy", "builtin", "pronouns", "multi30k"])
 Preset = StrEnum("Preset", ["tiny", "small", "base", "big"])
 Kind = StrEnum("Kind", ["bpe", "unigram", "char"])
 Schedule = StrEnum("Schedule", ["inverse_sqrt", "linear"])
@@ -23,7 +23,8 @@ TrainTask = Annotated[
     Task | None,
     text(
         help="a corpus known by name: letters to copy, the built-in "
-        "English-German grammar, or Multi30k (downloaded)"
+        "English-German grammar, more of it for pronouns, or Multi30k "
+        "(downloaded)"
     ),
 ]
 Language = Annotated[

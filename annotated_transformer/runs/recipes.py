@@ -11,7 +11,7 @@ from annotated_transformer.errors import (
     check_fields,
     check_kind,
 )
-from annotated_transformer.model import PRESETS
+from annotated_transformer.model import PRESETS, ModelConfig
 from annotated_transformer.storage.builders import builder_of, read_sizes
 from annotated_transformer.storage.dataclass_json import from_plain
 from annotated_transformer.training import TrainConfig
@@ -150,6 +150,28 @@ RECIPES = {
             average=4,
         ),
         vocab_size=1500,
+    ),
+    "pronouns": Recipe(
+        ModelConfig(
+            layers=2,
+            d_model=64,
+            d_ff=128,
+            heads=4,
+            dropout=0.0,
+            pre_norm=True,
+            max_length=64,
+        ),
+        replace(
+            SMALL_TEXT,
+            steps=8000,
+            warmup=300,
+            peak_rate=4e-3,
+            batch_tokens=1024,
+            label_smoothing=0.0,
+            max_length=64,
+            average=1,
+        ),
+        vocab_size=1280,
     ),
     "multi30k": Recipe(
         PRESETS["tiny"],

@@ -10,5 +10,6 @@ MADE_HERE = "The text was made by this package and has its licence."
 TEXT_LICENCES = {
     "multi30k": MULTI30K_LICENCE,
     "builtin": MADE_HERE,
+    "pronouns": MADE_HERE,
     "copy": MADE_HERE,
 }

@@ -1,0 +1,59 @@
+"""The sentence that the book follows, and all that differ by a word or two.
+
+"The dog ate the soup because it was hungry." Another animal, another food or
+another quality may turn the German pronoun. The shipped model "pronouns" has
+read none of them.
+"""
+
+from collections.abc import Iterator
+from itertools import product
+from typing import NamedTuple
+
+from annotated_transformer.corpora.builtin.lexicon import (
+    KINDS,
+    QUALITIES,
+    Noun,
+)
+
+__all__ = ["PRONOUNS", "Variation", "gender", "variations"]
+
+PRONOUNS = ("er", "sie", "es")  # for masculine, feminine and neuter nouns
+
+
+class Variation(NamedTuple):
+    """The words that were put in, and which of the PRONOUNS is right."""
+
+    animal: str
+    food: str
+    quality: str
+    right: int
+
+    @property
+    def source(self) -> str:
+        """The English sentence."""
+        return (
+            f"The {self.animal} ate the {self.food} because it was "
+            f"{self.quality}."
+        )
+
+
+def gender(noun: Noun) -> int | None:
+    """The place of its pronoun in PRONOUNS; None if translations differ."""
+    genders = {german.gender for german in noun.german.values}
+    return genders.pop() if len(genders) == 1 else None
+
+
+def variations(contested: bool = True) -> Iterator[Variation]:
+    """Every such sentence; if contested, only those with two genders.
+
+    Moods are of animals and tastes of food, so the quality decides. A rabbit
+    is left out: it may be a Kaninchen (neuter) or a Hase (masculine).
+    """
+    for animal, food in product(KINDS["animal"], KINDS["food"]):
+        genders = gender(animal), gender(food)
+        if None in genders or (contested and genders[0] == genders[1]):
+            continue
+        for meant, kind in zip(genders, ("mood", "taste"), strict=True):
+            for quality in QUALITIES[kind]:
+                assert meant is not None
+                yield Variation(animal.english, food.english, quality, meant)
