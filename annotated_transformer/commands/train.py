@@ -156,6 +156,7 @@ def read_corpus(
     from annotated_transformer.corpora.generated import (
         builtin_corpus,
         copy_corpus,
+        pronoun_corpus,
     )
     from annotated_transformer.corpora.multi30k import multi30k
 
@@ -169,7 +170,12 @@ def read_corpus(
     elif task == "multi30k":
         corpus = multi30k(*languages)
     elif languages == ("en", "de"):
-        corpus = {"copy": copy_corpus, "builtin": builtin_corpus}[task]()
+        made = {
+            "copy": copy_corpus,
+            "builtin": builtin_corpus,
+            "pronouns": pronoun_corpus,
+        }
+        corpus = made[task]()
     else:
         raise UserError(
             f"--task {task} has no other languages than its own: leave "
