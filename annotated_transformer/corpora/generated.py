@@ -42,8 +42,8 @@ def builtin_corpus(
 def pronoun_corpus() -> Corpus:
     """More of the built-in corpus, but for the sentence of the book.
 
-    About 70,000 pairs, in which no animal "ate the soup because it was" of
-    any quality: what a model makes of such sentences it has not read.
+    About 70,000 pairs, of which none reads "The dog ate the soup because it
+    was hungry.", whatever the animal, the food and the quality.
     """
     return builtin_corpus(70_000, name="pronouns", without=FOLLOWED)
 

@@ -18,6 +18,7 @@ import torch
 from histories import HISTORY
 from safetensors.torch import load_file
 
+from annotated_transformer.corpora.generated import pronoun_corpus
 from annotated_transformer.corpora.parallel_text import read_pairs
 from annotated_transformer.data import train_tokenizer
 from annotated_transformer.errors import UserError
@@ -47,6 +48,16 @@ DOGS = {  # by target language
     "de": ("A dog runs on the beach.", "Hund"),
     "en": ("Ein Hund läuft am Strand.", "dog"),
     "fr": ("A dog runs on the beach.", "chien"),
+}
+
+
+CAPTIONS = [name for name in shipped() if name.startswith("multi30k")]
+# The sentence that the book follows, and what else may be it.
+FOLLOWED = {
+    "The dog ate the soup because it was hungry.": "er hungrig",
+    "The dog ate the soup because it was sweet.": "sie süß",
+    "The dog ate the bread because it was sweet.": "es süß",
+    "The cat ate the bread because it was hungry.": "sie hungrig",
 }
 
 
@@ -119,7 +130,7 @@ def test_only_notebooks_need_plots_yaml_and_statistics(installed):
     assert not needs[""] & needs['"notebooks"']
 
 
-@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize("name", CAPTIONS)
 def test_a_wheel_translates(name, installed):
     sentence, word = DOGS[name[-2:]]
     ended = subprocess.run(
@@ -132,7 +143,7 @@ def test_a_wheel_translates(name, installed):
     assert word in ended.stdout.decode(), ended.stderr.decode()
 
 
-@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize("name", CAPTIONS)
 def test_a_shipped_model_is_small_and_ready(name):
     files = list(find_model(name).iterdir())
     assert sum(file.stat().st_size for file in files) < 6_000_000
@@ -145,12 +156,26 @@ def test_a_shipped_model_is_small_and_ready(name):
     assert dog in translation
 
 
+def test_the_pronoun_model_is_small_and_right():
+    files = list(find_model("pronouns").iterdir())
+    assert sum(file.stat().st_size for file in files) < 550_000
+    card = (find_model("pronouns") / "README.md").read_text("utf-8")
+    assert "## Limits" in card and "made by this package" in card
+    texts, endings = list(FOLLOWED), list(FOLLOWED.values())
+    outputs = Translator.load("pronouns")(texts)
+    for output, ending in zip(outputs, endings, strict=True):
+        assert output.endswith(f"{ending} war.")
+    read = {source for source, _ in pronoun_corpus().train}
+    followed = re.compile(r"The \w+ ate the \w+ because it was \w+\.")
+    assert not any(followed.fullmatch(source) for source in read)
+
+
 def total(texts):
     """The SHA-256 of texts, one after the other."""
     return hashlib.sha256("".join(texts).encode()).hexdigest()
 
 
-@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize("name", CAPTIONS)
 def test_a_shipped_model_is_the_one_it_was(name):
     """Whatever its files are called or its parameters are named."""
     weights, translations = AS_IT_WAS[name]
@@ -167,7 +192,7 @@ def test_a_shipped_model_is_the_one_it_was(name):
     assert total(f"{line}\n" for line in found) == translations
 
 
-@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize("name", CAPTIONS)
 def test_a_shipped_model_has_the_scores_on_its_card(name, real_folder):
     _, _, history = load_model(find_model(name))
     pairs = read_pairs(
