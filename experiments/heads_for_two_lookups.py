@@ -9,8 +9,9 @@ control one word is asked for, which needs no more than one head.
 A mixture can still be told apart if the two weights are unequal and what
 reads the answer is not linear. The further rows are made for a single head:
 the answer is read by a network of two layers ("reader=network"), the
-questions begin small ("scale=0.3"), so that the softmax begins flat, and the
-longest trainings have four times the updates at one of three rates.
+questions begin small ("scale=0.3"), so that the softmax begins flat. What is
+made for one learns at four rates, and the longest trainings have four times
+the updates at one of three.
 """
 
 from collections.abc import Callable
@@ -31,6 +32,7 @@ WIDTH = RECIPE["width"]
 SEEDS = range(3)
 LONGER = 4 * RECIPE["steps"]
 TRIED = (1e-3, 2e-3, 4e-3)
+OTHERS = (1e-3, 4e-3, 8e-3)  # beside the rate of the recipe
 
 
 class Picker(nn.Module):
@@ -133,6 +135,15 @@ RUNS: dict[str, Callable[[], dict]] = (
             **FOR_ONE,
         )
         for heads, rate in product((1, 2), TRIED)
+        for seed in SEEDS
+    }
+    | {
+        f"made for one, rate={rate} heads={heads} picks={picks} seed={seed}": (
+            partial(
+                run, heads=heads, picks=picks, seed=seed, rate=rate, **FOR_ONE
+            )
+        )
+        for picks, heads, rate in product((1, 2), (1, 2), OTHERS)
         for seed in SEEDS
     }
 )

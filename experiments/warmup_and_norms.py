@@ -201,7 +201,7 @@ DECIDING = [  # by the other seeds, at the rates that were best, or at one
     (6, ("before",), ("full", "rising", "moments"), (6e-3,)),
     (6, ("after",), ("full", "output", "elsewhere"), (1e-3,)),
     (6, ("before",), ("full", "rising"), (1e-3,)),
-    (6, ("after",), ("full",), (2.5e-3,)),
+    (6, ("after",), ("full", "rising"), (2.5e-3,)),
 ]
 RUNS: dict[str, Callable[[], dict]] = {
     f"norm={norm} layers={layers} start={start} rate={rate} "
