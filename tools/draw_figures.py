@@ -69,6 +69,16 @@ class Picture:
             f'<polygon points="{tip}" fill="{ink}"/>'
         )
 
+    def arc(self, x, end, y, height, colour):
+        """An arrow from x over the words back to another place."""
+        ink, top = self.ink(colour), y - height
+        self.lines.append(
+            f'<path d="M{x},{y} C{x},{top} {end},{top} {end},{y - 8}" '
+            f'fill="none" stroke="{ink}" stroke-width="3"/><polygon '
+            f'points="{end},{y} {end - 6},{y - 11} {end + 6},{y - 11}" '
+            f'fill="{ink}"/>'
+        )
+
     def save(self, name):
         """Write the picture into book/figures."""
         text = "\n".join([*self.lines, "</svg>\n"])
@@ -134,6 +144,195 @@ def model(name, seen, lit=None):
     p.arrow((535, top - 114), (535, top - 132))
     p.label(535, top - 146, "probabilities of the next token", size=20)
     p.save(name)
+
+
+def which_noun():
+    """The sentence of the book, twice: what "it" looks back to."""
+    desc = "From it an arrow leads to dog, in the second sentence to soup."
+    p = Picture("Which noun is it?", desc, 350)
+    places = (40, 108, 172, 232, 300, 394, 486, 544, 626)
+    for y, quality, noun, colour, german in (
+        (110, "hungry", 1, "query", "er"),
+        (280, "sweet", 4, "decoder", "sie"),
+    ):
+        text = f"the dog ate the soup because it was {quality}".split()
+        for i, (x, word) in enumerate(zip(places, text, strict=True)):
+            seen = i in (noun, 6, 8)
+            p.label(x, y, "**" + word if seen else word, size=20)
+        p.arc(486, places[noun], y - 18, 90 if noun == 1 else 62, colour)
+        p.label(108, y + 26, "der Hund: er", size=15, colour="muted")
+        p.label(300, y + 26, "die Suppe: sie", size=15, colour="muted")
+        p.label(486, y + 28, f"**{german}", size=20, colour=colour)
+    p.save("which-noun.svg")
+
+
+def two_looks():
+    """Two heads of one sentence: the verb's look and the pronoun's."""
+    desc = "From ate an arrow leads to dog, and from it another to dog."
+    p = Picture("Two looks at one sentence", desc, 300)
+    places = (40, 108, 172, 232, 300, 394, 486, 544, 626)
+    text = [
+        "the",
+        "dog",
+        "ate",
+        "the",
+        "soup",
+        "because",
+        "it",
+        "was",
+        "hungry",
+    ]
+    for x, word in zip(places, text, strict=True):
+        p.label(x, 160, word, size=20)
+    p.arc(486, 116, 140, 120, "query")
+    p.arc(172, 100, 140, 50, "decoder")
+    p.label(172, 196, "**fraß", size=20, colour="decoder")
+    p.label(172, 222, "animals fressen,", size=16, colour="muted")
+    p.label(172, 243, "people essen", size=16, colour="muted")
+    p.label(486, 196, "**er", size=20, colour="query")
+    p.label(486, 222, "der Hund, masculine", size=16, colour="muted")
+    p.save("two-looks.svg")
+
+
+def word_and_position():
+    """A word's vector, a position's, and their sum, as coloured cells."""
+    desc = "A row of cells for the word, one for its place, and their sum."
+    p = Picture("A word and its place", desc, 300)
+    rows = (
+        ("dog", (2, -1, 0, 1, -2, 1, 0, -1), "key"),
+        ("+ second place", (1, 1, 1, 2, 0, 2, 0, 2), "query"),
+        ("= what the model reads", (3, 0, 1, 3, -2, 3, 0, 1), "value"),
+    )
+    for i, (name, numbers, colour) in enumerate(rows):
+        y = 40 + 80 * i
+        p.label(250, y + 26, name, "end", size=20)
+        for j, number in enumerate(numbers):
+            p.box(272 + 50 * j, y, 44, 52, "", colour, 0.08 + abs(number) / 5)
+            text = str(number).replace("-", "−")
+            p.label(294 + 50 * j, y + 26, text, size=18)
+    p.save("word-and-position.svg")
+
+
+def one_layer():
+    """An encoder layer from left to right, with its two residuals."""
+    desc = "Attention, add and norm, feed-forward, add and norm."
+    p = Picture("One layer", desc, 230)
+    p.label(24, 116, "x", size=22)
+    p.arrow((40, 116), (74, 116))
+    for x, text, colour in (
+        (74, "attention\nlook at others", "query"),
+        (400, "feed-forward\nthink alone", "value"),
+    ):
+        p.box(x, 82, 168, 68, text, colour)
+        p.arrow((x + 168, 116), (x + 196, 116))
+        p.box(x + 196, 92, 64, 48, "add", "muted", 0.08)
+        p.arrow((x - 18, 116), (x - 18, 44), (x + 228, 44), (x + 228, 92))
+    p.arrow((334, 116), (400, 116))
+    p.arrow((660, 116), (690, 116))
+    p.label(196, 196, "what was there before is added again", size=18)
+    p.save("one-layer.svg")
+
+
+def next_word():
+    """What the loss asks: how likely the word was that came."""
+    desc = "Bars: er 0.98, sie 0.01, es 0.01; minus log of 0.98 is 0.02."
+    p = Picture("The next word", desc, 300)
+    p.label(350, 40, "Der Hund fraß die Suppe, weil ...", size=22)
+    for i, (word, share) in enumerate((("er", 98), ("sie", 1), ("es", 1))):
+        y = 82 + 52 * i
+        p.label(120, y + 18, word, "end", size=20)
+        p.box(136, y, max(4, 4 * share), 36, "", "query", 0.5)
+        p.label(150 + 4 * share, y + 18, f"0.{share:02}", "start", size=18)
+    p.label(350, 264, "loss of er: −log 0.98 = 0.02", size=20)
+    p.save("next-word.svg")
+
+
+def learning_rate():
+    """The learning rate of the paper: up, then down by the root."""
+    desc = "A curve that rises in a line and falls like one over the root."
+    p = Picture("The learning rate", desc, 300)
+    p.arrow((60, 250), (670, 250))
+    p.arrow((60, 250), (60, 30))
+    peak = 120
+    curve = [
+        (60 + step, 250 - 190 * min(step / peak, (peak / max(step, 1)) ** 0.5))
+        for step in range(0, 590, 5)
+    ]
+    path = " ".join(f"{x},{y:.1f}" for x, y in curve)
+    p.lines.append(
+        f'<polyline points="{path}" fill="none" stroke="{COLOURS["query"]}" '
+        'stroke-width="4"/>'
+    )
+    p.label(210, 46, "warm-up ends", "start", size=18)
+    p.label(620, 276, "updates", "end", size=18)
+    p.label(76, 40, "rate", "start", size=18)
+    p.save("learning-rate.svg")
+
+
+def beam():
+    """Two beginnings kept by a beam of two, a third dropped."""
+    desc = "A tree: weil er, da er kept, weil sie dropped."
+    p = Picture("A beam of two", desc, 300)
+    p.box(30, 120, 150, 56, "... die Suppe,", "muted")
+    tree = (
+        (40, "weil", "0.75", (14, 80), ("er  0.74", "sie  0.01")),
+        (200, "da", "0.25", (174, 240), ("er  0.24", "sie  0.01")),
+    )
+    for y, word, share, ends, words in tree:
+        p.arrow((180, 148), (214, 148), (214, y + 24), (250, y + 24))
+        p.box(250, y, 150, 50, f"{word}  {share}", "query")
+        for end, text in zip(ends, words, strict=True):
+            kept = text.startswith("er")
+            p.arrow(
+                (400, y + 24), (434, y + 24), (434, end + 22), (470, end + 22)
+            )
+            colour, tint = ("query", 0.16) if kept else ("muted", 0.04)
+            p.box(470, end, 150, 46, text, colour, tint)
+    p.save("beam.svg")
+
+
+def score():
+    """Which pairs of words of a translation its reference has, too."""
+    desc = "Translation and reference; the pairs of words found are marked."
+    p = Picture("A score", desc, 250)
+    p.label(20, 40, "translation", "start", size=16, colour="muted")
+    p.label(20, 140, "reference", "start", size=16, colour="muted")
+    places = (44, 116, 196, 268, 352, 430, 498, 580, 656)
+    written = [
+        "Der",
+        "Hund",
+        "aß",
+        "die",
+        "Suppe",
+        ",",
+        "weil",
+        "er",
+        "hungrig",
+    ]
+    wanted = [
+        "Der",
+        "Hund",
+        "fraß",
+        "die",
+        "Suppe",
+        ",",
+        "weil",
+        "er",
+        "hungrig",
+    ]
+    for y, words in ((76, written), (176, wanted)):
+        for x, word in zip(places, words, strict=True):
+            odd = word in ("aß", "fraß")
+            p.label(x, y, word, size=20, colour="decoder" if odd else "text")
+    for i in range(8):
+        if 2 not in (i, i + 1):
+            x, end = places[i], places[i + 1]
+            p.lines.append(
+                f'<path d="M{x},96 Q{(x + end) // 2},112 {end},96" fill="none"'
+                f' stroke="{COLOURS["value"]}"/>'
+            )
+    p.label(350, 228, "6 of 8 pairs of words are found", size=18)
+    p.save("score.svg")
 
 
 def decoding_step():
@@ -315,6 +514,14 @@ def loss():
 
 
 if __name__ == "__main__":
+    which_noun()
+    two_looks()
+    word_and_position()
+    one_layer()
+    next_word()
+    learning_rate()
+    beam()
+    score()
     model("model.svg", "as in the paper")
     for part in "attention", "embedding", "layers":
         model(f"where-{part}.svg", f"{part} in colour", (part,))

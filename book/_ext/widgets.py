@@ -25,14 +25,20 @@ from annotated_transformer.decoding import (
 )
 from annotated_transformer.embedding import BOS, EOS
 from annotated_transformer.model import PRESETS, length_limit
+from annotated_transformer.teaching.pronoun_sentences import (
+    PRONOUNS,
+    variations,
+)
 from annotated_transformer.training import TrainConfig
-from annotated_transformer.translation import Translator
+from annotated_transformer.translation import Translator, attention_maps
 
 WIDTHS = [2**i for i in range(1, 11)]  # d_k of the softmax figure
 POWERS = [0, 0.5, 1]  # of d_k, by which its scores are divided
 QUERIES = 6  # that it shows one by one
 BEAMS = [1, 2, 4]
 MODEL = "multi30k-en-de"
+PRONOUN_MODEL = "pronouns"
+DECIDES = 2, 1  # layer and head of cross-attention; a test asks the record
 CAPTIONS = """
 Two girls are looking at a map near a fountain.
 A group of people is sitting at a table outside.
@@ -173,7 +179,72 @@ def beam() -> dict:
     return best
 
 
+def lookup() -> dict:
+    """The words of chapter 1, in numbers that were chosen by hand."""
+    text = "the dog ate the soup because it was hungry"
+    words = text.split()
+    keys = {"dog": [2, 0, 0], "soup": [0, 2, 0], "hungry": [2, 0, 2]}
+    values = {"dog": [1, 0, 0], "soup": [0, 1, 0]}
+    return {
+        "words": words,
+        "keys": [keys.get(word, [0, 0, 0]) for word in words],
+        "values": [values.get(word, [0, 0, 0]) for word in words],
+        "parts": ["animal", "food", "quality"],
+        "pronouns": PRONOUNS,
+        "start": [2, 0, -2],
+    }
+
+
+def by_word(weights: list[float], pieces: list[str]) -> list[float]:
+    """The weights of a sentence's pieces, added up by word and full stop."""
+    sums: list[float] = []
+    for piece, weight in zip(pieces, weights, strict=True):
+        if piece.startswith("▁") or piece in (".", "</s>"):
+            sums.append(0.0)
+        sums[-1] += weight
+    return [round(weight, 3) for weight in sums]
+
+
+@cache
+@torch.inference_mode()
+def pronoun() -> dict:
+    """What the pronoun model makes of the sentence with other words."""
+    translator = Translator.load(PRONOUN_MODEL)
+    model, tokenizer = translator.model, translator.tokenizer
+    ids = [tokenizer.encode(f"weil {word}")[1] for word in PRONOUNS]
+    every = list(variations(contested=False))
+    cases = {}
+    outputs = translator([case.source for case in every], beam=1)
+    for case, german in zip(every, outputs, strict=True):
+        source = tokenizer.encode(case.source)
+        target = tokenizer.encode(german)
+        at = next(i for i, token in enumerate(target) if token in ids)
+        given = torch.tensor([source]), torch.tensor([[BOS, *target[:at]]])
+        chances = model(*given)[0, -1].softmax(-1)[ids]
+        layer, head = DECIDES
+        maps = attention_maps(model, *given)
+        weights = maps.cross[layer - 1][0, head - 1, -1].tolist()
+        pieces = [*tokenizer.split(case.source), "</s>"]
+        cases[" ".join(case[:3])] = {
+            "german": german,
+            "chances": [round(p, 4) for p in chances.tolist()],
+            "weights": by_word(weights, pieces)[:-1],
+        }
+    animals, foods, qualities = (
+        list(dict.fromkeys(case[i] for case in every)) for i in range(3)
+    )
+    return {
+        "animals": animals,
+        "foods": foods,
+        "qualities": qualities,
+        "pronouns": PRONOUNS,
+        "cases": cases,
+    }
+
+
 DATA: dict[str, Callable[[], dict]] = {
+    "lookup": lookup,
+    "pronoun": pronoun,
     "softmax": softmax,
     "positions": positions,
     "schedule": schedule,

@@ -6,6 +6,13 @@
 const widgets = (() => {
   const formulas = {}; // by name; the tests compare them with the package
 
+  formulas.softmax = (scores) => {
+    const most = Math.max(...scores); // so that no exponential overflows
+    const e = scores.map((score) => Math.exp(score - most));
+    const sum = e.reduce((a, b) => a + b);
+    return e.map((value) => value / sum);
+  };
+
   // An element with its attributes and what stands in it.
   function make(name, attributes = {}, ...children) {
     return fill(document.createElement(name), attributes, children);
@@ -134,6 +141,27 @@ const widgets = (() => {
           return chosen();
         },
       };
+    }
+
+    // A sentence with menus in it: strings, and {label, values, start}.
+    sentence(parts) {
+      const line = make("p", { class: "widget-sentence" });
+      const menus = [];
+      for (const part of parts) {
+        if (typeof part === "string") {
+          line.append(part === "." ? part : ` ${part} `);
+          continue;
+        }
+        const menu = make("select", { "aria-label": part.label });
+        for (const value of part.values)
+          menu.append(make("option", { value }, value));
+        menu.value = part.start;
+        menu.addEventListener("change", () => this.update());
+        line.append(menu);
+        menus.push(menu);
+      }
+      this.controls.append(line);
+      return menus;
     }
 
     // A row of buttons: {text: what it does}.

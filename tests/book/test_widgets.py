@@ -1,16 +1,22 @@
 """Live figures in a real browser: formulas, keyboard, words, paper."""
 
+import json
 import math
 import random
 import sys
 from pathlib import Path
 
+import nbformat
 import pytest
 import torch
 from browser import opened
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
+from annotated_transformer.attention import (
+    attention_weights,
+    scaled_dot_product_attention,
+)
 from annotated_transformer.decoding import (
     Beam,
     beam_decode,
@@ -31,6 +37,8 @@ PAGE = "# A page\n\n" + "\n".join(
     for name in widgets.DATA
 )
 TITLES = {
+    "lookup": "What does it look for?",
+    "pronoun": "What is it?",
     "softmax": "How far the softmax saturates",
     "positions": "Positions as the hands of clocks",
     "schedule": "What the schedule depends on",
@@ -175,6 +183,69 @@ def test_length_penalty(page):
 # What the figures show, against the package.
 
 
+def test_lookup_figure_attends_as_the_package_does(page):
+    data = widgets.lookup()
+    keys, values = (
+        torch.tensor(data[name]).double() for name in ("keys", "values")
+    )
+    queries = torch.randn(20, 3).double()
+    each = [queries.tolist(), 20 * [keys.tolist()]]
+    scores = call(page, "scores", *each).double()
+    torch.testing.assert_close(scores, queries @ keys.T, atol=1e-5, rtol=0)
+    scale = keys.size(1) ** 0.5  # which the figure leaves out
+    weights = attention_weights(queries * scale, keys)
+    means = call(page, "mean", weights.tolist(), 20 * [values.tolist()])
+    expected = scaled_dot_product_attention(queries * scale, keys, values)
+    torch.testing.assert_close(means.double(), expected, atol=1e-5, rtol=0)
+    assert "dog has the largest weight, 87 %" in words(page, "lookup")
+    slider = figure(page, "lookup").get_by_role("slider", name="animal")
+    slider.press("Home")  # an animal is the last thing that is wanted
+    slider = figure(page, "lookup").get_by_role("slider", name="food")
+    slider.press("End")
+    assert "soup has the largest weight, 100 %" in words(page, "lookup")
+
+
+def test_lookup_figure_has_the_numbers_of_the_chapter():
+    (path,) = BOOK.glob("*_attention.ipynb")
+    cells = nbformat.read(path, 4).cells
+    (cell,) = (c for c in cells if c.source.startswith("#           animal"))
+    found = {"torch": torch}
+    exec(cell.source, found)
+    assert found["keys"].tolist() == widgets.lookup()["keys"]
+
+
+def test_pronoun_figure_follows_the_model(page):
+    shown = figure(page, "pronoun")
+    cases = widgets.pronoun()["cases"]
+    translator = Translator.load(widgets.PRONOUN_MODEL)
+    for animal, food, quality in [
+        ("dog", "soup", "hungry"),
+        ("dog", "soup", "sweet"),
+        ("dog", "bread", "sweet"),
+        ("cat", "bread", "hungry"),
+    ]:
+        for name, value in [
+            ("animal", animal),
+            ("food", food),
+            ("quality", quality),
+        ]:
+            shown.get_by_role("combobox", name=name).select_option(value)
+        source = f"The {animal} ate the {food} because it was {quality}."
+        assert translator(source, beam=1) in words(page, "pronoun")
+        chances = cases[f"{animal} {food} {quality}"]["chances"]
+        assert sum(chances) == pytest.approx(1, abs=0.01)
+
+
+def test_pronoun_figure_shows_the_head_that_decides():
+    record = json.loads(
+        (BOOK / "runs" / "pronoun_resolution.json").read_text("utf-8")
+    )
+    heads = record["results"]["shipped seed=0"]["heads"]
+    turned = {k: v for k, v in heads.items() if k.startswith("turned")}
+    layer, head = widgets.DECIDES
+    assert max(turned, key=turned.get) == f"turned cross {layer}.{head}"
+
+
 def test_softmax_figure_shows_the_largest_weight(page):
     shown = figure(page, "softmax")
     row = torch.tensor(widgets.softmax()["scores"][0][-1])
@@ -290,6 +361,8 @@ def test_every_control_is_reached_and_moved_by_keys(page):
         changed.append(focus.evaluate(live) != before)
     sliders = ["range"]
     assert [role for role in reached if role != "widget-stage"] == [
+        *3 * sliders,  # lookup
+        *3 * ["select-one"],  # pronoun
         *["radio", *2 * sliders],  # softmax
         *6 * sliders,  # positions, schedule
         *["radio", *2 * sliders, *3 * ["button"]],  # beam

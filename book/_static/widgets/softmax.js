@@ -1,13 +1,6 @@
 // Softmax of dot products: what the width does to it, and the scale against it.
 "use strict";
 
-widgets.formulas.softmax = (scores) => {
-  const most = Math.max(...scores); // so that no exponential overflows
-  const e = scores.map((score) => Math.exp(score - most));
-  const sum = e.reduce((a, b) => a + b);
-  return e.map((value) => value / sum);
-};
-
 // The trace of the Jacobian: how much the weights still follow the scores.
 widgets.formulas.trace = (weights) =>
   1 - weights.reduce((sum, weight) => sum + weight * weight, 0);

@@ -1,0 +1,63 @@
+// Attention by hand: the query of "it" moves, and all that follows from it.
+"use strict";
+
+// What a query scores with each key: the dot products.
+widgets.formulas.scores = (query, keys) =>
+  keys.map((key) => key.reduce((sum, k, i) => sum + k * query[i], 0));
+
+// The mean of the values under some weights.
+widgets.formulas.mean = (weights, values) =>
+  values[0].map((_, i) =>
+    values.reduce((sum, value, j) => sum + weights[j] * value[i], 0),
+  );
+
+widgets.register("lookup", "What does it look for?", (widget) => {
+  const { shape, text, size, number, percent } = widgets;
+  const { scores, softmax, mean } = widgets.formulas;
+  const { words, keys, values, parts, pronouns, start } = widget.data;
+  const steps = [...Array(17).keys()].map((i) => (i - 8) / 2);
+  const say = (value) => number(value, 1);
+  const query = parts.map((part, i) =>
+    widget.slider(`query: ${part}`, steps, start[i], say),
+  );
+
+  return (svg, room) => {
+    const asked = query.map((slider) => slider.value);
+    const found = scores(asked, keys);
+    const weights = softmax(found);
+    const answer = mean(weights, values);
+    const row = 22;
+    const top = 26;
+    const [score, left] = [room < 480 ? 112 : 150, room < 480 ? 126 : 170];
+    const long = room - left - 46;
+    text(svg, score, 12, "score", "end muted");
+    text(svg, left, 12, "weight", "muted");
+    words.forEach((word, i) => {
+      const y = top + i * row;
+      text(svg, 0, y + 13, word, weights[i] > 0.5 ? "on" : "");
+      text(svg, score, y + 13, number(found[i], 1), "end");
+      const width = Math.max(1, long * weights[i]);
+      svg.append(
+        shape("rect", { x: left, y, width, height: 16, class: "bar key" }),
+      );
+      text(svg, left + width + 6, y + 13, percent(weights[i]));
+    });
+    const end = top + words.length * row + 14;
+    text(svg, 0, end + 13, "answer", "on");
+    pronouns.forEach((pronoun, i) => {
+      const x = left + (i * (room - left)) / 3;
+      text(svg, x, end + 13, `${pronoun} ${number(answer[i])}`, "on");
+    });
+    size(svg, room, end + 26);
+    const most = Math.max(...weights);
+    const leads = words.filter((_, i) => weights[i] > most - 1e-9);
+    const names = leads.length > 1 ? "several words share" : `${leads[0]} has`;
+    const best = pronouns[answer.indexOf(Math.max(...answer))];
+    return (
+      `With the query (${asked.map(say).join(", ")}) ${names} the largest ` +
+      `weight, ${percent(most)}` +
+      (leads.length > 1 ? " each" : "") +
+      `. The largest number of the answer is that of ${best}.`
+    );
+  };
+});
