@@ -2,8 +2,8 @@
 
 ```{ledger}``` is a list of claims, each of which unfolds to its quotation, its
 measurement and its control; ```{ledger-counts}``` counts verdicts by source.
-{measured}`P-6.1-c` is the figure of a claim, linked to the cell that printed
-it, and {verdict}`P-6.1-c` its verdict, linked to the ledger. Verdicts and
+{measured}`P-6.1-d` is the figure of a claim, linked to the cell that printed
+it, and {verdict}`P-6.1-d` its verdict, linked to the ledger. Verdicts and
 figures are those that the chapters, as they are stored, print.
 """
 
