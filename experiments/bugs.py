@@ -5,7 +5,8 @@ batches, its optimizer or its decoding. All else is equal: recipe, first
 weights and order of the batches are the same for all runs of a seed. The
 curves are what the program itself would print, of its own batches; BLEU is
 of what it decodes, sentences of any length together or only of equal
-length. The control is the program as it is.
+length. The control is the program as it is; another, "softmax over keys", has
+the kernel of one bug without the bug.
 
 The page book/bugs.ipynb shows the same functions; a test compares them.
 """
@@ -132,6 +133,18 @@ def wrong_axis(program: Program) -> None:
 
     for attention in attentions(program.model):
         attention.kernel = columns
+
+
+def right_axis(program: Program) -> None:
+    """The same kernel, with its softmax over the keys: no bug."""
+
+    def rows(query, key, value, attn_mask, dropout_p):
+        scores = query @ key.mT / math.sqrt(query.size(-1))
+        mask = visible(attn_mask).expand(*scores.shape)
+        return masked_softmax(scores, mask) @ value
+
+    for attention in attentions(program.model):
+        attention.kernel = rows
 
 
 def wrong_view(program: Program) -> None:
@@ -296,6 +309,7 @@ BUGS: dict[str, Callable[[Program], None]] = {
     "labels not shifted": not_shifted,
     "heads by a wrong view": wrong_view,
     "softmax over queries": wrong_axis,
+    "softmax over keys": right_axis,
     "softmax twice": softmax_twice,
     "rate too high": rate_too_high,
     "no zero_grad": no_zero_grad,

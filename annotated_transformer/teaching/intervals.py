@@ -82,12 +82,18 @@ def difference(
     return Estimate(value, value - far, value + far, runs, deviation)
 
 
-def parts(values: Sequence[float]) -> Estimate:
+def parts(
+    values: Sequence[float],
+    least: int | float = -inf,
+    most: int | float = inf,
+) -> Estimate:
     """The middle of five or more figures, and room for the next.
 
     For what a chapter computes itself, with five seeds or on five parts of a
     text: the interval reaches beyond the least and the greatest by the
-    distance between them. ValueError with fewer than five.
+    distance between them, but not beyond what the figures can be at all, from
+    least to most. ValueError with fewer than five, or with one that it says
+    they cannot be.
     """
     if len(values) < PARTS:
         raise ValueError(
@@ -95,9 +101,18 @@ def parts(values: Sequence[float]) -> Estimate:
             f"least {PARTS} seeds, or parts of a text"
         )
     low, high = min(values), max(values)
+    if low < least or high > most:
+        raise ValueError(
+            f"figures from {low} to {high}, which are said to lie between "
+            f"{least} and {most}: give limits that they cannot pass"
+        )
     wide = high - low
     return Estimate(
-        fmean(values), low - wide, high + wide, len(values), stdev(values)
+        fmean(values),
+        max(low - wide, least),
+        min(high + wide, most),
+        len(values),
+        stdev(values),
     )
 
 

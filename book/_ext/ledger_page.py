@@ -25,6 +25,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.writers.html5 import HTML5Translator
 
 from annotated_transformer.teaching.claims import (
+    CHINESE,
     OURS,
     VERDICTS,
     Claim,
@@ -45,6 +46,7 @@ PRINTED = re.compile(
     r"(.*)$",
     re.MULTILINE,
 )
+FORMULA = re.compile(r"\$([^$]+)\$")
 POWER = re.compile(r"(-?[\d.]+)e-0*(\d+)")
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -63,6 +65,24 @@ def paragraph(*children: nodes.Node | str, style: str = "") -> nodes.Node:
     block = nodes.paragraph(classes=[style] if style else [])
     block += [nodes.Text(c) if isinstance(c, str) else c for c in children]
     return block
+
+
+def marked(text: str) -> list[nodes.Node]:
+    """Text whose $...$ are formulas."""
+    pieces = FORMULA.split(" ".join(text.split()))
+    return [
+        nodes.math(piece, piece) if place % 2 else nodes.Text(piece)
+        for place, piece in enumerate(pieces)
+        if piece
+    ]
+
+
+def quoted(text: str) -> nodes.Node:
+    """A quotation; one in Chinese says so, to browsers and to voices."""
+    chinese = CHINESE.search(text)
+    quote = nodes.inline(classes=["language-zh"] if chinese else [])
+    quote += marked(text)
+    return quote
 
 
 def table(
@@ -270,7 +290,9 @@ class Ledger(SphinxDirective):
             "",
             "",
             verdict,
-            nodes.Text(f" {entry['statement'].strip()} "),
+            nodes.Text(" "),
+            *marked(entry["statement"]),
+            nodes.Text(" "),
             nodes.inline("", source, classes=["source"]),
             nodes.Text(" "),
             nodes.inline("", name, classes=["id"]),
@@ -284,9 +306,9 @@ class Ledger(SphinxDirective):
         """What a sceptic asks for, term by term."""
         rows: list[tuple[str, list]] = []
         if "quote" in entry:
-            quote = [f"“{entry['quote'].strip()}”"]
+            quote = ["“", quoted(entry["quote"]), "”"]
             if "translation" in entry:
-                quote.append(f" (“{entry['translation'].strip()}”)")
+                quote += [" (“", *marked(entry["translation"]), "”)"]
             rows += [("said", [*quote, " — ", *full_source(entry)])]
         why = entry.get("why") or (
             f"the margin of {METRICS[entry['metric']]}, for a claim that "
@@ -297,7 +319,7 @@ class Ledger(SphinxDirective):
             figure += f"; {found.needs}"
         rows += [
             ("measured", [figure]),
-            ("asked for", [f"{readable(demand(entry))[9:]}; {why}"]),
+            ("asked for", [f"{readable(demand(entry))[9:]}; ", *marked(why)]),
             ("control", [f"{entry['control']}: {found.control}"]),
             ("refuted by", [f"{readable(str(entry['falsified_by']))}"]),
             ("rests on", self.ground(entry)),
@@ -311,9 +333,9 @@ class Ledger(SphinxDirective):
             ),
         ]
         if "caveat" in entry:
-            rows.append(("caveat", [entry["caveat"].strip()]))
+            rows.append(("caveat", marked(entry["caveat"])))
         if "history" in entry:
-            rows.append(("history", ["; ".join(entry["history"])]))
+            rows.append(("history", marked("; ".join(entry["history"]))))
         listed = nodes.definition_list(classes=["claim-details"])
         for term, said in rows:
             listed += nodes.definition_list_item(

@@ -34,7 +34,8 @@ class Page(HTMLParser):
         self.claims: list[dict[str, str]] = []  # attributes, and their text
         self.links: list[str] = []
         self.loads: list[str] = []
-        self.cell = self.claim = False
+        self.chinese: list[str] = []  # what says that it is
+        self.cell = self.claim = self.zh = False
         self.feed(html)
 
     def handle_starttag(self, tag, attributes):
@@ -47,6 +48,9 @@ class Page(HTMLParser):
         if tag == "details" and given.get("class") == "claim":
             self.claims.append(given | {"text": ""})
             self.claim = True
+        if tag == "span" and self.claim:
+            self.zh = given.get("lang") == "zh"
+            self.chinese += [""] * self.zh
         if tag == "a" and self.claim:
             self.links.append(given["href"])
         if tag in ("script", "link"):
@@ -55,6 +59,8 @@ class Page(HTMLParser):
     def handle_endtag(self, tag):
         if tag in ("td", "th"):
             self.cell = False
+        if tag == "span":
+            self.zh = False
         if tag == "details":
             self.claim = False
 
@@ -63,6 +69,8 @@ class Page(HTMLParser):
             self.rows[-1][-1] += data
         if self.claim:
             self.claims[-1]["text"] += data
+        if self.zh:
+            self.chinese[-1] += data
 
 
 @pytest.fixture(scope="module")
@@ -122,18 +130,23 @@ def words(text: str) -> str:
     return " ".join(text.split())
 
 
+def shown_as(text: str) -> str:
+    """What stands on the page for text with formulas, before MathJax."""
+    return re.sub(r"\$([^$]+)\$", r"\\(\1\\)", words(text))
+
+
 def test_every_claim_is_there_with_all_that_a_sceptic_asks_for(pages):
     found = {x["id"]: x for x in pages["index"].claims}
     assert len(found) == len(pages["index"].claims) == len(CLAIMS)
     for name, entry in CLAIMS.items():
         shown = found[make_id(f"claim-{name}")]
         text = words(shown["text"])
-        fields = ("statement", "quote", "translation", "place", "why")
-        more = ("quantity", "control", "caveat", "no_chance", "rests_on")
-        for field in (*fields, *more):
+        for field in ("statement", "quote", "translation", "why", "caveat"):
+            assert shown_as(entry.get(field, "")) in text, (name, field)
+        for field in ("place", "quantity", "control", "no_chance", "rests_on"):
             assert words(entry.get(field, "")) in text, (name, field)
         for line in (*entry.get("history", ()), *entry.get("records", ())):
-            assert words(line) in text, name
+            assert shown_as(line) in text, name
         assert shown["data-page"] == entry["page"]
         assert shown["data-verdict"] in text
         for term in ("measured", "asked for", "control", "refuted by"):
@@ -166,6 +179,14 @@ def test_every_claim_leads_to_its_chapter_and_its_cell(pages):
         expected.update([page, f"{page}#{make_id(f'shown-{name}')}"])
     inside = [x for x in pages["index"].links if "://" not in x]
     assert Counter(inside) == expected
+
+
+def test_quotations_in_chinese_say_that_they_are(pages):
+    """Their translations and all that stands around them do not."""
+    quotes = [words(entry.get("quote", "")) for entry in CLAIMS.values()]
+    chinese = [quote for quote in quotes if re.search("[一-鿿]", quote)]
+    assert chinese
+    assert Counter(pages["index"].chinese) == Counter(chinese)
 
 
 def test_the_counts_add_up(pages):

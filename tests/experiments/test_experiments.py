@@ -350,7 +350,8 @@ def test_what_cross_attention_sees(bug, seen):
 def test_over_which_axis_weights_sum_to_one():
     query, keys = torch.randn(2, 1, 4, 6, 16)
     unit, mask = torch.eye(6).expand(1, 4, 6, 6), torch.ones(6, 6).bool()
-    for bug, axis in (("control", -1), ("softmax over queries", -2)):
+    over = {"control": -1, "softmax over queries": -2, "softmax over keys": -1}
+    for bug, axis in over.items():
         kernel = program(bug).model.encoder.layers[0].self_attention.kernel
         weights = kernel(query, keys, unit, attn_mask=mask, dropout_p=0.0)
         for each in (-1, -2):

@@ -103,6 +103,17 @@ def test_the_interval_of_parts_has_room_on_both_sides():
     assert found[:4] == (3, -3, 9, 5)
 
 
+def test_the_interval_of_parts_ends_where_nothing_more_is_possible():
+    shares = [0.1, 0.2, 0.3, 0.4, 0.9]
+    assert parts(shares, 0, 1)[1:3] == (0, 1)
+    assert parts(shares, most=1)[1:3] == pytest.approx((-0.7, 1))
+    assert parts(shares, -9, 9) == parts(shares)
+    assert parts([0.0, 0.0, 0.0, 0.0, 1.0], 0, 1)[1:3] == (0, 1)
+    for least, most in ((0.2, 1), (0, 0.8)):
+        with pytest.raises(ValueError, match="cannot pass"):
+            parts(shares, least, most)
+
+
 @pytest.mark.parametrize(
     ("make", "few"),
     [
