@@ -282,12 +282,14 @@ def training_batches(
     every: int = 1,
     resplit: Callable[[list[Example], str], list[Example]] | None = None,
     order: str = "target",
+    reads: Callable[[int], Sequence[int]] | None = None,
 ) -> Iterator[Batch]:
     """Batches for ever: each epoch is a function of the seed and its number.
 
     skip passes over the first batches, and every takes each so-many-th,
     without building the others. With resplit each batch's text is cut into
-    other pieces, after its size has been counted in the usual ones.
+    other pieces, after its size has been counted in the usual ones. reads
+    gives the places that an epoch of a number has, where that is not all.
     """
     if not examples:
         raise UserError("there is no sentence pair to make batches of")
@@ -295,9 +297,15 @@ def training_batches(
     sources = Ragged(source for source, _ in examples)
     targets = Ragged(target for _, target in examples)
     batches = (
-        places
+        [read[i] for i in batch]
         for epoch in count()
-        for places in bucket(lengths, max_tokens, f"{seed} {epoch}", order)
+        for read in [reads(epoch) if reads else range(len(examples))]
+        for batch in bucket(
+            [lengths[place] for place in read],
+            max_tokens,
+            f"{seed} {epoch}",
+            order,
+        )
     )
     for number, places in islice(enumerate(batches), skip, None, every):
         if resplit:

@@ -149,9 +149,9 @@ def read_corpus(
     task: str | None,
     languages: tuple[str, str],
     own: tuple[TwoFiles | None, TwoFiles | None, Path | None, Path | None],
-    extra: Path | None,
+    extras: Sequence[str] | None = None,
 ) -> "Corpus":
-    """The corpus that the options name, with the extra pairs of a file."""
+    """The corpus that the options name, with the extra pairs of files."""
     from annotated_transformer.corpora.corpus import Corpus
     from annotated_transformer.corpora.generated import (
         builtin_corpus,
@@ -181,7 +181,23 @@ def read_corpus(
             f"--task {task} has no other languages than its own: leave "
             "--source and --target out"
         )
-    return corpus if extra is None else corpus.with_extra(extra)
+    for extra in extras or ():
+        corpus = corpus.with_extra(*file_and_share(extra))
+    return corpus
+
+
+def file_and_share(text: str) -> tuple[str, float | None]:
+    """What FILE or FILE=SHARE names; a file may have such a name, too."""
+    name, equals, share = text.rpartition("=")
+    if not equals or Path(text).exists():
+        return text, None
+    try:
+        return name, float(share)
+    except ValueError:
+        raise UserError(
+            f"{text}: no such file, and {share!r:.40} is no share; write "
+            "FILE, or FILE=SHARE with a number above 0 and below 1"
+        ) from None
 
 
 def own_files(

@@ -50,7 +50,7 @@ ValidFiles = Annotated[
 ]
 TrainTsv = Annotated[Path | None, rare()]
 ValidTsv = Annotated[Path | None, rare()]
-Extra = Annotated[Path | None, rare()]
+Extra = Annotated[list[str] | None, rare(metavar="FILE[=SHARE]")]
 
 PresetOption = Annotated[
     Preset | None,

@@ -11,10 +11,26 @@ from annotated_transformer.corpora.parallel_text import (
 )
 from annotated_transformer.errors import UserError, check_pairs
 
-__all__ = ["Corpus", "pairs_sha256"]
+__all__ = ["Corpus", "Extra", "pairs_sha256"]
 
 
 LONGEST_NAME = 100  # characters
+
+
+@dataclass(frozen=True)
+class Extra:
+    """Pairs to learn from that are not of the corpus."""
+
+    name: str  # of their file
+    pairs: int
+    share: float | None = None  # of an epoch's pairs; None: all of them, once
+
+    def __post_init__(self) -> None:
+        if self.share is not None and not 0 < self.share < 1:
+            raise UserError(
+                f"{self.name}: a share of {self.share:.4g}; it is what part "
+                "of an epoch's pairs is from there, above 0 and below 1"
+            )
 
 
 @dataclass(frozen=True)
@@ -28,9 +44,15 @@ class Corpus:
     source: str  # language codes: 'en', 'de', ...
     target: str
     checksums: dict[str, str]  # SHA-256 of what the pairs were read from
-    extra: int = 0  # pairs at the end of train that are not of the corpus
+    extras: tuple[Extra, ...] = ()  # the last pairs of train, in this order
 
     def __post_init__(self) -> None:
+        if sum(self.shares.values()) >= 1:
+            raise UserError(
+                f"shares of {', '.join(map(str, self.shares.values()))} leave "
+                "an epoch no pairs of the text itself; together they must be "
+                "below 1"
+            )
         texts = {"train": self.train, "valid": self.valid, **self.tests}
         for name, pairs in texts.items():
             _refuse_halves(name, check_pairs(pairs))
@@ -60,15 +82,39 @@ class Corpus:
         sums = dict(zip(names, map(pairs_sha256, texts), strict=True))
         return cls(*texts, {}, "text", source, target, sums)
 
-    def with_extra(self, path: Path | str) -> "Corpus":
-        """The corpus with more to train on, as `read_tsv` reads it."""
+    def with_extra(
+        self, path: Path | str, share: float | None = None
+    ) -> "Corpus":
+        """The corpus with more to train on, as `read_tsv` reads it.
+
+        share is what part of an epoch's pairs is from there: an epoch has
+        all pairs without a share, and of these so many, other ones than the
+        epoch before or, where there are too few, some again. Without a share
+        an epoch has each of these pairs once, too. UserError for a share that
+        is not above 0 and below 1, as all shares together must be.
+        """
         pairs = read_tsv(path)
+        name = extra_name(len(self.extras))
         return replace(
             self,
             train=self.train + pairs,
-            checksums=self.checksums | {"extra": pairs_sha256(pairs)},
-            extra=len(pairs),
+            checksums=self.checksums | {name: pairs_sha256(pairs)},
+            extras=(*self.extras, Extra(str(path), len(pairs), share)),
         )
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """The shares of an epoch, by the names that checksums have."""
+        return {
+            extra_name(place): extra.share
+            for place, extra in enumerate(self.extras)
+            if extra.share is not None
+        }
+
+
+def extra_name(place: int) -> str:
+    """How records call the file of extra pairs at that place."""
+    return f"extra {place + 1}" if place else "extra"
 
 
 def _refuse_halves(name: str, pairs: list[tuple[str, str]]) -> None:

@@ -37,9 +37,10 @@ def plan(
         _, tokenizer, recipe = start_from(start, recipe, new_subwords)
     if start is None or new_subwords:
         tokenizer = learn_tokenizer(corpus, recipe)
-    examples = encode(
-        "training", corpus.train, tokenizer, recipe, corpus.extra
+    examples, mixture = encode(
+        "training", corpus.train, tokenizer, recipe, corpus.extras
     )
+    first = [examples[i] for i in mixture.places(recipe.train.seed, 0)]
     encode("validation", corpus.valid, tokenizer, recipe)
     resplit_of(tokenizer, recipe)
     warn_of_overlap(corpus)
@@ -48,7 +49,8 @@ def plan(
         "parameters": f"{count:,}",
         "subwords": f"{len(tokenizer):,}",
         **memory(recipe, count, len(tokenizer)),
-        **batches(recipe, examples),
+        "pairs": f"{len(examples):,}",
+        **batches(recipe, first),
     }
     width = max(map(len, rows))
     return "".join(f"{name:{width}}  {rows[name]}\n" for name in rows)
@@ -91,7 +93,7 @@ def batches(recipe: Recipe, examples: list[Example]) -> dict[str, str]:
     updates = len(epoch) / group
     source, target = (round(side / updates) for side in tokens)
     return {
-        "pairs": f"{len(examples):,}",
+        "pairs an epoch": f"{len(examples):,}",
         "tokens an epoch": f"{tokens[0]:,} source, {tokens[1]:,} target",
         "padding": f"{padding[0]:.1%} source, {padding[1]:.1%} target",
         "batches an epoch": f"{len(epoch):,}",

@@ -1,12 +1,13 @@
 """Batching: text as ids, cut into batches, and ready before it is needed."""
 
 from collections import deque
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import torch
 
+from annotated_transformer.corpora.corpus import Extra
 from annotated_transformer.data import (
     Batch,
     Example,
@@ -18,6 +19,7 @@ from annotated_transformer.data import (
     make_batch,
 )
 from annotated_transformer.errors import UserError
+from annotated_transformer.runs.mixture import Mixture
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.storage.builders import outline
 from annotated_transformer.system.console import console
@@ -45,11 +47,15 @@ def most_tokens(recipe: Recipe) -> tuple[int, str]:
     return most, "`max_length` raises the limit"
 
 
-def line_of(place: int, pairs: int, extra: int) -> str:
+def line_of(place: int, pairs: int, extras: Sequence[Extra]) -> str:
     """Where a pair was read from; the extra ones come last."""
-    if place < pairs - extra:
-        return f"{place + 1}"
-    return f"{place + 1 - pairs + extra} of the extra pairs"
+    end = pairs
+    for extra in reversed(extras):
+        start = end - extra.pairs
+        if place >= start:
+            return f"{place + 1 - start} of {extra.name}"
+        end = start
+    return f"{place + 1}"
 
 
 def encode(
@@ -57,23 +63,26 @@ def encode(
     pairs: list[Pair],
     tokenizer: Tokenizer,
     recipe: Recipe,
-    extra: int = 0,
-) -> list[Example]:
-    """Pairs as ids; says which ones are over the limit and left out."""
+    extras: Sequence[Extra] = (),
+) -> tuple[list[Example], Mixture]:
+    """Pairs as ids, and which of them an epoch reads.
+
+    It says which ones are over the limit and left out.
+    """
     limit, why = most_tokens(recipe)
     examples, too_long = encode_pairs(pairs, tokenizer, limit)
     if too_long:
         console.out(
             f"{name} text: {len(too_long)} of {len(pairs)} pairs have more "
             f"than {limit} tokens on a side and are left out, the first in "
-            f"line {line_of(too_long[0], len(pairs), extra)} ({why})"
+            f"line {line_of(too_long[0], len(pairs), extras)} ({why})"
         )
     if not examples:
         raise UserError(
             f"{name} text: none of its {len(pairs)} sentence pairs can be "
             f"used; it needs one of at most {limit} tokens a side"
         )
-    return examples
+    return examples, Mixture.of(len(pairs), extras, too_long)
 
 
 def resplit_of(tokenizer: Tokenizer, recipe: Recipe) -> Resplit | None:

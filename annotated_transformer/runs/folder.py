@@ -122,6 +122,11 @@ def check_same_run(
             f"{output}: the run began with other text ({min(other)} "
             "differs); resume with the files that began it"
         )
+    if history.data.shares != corpus.shares:
+        raise UserError(
+            f"{output}: the run began with the shares {history.data.shares}, "
+            f"now they are {corpus.shares}; resume with those that began it"
+        )
     for side in ("source", "target"):
         began, now = getattr(history.data, side), getattr(corpus, side)
         if began != now:

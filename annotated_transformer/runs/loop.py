@@ -4,6 +4,7 @@ import time
 from collections.abc import Generator
 from contextlib import closing, nullcontext
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -91,11 +92,11 @@ class Run:
         self.reading = Reading(self.config.seed)
         self.learned: Numbers | None = None  # of the last checkpoint
         self.seed_of_zero: int | None = None
-        self.examples = encode(
-            "training", corpus.train, tokenizer, recipe, corpus.extra
+        self.examples, self.mixture = encode(
+            "training", corpus.train, tokenizer, recipe, corpus.extras
         )
         self.resplit = resplit_of(tokenizer, recipe)
-        valid = encode("validation", corpus.valid, tokenizer, recipe)
+        valid, _ = encode("validation", corpus.valid, tokenizer, recipe)
         self.valid = fixed_batches(valid, self.config.batch_tokens)
         limit = most_tokens(recipe)[0]
         _, left_out = encode_pairs(corpus.valid, tokenizer, limit)
@@ -124,6 +125,7 @@ class Run:
                 size,
                 resplit,
                 config.order,
+                partial(self.mixture.places, self.reading.seed),
             )
 
     def go(self, deadline: float | None = None) -> None:

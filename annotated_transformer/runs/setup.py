@@ -265,12 +265,14 @@ def describe(
     fast: bool = True,
 ) -> History:
     """What a run is, before its first update; device is cuda, mps or cpu."""
+    extra = sum(one.pairs for one in corpus.extras)
     data = Data(
         name=corpus.name,
         source=corpus.source,
         target=corpus.target,
-        pairs=len(corpus.train) - corpus.extra,
-        extra=corpus.extra,
+        pairs=len(corpus.train) - extra,
+        extra=extra,
+        shares=corpus.shares,
         sha256=corpus.checksums,
     )
     return History(

@@ -35,6 +35,7 @@ class Data:
     target: str
     pairs: int
     extra: int = 0  # pairs that came on top
+    shares: dict[str, float] = field(default_factory=dict)  # of an epoch
     sha256: dict[str, str] = field(default_factory=dict)  # of its files
 
 

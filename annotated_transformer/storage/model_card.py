@@ -32,6 +32,9 @@ def model_card(
     text = f"{data.pairs:,} sentence pairs of {data.name}"
     if data.extra:
         text += f"\nand {data.extra:,} extra ones"
+    if data.shares:
+        shares = [f"{name} {data.shares[name]:.4g}" for name in data.shares]
+        text += f", with a share of an epoch's pairs: {', '.join(shares)}"
     parts = [f"{x} {sizes[x]}" for x in sizes if sizes[x] is not None]
     size = (
         f"A model of {parameters / 1e6:.2f} million parameters, made by the "

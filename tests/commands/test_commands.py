@@ -477,6 +477,31 @@ def test_extra_pairs_are_told_apart(command, text, tmp_path):
     refused(command("train", tmp_path / "next", *files), f"{bad}, line 1")
 
 
+def test_extra_pairs_have_a_share(command, text, tmp_path):
+    table, more, odd = text(
+        **{"table": "ab\tba\n" * 6, "more": "ca\tac\n" * 9, "a=b": "ac\tca\n"}
+    )
+    words = (
+        *("train", tmp_path / "model", "--train-tsv", table),
+        *("--valid-tsv", table, "--extra", odd, "--extra", f"{more}=0.5"),
+        *("--tokenizer=char", "--max-steps=1", "--device=cpu"),
+    )
+    planned = command(*words, "--dry-run")
+    assert re.search(r"pairs +16\npairs an epoch +14\n", planned.out)
+    ended = command(*words)
+    assert ended.status == 0, ended.err
+    data = json.loads((tmp_path / "model" / "run.json").read_text())["data"]
+    assert (data["pairs"], data["extra"]) == (6, 10)
+    assert data["shares"] == {"extra 2": 0.5}
+    card = (tmp_path / "model" / "README.md").read_text()
+    assert "a share of an epoch's pairs: extra 2 0.5" in card
+    other = [f"{more}=0.25" if x == f"{more}=0.5" else x for x in words]
+    refused(command(*other, "--resume"), "{'extra 2': 0.5}", "0.25")
+    for share, told in [("2", "a share of 2"), ("half", "'half' is no share")]:
+        wrong = ("train", tmp_path / "next", "--task=copy")
+        refused(command(*wrong, f"--extra={more}={share}"), more, told)
+
+
 def test_batch_smaller_than_a_sentence(train, text):
     (good,) = text(good="a b a b a b\n")
     options = ("--tokenizer=char", "--batch-tokens=4")

@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from annotated_transformer.corpora.builtin import example_splits
-from annotated_transformer.corpora.corpus import Corpus, pairs_sha256
+from annotated_transformer.corpora.corpus import Corpus, Extra, pairs_sha256
 from annotated_transformer.corpora.generated import builtin_corpus
 from annotated_transformer.corpora.parallel_text import read_parallel
 from annotated_transformer.errors import UserError
@@ -39,9 +39,25 @@ def test_extra_pairs_are_trained_on_and_nothing_else(tmp_path):
     table = write(tmp_path / "t.tsv", "a b\tÄ\nc\tC\n")
     more = corpus.with_extra(table)
     assert more.train == [*corpus.train, ("a b", "Ä"), ("c", "C")]
-    assert (corpus.extra, more.extra) == (0, 2)
+    assert (corpus.extras, more.extras) == ((), (Extra(str(table), 2),))
     assert (more.valid, more.tests) == (corpus.valid, corpus.tests)
     assert more.checksums == corpus.checksums | {"extra": sha256(table)}
+    again = more.with_extra(table, share=0.25)
+    assert again.train == [*more.train, *more.train[-2:]]
+    assert again.extras[1] == Extra(str(table), 2, 0.25)
+    assert again.checksums == more.checksums | {"extra 2": sha256(table)}
+    assert (more.shares, again.shares) == ({}, {"extra 2": 0.25})
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0, -0.5, 1.5, float("nan")])
+def test_a_share_is_a_part_of_an_epoch(share, tmp_path):
+    corpus = builtin_corpus(train=20, valid=5, test=4)
+    table = write(tmp_path / "t.tsv", "a b\tÄ\n")
+    with pytest.raises(UserError, match=r"t\.tsv: a share of"):
+        corpus.with_extra(table, share)
+    half = corpus.with_extra(table, 0.5)
+    with pytest.raises(UserError, match="shares of 0.5, 0.5 leave"):
+        half.with_extra(table, 0.5)
 
 
 def test_builtin_corpus_is_the_grammar_with_its_sums():

@@ -19,7 +19,7 @@ import torch
 from sacrebleu.metrics import BLEU
 
 from annotated_transformer import Translator, training
-from annotated_transformer.corpora.corpus import Corpus
+from annotated_transformer.corpora.corpus import Corpus, Extra
 from annotated_transformer.corpora.generated import builtin_corpus, copy_corpus
 from annotated_transformer.data import copy_task, train_tokenizer
 from annotated_transformer.errors import UserError
@@ -711,11 +711,12 @@ def test_a_resume_that_fails_leaves_the_run_of_another(
 
 
 def test_a_long_extra_pair_is_named_by_its_own_line(tmp_path, corpus, capsys):
-    extra = [("a", "b"), ("a" * 30, "b")]
-    corpus = replace(corpus, train=corpus.train + extra, extra=len(extra))
+    extra = [("a", "b"), ("a", "b"), ("a" * 30, "b")]
+    extras = (Extra("first.tsv", 1), Extra("next.tsv", len(extra) - 1, 0.1))
+    corpus = replace(corpus, train=corpus.train + extra, extras=extras)
     config = replace(SMALL.train, max_length=20)
     train(tmp_path / "x", corpus, replace(SMALL, train=config), device="cpu")
-    assert "the first in line 2 of the extra pairs" in capsys.readouterr().err
+    assert "the first in line 2 of next.tsv" in capsys.readouterr().err
 
 
 def test_an_update_that_is_not_finite_ends_the_run(
