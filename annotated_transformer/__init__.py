@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 # What type checkers read; a test compares it with HOMES.
 if TYPE_CHECKING:
-    from annotated_transformer.corpora.corpus import Corpus
+    from annotated_transformer.corpora.corpus import Corpus, Extra
     from annotated_transformer.corpora.generated import (
         builtin_corpus,
         copy_corpus,
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
         transformer,
     )
     from annotated_transformer.pairs.alignment import align_pairs
+    from annotated_transformer.pairs.back_translation import back_translate
     from annotated_transformer.pairs.likelihood import score_pairs
+    from annotated_transformer.pairs.sampling import Sampling
     from annotated_transformer.runs.recipes import RECIPES, Recipe
     from annotated_transformer.runs.run import train
     from annotated_transformer.system.processes import Processes
@@ -45,11 +47,13 @@ __all__ = [
     "RECIPES",
     "AttentionMaps",
     "Corpus",
+    "Extra",
     "Hypothesis",
     "Interrupted",
     "ModelConfig",
     "Processes",
     "Recipe",
+    "Sampling",
     "Tokenizer",
     "TrainConfig",
     "Transformer",
@@ -57,6 +61,7 @@ __all__ = [
     "Translator",
     "UserError",
     "align_pairs",
+    "back_translate",
     "beam_decode",
     "beam_search",
     "builtin_corpus",
@@ -75,11 +80,13 @@ HOMES = {
     "RECIPES": "runs.recipes",
     "AttentionMaps": "translation",
     "Corpus": "corpora.corpus",
+    "Extra": "corpora.corpus",
     "Hypothesis": "decoding",
     "Interrupted": "errors",
     "ModelConfig": "model",
     "Processes": "system.processes",
     "Recipe": "runs.recipes",
+    "Sampling": "pairs.sampling",
     "Tokenizer": "data",
     "TrainConfig": "training",
     "Transformer": "model",
@@ -87,6 +94,7 @@ HOMES = {
     "Translator": "translation",
     "UserError": "errors",
     "align_pairs": "pairs.alignment",
+    "back_translate": "pairs.back_translation",
     "beam_decode": "decoding",
     "beam_search": "decoding",
     "builtin_corpus": "corpora.generated",

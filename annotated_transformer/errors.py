@@ -37,12 +37,14 @@ class UserError(ValueError):
 
 
 class Interrupted(Exception):
-    """A run was told to stop, and has written a checkpoint."""
+    """A run was told to stop, and has kept what is done."""
 
-    def __init__(self, signal_number: int, folder: Path, step: int):
+    def __init__(
+        self, signal_number: int, path: Path, step: int, unit: str = "update"
+    ):
         super().__init__(
-            f"stopped after update {step}; the same again with `resume=True` "
-            f"continues {folder}"
+            f"stopped after {unit} {step}; the same again with `resume=True` "
+            f"continues {path}"
         )
         self.signal_number = signal_number
 

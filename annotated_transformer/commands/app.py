@@ -12,6 +12,7 @@ import typer.main
 
 from annotated_transformer import __version__
 from annotated_transformer.commands import options
+from annotated_transformer.commands.backtranslate import backtranslate
 from annotated_transformer.commands.train import train
 from annotated_transformer.commands.translate import (
     augment,
@@ -58,7 +59,7 @@ def about(version: options.Version = False) -> None:
 
 
 app.command(epilog=OTHERS)(train)
-for command in (translate, score, augment):
+for command in (translate, score, augment, backtranslate):
     app.command()(command)
 
 
@@ -112,12 +113,28 @@ def average(output: options.Output, checkpoints: options.Checkpoints) -> None:
 
 
 @app.command()
-def data(name: options.DataName, folder: options.DataFolder = None) -> None:
+def data(
+    name: options.DataName,
+    folder: options.DataFolder = None,
+    descriptions: options.DescriptionsFile = None,
+) -> None:
     """Download a corpus, or check the files that are there already."""
-    from annotated_transformer.corpora.multi30k import download_multi30k
+    from annotated_transformer.corpora.multi30k import (
+        download_multi30k,
+        multi30k_descriptions,
+    )
     from annotated_transformer.storage.licences import MULTI30K_LICENCE
+    from annotated_transformer.system.atomic_files import write_text
 
     where = download_multi30k(folder)
+    if descriptions:
+        language, file = descriptions
+        if file.exists():
+            raise UserError(f"{file}: exists already; choose another name")
+        lines, dropped = multi30k_descriptions(language, folder)
+        write_text(file, "".join(line + "\n" for line in lines))
+        told = ", ".join(f"{dropped[text]} in {text}" for text in dropped)
+        put(f"{file}: {len(lines)} descriptions; left out: {told}\n")
     put(f"{name}: {where}\n{MULTI30K_LICENCE}\n")
 
 

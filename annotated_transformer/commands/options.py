@@ -32,6 +32,61 @@ Checkpoints = Annotated[
     list[Path],
     Argument(help="files in OUTPUT/checkpoints of one run of train"),
 ]
+OneSide = Annotated[
+    Path,
+    Argument(metavar="TEXT", help="what has no translation, line by line"),
+]
+PairsFile = Annotated[
+    Path, Option("--output", help="the file to make, for train --extra")
+]
+MakeTargets = Annotated[
+    bool,
+    Option(
+        "--forward",
+        help="TEXT are sources, and MODEL makes their targets",
+    ),
+]
+Sample = Annotated[
+    bool, Option("--sample", help="draw each token; do not search")
+]
+TopK = Annotated[
+    int,
+    Option(
+        "--top-k",
+        min=0,
+        max=10**9,
+        help="draw each token from the K likeliest; 0: from all",
+    ),
+]
+Temperature = Annotated[
+    float,
+    Option(
+        min=0.01,
+        max=100,
+        help="what is drawn is more varied above 1, and less below",
+    ),
+]
+DrawSeed = Annotated[
+    int,
+    Option("--seed", min=0, max=10**12, help="another one draws other text"),
+]
+Tag = Annotated[
+    str,
+    Option(help="a word to stand before each source made, such as '<BT>'"),
+]
+GoOn = Annotated[
+    bool,
+    Option("--resume", help="go on where it stopped: the same command again"),
+]
+DescriptionsFile = Annotated[
+    tuple[str, Path] | None,
+    Option(
+        "--descriptions",
+        metavar="LANGUAGE FILE",
+        help="also download the descriptions of the training images (en or "
+        "de), and write those that are not in the corpus itself to FILE",
+    ),
+]
 DataName = Annotated[DataSet, Argument(help="which corpus")]
 DataFolder = Annotated[
     Path | None,

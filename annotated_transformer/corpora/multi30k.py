@@ -2,6 +2,7 @@
 
 import os
 import tomllib
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 from urllib import request
@@ -12,29 +13,36 @@ from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.parallel_text import read_pairs
 from annotated_transformer.errors import UserError
 from annotated_transformer.system.download import download, https_opener
+from annotated_transformer.system.text_lines import read_lines
 
-__all__ = ["download_multi30k", "multi30k"]
+__all__ = ["download_multi30k", "multi30k", "multi30k_descriptions"]
 
 MULTI30K_URL = (
     "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw/"
 )
+DESCRIPTIONS_URL = MULTI30K_URL.replace("task1", "task2")
+DESCRIPTIONS = "descriptions"  # the folder of their files
 MULTI30K_LANGUAGES = ("en", "de", "fr")
 MULTI30K_TESTS = ("test_2016_flickr", "test_2017_flickr", "test_2017_mscoco")
 DATA_VARIABLE = "ANNOTATED_TRANSFORMER_DATA"
-MULTI30K_SUMS: dict[str, str] = tomllib.loads(
+MULTI30K_SUMS: dict[str, str]
+DESCRIPTION_SUMS: dict[str, str]
+MULTI30K_SUMS, DESCRIPTION_SUMS = tomllib.loads(
     Path(__file__).with_name("multi30k.toml").read_text("utf-8")
-)
+).values()
 
 
 def download_multi30k(
     folder: Path | str | None = None,
     languages: Sequence[str] = MULTI30K_LANGUAGES,
     opener: request.OpenerDirector | None = None,
+    descriptions: Sequence[str] = (),
 ) -> Path:
     """Fetch the files of Multi30k that are absent, check all, say where.
 
     Without a folder that is where ANNOTATED_TRANSFORMER_DATA says, or else
-    the user's cache.
+    the user's cache. descriptions names languages, too: those of the training
+    images' descriptions go into a folder of their own there.
     """
     cache = user_cache_path("annotated-transformer", appauthor=False)
     named = folder or os.environ.get(DATA_VARIABLE) or cache / "multi30k"
@@ -44,11 +52,24 @@ def download_multi30k(
         "folder that has it"
     )
     opener = opener or https_opener()
-    for name, expected in MULTI30K_SUMS.items():
-        if name.split(".")[1] in languages:
-            url = MULTI30K_URL + name
-            download(url, folder / name, expected, instead, opener)
+    for url, place, sums, wanted in [
+        (MULTI30K_URL, folder, MULTI30K_SUMS, languages),
+        (
+            DESCRIPTIONS_URL,
+            folder / DESCRIPTIONS,
+            DESCRIPTION_SUMS,
+            descriptions,
+        ),
+    ]:
+        for name, expected in sums.items():
+            if language_of(name) in wanted:
+                download(url + name, place / name, expected, instead, opener)
     return folder
+
+
+def language_of(name: str) -> str:
+    """The language of a file such as train.de.gz."""
+    return name.split(".")[-2]
 
 
 def multi30k(
@@ -68,6 +89,51 @@ def multi30k(
 
     train, valid = read("train"), read("val")
     tests = {split: read(split) for split in MULTI30K_TESTS}
-    names = [x for x in MULTI30K_SUMS if x.split(".")[1] in languages]
+    names = [x for x in MULTI30K_SUMS if language_of(x) in languages]
     sums = {name: MULTI30K_SUMS[name] for name in names}
     return Corpus(train, valid, tests, "multi30k", source, target, sums)
+
+
+def multi30k_descriptions(
+    language: str = "de", folder: Path | str | None = None
+) -> tuple[list[str], dict[str, int]]:
+    """Five descriptions of each training image, written in one language.
+
+    They are task 2 of Multi30k, no translations of its captions, and
+    downloaded where they are absent. Those that stand in the English or the
+    German captions, of training, validation or a test, are left out; case,
+    spaces and punctuation do not count. Also returned is how many of them
+    stand in which text, the last one if in several. UserError for
+    another language.
+    """
+    languages = {language_of(name) for name in DESCRIPTION_SUMS}
+    if language not in languages:
+        raise UserError(
+            f"Multi30k has no descriptions in {language!r:.40}; choose from "
+            f"{', '.join(sorted(languages))}"
+        )
+    corpus = multi30k("en", "de", folder)
+    texts = {"train": corpus.train, "val": corpus.valid, **corpus.tests}
+    stands = {
+        letters(side): text
+        for text, pairs in texts.items()
+        for pair in pairs
+        for side in pair
+    }
+    folder = download_multi30k(folder, (), descriptions=[language])
+    found = [
+        line
+        for name in DESCRIPTION_SUMS
+        if language_of(name) == language
+        for line in read_lines(folder / DESCRIPTIONS / name)
+    ]
+    where = [stands.get(letters(line)) for line in found]
+    counts = {text: where.count(text) for text in texts}
+    lines = [x for x, text in zip(found, where, strict=True) if text is None]
+    return lines, counts
+
+
+def letters(text: str) -> str:
+    """The letters and digits of a text, without regard to case."""
+    text = unicodedata.normalize("NFKC", text).casefold()
+    return "".join(filter(str.isalnum, text))

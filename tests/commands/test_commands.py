@@ -39,6 +39,7 @@ COMMANDS = (
     "translate",
     "score",
     "augment",
+    "backtranslate",
     "evaluate",
     "average",
     "data",

@@ -10,7 +10,13 @@ import chapters
 import pytest
 from refusal import refused
 
-from annotated_transformer import ModelConfig, Recipe, TrainConfig, train
+from annotated_transformer import (
+    ModelConfig,
+    Recipe,
+    TrainConfig,
+    back_translate,
+    train,
+)
 from annotated_transformer.commands.app import options_by_name, with_options
 from annotated_transformer.system.console import console
 
@@ -47,7 +53,8 @@ def test_what_the_library_names_there_is():
     known = {
         f.name for c in (ModelConfig, TrainConfig, Recipe) for f in fields(c)
     }
-    known |= signature(train).parameters.keys() | {"batch_tokens"}
+    known |= signature(train).parameters.keys()
+    known |= signature(back_translate).parameters.keys()
     named = {
         word
         for name, text, shown in strings()

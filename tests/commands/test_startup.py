@@ -39,6 +39,7 @@ COMMANDS = {
     "translate": "model",
     "score": "model a b",
     "augment": "model model a b",
+    "backtranslate": "model a --output b",
     "evaluate": "model a b",
     "average": "out a",
     "data": "multi30k",

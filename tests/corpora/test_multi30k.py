@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import re
 import threading
 import time
 from contextlib import suppress
@@ -13,7 +14,11 @@ from urllib import request
 import pytest
 
 from annotated_transformer.corpora import multi30k as multi30k_files
-from annotated_transformer.corpora.multi30k import download_multi30k, multi30k
+from annotated_transformer.corpora.multi30k import (
+    download_multi30k,
+    multi30k,
+    multi30k_descriptions,
+)
 from annotated_transformer.errors import UserError
 from annotated_transformer.system import download
 from annotated_transformer.system.download import https_opener
@@ -85,17 +90,19 @@ class Local(request.HTTPSHandler):
 
 @pytest.fixture
 def server(monkeypatch):
-    """A server of fifteen small files, whose sums stand for Multi30k's."""
+    """A server of small files, whose sums stand for Multi30k's."""
     with Server() as server:
-        for name in list(multi30k_files.MULTI30K_SUMS):
-            split, language, _ = name.split(".")
-            text = "".join(f"{split} {language} {n}\n" for n in range(50))
-            data = server.files[name] = gzip.compress(text.encode(), mtime=0)
-            monkeypatch.setitem(
-                multi30k_files.MULTI30K_SUMS,
-                name,
-                hashlib.sha256(data).hexdigest(),
-            )
+        for sums in (
+            multi30k_files.MULTI30K_SUMS,
+            multi30k_files.DESCRIPTION_SUMS,
+        ):
+            for name in list(sums):
+                split, language, _ = name.rsplit(".", 2)
+                text = "".join(f"{split} {language} {n}\n" for n in range(50))
+                data = gzip.compress(text.encode(), mtime=0)
+                server.files[name] = data
+                found = hashlib.sha256(data).hexdigest()
+                monkeypatch.setitem(sums, name, found)
         thread = threading.Thread(
             target=server.serve_forever, args=(0.01,), daemon=True
         )
@@ -118,7 +125,8 @@ def opener(server, monkeypatch):
 def test_download_then_read_without_network(server, opener, tmp_path):
     folder = tmp_path / "new" / "folder"
     assert download_multi30k(folder, opener=opener) == folder
-    assert {p.name: p.read_bytes() for p in folder.iterdir()} == server.files
+    found = {p.name: p.read_bytes() for p in folder.iterdir()}
+    assert found == {x: server.files[x] for x in multi30k_files.MULTI30K_SUMS}
     assert {host for host, _, _ in server.asked} == {
         "raw.githubusercontent.com"
     }
@@ -132,6 +140,74 @@ def test_download_then_read_without_network(server, opener, tmp_path):
     assert corpus.valid[1] == ("val fr 1", "val de 1")
     assert len(corpus.checksums) == 10
     assert len(server.asked) == asked
+
+
+def write(folder, lines):
+    """The texts by name as gzip files; their checksums."""
+    sums = {}
+    for name, text in lines.items():
+        data = gzip.compress("\n".join(text).encode(), mtime=0)
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(data)
+        sums[Path(name).name] = hashlib.sha256(data).hexdigest()
+    return sums
+
+
+def test_descriptions_are_downloaded_when_asked(server, opener, tmp_path):
+    download_multi30k(tmp_path, ["en"], opener)
+    assert not (tmp_path / "descriptions").exists()
+    download_multi30k(tmp_path, [], opener, descriptions=["de"])
+    found = {
+        path.name: path.read_bytes()
+        for path in (tmp_path / "descriptions").iterdir()
+    }
+    names = [f"train.{n}.de.gz" for n in range(1, 6)]
+    assert found == {name: server.files[name] for name in names}
+    assert server.asked[-1][1].startswith(
+        "/multi30k/dataset/master/data/task2/raw/train."
+    )
+    (tmp_path / "descriptions" / names[2]).write_bytes(b"damaged")
+    with pytest.raises(UserError, match=r"train\.3\.de\.gz is damaged"):
+        download_multi30k(tmp_path, [], opener, descriptions=["de"])
+
+
+def test_descriptions_that_stand_in_the_captions(tmp_path, monkeypatch):
+    """Each of these but two is a caption, in either language."""
+    texts = {
+        f"{text}.{language}.gz": [f"{text} {language}", "A", "b"]
+        for text in ("train", "val", *multi30k_files.MULTI30K_TESTS)
+        for language in ("en", "de")
+    }
+    texts["train.de.gz"][1] = "Der T-Shirt-Träger, groß!"
+    texts["test_2017_mscoco.en.gz"][2] = "It's\u00a0blue"
+    described = {
+        f"descriptions/train.{n}.de.gz": [f"Neues {n}"] for n in range(1, 6)
+    }
+    described["descriptions/train.2.de.gz"] += [
+        "der t shirt träger   GROSS",
+        "VAL DE.",
+        "its blue",
+        "train en",
+        "train en neu",
+    ]
+    sums = write(tmp_path, texts)
+    monkeypatch.setattr(multi30k_files, "MULTI30K_SUMS", sums)
+    sums = write(tmp_path, described)
+    monkeypatch.setattr(multi30k_files, "DESCRIPTION_SUMS", sums)
+    lines, dropped = multi30k_descriptions("de", tmp_path)
+    assert lines == [
+        *("Neues 1", "Neues 2", "train en neu"),
+        *("Neues 3", "Neues 4", "Neues 5"),
+    ]
+    assert dropped == {
+        "train": 2,
+        "val": 1,
+        "test_2016_flickr": 0,
+        "test_2017_flickr": 0,
+        "test_2017_mscoco": 1,
+    }
+    with pytest.raises(UserError, match="'fr'; choose from de"):
+        multi30k_descriptions("fr", tmp_path)
 
 
 @pytest.mark.parametrize("ranges", [True, False])
@@ -264,3 +340,24 @@ def test_multi30k_has_the_counts_of_its_authors(target, real_folder):
     }
     assert corpus.train[0][0].startswith("Two young, White males")
     assert len(corpus.checksums) == 10
+
+
+@pytest.mark.parametrize(
+    ("language", "kept"), [("de", 144_524), ("en", 115_842)]
+)
+def test_descriptions_are_as_many_as_perl_and_awk_leave(
+    language, kept, real_folder, command, tmp_path, monkeypatch
+):
+    """Of 145,000; they compared letters and digits, case folded."""
+    if not (real_folder / "descriptions").is_dir():
+        pytest.skip("the descriptions are not here")
+    monkeypatch.setenv("ANNOTATED_TRANSFORMER_DATA", str(real_folder))
+    path = tmp_path / "text"
+    words = ("data", "multi30k", "--descriptions", language, path)
+    ended = command(*words)
+    assert ended.status == 0 and f"{kept} descriptions" in ended.out
+    dropped = re.findall(r"(\d+) in ", ended.out)
+    assert kept + sum(map(int, dropped)) == 145_000
+    lines = path.read_text("utf-8").splitlines()
+    assert len(lines) == kept
+    assert command(*words).status == 1  # the file is there

@@ -1,0 +1,120 @@
+"""Sampling: outputs drawn token by token, as the model finds them probable."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from annotated_transformer.decoding import (
+    Hypothesis,
+    SearchState,
+    Step,
+    beam_search,
+    first_state,
+    model_step,
+)
+from annotated_transformer.errors import check_fields
+from annotated_transformer.model import EncoderDecoder, length_limit
+
+__all__ = ["Sampling", "drawn", "sample_decode"]
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Draw each token with its probability; do not search for the best.
+
+    The numbers that decide belong to a text's place among the texts, so what
+    is drawn for it depends on no other text, nor on the batch.
+    """
+
+    top_k: int = 0  # likeliest tokens to draw from; 0: all
+    temperature: float = 1.0  # divides the logits: above 1 more is tried
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_fields(
+            self, top_k=(0, 10**9), temperature=(0.01, 100), seed=(0, 10**12)
+        )
+
+    def numbers(self, place: int, count: int) -> list[float]:
+        """The first so many numbers in [0, 1) of the text at a place."""
+        rng = random.Random(f"{self.seed} {place}")
+        return [rng.random() for _ in range(count)]
+
+
+def drawn(
+    log_p: Float[Tensor, "rows vocab_size"],
+    numbers: Float[Tensor, "rows 1"],
+    top_k: int = 0,
+    temperature: float = 1.0,
+) -> Int[Tensor, "rows 1"]:
+    """The token of each row in whose part of [0, 1) its number falls.
+
+    The parts are as long as the tokens are probable, those of the top_k alone
+    if it is not 0; one without a probability is never drawn.
+    """
+    tokens = None
+    if 0 < top_k < log_p.size(-1):
+        log_p, tokens = log_p.topk(top_k)
+    ends = (log_p / temperature).softmax(-1).cumsum(-1)
+    last = ends[:, -1:]  # 1, but for rounding
+    below = torch.nextafter(last, torch.zeros_like(last))
+    where = torch.minimum(numbers * last, below)
+    token = torch.searchsorted(ends, where, right=True)
+    return token if tokens is None else tokens.gather(1, token)
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A state of the search, and the numbers that each row has left."""
+
+    state: SearchState
+    numbers: Float[Tensor, "rows steps"]
+
+    def select(
+        self, rows: Int[Tensor, "rows"], sentences: Int[Tensor, "batch"]
+    ) -> "Drawing":
+        """Keep these rows; a number of each has been used."""
+        numbers = self.numbers[rows, 1:]
+        return Drawing(self.state.select(rows, sentences), numbers)
+
+
+def drawing_step(model: EncoderDecoder, sampling: Sampling) -> Step:
+    """The step of a model that leaves no choice but the token drawn."""
+    step = model_step(model)
+
+    def draw(tokens: Tensor, state: Drawing) -> tuple[Tensor, Drawing]:
+        log_p, after = step(tokens, state.state)
+        number = state.numbers[:, :1]
+        token = drawn(log_p, number, sampling.top_k, sampling.temperature)
+        only = torch.full_like(log_p, -torch.inf)
+        only.scatter_(1, token, log_p.gather(1, token))
+        return only, replace(state, state=after)
+
+    return draw
+
+
+@torch.inference_mode()
+def sample_decode(
+    model: EncoderDecoder,
+    source: Int[Tensor, "batch source_length"],
+    sampling: Sampling,
+    places: Sequence[int],
+) -> list[Hypothesis]:
+    """One output for each source, drawn with the numbers of its place.
+
+    Log-probabilities are the model's own, whatever top_k and temperature.
+    """
+    limits = length_limit(source, model.most_positions)
+    most = int(limits.max())
+    numbers = torch.tensor(
+        [sampling.numbers(place, most) for place in places],
+        device=source.device,
+    )
+    state = Drawing(first_state(model, source), numbers)
+    step = drawing_step(model, sampling)
+    found = beam_search(step, state, limits, width=1, alpha=0.0)
+    return [best[0] for best in found]
