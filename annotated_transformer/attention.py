@@ -1,15 +1,13 @@
-"""Attention: masks, scaled dot products and multi-head attention (3.2).
+"""Attention: scaled dot products and masks (3.2.1).
 
 Written in book/01_attention.ipynb: edit the chapter, then `make package`.
 """
 
 import math
-from collections.abc import Callable
 
 import torch
 from jaxtyping import Bool, Float, Int
-from torch import Tensor, nn
-from torch.nn import functional as F
+from torch import Tensor
 
 __all__ = [
     "padding_mask",
@@ -20,9 +18,6 @@ __all__ = [
     "Mask",
     "additive",
     "visible",
-    "head_width",
-    "Projections",
-    "MultiHeadAttention",
 ]
 
 
@@ -91,105 +86,3 @@ def additive(mask: Mask, x: Tensor) -> Float[Tensor, "..."]:
 def visible(mask: Mask) -> Bool[Tensor, "..."]:
     """True where a key may be seen, whichever form the mask has."""
     return mask > -math.inf if mask.is_floating_point() else mask
-
-
-def head_width(d_model: int, heads: int) -> int:
-    """d_model / heads, the width of a head where none is given (3.2.2)."""
-    if d_model % heads:
-        raise ValueError(
-            f"d_model = {d_model} is not a multiple of {heads} heads: "
-            "change one of them, or give d_k and d_v"
-        )
-    return d_model // heads
-
-
-class Projections(nn.Module):
-    """W^Q, W^K, W^V and W^O of all heads, cut into heads on demand."""
-
-    def __init__(
-        self,
-        d_model: int,
-        heads: int,
-        d_k: int | None = None,
-        d_v: int | None = None,
-        dropout: float = 0.0,
-    ):
-        super().__init__()
-        self.heads = heads
-        self.d_k = d_k or head_width(d_model, heads)
-        self.d_v = d_v or head_width(d_model, heads)
-        self.dropout = dropout
-        # equation 1, fused
-        self.kernel: Callable[..., Tensor] = F.scaled_dot_product_attention
-        self.query = nn.Linear(d_model, heads * self.d_k)
-        self.key_value = nn.Linear(d_model, heads * (self.d_k + self.d_v))
-        self.output = nn.Linear(heads * self.d_v, d_model)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Glorot initialisation, each projection at its own fan."""
-        widths = [self.heads * self.d_k, self.heads * self.d_v]
-        keys, values = self.key_value.weight.split(widths)
-        for weight in (self.query.weight, keys, values, self.output.weight):
-            nn.init.xavier_uniform_(weight)
-        for layer in (self.query, self.key_value, self.output):
-            nn.init.zeros_(layer.bias)
-
-    def split(
-        self, x: Float[Tensor, "batch length width"]
-    ) -> Float[Tensor, "batch heads length d_head"]:
-        """Cut the last axis into heads: head i is its i-th block."""
-        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
-
-    def keys_values(
-        self, memory: Float[Tensor, "batch keys d_model"]
-    ) -> tuple[Tensor, Tensor]:
-        """Keys [batch heads keys d_k] and values [batch heads keys d_v]."""
-        widths = [self.heads * self.d_k, self.heads * self.d_v]
-        keys, values = self.key_value(memory).split(widths, dim=-1)
-        return self.split(keys), self.split(values)
-
-
-class MultiHeadAttention(Projections):
-    """MultiHead(Q, K, V) = Concat(head_1, ..., head_h) W^O (3.2.2).
-
-    Queries come from x, keys and values from memory; memory = x makes it
-    self-attention.
-    """
-
-    def attend(
-        self,
-        x: Float[Tensor, "rows queries d_model"],
-        keys: Float[Tensor, "batch heads keys d_k"],
-        values: Float[Tensor, "batch heads keys d_v"],
-        mask: Mask | None = None,
-    ) -> Float[Tensor, "rows queries d_model"]:
-        """Attend from x; rows that share keys become further queries."""
-        query = self.split(self.query(x.reshape(len(keys), -1, x.size(-1))))
-        heads = self.kernel(
-            query,
-            keys,
-            values,
-            attn_mask=mask,
-            dropout_p=self.dropout if self.training else 0.0,
-        )
-        return self.output(heads.transpose(1, 2).flatten(2)).view_as(x)
-
-    def forward(
-        self,
-        x: Float[Tensor, "batch queries d_model"],
-        memory: Float[Tensor, "batch keys d_model"],
-        mask: Mask | None = None,
-    ) -> Float[Tensor, "batch queries d_model"]:
-        """Attend from every position of x to every position of memory."""
-        return self.attend(x, *self.keys_values(memory), mask)
-
-    def weights(
-        self,
-        x: Float[Tensor, "batch queries d_model"],
-        memory: Float[Tensor, "batch keys d_model"],
-        mask: Bool[Tensor, "..."] | None = None,
-    ) -> Float[Tensor, "batch heads queries keys"]:
-        """The weights that forward uses, without dropout, for pictures."""
-        keys, _ = self.keys_values(memory)
-        return attention_weights(self.split(self.query(x)), keys, mask)

@@ -1,6 +1,6 @@
 """Embedding: tokens and positions become vectors (3.4, 3.5).
 
-Written in book/02_embedding.ipynb: edit the chapter, then `make package`.
+Written in book/03_embedding.ipynb: edit the chapter, then `make package`.
 """
 
 import math

@@ -1,6 +1,6 @@
 """Layers: feed-forward, Add & Norm, encoder and decoder layers (3.1, 3.3).
 
-Written in book/03_layers.ipynb: edit the chapter, then `make package`.
+Written in book/04_layers.ipynb: edit the chapter, then `make package`.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from annotated_transformer.attention import Mask, MultiHeadAttention
+from annotated_transformer.attention import Mask
+from annotated_transformer.heads import MultiHeadAttention
 
 __all__ = [
     "Vectors",

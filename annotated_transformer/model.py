@@ -1,6 +1,6 @@
 """Model: the whole Transformer, its sizes and its parameters (3.1, 6.2).
 
-Written in book/04_model.ipynb: edit the chapter, then `make package`.
+Written in book/05_model.ipynb: edit the chapter, then `make package`.
 """
 
 import math
@@ -15,10 +15,8 @@ from torch import Tensor, nn
 
 from annotated_transformer.attention import (
     Mask,
-    MultiHeadAttention,
     additive,
     causal_mask,
-    head_width,
     padding_mask,
 )
 from annotated_transformer.embedding import (
@@ -29,6 +27,7 @@ from annotated_transformer.embedding import (
     SinusoidalPositions,
     TokenEmbedding,
 )
+from annotated_transformer.heads import MultiHeadAttention, head_width
 from annotated_transformer.layers import (
     AddNorm,
     DecoderLayer,

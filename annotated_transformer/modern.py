@@ -14,13 +14,9 @@ from jaxtyping import Bool, Float, Float64, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from annotated_transformer.attention import (
-    Mask,
-    MultiHeadAttention,
-    additive,
-    causal_mask,
-)
+from annotated_transformer.attention import Mask, additive, causal_mask
 from annotated_transformer.embedding import SinusoidalPositions, TokenEmbedding
+from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.layers import (
     AddNorm,
     DecoderLayer,

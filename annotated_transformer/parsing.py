@@ -1,6 +1,6 @@
 """Parsing as translation: trees as strings, and how they are scored (6.3).
 
-Written in book/16_parsing.ipynb: edit the chapter, then `make package`.
+Written in book/parsing.ipynb: edit the chapter, then `make package`.
 """
 
 import random

@@ -1,6 +1,6 @@
 """LSTM with attention and ConvS2S, the translators of before (1, 2, 4).
 
-Written in book/15_recurrence.ipynb: edit the chapter, then `make package`.
+Written in book/14_recurrence.ipynb: edit the chapter, then `make package`.
 """
 
 import math

@@ -1,6 +1,6 @@
 """Minimum risk: training for the score of the model's own output.
 
-Written in book/13_risk.ipynb: edit the chapter, then `make package`.
+Written in book/risk.ipynb: edit the chapter, then `make package`.
 """
 
 import torch

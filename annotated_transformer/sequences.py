@@ -1,6 +1,6 @@
 """Layers that self-attention replaced: recurrence, LSTM, convolution (4).
 
-Written in book/05_sequences.ipynb: edit the chapter, then `make package`.
+Written in book/13_sequences.ipynb: edit the chapter, then `make package`.
 """
 
 from functools import partial
@@ -10,7 +10,8 @@ from jaxtyping import Bool, Float, Shaped
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from annotated_transformer.attention import Mask, Projections, visible
+from annotated_transformer.attention import Mask, visible
+from annotated_transformer.heads import Projections
 
 __all__ = [
     "Recurrence",

@@ -8,7 +8,7 @@ of what it decodes, sentences of any length together or only of equal
 length. The control is the program as it is; another, "softmax over keys", has
 the kernel of one bug without the bug.
 
-The page book/bugs.ipynb shows the same functions; a test compares them.
+The page book/16_bugs.ipynb shows the same functions; a test compares them.
 """
 
 import math

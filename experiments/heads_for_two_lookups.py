@@ -22,7 +22,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from annotated_transformer.attention import MultiHeadAttention
+from annotated_transformer.heads import MultiHeadAttention
 
 from .shared.lookups import RECIPE, answered, corpus, questions
 

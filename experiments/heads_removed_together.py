@@ -18,8 +18,8 @@ from functools import cache, partial
 import torch
 from sacrebleu.metrics import BLEU
 
-from annotated_transformer.attention import MultiHeadAttention
 from annotated_transformer.data import Pair, encode_pairs
+from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.model import Transformer
 from annotated_transformer.runs.feeding import fixed_batches
 from annotated_transformer.speed.allocator import keep_freed_memory

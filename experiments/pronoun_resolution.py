@@ -23,7 +23,6 @@ from statistics import fmean
 import torch
 from torch import Tensor
 
-from annotated_transformer.attention import MultiHeadAttention
 from annotated_transformer.corpora.builtin import (
     GrammarExample,
     sentence_pairs,
@@ -37,6 +36,7 @@ from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.generated import FOLLOWED, pronoun_corpus
 from annotated_transformer.data import Tokenizer, encode_pairs, pad
 from annotated_transformer.embedding import BOS
+from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.model import Transformer, transformer
 from annotated_transformer.runs.recipes import RECIPES
 from annotated_transformer.runs.setup import learn_tokenizer

@@ -14,7 +14,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from annotated_transformer.attention import MultiHeadAttention
+from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.layers import AddNorm
 from annotated_transformer.model import Transformer
 

@@ -6,20 +6,14 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import nn
 from torch.nn import functional as F
-from torch_twins import given_weights
 
 from annotated_transformer.attention import (
-    MultiHeadAttention,
     additive,
     attention_weights,
     causal_mask,
-    head_width,
-    masked_softmax,
     padding_mask,
     scaled_dot_product_attention,
-    visible,
 )
 
 SIZES = st.integers(1, 6)
@@ -42,14 +36,6 @@ def by_loop(query, key, value, mask):
             row += weight / sum(e) * value[j]
         rows.append(row)
     return torch.stack(rows)
-
-
-def with_biases(layer: MultiHeadAttention) -> MultiHeadAttention:
-    """Biases start at zero; a test of them needs others."""
-    for name, parameter in layer.named_parameters():
-        if name.endswith("bias"):
-            nn.init.normal_(parameter)
-    return layer
 
 
 def test_masks_are_true_where_a_key_may_be_seen():
@@ -110,70 +96,6 @@ def test_a_hidden_key_changes_nothing(seed, keys):
     )
 
 
-def test_the_future_does_not_leak():
-    layer = MultiHeadAttention(16, 4)
-    x = draw(1, 7, 16).requires_grad_()
-    answer = layer(x, x, causal_mask(7))
-    for i in range(7):
-        (grad,) = torch.autograd.grad(answer[0, i].sum(), x, retain_graph=True)
-        reached = grad[0].abs().sum(-1) > 0
-        assert reached.tolist() == [j <= i for j in range(7)]
-
-
-@given(SEEDS, st.integers(1, 4))
-@settings(deadline=None, max_examples=20)
-def test_padding_changes_no_real_position(seed, extra):
-    layer = MultiHeadAttention(8, 2)
-    tokens = torch.tensor([[3, 4, 5]])
-    x = draw(1, 3, 8, seed=seed)
-    padded = torch.cat([x, draw(1, extra, 8, seed=seed + 1) * 100], 1)
-    mask = padding_mask(F.pad(tokens, (0, extra)))
-    torch.testing.assert_close(layer(padded, padded, mask)[:, :3], layer(x, x))
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_a_query_that_sees_nothing_gets_zeros(dtype):
-    mask = causal_mask(4).clone()
-    mask[2] = False
-    q, k, v = draw(3, 2, 3, 4, 8).to(dtype).requires_grad_().unbind()
-    textbook = scaled_dot_product_attention(q, k, v, mask)
-    assert (textbook[..., 2, :] == 0).all()
-    assert (masked_softmax(q @ k.mT, mask)[..., 2, :] == 0).all()
-
-    layer = with_biases(MultiHeadAttention(24, 3)).to(dtype)
-    x = draw(2, 4, 24).to(dtype).requires_grad_()
-    answer = layer(x, x, mask)
-    torch.testing.assert_close(
-        answer[:, 2], layer.output.bias.expand_as(answer[:, 2])
-    )
-    answer.float().square().sum().backward()
-    gradients = [x.grad, *(p.grad for p in layer.parameters())]
-    assert all(gradient.isfinite().all() for gradient in gradients)
-    (gradient,) = torch.autograd.grad(textbook.float().square().sum(), v)
-    assert gradient.isfinite().all()
-
-
-@given(SIZES, SIZES, SEEDS)
-def test_an_additive_mask_is_the_same_mask(queries, keys, seed):
-    """Also for a query that sees nothing, and on the way back."""
-    mask = draw(queries, keys, seed=seed) > 0
-    added = additive(mask, draw(1))
-    assert torch.equal(added.exp(), mask.float())
-    assert torch.equal(visible(added), mask) and visible(mask) is mask
-    assert additive(added, draw(1).double()) is added
-    layer = with_biases(MultiHeadAttention(8, 2))
-    x, memory = draw(1, queries, 8, seed=1), draw(1, keys, 8, seed=2)
-    results = []
-    for form in (mask, added):
-        layer.zero_grad()
-        answer = layer(x, memory, form)
-        answer.square().sum().backward()
-        gradients = [p.grad.flatten() for p in layer.parameters()]
-        results.append([answer.flatten(), *gradients])
-    for one, other in zip(*results, strict=True):
-        assert torch.equal(one, other)
-
-
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_an_additive_mask_has_the_type_of_products(dtype):
     x, mask = draw(2, 3, 8), causal_mask(3)
@@ -182,15 +104,6 @@ def test_an_additive_mask_has_the_type_of_products(dtype):
     with torch.autocast("cpu", dtype):
         assert additive(mask, x).dtype == (x @ x.mT).dtype == dtype
     assert additive(mask, x.to("meta")).dtype == torch.float32
-
-
-def test_nothing_visible_at_all_gives_finite_gradients():
-    layer = MultiHeadAttention(8, 2)
-    x = draw(1, 3, 8).requires_grad_()
-    answer = layer(x, x, torch.zeros(1, 1, 1, 3, dtype=torch.bool))
-    assert (answer == 0).all()  # the bias starts at zero
-    answer.sum().backward()
-    assert x.grad.isfinite().all()
 
 
 @pytest.mark.parametrize("masked", [False, True])
@@ -211,131 +124,3 @@ def test_the_fast_kernel_is_the_textbook_formula(masked, d_v):
         gradients = torch.autograd.grad(answer.square().sum(), inputs)
         results.append([answer, *gradients])
     torch.testing.assert_close(*results, rtol=1e-5, atol=1e-5)
-
-
-@pytest.mark.parametrize("hidden", [False, True])
-def test_torch_own_layer_agrees_gradients_included(hidden):
-    ours = with_biases(MultiHeadAttention(16, 4))
-    theirs = given_weights(
-        nn.MultiheadAttention(16, 4, batch_first=True), ours
-    )
-    inputs = draw(2, 5, 16), draw(2, 7, 16, seed=1)
-    tokens = torch.ones(2, 7, dtype=torch.long)
-    if hidden:
-        tokens[1, 4:] = 0
-    x, memory = (t.clone().requires_grad_() for t in inputs)
-    mine = ours(x, memory, padding_mask(tokens))
-    mine_gradients = torch.autograd.grad(mine.square().sum(), [x, memory])
-    x, memory = (t.clone().requires_grad_() for t in inputs)
-    other, weights = theirs(
-        x,
-        memory,
-        memory,
-        key_padding_mask=tokens == 0,  # True means hidden there
-        average_attn_weights=False,
-    )
-    other_gradients = torch.autograd.grad(other.square().sum(), [x, memory])
-    torch.testing.assert_close(mine, other, rtol=1e-5, atol=1e-5)
-    torch.testing.assert_close(
-        mine_gradients, other_gradients, rtol=1e-4, atol=1e-4
-    )
-    torch.testing.assert_close(
-        ours.weights(x, memory, padding_mask(tokens)), weights
-    )
-
-
-@pytest.mark.parametrize(("d_k", "d_v"), [(None, None), (3, 5), (8, 2)])
-def test_heads_in_one_product_are_a_loop_over_heads(d_k, d_v):
-    layer = with_biases(MultiHeadAttention(12, 3, d_k, d_v))
-    d_k, d_v = layer.d_k, layer.d_v
-    x, memory = draw(2, 4, 12), draw(2, 6, 12, seed=1)
-    projected = layer.key_value(memory)
-    keys, values = projected[..., : 3 * d_k], projected[..., 3 * d_k :]
-    heads = [
-        scaled_dot_product_attention(
-            layer.query(x)[..., i * d_k : (i + 1) * d_k],
-            keys[..., i * d_k : (i + 1) * d_k],
-            values[..., i * d_v : (i + 1) * d_v],
-        )
-        for i in range(3)
-    ]
-    torch.testing.assert_close(
-        layer(x, memory), layer.output(torch.cat(heads, -1))
-    )
-
-
-@pytest.mark.parametrize(("d_k", "d_v"), [(64, 64), (16, 128)])
-def test_each_block_is_initialised_at_its_own_fan(d_k, d_v):
-    layer = MultiHeadAttention(512, 8, d_k, d_v)
-    keys, values = layer.key_value.weight.split([8 * d_k, 8 * d_v])
-    output = layer.output.weight
-    for weight in (layer.query.weight, keys, values, output):
-        expected = math.sqrt(2 / sum(weight.shape))
-        assert weight.std().item() == pytest.approx(expected, rel=0.02)
-    for part in (layer.query, layer.key_value, layer.output):
-        assert (part.bias == 0).all()
-
-
-def test_layers_do_not_start_equal():
-    first, second = MultiHeadAttention(32, 4), MultiHeadAttention(32, 4)
-    for part in ("query", "key_value", "output"):
-        ours, other = getattr(first, part), getattr(second, part)
-        assert not torch.equal(ours.weight, other.weight)
-    keys, values = first.key_value.weight.split(32)
-    assert not torch.equal(keys, values)
-
-
-def test_heads_must_divide_the_width_or_be_given_one():
-    assert head_width(512, 8) == 64
-    for sizes in ((512, 6), (512, 6, 64), (512, 6, None, 64)):
-        with pytest.raises(ValueError, match="512 is not a multiple of 6"):
-            MultiHeadAttention(*sizes)
-    layer = MultiHeadAttention(10, 3, d_k=4, d_v=7)
-    x = draw(2, 5, 10)
-    assert layer(x, x).shape == (2, 5, 10)
-    keys, values = layer.keys_values(x)
-    assert keys.shape == (2, 3, 5, 4)
-    assert values.shape == (2, 3, 5, 7)
-
-
-@pytest.mark.parametrize("heads", [1, 2, 4, 8])
-def test_the_number_of_heads_costs_no_parameters(heads):
-    layer = MultiHeadAttention(64, heads)
-    count = sum(p.numel() for p in layer.parameters())
-    assert count == 4 * 64**2 + 4 * 64
-
-
-def test_rows_that_share_keys_are_as_repeated_keys():
-    layer = with_biases(MultiHeadAttention(16, 4))
-    memory, beams = draw(2, 5, 16), draw(6, 1, 16, seed=1)
-    mask = padding_mask(torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]]))
-    torch.testing.assert_close(
-        layer.attend(beams, *layer.keys_values(memory), mask),
-        layer(
-            beams,
-            memory.repeat_interleave(3, 0),
-            mask.repeat_interleave(3, 0),
-        ),
-    )
-
-
-def test_shuffled_tokens_give_shuffled_answers():
-    layer = MultiHeadAttention(16, 4)
-    x, order = draw(2, 6, 16), torch.randperm(6)
-    torch.testing.assert_close(
-        layer(x[:, order], x[:, order]), layer(x, x)[:, order]
-    )
-
-
-def test_weights_ignore_dropout_and_explain_forward():
-    layer = with_biases(MultiHeadAttention(16, 4, dropout=0.5))
-    x, memory, mask = draw(2, 5, 16), draw(2, 5, 16, seed=1), causal_mask(5)
-    trained, dropped = layer.weights(x, memory, mask), layer(x, memory, mask)
-    layer.eval()
-    weights, answer = layer.weights(x, memory, mask), layer(x, memory, mask)
-    assert torch.equal(trained, weights)
-    assert not torch.allclose(dropped, answer)
-    torch.testing.assert_close(weights.sum(-1), torch.ones(2, 4, 5))
-    _, values = layer.keys_values(memory)
-    heads = (weights @ values).transpose(1, 2).flatten(2)
-    torch.testing.assert_close(layer.output(heads), answer)

@@ -5,9 +5,9 @@ from functools import cache
 
 import pytest
 import torch
+from annotated_transformer.heads import MultiHeadAttention
 from torch import Tensor, nn
 
-from annotated_transformer.attention import MultiHeadAttention
 from annotated_transformer.data import (
     Tokenizer,
     copy_task,

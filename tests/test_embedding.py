@@ -4,11 +4,12 @@ import math
 
 import pytest
 import torch
+from annotated_transformer.heads import MultiHeadAttention
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from annotated_transformer.attention import MultiHeadAttention, causal_mask
+from annotated_transformer.attention import causal_mask
 from annotated_transformer.embedding import (
     BOS,
     EOS,

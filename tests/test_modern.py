@@ -6,17 +6,14 @@ from dataclasses import replace
 
 import pytest
 import torch
+from annotated_transformer.heads import MultiHeadAttention
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 from torch.nn import functional as F
 from torch_twins import lively
 
-from annotated_transformer.attention import (
-    MultiHeadAttention,
-    causal_mask,
-    padding_mask,
-)
+from annotated_transformer.attention import causal_mask, padding_mask
 from annotated_transformer.attention import (
     scaled_dot_product_attention as textbook,
 )

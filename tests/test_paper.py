@@ -188,7 +188,7 @@ def quoted(stem, beginning):
 
 
 def test_scores_of_table_3_are_quoted_as_printed():
-    found = quoted("12_variations", "TABLE_3 = {")["TABLE_3"]
+    found = quoted("15_variations", "TABLE_3 = {")["TABLE_3"]
     assert [*found.values()] == [*SCORES.values()]
     names = {
         "h=": "A",

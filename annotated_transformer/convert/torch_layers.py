@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from annotated_transformer.attention import MultiHeadAttention, causal_mask
+from annotated_transformer.attention import causal_mask
 from annotated_transformer.embedding import (
     PAD,
     LearnedPositions,
@@ -20,6 +20,7 @@ from annotated_transformer.embedding import (
     TokenEmbedding,
 )
 from annotated_transformer.errors import UserError
+from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.layers import (
     AddNorm,
     DecoderLayer,

@@ -174,6 +174,8 @@ def write_back_translations(
             ):
                 tenth = 10 * len(made) // len(texts)
                 made |= some
+                if not file.tell():  # what fails at once has not begun
+                    add_line(file, settings)
                 add_line(file, some)
                 number += 1
                 if 10 * len(made) // len(texts) > tenth:
@@ -197,16 +199,17 @@ def write_back_translations(
 
 def check_place(output: Path, part: Path, resume: bool) -> None:
     """UserError if a work cannot begin there, or none is there to resume."""
-    if part.exists() and not resume:
+    begun = part.exists() and part.stat().st_size > 0
+    if begun and not resume:
         raise UserError(
             f"{part}: begun already; go on with `resume=True`, or delete it"
         )
-    if output.exists() and not (resume and part.exists()):
+    if output.exists() and not begun:
         raise UserError(f"{output}: exists already; choose another name")
-    if resume and not part.exists():
+    if resume and not begun:
         raise UserError(
-            f"{output}: nothing to resume here ({part.name} is missing); "
-            "start it without `resume=True`"
+            f"{output}: nothing to resume here ({part.name} is missing or "
+            "empty); start it without `resume=True`"
         )
 
 
@@ -224,15 +227,15 @@ def own(part: Path) -> Iterator[BinaryIO]:
 def read_batches(
     part: Path, file: BinaryIO, settings: dict[str, Any]
 ) -> list[dict[str, str]]:
-    """What is done already; a new file begins with the settings.
+    """What is done already, if it began with these settings.
 
     A line that has no end was being written and is cut off.
     """
     data = part.read_bytes()
     whole = data[: data.rfind(b"\n") + 1]
     file.truncate(len(whole))
+    file.seek(0, os.SEEK_END)
     if not whole:
-        add_line(file, settings)
         return []
     try:
         began, *kept = map(json.loads, whole.splitlines())

@@ -3,8 +3,8 @@
 from torch import nn
 from torch.nn import functional as F
 
-from annotated_transformer.attention import MultiHeadAttention
 from annotated_transformer.embedding import TokenEmbedding
+from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.speed.attention_kernels import attention
 from annotated_transformer.speed.forks import one_thread_in_forks
 from annotated_transformer.speed.matrix_products import (

@@ -26,6 +26,16 @@ SITEMAP = """<?xml version="1.0" encoding="utf-8"?>
 """
 # Pages that had another name: each old address leads to the new one.
 MOVED = {
+    "book/02_embedding": "book/03_embedding",
+    "book/03_layers": "book/04_layers",
+    "book/04_model": "book/05_model",
+    "book/05_sequences": "book/13_sequences",
+    "book/12_variations": "book/15_variations",
+    "book/13_risk": "book/risk",
+    "book/14_heads": "book/12_inside_heads",
+    "book/15_recurrence": "book/14_recurrence",
+    "book/16_parsing": "book/parsing",
+    "book/bugs": "book/16_bugs",
     "book/comparisons": "book/model_comparisons",
     "book/guesses": "book/two_guesses",
     "book/often_said": "book/misconceptions",

@@ -6,10 +6,10 @@ from functools import cache
 
 import torch
 
-from annotated_transformer.attention import MultiHeadAttention
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.generated import builtin_corpus
 from annotated_transformer.data import Pair, Tokenizer, encode_pairs
+from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.model import ModelConfig, Transformer, transformer
 from annotated_transformer.runs.feeding import fixed_batches
 from annotated_transformer.runs.recipes import Recipe

@@ -105,12 +105,12 @@ def test_search_finds_softmax(reader: Window, book, server):
 
 
 def test_chapter_has_its_ways_on_and_its_tools(reader: Window, book):
-    page = turn(reader, book / "book" / "02_embedding.html", WIDE)
+    page = turn(reader, book / "book" / "03_embedding.html", WIDE)
     assert page.locator(".prev-next-area a").count() == 2
     assert page.locator(".bd-sidebar-secondary a[href^='#']").count() > 5
     code = page.locator("div.cell_input div.highlight").count()
     assert page.locator("div.cell_input button.copybtn").count() == code > 5
-    links = page.locator("a[href*='02_embedding.ipynb']").evaluate_all(
+    links = page.locator("a[href*='03_embedding.ipynb']").evaluate_all(
         "links => links.map(a => a.getAttribute('href'))"
     )
     for part in ("/blob/colab/book/", "/edit/main/book/", "../_sources/book/"):

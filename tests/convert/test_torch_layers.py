@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 import torch
+from annotated_transformer.heads import MultiHeadAttention
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 from torch_twins import shake
 
-from annotated_transformer.attention import MultiHeadAttention
 from annotated_transformer.convert.torch_layers import (
     TorchTransformer,
     from_torch,

@@ -272,7 +272,7 @@ def bare(source: str) -> dict[str, str]:
 def test_the_page_shows_the_bugs_that_were_trained():
     module = import_module("experiments.bugs")
     trained = bare(Path(module.__file__).read_text("utf-8"))
-    page = json.loads((ROOT / "book" / "bugs.ipynb").read_text("utf-8"))
+    page = json.loads((ROOT / "book" / "16_bugs.ipynb").read_text("utf-8"))
     shown = bare(
         "\n".join(
             "".join(cell["source"])

@@ -141,7 +141,7 @@ def test_the_format():
 
 def captions():
     """Captions and links by hand, in words with their punctuation."""
-    cells = chapters.read(chapters.BOOK / "14_heads.ipynb").cells
+    cells = chapters.read(chapters.BOOK / "12_inside_heads.ipynb").cells
     (text,) = [
         re.search('text = """\n(.*?)\n"""', cell.source, re.DOTALL)[1]
         for cell in cells

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from unittest import mock
 
 import pytest
 import torch
@@ -144,7 +145,7 @@ def test_after_a_kill_the_same_comes_out(
         with pytest.raises(Killed):
             write_back_translations(output, translator, TEXTS, **options)
     assert not output.exists()
-    if torn:
+    if torn and done:
         part.write_bytes(part.read_bytes()[:-torn])
     calls, decoded = [], translator.tokenizer.decode
     monkeypatch.setattr(
@@ -152,8 +153,24 @@ def test_after_a_kill_the_same_comes_out(
     )
     write_back_translations(output, translator, TEXTS, **options, resume=True)
     kept = sum(len(some) for some in lines[1 : done + 1 - bool(torn)])
+    assert lines[0]["batch_tokens"] == 100
     assert len(calls) == 40 - kept  # nothing is made twice
     assert read_tsv(output) == back_translate(translator, TEXTS, **options)
+    assert {*tmp_path.iterdir()} == {output}
+
+
+def test_what_fails_at_once_has_not_begun(translator, tmp_path, monkeypatch):
+    """So it may begin again with less memory."""
+    output = tmp_path / "made.tsv"
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            back_translation, "beam_decode", mock.Mock(side_effect=MemoryError)
+        )
+        with pytest.raises(MemoryError):
+            write_back_translations(output, translator, TEXTS)
+    with pytest.raises(UserError, match="nothing to resume"):
+        write_back_translations(output, translator, TEXTS, resume=True)
+    write_back_translations(output, translator, TEXTS, batch_tokens=50)
     assert {*tmp_path.iterdir()} == {output}
 
 

@@ -15,11 +15,11 @@ from annotated_transformer.teaching.exercises.judge import Exercise, hint
 __all__ = ["check", "exercises"]
 
 CHAPTERS = (
-    *("attention", "embedding", "layers", "model", "sequences"),
+    *("attention", "heads", "embedding", "layers", "model"),
     *("data", "loss", "optimizer", "training"),
-    *("decoding", "translation"),
-    *("variations", "risk", "heads", "recurrence"),
-    *("parsing", "modern"),
+    *("decoding", "translation", "inside_heads"),
+    *("sequences", "recurrence", "variations"),
+    *("modern", "risk", "parsing"),
 )
 
 
@@ -38,9 +38,9 @@ def contents() -> str:
     """The names of all exercises, chapter by chapter."""
     lines = []
     for chapter, group in groupby(exercises().values(), lambda e: e.chapter):
-        number, _, title = chapter.partition("_")
+        number, _, title = chapter.rpartition("_")
         names = ", ".join(exercise.name for exercise in group)
-        lines.append(f"{int(number):2} {title}: {names}")
+        lines.append(f"{number.lstrip('0'):>2} {title}: {names}")
     return "\n".join(lines)
 
 

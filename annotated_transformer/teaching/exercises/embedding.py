@@ -1,4 +1,4 @@
-"""Exercises of chapter 2: the sinusoids."""
+"""Exercises of chapter 3: the sinusoids."""
 
 import math
 
@@ -56,7 +56,7 @@ def nearest(d_model: int, length: int) -> int:
 EXERCISES = [
     Exercise(
         "positions",
-        "02_embedding",
+        "03_embedding",
         "write f(length, d_model), the sinusoids of the positions 0, 1, ... "
         "as a matrix [length, d_model], for even widths.",
         "widths 8, 2 and 64, up to 90 positions",
@@ -92,7 +92,7 @@ EXERCISES = [
     ),
     Exercise(
         "nearest-position",
-        "02_embedding",
+        "03_embedding",
         "write f(d_model, length), the position below length, other than 0, "
         "whose sinusoids are nearest to those of position 0.",
         "widths 2 to 10 and up to 300 positions",

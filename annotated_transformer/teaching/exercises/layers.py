@@ -1,4 +1,4 @@
-"""Exercises of chapter 3: sizes, a mask for a cache, layer norm."""
+"""Exercises of chapter 4: sizes, a mask for a cache, layer norm."""
 
 import torch
 from torch import Tensor, nn
@@ -68,7 +68,7 @@ def triangle(length: int) -> Tensor:
 EXERCISES = [
     Exercise(
         "layer-size",
-        "03_layers",
+        "04_layers",
         "write f(d_model), the number of parameters of an encoder layer "
         "with d_ff = 4 d_model.",
         "widths 6, 16 and 64",
@@ -94,7 +94,7 @@ EXERCISES = [
     ),
     Exercise(
         "cached-mask",
-        "03_layers",
+        "04_layers",
         "write f(cached, new), the boolean mask [new, cached + new] of new "
         "positions that arrive together after the cached ones.",
         "3 new ones after 2, 4 after 0, 1 after 5",
@@ -129,7 +129,7 @@ EXERCISES = [
     ),
     Exercise(
         "layer-norm",
-        "03_layers",
+        "04_layers",
         "write f(x, gain, shift, eps), the layer norm of x [batch, length, "
         "d_model].",
         "wide and nearly constant vectors",

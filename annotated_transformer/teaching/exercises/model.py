@@ -1,4 +1,4 @@
-"""Exercises of chapter 4: a count, and the masks of the whole model."""
+"""Exercises of chapter 5: a count, and the masks of the whole model."""
 
 from collections.abc import Callable
 
@@ -84,7 +84,7 @@ def all_three(change: Change) -> Masks:
 EXERCISES = [
     Exercise(
         "row-b",
-        "04_model",
+        "05_model",
         "write f(d_k), the number of parameters that the base model saves "
         "when its queries and keys have d_k components a head, not 64.",
         "d_k = 16, 32 and 1",
@@ -121,7 +121,7 @@ EXERCISES = [
     ),
     Exercise(
         "three-masks",
-        "04_model",
+        "05_model",
         "write f(source, target), the boolean masks of the encoder, the "
         "decoder's self-attention and its cross-attention, each of shape "
         "[batch, 1, queries, keys]. Padding, id 0, is hidden as a key.",

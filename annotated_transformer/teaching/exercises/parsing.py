@@ -1,4 +1,4 @@
-"""Exercises of chapter 16: which strings are trees, and a score for them."""
+"""Exercises of the lab on parsing: which strings are trees, and a score."""
 
 from annotated_transformer.teaching.exercises.judge import Exercise
 
@@ -112,7 +112,7 @@ def bracketings() -> list[tuple[list[Bracket], list[Bracket]]]:
 EXERCISES = [
     Exercise(
         "well-formed",
-        "16_parsing",
+        "parsing",
         "write f(texts, n): for each string, whether it is one tree over n "
         "words; a list of booleans.",
         "strings over one, two and three words",
@@ -144,7 +144,7 @@ EXERCISES = [
     ),
     Exercise(
         "bracket-f1",
-        "16_parsing",
+        "parsing",
         "write f(found, gold), the F1 of two lists of brackets (label, first "
         "word, word after the last), in which a bracket may occur twice.",
         "brackets missed, wrong ones, and one that occurs too often",

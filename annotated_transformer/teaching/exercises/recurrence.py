@@ -1,4 +1,4 @@
-"""Exercises of chapter 15: the additive score, and a gate."""
+"""Exercises of chapter 14: the additive score, and a gate."""
 
 from collections.abc import Callable
 
@@ -68,7 +68,7 @@ def gated(x: Tensor) -> Tensor:
 EXERCISES = [
     Exercise(
         "additive-weights",
-        "15_recurrence",
+        "14_recurrence",
         "write f(query, key, v, mask), the weights [batch, queries, keys] of "
         "additive attention, of queries [batch, queries, d] and keys [batch, "
         "keys, d] that are projected. The mask is True where a key may be "
@@ -119,7 +119,7 @@ EXERCISES = [
     ),
     Exercise(
         "gated-linear-unit",
-        "15_recurrence",
+        "14_recurrence",
         "write f(x), the gated linear unit: the first half of the components "
         "passes, as far as the sigmoid of the second half lets it.",
         "widths of 8, 6 and 2",

@@ -1,4 +1,4 @@
-"""Exercises of chapter 13: what moves a probability, and a sharper risk."""
+"""Exercises of the lab on risk: what moves a probability; a sharper risk."""
 
 import math
 
@@ -47,7 +47,7 @@ def plain_mean(log_p: list[float], errors: list[float]) -> list[float]:
 EXERCISES = [
     Exercise(
         "risk-gradient",
-        "13_risk",
+        "risk",
         "write f(log_p, errors), the derivative of a sentence's risk by the "
         "log-probability of each candidate; lists of numbers, the same for "
         "the answer.",
@@ -86,7 +86,7 @@ EXERCISES = [
     ),
     Exercise(
         "sharp-risk",
-        "13_risk",
+        "risk",
         "write f(log_p, errors, power), the risk if q(u) is proportional to "
         "p(u) to the given power.",
         "powers of a half, one, two and ten",

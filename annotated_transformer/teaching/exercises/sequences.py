@@ -1,4 +1,4 @@
-"""Exercises of chapter 5: recurrence and convolution."""
+"""Exercises of chapter 13: recurrence and convolution."""
 
 from collections.abc import Callable
 
@@ -58,7 +58,7 @@ def separable_cost(k: int, n: int, d: int) -> int:
 EXERCISES = [
     Exercise(
         "linear-scan",
-        "05_sequences",
+        "13_sequences",
         "write f(x, U), all states h_t = x_t + U h_(t-1) of a recurrence "
         "without tanh. x and the states are [batch, length, d].",
         "sentences of 8, 11 and 1 words",
@@ -90,7 +90,7 @@ EXERCISES = [
     ),
     Exercise(
         "separable-cost",
-        "05_sequences",
+        "13_sequences",
         "write f(k, n, d), the operations of a separable convolution over n "
         "words of width d, multiplications and additions counted.",
         "windows of 3 and of n words",

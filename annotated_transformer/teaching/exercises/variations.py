@@ -1,4 +1,4 @@
-"""Exercises of chapter 12: enough seeds, and attention without projections."""
+"""Exercises of chapter 15: enough seeds, and attention without projections."""
 
 import math
 from fractions import Fraction
@@ -63,7 +63,7 @@ def across(x: Tensor, heads: int) -> Tensor:
 EXERCISES = [
     Exercise(
         "enough-seeds",
-        "12_variations",
+        "15_variations",
         "write f(difference, spread), the fewest seeds of each of two "
         "variations until their difference is three times the standard "
         "deviation of a difference of means; spread is that of one run.",
@@ -91,7 +91,7 @@ EXERCISES = [
     ),
     Exercise(
         "no-projections",
-        "12_variations",
+        "15_variations",
         "write f(x, heads), self-attention without projections: each head "
         "has its own slice of the vectors, and the answers stand side by "
         "side.",
