@@ -27,7 +27,7 @@ class Sampling:
     """Draw each token with its probability; do not search for the best.
 
     The numbers that decide belong to a text's place among the texts, so what
-    is drawn for it depends on no other text, nor on the batch.
+    is drawn for it depends on no other text and, but for rounding, no batch.
     """
 
     top_k: int = 0  # likeliest tokens to draw from; 0: all
