@@ -8,7 +8,7 @@ has measured one.
 import re
 from collections.abc import Sequence
 from functools import cache
-from math import ceil, inf, isfinite
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
@@ -20,6 +20,7 @@ from annotated_transformer.teaching.intervals import (
     Estimate,
     parts,
     seeds_needed,
+    seeds_to_reach,
 )
 
 __all__ = [
@@ -291,17 +292,15 @@ def estimate(name: str, entry: Claim, measured: Measured) -> Estimate:
 def seeds_to_decide(entry: Claim, found: Estimate) -> Number:
     """How many seeds would probably decide what these do not.
 
-    To show that two are the same it takes 18 s² / margin² on each side;
+    To show that two are the same it takes `seeds_needed` on each side;
     otherwise as many as make the interval end at the bound that it is nearest
     to, if its middle stays where it is.
     """
     if entry.get("demands") == "same":
-        margin = MARGINS[entry["metric"]]
-        return seeds_needed(found.deviation, margin)
+        return seeds_needed(found.deviation, MARGINS[entry["metric"]])
     ends = [end for end in bounds(entry) if isfinite(end)]
     far = min(abs(found.value - end) for end in ends)
-    half = (found.high - found.low) / 2
-    return ceil(found.runs * (half / far) ** 2) if far else inf
+    return seeds_to_reach(found, far) if far else inf
 
 
 def demand(entry: Claim) -> str:

@@ -4,8 +4,9 @@ Two one-sided tests at 5 % are one interval of 90 %: an effect is shown where
 all of the interval is beyond a margin, its absence where all of it is inside.
 """
 
-from collections.abc import Sequence
-from math import ceil, inf, sqrt
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from math import inf, sqrt
 from statistics import fmean, median, stdev
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ __all__ = [
     "mean",
     "parts",
     "seeds_needed",
+    "seeds_to_reach",
     "steady_rows",
 ]
 
@@ -33,6 +35,7 @@ class Estimate(NamedTuple):
     high: float
     runs: int = 1  # seeds, on the smaller side; 1 where chance plays no part
     deviation: float = 0.0  # between the seeds of one row
+    freedom: float = inf  # degrees of freedom that the interval rests on
 
 
 def mean(values: Sequence[float]) -> Estimate:
@@ -42,9 +45,11 @@ def mean(values: Sequence[float]) -> Estimate:
     """
     enough(values)
     deviation = stdev(values)
-    far = reach(deviation, 1 / len(values), float(len(values) - 1))
+    freedom = float(len(values) - 1)
+    far = reach(deviation, 1 / len(values), freedom)
     value = fmean(values)
-    return Estimate(value, value - far, value + far, len(values), deviation)
+    low, high = value - far, value + far
+    return Estimate(value, low, high, len(values), deviation, freedom)
 
 
 def difference(
@@ -72,14 +77,14 @@ def difference(
     else:
         shares = [stdev(row) ** 2 / len(row) for row in (first, second)]
         deviation = sqrt((stdev(first) ** 2 + stdev(second) ** 2) / 2)
-        far = 0.0
+        far, freedom = 0.0, inf
         if total := sum(shares):
             freedom = total**2 / sum(
                 share**2 / (len(row) - 1)
                 for share, row in zip(shares, (first, second), strict=True)
             )
             far = reach(sqrt(total), 1.0, freedom)
-    return Estimate(value, value - far, value + far, runs, deviation)
+    return Estimate(value, value - far, value + far, runs, deviation, freedom)
 
 
 def parts(
@@ -119,10 +124,41 @@ def parts(
 def seeds_needed(deviation: float, margin: float) -> int:
     """The seeds a side that can show a difference to be inside a margin.
 
-    18 s² / margin²: with as many, two equal models are shown to be equal in
-    four trials of five.
+    2 (t_0.95 + t_0.9)² s² / margin², with Student's quantiles for as many
+    seeds: then two equal models are shown to be equal in four trials of five.
     """
-    return ceil(18 * deviation**2 / margin**2)
+
+    def enough_of(seeds: int) -> bool:
+        freedom = 2.0 * (seeds - 1)
+        both = quantile(0.95, freedom) + quantile(0.9, freedom)
+        return 2 * (both * deviation / margin) ** 2 <= seeds
+
+    return fewest(enough_of)
+
+
+def seeds_to_reach(found: Estimate, far: float) -> int:
+    """The seeds with which an interval would reach no farther than this.
+
+    If they deviate as these do: Student's quantile and the root of the number
+    are those of the seeds that are asked for.
+    """
+    half = (found.high - found.low) / 2
+    per_seed = found.freedom / (found.runs - 1)
+    now = quantile(0.95, found.freedom)
+
+    def enough_of(seeds: int) -> bool:
+        shrink = quantile(0.95, per_seed * (seeds - 1)) / now
+        return half * shrink * sqrt(found.runs / seeds) <= far
+
+    return fewest(enough_of)
+
+
+def fewest(enough_of: Callable[[int], bool]) -> int:
+    """The least number of seeds that is enough, three or more."""
+    most = LEAST
+    while not enough_of(most):
+        most *= 2
+    return bisect_left(range(most), True, lo=LEAST, key=enough_of)
 
 
 def steady_rows(rows: Sequence[Sequence[float]]) -> list[Sequence[float]]:
@@ -141,7 +177,12 @@ def steady_rows(rows: Sequence[Sequence[float]]) -> list[Sequence[float]]:
 
 def reach(deviation: float, per_run: float, freedom: float) -> float:
     """From the middle of a 90 % interval to its ends."""
-    return float(student.ppf(0.95, freedom)) * deviation * sqrt(per_run)
+    return quantile(0.95, freedom) * deviation * sqrt(per_run)
+
+
+def quantile(share: float, freedom: float) -> float:
+    """Of Student's distribution; with infinite freedom, the normal one's."""
+    return float(student.ppf(share, freedom))
 
 
 def enough(values: Sequence[float]) -> None:
