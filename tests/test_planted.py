@@ -42,7 +42,7 @@ FAULTS = {
         "attention",
         "device=device).tril()",
         "device=device).tril(1)",
-        {"04_layers": {"P-3.1-d"}, "05_model": {"P-3-a"}},
+        {"04_layers": {"P-3.1-d"}, "05_model": {"the future leaks"}},
     ),
     "no positions": (
         "embedding",

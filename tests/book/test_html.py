@@ -151,7 +151,7 @@ def test_first_cell_installs_the_package_on_colab_alone(colab, here):
         shell.run_cell(notebook.cells[0].source).raise_error()
     commands = [command.split()[0] for command in ran]
     assert commands == (["git", "pip", "cd"] if here else [])
-    # its cells draw, and read the ledger of claims
+    # its cells draw, and read records
     assert not here or "/content/book[notebooks]" in ran[1]
 
 

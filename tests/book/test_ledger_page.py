@@ -83,7 +83,7 @@ def pages(tmp_path_factory) -> dict[str, Page]:
         text += [f"    {line}" for line in claim_lines(name)]
         (source / f"{name}.rst").write_text("\n".join(text) + "\n", "utf-8")
     (source / "index.rst").write_text(
-        "Ledger\n======\n\n:ref:`a claim <claim-p-3-2-1-h>`\n\n"
+        "Ledger\n======\n\n:ref:`a claim <claim-p-3-1-d>`\n\n"
         ".. ledger-counts::\n\n.. ledger::\n\n"
         ".. toctree::\n   :glob:\n\n   *\n"
     )
