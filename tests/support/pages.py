@@ -70,7 +70,9 @@ def figures(page: Page) -> list[str]:
           || words(e, "aria-labelledby");
         if (!said?.trim()) faults.push(`no alternative text: ${name}`);
         const caption = words(e, "aria-describedby")
-          || e.closest("figure")?.querySelector("figcaption")?.textContent;
+          || e.closest("figure")?.querySelector("figcaption")?.textContent
+          || e.closest(".sd-card")?.querySelector(".sd-card-body")
+            ?.textContent;
         if (!caption?.trim()) faults.push(`no caption: ${name}`);
       }
       return faults;
