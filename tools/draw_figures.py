@@ -200,8 +200,8 @@ def word_and_position():
     p = Picture("A word and its place", desc, 300)
     rows = (
         ("dog", (2, -1, 0, 1, -2, 1, 0, -1), "key"),
-        ("+ second place", (1, 1, 1, 2, 0, 2, 0, 2), "query"),
-        ("= what the model reads", (3, 0, 1, 3, -2, 3, 0, 1), "value"),
+        ("+ second place", (0.8, 0.5, 0.1, 1, 0, 1, 0, 1), "query"),
+        ("= what the model reads", (2.8, -0.5, 0.1, 2, -2, 2, 0, 0), "value"),
     )
     for i, (name, numbers, colour) in enumerate(rows):
         y = 40 + 80 * i
