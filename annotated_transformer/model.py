@@ -215,7 +215,7 @@ class Encoder(nn.Module):
         self.norm = norm
 
     def forward(self, x: Vectors, mask: Mask) -> Vectors:
-        """One vector a source token, seen in its context."""
+        """A vector for each source token, seen in its context."""
         mask = additive(mask, x)
         for layer in self.layers:
             x = layer(x, mask)
