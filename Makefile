@@ -13,8 +13,8 @@ SMALLER = ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2
 RECENT = import sys; sys.exit(sys.version_info < (3, 11))
 
 export OMP_NUM_THREADS ?= 1
-.PHONY: setup book serve pdf run package pull test measure soak bench lint \
-	clean browser
+.PHONY: setup book serve pdf run package one-page pull test measure soak \
+	bench lint clean browser
 
 setup: $(READY)  ## a fresh .venv with everything that the book needs
 
@@ -30,6 +30,9 @@ pdf: browser book  ## print the book as one PDF, with Chromium
 
 package: $(READY)  ## write the modules from their chapters
 	$(BIN)/python tools/export.py
+
+one-page: $(READY)  ## write book/transformer_on_one_page.py from the chapters
+	$(BIN)/python tools/one_page.py
 
 run: package  ## run every chapter and store its outputs
 	$(BIN)/python tools/run_chapters.py

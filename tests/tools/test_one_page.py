@@ -1,0 +1,228 @@
+"""The Transformer on one page: of the chapters' cells, and their equal."""
+
+import ast
+import random
+import runpy
+import sys
+from dataclasses import replace
+from types import SimpleNamespace
+
+import one_page
+import pytest
+import torch
+from export import ExportError
+
+from annotated_transformer import attention, embedding
+from annotated_transformer.corpora.builtin.lexicon import (
+    ADJECTIVES,
+    KINDS,
+    NOUNS,
+    VERBS,
+)
+from annotated_transformer.data import Batch
+from annotated_transformer.model import Transformer, transformer
+from annotated_transformer.optimizer import adam
+from annotated_transformer.runs.recipes import RECIPES
+from annotated_transformer.teaching.pronoun_sentences import (
+    PRONOUNS,
+    variations,
+)
+from annotated_transformer.training import TrainConfig, batch_loss, updates
+
+RECIPE = RECIPES["pronouns"]
+# of various lengths, so that both sides have padding
+TEXTS = [
+    ("The dog ate the soup .", "Die Katze , weil er"),
+    ("The cat", "Der Hund fraß die Suppe , weil er müde war ."),
+    ("The fox looked for the cake because it was fresh .", "Das Pferd"),
+]
+
+
+@pytest.fixture(scope="module")
+def page() -> SimpleNamespace:
+    return SimpleNamespace(**runpy.run_path(str(one_page.PAGE)))
+
+
+def twins(page) -> tuple[torch.nn.Module, Transformer]:
+    """The page's model and the package's, with the same weights."""
+    torch.manual_seed(0)
+    small = page.Transformer(len(page.WORDS))
+    for weight in small.parameters():  # biases and norms, too
+        weight.data += 0.1 * torch.randn_like(weight)
+    config = replace(RECIPE.model, vocab_size=len(page.WORDS))
+    large, weights = transformer(config), {}
+    for name, weight in small.state_dict().items():
+        stack, _, rest = name.partition(".")
+        if stack == "tokens":
+            for box in ("source.tokens", "target.tokens", "output"):
+                weights[f"{box}.weight"] = weight.clone()
+        elif stack.endswith("_norm"):
+            weights[name.replace("_norm", ".norm")] = weight.clone()
+        else:
+            weights[f"{stack}.layers.{rest}"] = weight.clone()
+    large.load_state_dict(weights)
+    return small, large
+
+
+def batch_of(page, pairs) -> tuple[list[torch.Tensor], Batch]:
+    """A batch as the page reads it, and as the package does."""
+    source, target = map(page.numbers, zip(*pairs, strict=True))
+    return [source, target], Batch.of(source, target[:, 1:])
+
+
+def test_page_is_what_the_cells_give():
+    assert one_page.PAGE.read_text("utf-8") == one_page.render()
+
+
+def test_page_is_short_and_needs_only_torch():
+    text = one_page.PAGE.read_text("utf-8")
+    assert len(text.splitlines()) <= 200
+    imported = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            imported |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            imported.add(str(node.module).partition(".")[0])
+    assert imported - set(sys.stdlib_module_names) == {"torch"}
+
+
+def changed(monkeypatch, module: str, name: str, old: str, new: str) -> None:
+    """Let the cells of a chapter define something else."""
+    kept = one_page.definitions
+
+    def definitions(asked: str) -> dict[str, ast.stmt]:
+        found = kept(asked)
+        if asked == module:
+            text = ast.unparse(found[name])
+            assert old in text
+            found[name] = ast.parse(text.replace(old, new)).body[0]
+        return found
+
+    monkeypatch.setattr(one_page, "definitions", definitions)
+
+
+def test_a_changed_cell_changes_the_page(monkeypatch):
+    changed(monkeypatch, "layers", "FeedForward", "F.relu", "F.gelu")
+    old, new = one_page.PAGE.read_text("utf-8"), one_page.render()
+    assert new == old.replace("F.relu(", "F.gelu(")
+    assert new != old
+
+
+def test_a_cell_that_cannot_be_made_simpler_is_told(monkeypatch):
+    changed(monkeypatch, "layers", "AddNorm", "nn.Dropout", "nn.Dropout1d")
+    with pytest.raises(ExportError, match="AddNorm holds 'self.dropout = nn"):
+        one_page.render()
+
+
+def test_sizes_are_those_of_the_recipe(page):
+    small, large = twins(page)
+    count = sum(weight.numel() for weight in small.parameters())
+    assert count == sum(weight.numel() for weight in large.parameters())
+    assert len(small.encoder) == len(small.decoder) == RECIPE.model.layers
+    assert small.encoder[0].self_attention.heads == RECIPE.model.heads
+    assert (page.PAD, page.BOS, page.EOS) == (0, 1, 2)
+    assert [page.WORDS[i] for i in range(3)] == ["PAD", "BOS", "EOS"]
+
+
+def test_masks_positions_and_weights_are_the_same(page):
+    tokens = page.numbers([source for source, _ in TEXTS])
+    mask = page.padding_mask(tokens)
+    assert torch.equal(mask, attention.padding_mask(tokens))
+    assert not mask.all()
+    assert torch.equal(page.causal_mask(7), attention.causal_mask(7))
+    assert torch.equal(page.sinusoids(9, 64), embedding.sinusoids(9, 64))
+    query, key = torch.randn(2, 3, 4, tokens.size(1), 8)
+    assert torch.allclose(
+        page.attention_weights(query, key, mask),
+        attention.attention_weights(query, key, mask),
+    )
+
+
+def test_same_weights_give_the_same_logits(page):
+    small, large = twins(page)
+    (source, target), batch = batch_of(page, TEXTS)
+    assert (source == page.PAD).any() and (target == page.PAD).any()
+    logits = small(source, target[:, :-1])
+    expected = large(source, batch.inputs)
+    assert logits.std() > 1
+    assert torch.allclose(
+        logits[batch.where], expected[batch.where], atol=1e-4
+    )
+
+
+def test_rates_are_the_same(page):
+    config = replace(RECIPE.train, steps=300, warmup=100)
+    rates = [page.linear_rate(i, 4e-3, 100, 300) for i in range(1, 301)]
+    assert rates == [config.rate(i, 64) for i in range(1, 301)]
+
+
+def test_training_is_the_same_and_learns(page):
+    small, large = twins(page)
+    rng, known = random.Random(0), list(page.pairs())
+    samples = [[*TEXTS, *rng.sample(known, 13)] for _ in range(40)]
+    batches, theirs = zip(*(batch_of(page, s) for s in samples), strict=True)
+    config: TrainConfig = replace(RECIPE.train, steps=40, warmup=100)
+    first = batch_loss(large, theirs[0], config).detach() / theirs[0].tokens
+    losses = list(page.train(small, batches))
+    assert losses[0] == pytest.approx(float(first), rel=1e-5)
+    # all in the warm-up, so that the number of updates does not matter
+    optimizer = adam(large.parameters())
+    expected = [
+        float(update.loss)
+        for update in updates(large, iter(theirs), optimizer, config, 64)
+    ]
+    assert losses == pytest.approx(expected, rel=1e-2)
+    assert losses[:10] == pytest.approx(expected[:10], rel=1e-4)
+    assert losses[-1] < losses[0] / 3
+
+
+def entries(words: str) -> list[list[str]]:
+    return [entry.split(": ") for entry in words.split(", ")]
+
+
+def test_words_are_those_of_the_corpus(page):
+    articles = ["der", "die", "das"]  # in the order of genders
+    for kind, words in (("animal", page.ANIMALS), ("food", page.FOODS)):
+        for english, german in entries(words):
+            article, noun = german.split()
+            assert NOUNS[english] in KINDS[kind]
+            [known] = NOUNS[english].german.values
+            assert (article, noun) == (articles[known.gender], known.singular)
+            assert known.oblique == noun or kind == "food"
+    eating = {
+        (" ".join(verb.english[1::2]).strip(), german.past)
+        for verb in VERBS["animal"]
+        for german in verb.german.values
+    }
+    assert {tuple(entry) for entry in entries(page.VERBS)} <= eating
+    for english, german in entries(f"{page.MOODS}, {page.TASTES}"):
+        assert german in [word for word, _ in ADJECTIVES[english].values]
+
+
+def test_pronouns_are_those_of_the_corpus(page):
+    right = {v.source: PRONOUNS[v.right] for v in variations()}
+    met = 0
+    for english, german in page.pairs():
+        pronoun = right.get(english.replace(" .", "."))
+        if pronoun:
+            met += 1
+            assert f" , weil {pronoun} " in german
+    assert met > 20
+
+
+def test_page_translates_what_it_has_not_read(page, capsys):
+    random.seed(0)
+    torch.manual_seed(0)
+    runpy.run_path(str(one_page.PAGE), run_name="__main__")
+    lines = capsys.readouterr().out.splitlines()
+    translations = dict(page.pairs())
+    assert sum(line.startswith("update ") for line in lines) == 6
+    unseen = [
+        text for text in translations if "dog" in text and "soup" in text
+    ]
+    asked, written = lines[6::2], lines[7::2]
+    assert asked == sorted(unseen)
+    assert [text.strip() for text in written] == [
+        translations[text] for text in asked
+    ]
+    assert "    Der Hund fraß die Suppe , weil er hungrig war ." in written
