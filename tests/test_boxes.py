@@ -5,7 +5,6 @@ from functools import cache
 
 import pytest
 import torch
-from annotated_transformer.heads import MultiHeadAttention
 from torch import Tensor, nn
 
 from annotated_transformer.data import (
@@ -31,6 +30,7 @@ from annotated_transformer.embedding import (
     TokenEmbedding,
 )
 from annotated_transformer.errors import UserError
+from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.layers import (
     AddNorm,
     DecoderLayer,

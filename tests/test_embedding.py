@@ -4,7 +4,6 @@ import math
 
 import pytest
 import torch
-from annotated_transformer.heads import MultiHeadAttention
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
@@ -20,6 +19,7 @@ from annotated_transformer.embedding import (
     TokenEmbedding,
     sinusoids,
 )
+from annotated_transformer.heads import MultiHeadAttention
 
 quickly = settings(deadline=None, max_examples=30)
 

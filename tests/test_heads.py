@@ -4,7 +4,6 @@ import math
 
 import pytest
 import torch
-from annotated_transformer.heads import MultiHeadAttention, head_width
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
@@ -19,6 +18,7 @@ from annotated_transformer.attention import (
     scaled_dot_product_attention,
     visible,
 )
+from annotated_transformer.heads import MultiHeadAttention, head_width
 
 SIZES = st.integers(1, 6)
 SEEDS = st.integers(0, 2**16)

@@ -4,13 +4,13 @@ from functools import partial
 
 import pytest
 import torch
-from annotated_transformer.heads import MultiHeadAttention
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional as F
 from torch_twins import shake, torch_layer
 
 from annotated_transformer.attention import causal_mask, padding_mask
+from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.layers import (
     AddNorm,
     DecoderLayer,

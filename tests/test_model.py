@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 import torch
-from annotated_transformer.heads import MultiHeadAttention
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
@@ -12,6 +11,7 @@ from torch_twins import shake
 
 from annotated_transformer.convert.torch_layers import to_torch
 from annotated_transformer.embedding import BOS, EOS, PAD
+from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.model import (
     PRESETS,
     ModelConfig,

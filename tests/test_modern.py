@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 import torch
-from annotated_transformer.heads import MultiHeadAttention
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
@@ -23,6 +22,7 @@ from annotated_transformer.decoding import (
     model_step,
 )
 from annotated_transformer.embedding import BOS, EOS, SinusoidalPositions
+from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.layers import AddNorm, FeedForward
 from annotated_transformer.model import (
     ModelConfig,

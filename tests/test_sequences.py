@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from annotated_transformer.heads import MultiHeadAttention
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
@@ -10,6 +9,7 @@ from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
 from annotated_transformer.attention import causal_mask, padding_mask
+from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.model import ModelConfig, encoder_layer
 from annotated_transformer.sequences import (
     LSTM,

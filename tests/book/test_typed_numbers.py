@@ -35,7 +35,9 @@ def counted():
     """Sentences that count chapters, headings, rows, faults, claims."""
     number = WORDS[len([*chapters.BOOK.glob("[0-9]*.ipynb")])].title()
     yield "book/conclusion.md", f"{number} chapters later"
-    yield "CHANGELOG.md", f"A book in {number.lower()} chapters"
+    contents = (chapters.ROOT / "_toc.yml").read_text()
+    parts = contents.count("numbered: true")
+    yield "CHANGELOG.md", f"A book in {WORDS[parts]} parts"
     yield "CONTRIBUTING.md", f"{WORDS[len(FAULTS)]} faults planted"
     said = WORDS[text("book/misconceptions.ipynb").count("\n### ")]
     yield "book/misconceptions.ipynb", f"This page takes {said}"

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 import torch
-from annotated_transformer.heads import MultiHeadAttention
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
@@ -17,6 +16,7 @@ from annotated_transformer.convert.torch_layers import (
 )
 from annotated_transformer.embedding import PAD
 from annotated_transformer.errors import UserError
+from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.model import ModelConfig, transformer
 
 SMALL = ModelConfig(

@@ -3,11 +3,11 @@
 from copy import deepcopy
 
 import torch
-from annotated_transformer.heads import MultiHeadAttention
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
+from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.speed.attention_kernels import (
     attention,
     attention_kernel,
