@@ -56,7 +56,7 @@ test: browser lint book  ## all of it; BROWSER=none leaves out the pages
 	$(SMALLER) $(PYTEST) tests/speed
 	$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder
 
-measure: $(READY)  ## the trained experiments, seven hours: their records
+measure: $(READY)  ## the trained experiments, eight hours: their records
 	$(BIN)/python -m experiments
 
 soak: $(READY)  ## the fault tests at length: 50 kills, 1,000 mutants

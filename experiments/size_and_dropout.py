@@ -1,8 +1,7 @@
-"""Deeper, wider, or more dropout: the shipped model's shape on all captions.
+"""Depth and dropout on all captions, around the shipped model's shape.
 
-All 29,000 captions of Multi30k are read about nine times. Eight cells once;
-the two of the lowest validation perplexity get two more seeds, from which
-follows how large a difference between the other cells would have to be.
+All 29,000 captions of Multi30k are read about nine times. Each cell is
+trained once, so that only large differences mean anything.
 """
 
 from collections.abc import Callable
@@ -39,16 +38,12 @@ BASE = Recipe(
     TrainConfig(**RECIPE["train"]),
     RECIPE["vocab_size"],
 )
-SHAPES = {
-    "as shipped": {},
-    "8 layers": {"layers": 8},
-    "192 wide": {"d_model": 192, "d_ff": 768},
-}
+SHAPES = {"as shipped": {}, "8 layers": {"layers": 8}}
 CELLS = [
-    (shape, dropout)
-    for shape in SHAPES
-    for dropout in (0.1, 0.2, 0.3)
-    if (shape, dropout) != ("as shipped", 0.2)
+    ("as shipped", 0.1),
+    ("as shipped", 0.3),
+    ("8 layers", 0.1),
+    ("8 layers", 0.2),
 ]
 
 
