@@ -138,7 +138,7 @@ def test_the_ledger_is_filtered_unfolded_and_linked_to(reader: Window, book):
         "() => !document.querySelector('details.claim[hidden]')"
     )
     first = chapter.locator("option").nth(1).text_content()
-    assert re.fullmatch(r"Attention \(\d+\)", first)
+    assert re.fullmatch(r"Heads \(\d+\)", first)
     page.get_by_role("button", name="unfold", exact=True).click()
     assert page.locator("details.claim[open]").count() == number
     page.get_by_role("button", name="fold", exact=True).click()
