@@ -247,6 +247,60 @@ def next_word():
     p.save("next-word.svg")
 
 
+def weil_or_da():
+    """What the pronoun model expects before "weil" and before "er"."""
+    desc = "Before weil: weil 0.76, da 0.24. Before er: er 1.00, others 0.00."
+    p = Picture("Two places of one sentence", desc, 290)
+    for x, text, shares in (
+        (20, "Der Hund fraß die Suppe, ...", (("weil", 76), ("da", 24))),
+        (370, "... die Suppe, weil ...", (("er", 100), ("sie", 0))),
+    ):
+        p.label(x + 150, 40, text, size=20)
+        for i, (word, share) in enumerate((*shares, ("all others", 0))):
+            y = 82 + 62 * i
+            p.label(x + 92, y + 18, word, "end", size=19)
+            p.box(x + 106, y, max(3, 3 * share // 2), 36, "", "query", 0.5)
+            text = f"{share / 100:.2f}"
+            p.label(x + 118 + 3 * share // 2, y + 18, text, "start", size=18)
+    p.save("weil-or-da.svg")
+
+
+def teacher_forcing():
+    """The same model in training and in use, and whose words it reads."""
+    desc = "In training the true word is read next, in use the model's own."
+    p = Picture("Teacher forcing and free running", desc, 430)
+    says = ("weil", "sie", "hungrig", "war")
+    for y, title, given, labels in (
+        (20, "**Training: it reads the true words", "er", True),
+        (252, "**Translating: it reads its own", "sie", False),
+    ):
+        p.label(24, y + 16, title, "start", size=20)
+        top = y + 42 if labels else y - 16
+        if labels:
+            p.label(24, top + 18, "label", "start", size=18)
+        p.label(24, top + 76, "model says", "start", size=18)
+        p.label(24, top + 148, "input", "start", size=18)
+        for i, read in enumerate((",", "weil", given, "hungrig")):
+            x, wrong = 150 + 136 * i, says[i] == "sie"
+            if labels:
+                label = "er" if wrong else says[i]
+                p.box(x, top, 104, 38, label, "value")
+                p.label(x + 52, top + 48, "≠" if wrong else "=", size=18)
+            own = "decoder" if wrong else "query"
+            p.box(x, top + 58, 104, 38, says[i], own)
+            p.arrow((x + 52, top + 130), (x + 52, top + 96))
+            colour = "decoder" if read == "sie" else "key"
+            p.box(x, top + 130, 104, 38, read, colour)
+            if i and not labels:
+                p.arrow(
+                    (x - 32, top + 77),
+                    (x - 16, top + 77),
+                    (x - 16, top + 149),
+                    (x, top + 149),
+                )
+    p.save("teacher-forcing.svg")
+
+
 def learning_rate():
     """The learning rate of the paper: up, then down by the root."""
     desc = "A curve that rises in a line and falls like one over the root."
@@ -519,6 +573,8 @@ if __name__ == "__main__":
     word_and_position()
     one_layer()
     next_word()
+    weil_or_da()
+    teacher_forcing()
     learning_rate()
     beam()
     score()
