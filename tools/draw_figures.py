@@ -329,8 +329,8 @@ def beam():
     p = Picture("A beam of two", desc, 300)
     p.box(30, 120, 150, 56, "... die Suppe,", "muted")
     tree = (
-        (40, "weil", "0.75", (14, 80), ("er  0.74", "sie  0.01")),
-        (200, "da", "0.25", (174, 240), ("er  0.24", "sie  0.01")),
+        (40, "weil", "0.76", (14, 80), ("er  0.76", "sie  0.00")),
+        (200, "da", "0.24", (174, 240), ("er  0.24", "sie  0.00")),
     )
     for y, word, share, ends, words in tree:
         p.arrow((180, 148), (214, 148), (214, y + 24), (250, y + 24))
