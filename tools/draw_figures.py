@@ -146,20 +146,26 @@ def model(name, seen, lit=None):
     p.save(name)
 
 
+PLACES = (40, 108, 172, 232, 300, 394, 486, 544, 626)  # of nine words
+
+
+def words(p, y, quality, bold=()):
+    """The sentence of the book in a row, with these words in bold."""
+    text = f"the dog ate the soup because it was {quality}".split()
+    for i, (x, word) in enumerate(zip(PLACES, text, strict=True)):
+        p.label(x, y, "**" + word if i in bold else word, size=20)
+
+
 def which_noun():
     """The sentence of the book, twice: what "it" looks back to."""
     desc = "From it an arrow leads to dog, in the second sentence to soup."
     p = Picture("Which noun is it?", desc, 350)
-    places = (40, 108, 172, 232, 300, 394, 486, 544, 626)
     for y, quality, noun, colour, german in (
         (110, "hungry", 1, "query", "er"),
         (280, "sweet", 4, "decoder", "sie"),
     ):
-        text = f"the dog ate the soup because it was {quality}".split()
-        for i, (x, word) in enumerate(zip(places, text, strict=True)):
-            seen = i in (noun, 6, 8)
-            p.label(x, y, "**" + word if seen else word, size=20)
-        p.arc(486, places[noun], y - 18, 90 if noun == 1 else 62, colour)
+        words(p, y, quality, (noun, 6, 8))
+        p.arc(486, PLACES[noun], y - 18, 90 if noun == 1 else 62, colour)
         p.label(108, y + 26, "der Hund: er", size=15, colour="muted")
         p.label(300, y + 26, "die Suppe: sie", size=15, colour="muted")
         p.label(486, y + 28, f"**{german}", size=20, colour=colour)
@@ -170,20 +176,7 @@ def two_looks():
     """Two heads of one sentence: the verb's look and the pronoun's."""
     desc = "From ate an arrow leads to dog, and from it another to dog."
     p = Picture("Two looks at one sentence", desc, 300)
-    places = (40, 108, 172, 232, 300, 394, 486, 544, 626)
-    text = [
-        "the",
-        "dog",
-        "ate",
-        "the",
-        "soup",
-        "because",
-        "it",
-        "was",
-        "hungry",
-    ]
-    for x, word in zip(places, text, strict=True):
-        p.label(x, 160, word, size=20)
+    words(p, 160, "hungry")
     p.arc(486, 116, 140, 120, "query")
     p.arc(172, 100, 140, 50, "decoder")
     p.label(172, 196, "**fraß", size=20, colour="decoder")
@@ -231,20 +224,6 @@ def one_layer():
     p.arrow((660, 116), (690, 116))
     p.label(196, 196, "what was there before is added again", size=18)
     p.save("one-layer.svg")
-
-
-def next_word():
-    """What the loss asks: how likely the word was that came."""
-    desc = "Bars: er 0.98, sie 0.01, es 0.01; minus log of 0.98 is 0.02."
-    p = Picture("The next word", desc, 300)
-    p.label(350, 40, "Der Hund fraß die Suppe, weil ...", size=22)
-    for i, (word, share) in enumerate((("er", 98), ("sie", 1), ("es", 1))):
-        y = 82 + 52 * i
-        p.label(120, y + 18, word, "end", size=20)
-        p.box(136, y, max(4, 4 * share), 36, "", "query", 0.5)
-        p.label(150 + 4 * share, y + 18, f"0.{share:02}", "start", size=18)
-    p.label(350, 264, "loss of er: −log 0.98 = 0.02", size=20)
-    p.save("next-word.svg")
 
 
 def weil_or_da():
@@ -547,45 +526,22 @@ def data():
     p.save("from-text-to-batch.svg")
 
 
-def loss():
-    """Where the loss stands: logits and labels in, a gradient out."""
-    desc = "Logits and labels meet in the loss; its gradient goes back."
-    p = Picture("Where the loss stands", desc, 420)
-    p.box(24, 300, 190, 96, "Batch\nchapter 6", "memory")
-    p.box(24, 60, 190, 120, "Transformer\nchapters 1 to 4", "encoder")
-    p.box(486, 60, 190, 120, "loss\nthis chapter", "decoder")
-    p.arrow((119, 300), (119, 180))
-    p.label(133, 240, "source, inputs", "start", 20)
-    p.arrow((214, 100), (486, 100))
-    p.label(350, 80, "logits [tokens, V]", size=20)
-    p.arrow((214, 348), (581, 348), (581, 180))
-    p.label(350, 328, "labels [tokens]", size=20)
-    p.arrow((486, 150), (214, 150), colour="decoder")
-    p.label(350, 170, "gradient", size=20, colour="decoder")
-    p.arrow((581, 60), (581, 18))
-    p.label(567, 34, "one number", "end", 20)
-    p.save("where-loss.svg")
-
-
 if __name__ == "__main__":
     which_noun()
     two_looks()
     word_and_position()
     one_layer()
-    next_word()
     weil_or_da()
     teacher_forcing()
     learning_rate()
     beam()
     score()
     model("model.svg", "as in the paper")
-    for part in "attention", "embedding", "layers":
-        model(f"where-{part}.svg", f"{part} in colour", (part,))
+    model("where-layers.svg", "layers in colour", ("layers",))
     for part, lit, line in (
         ("sequences", "model", "one box\nand its\nrivals"),
         ("optimizer", "optimizer", ""),
         ("training", "training data model loss optimizer", ""),
-        ("decoding", "decoding", ""),
         ("translation", "translating text subwords model decoding", ""),
         ("variations", "model", "one part\nchanged or\ntaken out"),
         ("risk", "model loss decoding", ""),
@@ -600,4 +556,3 @@ if __name__ == "__main__":
     decoding_step()
     overview()
     data()
-    loss()
