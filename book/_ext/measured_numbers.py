@@ -1,0 +1,155 @@
+"""Measured numbers of the prose, looked up where they come from.
+
+A decimal or a percentage in a sentence has to stand in an output of its own
+page. One from elsewhere names its source, a record of book/runs or a page:
+{number}`6.62 size_and_dropout`, {number}`28.4 paper_tables`. What an author
+sets or works out by hand is written as code or as a formula, which nobody
+looks up.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import nbformat
+from docutils import nodes
+from docutils.parsers.rst.states import Inliner
+from sphinx.application import Sphinx
+from sphinx.util import logging
+
+BOOK = Path(__file__).resolve().parents[1]
+NUMBER = re.compile(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+(?: ?%)?| ?%)(?!\.?\w)")
+# numbers of sections, tables and versions are addresses, not measurements
+ADDRESS = re.compile(
+    r"(?:[Ss]ections?|[Tt]ables?|[Ff]igures?|[Cc]hapters?|Python|torch|"
+    r"PyTorch|CUDA|version|Eq\.) [\d.]+\w?(?:(?:,| and|,? or| to) [\d.]+)*"
+)
+# what says something by itself, and so is no sentence of the page
+APART = (nodes.literal, nodes.math, nodes.math_block, nodes.literal_block)
+APART += (nodes.table, nodes.raw, nodes.citation, nodes.comment)
+logger = logging.getLogger(__name__)
+
+
+class Sourced(nodes.inline):
+    """A number that names its source, and has been found in it."""
+
+
+@cache
+def outputs(page: str) -> str:
+    """All that the cells of a page print, with the claims' figures."""
+    path = BOOK / f"{page}.ipynb"
+    if not path.exists():
+        return ""
+    notebook = nbformat.read(path, as_version=4)
+    said = []
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            said += [output.get("text", ""), data.get("text/plain", "")]
+            said += [data.get("text/html", ""), data.get("text/markdown", "")]
+    return "\n".join(said)
+
+
+def values(part: object) -> Iterator[float]:
+    """Every number of a record, however deep it lies."""
+    if isinstance(part, dict):
+        for one in part.values():
+            yield from values(one)
+    elif isinstance(part, list):
+        for one in part:
+            yield from values(one)
+    elif isinstance(part, (int, float)) and not isinstance(part, bool):
+        yield float(part)
+
+
+@cache
+def recorded(record: str) -> tuple[float, ...]:
+    """The numbers of a record of book/runs; none if there is no such one."""
+    path = BOOK / "runs" / f"{record}.json"
+    return tuple(values(json.loads(path.read_text()))) if path.exists() else ()
+
+
+def printed(number: str, text: str) -> bool:
+    """Whether a text has the number, as it stands or with more digits."""
+    bare = number.rstrip("% ").replace(",", "")
+    text = text.replace(",", "")
+    if re.search(rf"(?<![\d.]){re.escape(bare)}(?!\d)", text):
+        return True
+    found = (float(n) for n in re.findall(r"(?<![\d.])\d+\.\d+", text))
+    return any(rounds(number, value) for value in found)
+
+
+def rounds(number: str, value: float) -> bool:
+    """Whether a value, or its hundredfold for a share, rounds to a number."""
+    bare = number.rstrip("% ").replace(",", "")
+    digits = len(bare.partition(".")[2])
+    scales = (1, 100) if "%" in number else (1,)
+    return any(f"{abs(value) * scale:.{digits}f}" == bare for scale in scales)
+
+
+def number(
+    name: str,
+    rawtext: str,
+    text: str,
+    lineno: int,
+    inliner: Inliner,
+    options: dict | None = None,
+    content: list[str] | None = None,
+) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+    """{number}`6.62 size_and_dropout`: found in a record, or on a page."""
+    said, _, source = text.rpartition(" ")
+    found = printed(said, outputs(source)) or any(
+        rounds(said, value) for value in recorded(source)
+    )
+    if not said or not found:
+        message = inliner.reporter.error(
+            f"{rawtext}: book/runs/{source}.json and the outputs of "
+            f"book/{source}.ipynb have no {said or 'number'}",
+            line=lineno,
+        )
+        return [inliner.problematic(rawtext, rawtext, message)], [message]
+    return [Sourced(said, said)], []
+
+
+def sentences(node: nodes.Node) -> str:
+    """The text of a paragraph that has to be answered for."""
+    if isinstance(node, (*APART, Sourced)):
+        return " … "
+    if isinstance(node, nodes.Text):
+        return node.astext()
+    return "".join(sentences(child) for child in node.children)
+
+
+def look_up(app: Sphinx, doctree: nodes.document) -> None:
+    """Warn of each number that no output of its page has."""
+    page = Path(app.env.docname).name
+    for paragraph in doctree.findall(nodes.paragraph):
+        if any(isinstance(p, APART) for p in ancestors(paragraph)):
+            continue
+        for found in NUMBER.findall(ADDRESS.sub("", sentences(paragraph))):
+            if not printed(found, outputs(page)):
+                logger.warning(
+                    "%s is printed by no cell of this page; name its source, "
+                    "{number}`%s record-or-page`, or write a setting as code",
+                    found,
+                    found,
+                    location=paragraph,
+                )
+
+
+def ancestors(node: nodes.Node) -> Iterator[nodes.Node]:
+    """All that a node stands in, from the inside outwards."""
+    while node.parent is not None:
+        node = node.parent
+        yield node
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_role("number", number)
+    app.add_node(
+        Sourced,
+        html=(lambda self, node: None, lambda self, node: None),
+    )
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
