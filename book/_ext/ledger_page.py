@@ -404,7 +404,7 @@ def reference(env: BuildEnvironment, name: str, text: str) -> nodes.Node:
         refexplicit=True,
         refwarn=True,
     )
-    link += nodes.inline("", text)
+    link += nodes.inline("", text, classes=["of-claim"])
     return link
 
 
