@@ -9,7 +9,7 @@ import pytest
 from browser import Window, book_folder, opened, served
 from playwright.sync_api import Browser, Page
 
-WIDE, PHONE = ({"width": w, "height": 800} for w in (1280, 390))
+WIDE, PHONE = ({"width": w, "height": 800} for w in (1280, 360))
 SHOWN = pages.pages_of(book_folder())
 FRAMED = [page for page in SHOWN if page.name != "404.html"]
 

@@ -1,0 +1,144 @@
+"""What search.html searches: the text of every section, as one script.
+
+A page that is opened as a file may not fetch anything, but it may load a
+script. So the sections come as one, read from the pages as they were written,
+and book/_static/search/search.js makes the index of them. This stands in for Sphinx's
+own search, which knows what page a word is on, and not what section.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from lxml import html
+from sphinx.application import Sphinx
+
+SCRIPT = "_static/search_sections.js"
+REPLACED = ("searchindex.js", "_static/searchtools.js")
+
+
+def has(*names: str) -> str:
+    """The XPath condition of one of these classes."""
+    given = 'concat(" ", normalize-space(@class), " ")'
+    return " or ".join(f'contains({given}, " {name} ")' for name in names)
+
+
+# What can be found: sections, claims of the ledger, entries of the API.
+ENTRIES = (
+    f".//section[@id] | .//details[{has('claim')}]"
+    f" | .//dl[{has('py')}][not(ancestor::dl[{has('py')}])]"
+)
+# Pictures, what was printed, and what the page says twice.
+SILENT = (
+    ".//script | .//style | .//svg | .//details/summary[@aria-label] | .//*["
+    + has("cell_output", "headerlink", "export", "origin", "toctree-wrapper")
+    + "]"
+)
+BLOCKS = "|".join(f".//{tag}" for tag in "p li dt dd td th pre div".split())
+SIGNS = set("=≈<>≤≥+−→∈·")
+
+
+class Entry(NamedTuple):
+    """A part of a page that has an address; `names` are those of its code."""
+
+    page: int
+    anchor: str
+    title: str
+    text: str
+    names: str
+
+
+def formula(node: html.HtmlElement) -> str:
+    """A formula as one would type it: √d_k, 1/n, x^2."""
+    parts = [part for part in map(formula, node) if part]
+    match node.tag, parts:
+        case ("msub" | "munder"), [base, low]:
+            return f"{base}_{low}"
+        case ("msup" | "mover"), [base, high]:
+            return f"{base}^{high}"
+        case "mfrac", [above, below]:
+            return f"{above}/{below}"
+        case "msqrt", _:
+            return "√" + "".join(parts)
+    own = (node.text or "").strip() + "".join(parts)
+    return f" {own} " if own in SIGNS else own
+
+
+def words(node: html.HtmlElement) -> str:
+    return " ".join(node.text_content().split())
+
+
+def title_of(entry: html.HtmlElement) -> str:
+    """A section's heading, a claim's name, what the API describes."""
+    if entry.tag == "dl":
+        return entry.find("dt").get("id").rpartition(".")[2]
+    (title,) = entry.xpath(f"(h1|h2|h3|h4|summary/*[{has('id')}])[1]")
+    title.drop_tree()
+    return words(title) if entry.tag == "section" else f"Claim {words(title)}"
+
+
+def names_in(entry: html.HtmlElement) -> str:
+    """The names of Python in an entry's cells, which are taken out."""
+    names: set[str] = set()
+    for cell in entry.xpath(f".//*[{has('cell_input')}]"):
+        names.update(NAME.findall(cell.text_content()))
+        cell.drop_tree()
+    return " ".join(sorted(names))
+
+
+NAME = re.compile(r"\b(?:[a-z]\w*_\w+|[A-Z]\w*[a-z][A-Z]\w*)\b")
+
+
+def entries(text: str, page: int) -> Iterator[Entry]:
+    """The entries of a page, the last and the innermost first."""
+    (body,) = html.document_fromstring(text).xpath("//article")
+    for silent in body.xpath(SILENT):
+        silent.drop_tree()
+    for math in body.xpath(f".//*[{has('math')}]"):
+        inside = math.find(".//math[@display='inline']")
+        said = " … " if inside is None else formula(inside)
+        math[:], math.text = [], said
+    for block in body.xpath(BLOCKS):
+        block.tail = f" {block.tail or ''}"
+    for part in reversed(body.xpath(ENTRIES)):
+        anchor = (part.find("dt") if part.tag == "dl" else part).get("id")
+        title, names = title_of(part), names_in(part)
+        yield Entry(page, anchor, title, words(part), names)
+        part.drop_tree()
+
+
+def reading_order(app: Sphinx, page: str) -> Iterator[str]:
+    yield page
+    for child in app.env.toctree_includes.get(page, ()):
+        yield from reading_order(app, child)
+
+
+def write(app: Sphinx, error: Exception | None) -> None:
+    """Write the script with all sections, in place of Sphinx's index."""
+    if error or app.builder.name != "html":
+        return
+    folder = Path(app.outdir)
+    pages, found = [], []
+    for page in dict.fromkeys(reading_order(app, app.config.root_doc)):
+        address = app.builder.get_target_uri(page)
+        number = app.env.toc_secnumbers.get(page, {}).get("", ())
+        title = app.env.titles[page].astext()
+        pages.append([address, ". ".join([*map(str, number), title])])
+        text = (folder / address).read_text(encoding="utf-8")
+        found += [*entries(text, len(pages) - 1)][::-1]
+    text = json.dumps(
+        {"pages": pages, "sections": found},
+        ensure_ascii=False,
+        separators=(",", ":"),
+    )
+    script = f"window.BOOK = {text};\n"
+    (folder / SCRIPT).write_text(script, encoding="utf-8")
+    for file in REPLACED:
+        (folder / file).unlink(missing_ok=True)  # never loaded now
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.connect("build-finished", write)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

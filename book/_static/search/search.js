@@ -1,0 +1,187 @@
+// The search page: the sections that answer, with an excerpt, from one script.
+// MiniSearch makes the index and ranks; stop words and stems are Sphinx's.
+"use strict";
+
+// What learners type, and the words in which the book tells it.
+const ALSO = {
+  bpe: "byte pair encoding",
+  ddp: "torchrun processes",
+  ffn: "feed forward",
+  gqa: "grouped query",
+  gpt: "decoder alone",
+  huggingface: "hugging face",
+  kv: "keys values kept",
+  lr: "learning rate",
+  mha: "multi head attention",
+  mqa: "multi query",
+  multiple: "several",
+  oom: "out of memory",
+  own: "two files",
+  positional: "sines cosines",
+  qkv: "query key value",
+  rope: "rotary",
+  skip: "residual",
+  tokenization: "subwords",
+  tying: "one table matrix",
+};
+
+const stemmer = new Stemmer();
+const asked = new Set(["do", "does", "how", "i", "my", "what", "why"]);
+const silent = new Set([...stopwords, ...asked]);
+silent.delete("not");
+
+// The words of a text: `padding_mask`, `LayerNorm` and `warm-up` are found
+// whole, in parts and, of the last, without its hyphen.
+const WORD = /[\p{L}\p{N}_]+(?:[-’'][\p{L}\p{N}_]+)*/gu;
+
+function parts(word) {
+  const pieces = word
+    .replace(/[’']s$/, "")
+    .replace(/(\p{Ll})(?=\p{Lu})/gu, "$1 ")
+    .split(/[ _’'-]+/u)
+    .filter(Boolean);
+  return pieces.length > 1 ? [pieces.join(""), ...pieces] : pieces;
+}
+
+function term(word) {
+  const small = word.toLowerCase();
+  return silent.has(small) ? null : stemmer.stemWord(small);
+}
+
+const tokenize = (text) => (text.match(WORD) ?? []).flatMap(parts);
+
+const index = new MiniSearch({
+  fields: ["title", "page", "text", "names"],
+  tokenize,
+  processTerm: term,
+});
+index.addAll(
+  BOOK.sections.map(([page, anchor, title, text, names], id) => ({
+    id,
+    title,
+    page: BOOK.pages[page][1],
+    text,
+    names,
+  })),
+);
+
+// The chapters come first; after all others, what lists, tests or repeats.
+const LATER = /^(Claim |Exercises|Five questions|What we have|References|Where we differ)/;
+
+function weight(id) {
+  const [page, , title] = BOOK.sections[id];
+  const [address, name] = BOOK.pages[page];
+  if (address.endsWith("/api.html") || LATER.test(bare(title))) return 0.4;
+  return /^\d/.test(name) ? 1.3 : 1;
+}
+
+const bare = (title) => title.replace(/^[\d.]+ /, "");
+const stems = (text) => tokenize(text).map(term).filter(Boolean);
+
+// All the words count more than some, and side by side more than apart.
+function find(query) {
+  const typed = stems(query);
+  const also = tokenize(query).map((word) => ALSO[word.toLowerCase()] ?? "");
+  const whole = new RegExp(`(^| )${typed.join(" ")}( |$)`);
+  const found = index.search(`${query} ${also.join(" ")}`, {
+    boost: { title: 3, page: 1.5, names: 0.5 },
+    boostTerm: (word) => (typed.includes(word) ? 1 : 0.5),
+    boostDocument: weight,
+    prefix: (word) => word.length > 2,
+    fuzzy: (word) => (word.length > 4 ? 0.2 : false),
+    weights: { prefix: 0.3, fuzzy: 0.2 },
+  });
+  for (const one of found) {
+    const [, , title, text] = BOOK.sections[one.id];
+    const met = typed.filter((word) => one.queryTerms.includes(word));
+    one.score *= (1 + met.length) / (1 + typed.length);
+    if (whole.test(stems(`${title} ${text}`).join(" "))) one.score *= 1.5;
+  }
+  return found.sort((a, b) => b.score - a.score);
+}
+
+// ---- the page
+
+const SHOWN = 20;
+const EXCERPT = 32; // words
+
+// The stretch of a text in which most of the words asked for stand.
+function excerpt(text, wanted) {
+  const all = text.split(" ");
+  const hits = all.map((word) => stems(word).some((one) => wanted.has(one)));
+  let [best, from] = [-1, 0];
+  let met = hits.slice(0, EXCERPT).filter(Boolean).length;
+  for (let end = EXCERPT; ; end++) {
+    if (met > best) [best, from] = [met, Math.max(0, end - EXCERPT)];
+    if (end >= all.length) break;
+    met += hits[end] - hits[end - EXCERPT];
+  }
+  const first = hits.indexOf(true, from);
+  const start = Math.max(0, Math.min(from, first < 0 ? from : first - 6));
+  const line = document.createElement("p");
+  if (start > 0) line.append("… ");
+  for (let at = start; at < Math.min(start + EXCERPT, all.length); at++) {
+    if (hits[at]) {
+      const mark = document.createElement("mark");
+      mark.textContent = all[at];
+      line.append(mark, " ");
+    } else line.append(all[at], " ");
+  }
+  if (start + EXCERPT < all.length) line.append("…");
+  return line;
+}
+
+function result({ id, terms }) {
+  const [page, anchor, title, text] = BOOK.sections[id];
+  const [address, name] = BOOK.pages[page];
+  const item = document.createElement("li");
+  const link = document.createElement("a");
+  const from = document.createElement("span");
+  link.href = `${address}#${anchor}`;
+  link.textContent = title;
+  from.textContent = name;
+  from.className = "from";
+  item.append(link);
+  if (bare(title) !== bare(name)) item.append(" ", from);
+  item.append(excerpt(text, new Set(terms)));
+  return item;
+}
+
+function show(query, place) {
+  const found = stems(query).length ? find(query) : [];
+  const list = document.createElement("ol");
+  const said = document.createElement("p");
+  said.setAttribute("role", "status");
+  const draw = (some) => list.append(...some.map(result));
+  place.replaceChildren(said, list);
+  if (!query.trim()) return;
+  said.textContent = found.length
+    ? `${found.length} section${found.length > 1 ? "s" : ""}, the best first`
+    : `No section has “${query.trim()}”. The notation and the API list names; the contents are in the menu.`;
+  draw(found.slice(0, SHOWN));
+  if (found.length > SHOWN) {
+    const more = document.createElement("button");
+    more.type = "button";
+    more.className = "btn btn-outline-primary";
+    more.textContent = `show the other ${found.length - SHOWN}`;
+    more.addEventListener("click", () => {
+      more.remove();
+      draw(found.slice(SHOWN));
+      list.children[SHOWN].querySelector("a").focus();
+    });
+    place.append(more);
+  }
+}
+
+const place = document.getElementById("search-results");
+const form = place.parentElement.querySelector("form.bd-search");
+const asking = new URLSearchParams(location.search).get("q") ?? "";
+for (const field of document.querySelectorAll("form.bd-search input"))
+  field.value = asking;
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  const query = form.elements.q.value;
+  history.replaceState(null, "", `?${new URLSearchParams({ q: query })}`);
+  show(query, place);
+});
+show(asking, place);

@@ -1,0 +1,147 @@
+"""Search finds sections: what a learner types leads to where it is told."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pages
+import pytest
+from browser import Window, opened
+from check_html import Page as Html
+from playwright.sync_api import Browser, Page
+
+# Written before the search was: what learners type, and the sections that
+# answer, decided on by reading the pages. One must be among the first three.
+SEARCHES = {
+    "query key value": ["01_attention#queries-keys-and-values"],
+    "why divide by square root": [
+        "01_attention#why-divide-by-the-square-root-of-d-k",
+        "questions#why-divide-by-the-square-root-of-d-k",
+    ],
+    "padding mask": ["01_attention#masks"],
+    "teacher forcing": ["07_loss#every-place-after-the-true-words"],
+    "kv cache": [
+        "10_decoding#a-cache-of-keys-and-values",
+    ],
+    "rotary": ["17_modern#positions-that-turn"],
+    "bleu signature": ["11_translation#bleu-by-hand"],
+    "warmup": [
+        "08_optimizer#why-begin-slowly",
+        "08_optimizer#the-schedule-of-the-paper",
+    ],
+    "out of memory": ["toolkit_errors#errors-and-what-they-mean"],
+    "train on my own data": ["toolkit_train#from-two-files-to-a-translator"],
+    "label smoothing": ["07_loss#labels-that-leave-some-doubt"],
+    "positional encoding": [
+        "03_embedding#sines-and-cosines-are-clocks",
+        "03_embedding#the-layer-that-adds-them",
+    ],
+    "beam search": ["10_decoding#the-beam"],
+    "pre-norm or post-norm": [
+        "04_layers#before-or-after-the-sum",
+        "questions#norm-before-or-after-the-sum",
+    ],
+    "residual connection": ["04_layers#why-the-input-is-added-back"],
+    "multiple gpus": ["toolkit_devices#one-machine-then-several"],
+    "how many parameters": ["05_model#where-the-parameters-are"],
+    "byte pair encoding": [
+        "06_data#how-are-subwords-found",
+        "06_data#what-is-a-token",
+    ],
+    "why multiple heads": [
+        "02_heads#several-looks-at-once",
+        "questions#why-several-heads-and-do-they-make-it-cheaper",
+    ],
+    "subsequent_mask": ["other_implementations#masks"],
+}
+
+
+SIZES = {"wide": {"width": 1280, "height": 800}}
+SIZES["phone"] = {"width": 360, "height": 740}
+
+
+@pytest.fixture(scope="module")
+def search(browser: Browser, book: Path) -> Iterator[Window]:
+    """A window on the search page, opened as a file."""
+    with opened(browser) as window:
+        window.open(book / "search.html")
+        yield window
+
+
+def found(page: Page, words: str) -> list[str]:
+    """Type words into the field; the addresses of what it finds, in order."""
+    field = page.locator(".bd-search-container form.bd-search input")
+    field.fill(words)
+    field.press("Enter")
+    links = page.locator("#search-results li > a")
+    hrefs = links.evaluate_all("all => all.map(a => a.getAttribute('href'))")
+    return [
+        href.removeprefix("book/").replace(".html#", "#") for href in hrefs
+    ]
+
+
+@pytest.mark.parametrize("words", SEARCHES)
+def test_the_right_section_is_among_the_first_three(search, words):
+    first = found(search.page, words)[:3]
+    assert set(first) & set(SEARCHES[words]), first
+    assert (search.complaints, search.escaped) == ([], [])
+
+
+@pytest.mark.parametrize("words", SEARCHES)
+def test_the_right_sections_are_there(book, words):
+    for address in SEARCHES[words]:
+        name, _, anchor = address.partition("#")
+        page = Html()
+        page.feed((book / "book" / f"{name}.html").read_text("utf-8"))
+        assert anchor in page.ids
+
+
+def test_what_is_found_is_led_to_and_shown_with_its_words(search):
+    page = search.page
+    first = found(page, "padding mask")[0]
+    excerpt = page.locator("#search-results li").first.locator("p")
+    marks = excerpt.locator("mark").all_inner_texts()
+    assert {"padding", "mask"} <= {
+        mark.lower().rstrip(".,s") for mark in marks
+    }
+    assert 10 < len(excerpt.inner_text().split()) < 40
+    page.locator("#search-results li > a").first.press("Enter")
+    page.wait_for_load_state()
+    assert page.url.endswith(first.replace("#", ".html#"))
+    page.go_back()
+    assert page.url.endswith("?q=padding+mask")
+    assert page.locator("#search-results li").count() > 3
+
+
+def test_nothing_found_says_where_else_to_look(search):
+    assert found(search.page, "zzyzx") == []
+    assert "zzyzx" in search.page.get_by_role("status").inner_text()
+
+
+def test_the_field_of_every_page_leads_here(search, book):
+    page = search.open(book / "book" / "01_attention.html")
+    page.locator("form.bd-search input").first.evaluate(
+        "field => { field.value = 'rotary'; field.form.requestSubmit(); }"
+    )
+    page.wait_for_url("**/search.html?q=rotary")
+    assert page.locator("#search-results li > a").count() > 0
+    search.open(book / "search.html")
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_results_hold_up_on_every_screen(search, size, mode):
+    page = search.page
+    page.set_viewport_size(SIZES[size])
+    page.emulate_media(color_scheme=mode)
+    assert found(page, "attention")
+    assert pages.sideways(page) + pages.access(page) == []
+    assert pages.theme(page, mode) + pages.contrast(page) == []
+
+
+def test_more_than_twenty_are_shown_when_asked_for(search):
+    page = search.page
+    assert len(found(page, "attention")) == 20
+    page.get_by_role("button", name="show the other").press("Enter")
+    assert page.locator("#search-results li").count() > 20
+    focused = page.evaluate("document.activeElement.closest('li') !== null")
+    assert focused
