@@ -206,6 +206,62 @@ def word_and_position():
     p.save("word-and-position.svg")
 
 
+def who_reads_whom():
+    """Three layers, and the way from "dog" to "it" through each."""
+    desc = "Recurrence: five hops. Convolutions: three. Self-attention: one."
+    p = Picture("From dog to it", desc, 536)
+    nine, top = range(9), 0
+    passed = [((t, 1), (t + 1, 1)) for t in nine[:-1]]
+    passed += [((t, 0), (t, 1)) for t in nine]
+    windows = [
+        ((t - j, level), (t, level + 1))
+        for level in range(3)
+        for t in nine
+        for j in range(3)
+        if t >= j
+    ]
+    everyone = [((s, 0), (t, 1)) for s in nine for t in nine]
+    for title, height, edges, path in (
+        ("Recurrence: 5 hops", 50, passed, [(t, 1) for t in range(1, 7)]),
+        (
+            "Convolutions of three words: 3 hops",
+            44,
+            windows,
+            [(3, 1), (5, 2), (6, 3)],
+        ),
+        ("Self-attention: 1 hop", 76, everyone, [(6, 1)]),
+    ):
+        levels = max(level for _, (_, level) in edges)
+        low = top + 58 + levels * height
+        p.label(20, top + 26, "**" + title, "start", 17)
+
+        def place(dot, low=low, height=height):
+            return f"{PLACES[dot[0]]},{low - dot[1] * height}"
+
+        grey, lit = "#C5CBD3", p.ink("query")
+        for start, end in edges:
+            p.lines.append(
+                f'<polyline points="{place(start)} {place(end)}" '
+                f'stroke="{grey}" stroke-width="1.5"/>'
+            )
+        for dot in sorted({dot for edge in edges for dot in edge}):
+            x, y = place(dot).split(",")
+            p.lines.append(
+                f'<circle cx="{x}" cy="{y}" r="4" fill="{p.ink("muted")}"/>'
+            )
+        way = " ".join(map(place, [(1, 0), *path]))
+        p.lines.append(
+            f'<polyline points="{way}" fill="none" stroke="{lit}" '
+            'stroke-width="4"/>'
+        )
+        for dot in [(1, 0), *path]:
+            x, y = place(dot).split(",")
+            p.lines.append(f'<circle cx="{x}" cy="{y}" r="6" fill="{lit}"/>')
+        words(p, low + 24, "hungry", (1, 6))
+        top = low + 34
+    p.save("who-reads-whom.svg")
+
+
 def one_layer():
     """An encoder layer from left to right, with its two residuals."""
     desc = "Attention, add and norm, feed-forward, add and norm."
@@ -530,6 +586,7 @@ if __name__ == "__main__":
     which_noun()
     two_looks()
     word_and_position()
+    who_reads_whom()
     one_layer()
     weil_or_da()
     teacher_forcing()
@@ -539,7 +596,6 @@ if __name__ == "__main__":
     model("model.svg", "as in the paper")
     model("where-layers.svg", "layers in colour", ("layers",))
     for part, lit, line in (
-        ("sequences", "model", "one box\nand its\nrivals"),
         ("optimizer", "optimizer", ""),
         ("training", "training data model loss optimizer", ""),
         ("translation", "translating text subwords model decoding", ""),
