@@ -3,8 +3,9 @@
 ```{ledger}``` is a list of claims, each of which unfolds to its quotation, its
 measurement and its control; ```{ledger-counts}``` counts verdicts by source.
 {measured}`P-6.1-d` is the figure of a claim, linked to the cell that printed
-it, and {verdict}`P-6.1-d` its verdict, linked to the ledger. Verdicts and
-figures are those that the chapters, as they are stored, print.
+it, and {verdict}`P-6.1-d` its verdict, linked to the ledger. Where a cell
+prints a claim, its page shows a badge. Verdicts and figures are those that
+the chapters, as they are stored, print.
 """
 
 import json
@@ -278,18 +279,13 @@ class Ledger(SphinxDirective):
         self.env.get_domain("std").note_hyperlink_target(
             anchor, self.env.docname, anchor, name
         )
-        verdict = nodes.inline(
-            "",
-            f"{SIGNS[found.verdict]} {found.verdict}",
-            classes=["verdict", nodes.make_id(found.verdict)],
-        )
         source = short_source(entry["source"])
         if entry["source"] == PAPER:
             source = f"{source}, {entry['place']}"
         folded += claim_summary(
             "",
             "",
-            verdict,
+            verdict_of(found),
             nodes.Text(" "),
             *marked(entry["statement"]),
             nodes.Text(" "),
@@ -297,76 +293,80 @@ class Ledger(SphinxDirective):
             nodes.Text(" "),
             nodes.inline("", name, classes=["id"]),
         )
-        folded += self.details(name, entry, found)
+        folded += details(self.env, name, entry, found, full=True)
         return folded
 
-    def details(
-        self, name: str, entry: Claim, found: Found
-    ) -> nodes.definition_list:
-        """What a sceptic asks for, term by term."""
-        rows: list[tuple[str, list]] = []
-        if "quote" in entry:
-            quote = ["“", quoted(entry["quote"]), "”"]
-            if "translation" in entry:
-                quote += [" (“", *marked(entry["translation"]), "”)"]
-            rows += [("said", [*quote, " — ", *full_source(entry)])]
-        why = entry.get("why") or (
-            f"the margin of {METRICS[entry['metric']]}, for a claim that "
-            f"says “{entry['demands']}”"
-        )
-        figure = f"{entry['quantity']}: {found.figure}"
-        if found.needs:
-            figure += f"; {found.needs}"
+
+def details(
+    env: BuildEnvironment, name: str, entry: Claim, found: Found, full: bool
+) -> nodes.definition_list:
+    """What a sceptic asks for, term by term; a badge has less than all."""
+    rows: list[tuple[str, list]] = []
+    if "quote" in entry:
+        quote = ["“", quoted(entry["quote"]), "”"]
+        if "translation" in entry:
+            quote += [" (“", *marked(entry["translation"]), "”)"]
+        rows += [("said", [*quote, " — ", *full_source(entry)])]
+    why = entry.get("why") or (
+        f"the margin of {METRICS[entry['metric']]}, for a claim that "
+        f"says “{entry['demands']}”"
+    )
+    figure = f"{entry['quantity']}: {found.figure}"
+    if found.needs:
+        figure += f"; {found.needs}"
+    rows += [
+        ("measured", [figure]),
+        ("asked for", [f"{readable(demand(entry))[9:]}; ", *marked(why)]),
+        ("control", [f"{entry['control']}: {found.control}"]),
+    ]
+    if "caveat" in entry:
+        rows.append(("caveat", marked(entry["caveat"])))
+    if full:
+        cell = reference(env, f"shown-{name}", "the cell")
         rows += [
-            ("measured", [figure]),
-            ("asked for", [f"{readable(demand(entry))[9:]}; ", *marked(why)]),
-            ("control", [f"{entry['control']}: {found.control}"]),
             ("refuted by", [f"{readable(str(entry['falsified_by']))}"]),
-            ("rests on", self.ground(entry)),
-            (
-                "shown in",
-                [
-                    self.link(entry["page"]),
-                    ", ",
-                    reference(self.env, f"shown-{name}", "the cell"),
-                ],
-            ),
+            ("rests on", ground(entry)),
+            ("shown in", [link(env, entry["page"]), ", ", cell]),
         ]
-        if "caveat" in entry:
-            rows.append(("caveat", marked(entry["caveat"])))
         if "history" in entry:
             rows.append(("history", marked("; ".join(entry["history"]))))
-        listed = nodes.definition_list(classes=["claim-details"])
-        for term, said in rows:
-            listed += nodes.definition_list_item(
-                "",
-                nodes.term("", term),
-                nodes.definition("", paragraph(*said)),
-            )
-        return listed
-
-    def ground(self, entry: Claim) -> list[nodes.Node | str]:
-        """What a verdict rests on."""
-        said = f"{entry['rests_on']}"
-        if "records" in entry:
-            said += f" ({', '.join(entry['records'])})"
-        if "no_chance" in entry:
-            said += f"; no chance: {entry['no_chance']}"
-        return [said]
-
-    def link(self, page: str) -> nodes.Node:
-        """The page that makes a claim, by its title."""
-        link = addnodes.pending_xref(
-            refdomain="std",
-            reftype="doc",
-            refdoc=self.env.docname,
-            reftarget=page,
-            refexplicit=False,
-            refwarn=True,
-            classes=["page"],
+    else:
+        ledger = reference(env, f"claim-{name}", name)
+        said = [*marked(entry["statement"]), " (", ledger, ")"]
+        rows.insert(0, ("claim", said))
+    listed = nodes.definition_list(classes=["claim-details"])
+    for term, said in rows:
+        listed += nodes.definition_list_item(
+            "",
+            nodes.term("", term),
+            nodes.definition("", paragraph(*said)),
         )
-        link += nodes.inline("", page)
-        return link
+    return listed
+
+
+def ground(entry: Claim) -> list[nodes.Node | str]:
+    """What a verdict rests on."""
+    said = f"{entry['rests_on']}"
+    if "records" in entry:
+        said += f" ({', '.join(entry['records'])})"
+    if "no_chance" in entry:
+        said += f"; no chance: {entry['no_chance']}"
+    return [said]
+
+
+def link(env: BuildEnvironment, page: str) -> nodes.Node:
+    """The page that makes a claim, by its title."""
+    link = addnodes.pending_xref(
+        refdomain="std",
+        reftype="doc",
+        refdoc=env.docname,
+        reftarget=page,
+        refexplicit=False,
+        refwarn=True,
+        classes=["page"],
+    )
+    link += nodes.inline("", page)
+    return link
 
 
 class OfClaim(SphinxRole):
@@ -385,7 +385,7 @@ class OfClaim(SphinxRole):
             shown = f"shown-{self.text}"
             figure = re.sub(r"\d+\.\d{3,}", shorter, found.figure)
             return [reference(self.env, shown, figure)], []
-        said = f"{SIGNS[found.verdict]} {found.verdict}"
+        said = verdict_of(found).astext()
         return [reference(self.env, f"claim-{self.text}", said)], []
 
 
@@ -408,17 +408,46 @@ def reference(env: BuildEnvironment, name: str, text: str) -> nodes.Node:
     return link
 
 
-def note_cells(app: Sphinx, doctree: nodes.document) -> None:
-    """Let the outputs that print a claim be found as shown-<its id>."""
-    domain = app.env.get_domain("std")
-    for block in doctree.findall(nodes.literal_block):
-        for name, word, _ in PRINTED.findall(block.astext()):
-            if word != "control":
-                anchor = nodes.make_id(f"shown-{name}")
-                block["ids"].append(anchor)
-                domain.note_hyperlink_target(
-                    anchor, app.env.docname, anchor, name
-                )
+def show_badges(app: Sphinx, doctree: nodes.document) -> None:
+    """Show what a cell prints of claims as badges, found as shown-<the id>."""
+    for block in list(doctree.findall(nodes.literal_block)):
+        printed = (name for name, _, _ in PRINTED.findall(block.astext()))
+        names = list(dict.fromkeys(printed))
+        if not names or "output" not in block["classes"]:
+            continue
+        rest = PRINTED.sub("", block.astext()).strip("\n")
+        said = [nodes.literal_block(rest, rest, **block.attributes)]
+        badges = [badge(app.env, name) for name in names]
+        block.parent.replace(block, (said if rest else []) + badges)
+
+
+def badge(env: BuildEnvironment, name: str) -> nodes.Node:
+    """A claim where it is tried: its verdict and figure; the rest unfolds."""
+    entry, found = read_claims(BOOK)[name], everywhere()[name]
+    folded = claim_entry(
+        verdict=found.verdict,
+        source=kind(entry["source"]),
+        page=entry["page"],
+        classes=["tried-here"],
+    )
+    anchor = nodes.make_id(f"shown-{name}")
+    folded["ids"].append(anchor)
+    env.get_domain("std").note_hyperlink_target(
+        anchor, env.docname, anchor, name
+    )
+    said = f" {found.figure}; {readable(demand(entry))}"
+    folded += claim_summary("", "", verdict_of(found), nodes.Text(said))
+    folded += details(env, name, entry, found, full=False)
+    return folded
+
+
+def verdict_of(found: Found) -> nodes.inline:
+    """A verdict with its sign, in its colour."""
+    return nodes.inline(
+        "",
+        f"{SIGNS[found.verdict]} {found.verdict}",
+        classes=["verdict", nodes.make_id(found.verdict)],
+    )
 
 
 METRICS = {
@@ -452,14 +481,16 @@ class LedgerCounts(SphinxDirective):
 
 
 def load_where_needed(app, page, template, context, doctree) -> None:
-    """Give the style to pages with cards, the filters to the ledger."""
+    """Give styles to pages with cards or claims, the filters to the ledger."""
     if not doctree:
         return
     styles = {x for t in doctree.findall(nodes.table) for x in t["classes"]}
-    claims = any(doctree.findall(claim_entry))
-    if claims or styles & {"cards", "ledger-counts"}:
+    if styles & {"cards", "ledger-counts"}:
         app.add_css_file("tables.css")
+    claims = list(doctree.findall(claim_entry))
     if claims:
+        app.add_css_file("claims.css")
+    if any("tried-here" not in entry["classes"] for entry in claims):
         app.add_js_file("ledger.js", loading_method="defer")
 
 
@@ -470,6 +501,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("ledger-counts", LedgerCounts)
     app.add_role("measured", OfClaim())
     app.add_role("verdict", OfClaim())
-    app.connect("doctree-read", note_cells)
+    app.connect("doctree-read", show_badges)
     app.connect("html-page-context", load_where_needed)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

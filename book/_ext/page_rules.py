@@ -113,7 +113,9 @@ def add_up(app: Sphinx, env: BuildEnvironment) -> None:
         ("the book", sum(found.values()), BOOK),
     ):
         if count > most:
-            logger.warning("%s: %s words, %s at most", what, f"{count:,}", f"{most:,}")
+            logger.warning(
+                "%s: %s words, %s at most", what, f"{count:,}", f"{most:,}"
+            )
     listed = dict(sorted(found.items()))
     listed |= {"parts I to V": path, "all": sum(found.values())}
     text = json.dumps(listed, indent=1)

@@ -2,8 +2,8 @@
 
 A page that is opened as a file may not fetch anything, but it may load a
 script. So the sections come as one, read from the pages as they were written,
-and book/_static/search/search.js makes the index of them. This stands in for Sphinx's
-own search, which knows what page a word is on, and not what section.
+and _static/search/search.js makes the index of them. This stands in for
+Sphinx's own search, which knows a word's page, and not its section.
 """
 
 import json
@@ -36,7 +36,9 @@ SILENT = (
     + has("cell_output", "headerlink", "export", "origin", "toctree-wrapper")
     + "]"
 )
-BLOCKS = "|".join(f".//{tag}" for tag in "p li dt dd td th pre div".split())
+BLOCKS = "|".join(
+    f".//{tag}" for tag in ["p", "li", "dt", "dd", "td", "th", "pre", "div"]
+)
 SIGNS = set("=≈<>≤≥+−→∈·")
 
 
@@ -54,9 +56,9 @@ def formula(node: html.HtmlElement) -> str:
     """A formula as one would type it: √d_k, 1/n, x^2."""
     parts = [part for part in map(formula, node) if part]
     match node.tag, parts:
-        case ("msub" | "munder"), [base, low]:
+        case (("msub" | "munder"), [base, low]):
             return f"{base}_{low}"
-        case ("msup" | "mover"), [base, high]:
+        case (("msup" | "mover"), [base, high]):
             return f"{base}^{high}"
         case "mfrac", [above, below]:
             return f"{above}/{below}"

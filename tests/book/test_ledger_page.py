@@ -79,7 +79,7 @@ def pages(tmp_path_factory) -> dict[str, Page]:
     source = tmp_path_factory.mktemp("source")
     chapters = {entry["page"] for entry in CLAIMS.values()}
     for name in chapters:
-        text = [name, "=" * 20, "", "A cell::", ""]
+        text = [name, "=" * 20, "", ".. rst-class:: output", "", "::", ""]
         text += [f"    {line}" for line in claim_lines(name)]
         (source / f"{name}.rst").write_text("\n".join(text) + "\n", "utf-8")
     (source / "index.rst").write_text(
@@ -231,6 +231,7 @@ def test_filters_are_loaded_on_the_ledger_only(pages):
     for name, page in pages.items():
         assert any("ledger.js" in x for x in page.loads) == (name == "index")
         assert any("tables.css" in x for x in page.loads) == (name == "index")
+        assert any("claims.css" in x for x in page.loads)
 
 
 def switches() -> list[str]:
