@@ -1,12 +1,38 @@
-"""German words in prose: {de}`Fledermaus | bat`, and {de}`Hund | above`.
+"""German words in prose, the first time with a gloss: {de}`Hund | dog`.
 
-The gloss is required where a word first stands; *above* says that the page
-has given it before. A word with an umlaut outside the role is an error.
+After that a page may write them in italics. A word with an umlaut, or one in
+italics that the built-in grammar has, is an error where no sentence before it
+on its page has said what it means.
 """
+
+import re
+from collections.abc import Iterator
+from functools import cache
 
 from docutils import nodes
 from docutils.parsers.rst.states import Inliner
 from sphinx.application import Sphinx
+from sphinx.util import logging
+
+from annotated_transformer.corpora.builtin import sentence_pairs
+
+UMLAUT = re.compile(r"\w*[äöüÄÖÜß]\w*")
+WORD = re.compile(r"\w+")
+NAMES = {"Köpf", "Söderström"}  # people, who have no translation
+logger = logging.getLogger(__name__)
+
+
+@cache
+def vocabulary() -> set[str]:
+    """Words of the grammar's German sentences that no English one has."""
+    pairs = sentence_pairs(3000, seed=0)
+    german = {word for pair in pairs for word in words(pair.target)}
+    return german - {word for pair in pairs for word in words(pair.source)}
+
+
+def words(text: str) -> list[str]:
+    """The words of a text in lower case."""
+    return WORD.findall(text.lower())
 
 
 def german(
@@ -33,6 +59,45 @@ def german(
     return [phrase, nodes.Text(f" ({gloss})")], []
 
 
+def look_over(app: Sphinx, doctree: nodes.document) -> None:
+    """Warn of German that nothing before it on its page has explained."""
+    if app.env.docname.endswith("/api"):
+        return
+    known: set[str] = set()
+    for paragraph in doctree.findall(nodes.paragraph):
+        found = [word for word in new_words(paragraph, known)]
+        if found:
+            logger.warning(
+                "German that is not yet explained: %s; write "
+                "{de}`German | English`",
+                ", ".join(dict.fromkeys(found)),
+                location=paragraph,
+            )
+
+
+def new_words(
+    node: nodes.Node, known: set[str], italic: bool = False
+) -> Iterator[str]:
+    """German words that are not yet known; glosses make them so."""
+    if isinstance(node, nodes.Text):
+        german = UMLAUT.findall(node) + (WORD.findall(node) if italic else [])
+        for word in german:
+            small = word.lower()
+            telling = small in vocabulary() or UMLAUT.match(word)
+            if telling and small not in known and word not in NAMES:
+                yield word
+        return
+    silent = (nodes.literal, nodes.math, nodes.raw, nodes.reference)
+    if isinstance(node, silent):
+        return
+    if "german" in node.get("classes", []):
+        known.update(words(node.astext()))
+        return
+    italic = italic or isinstance(node, nodes.emphasis)
+    for child in node.children:
+        yield from new_words(child, known, italic)
+
+
 def mark_language(app: Sphinx, doctree: nodes.document, page: str) -> None:
     """Tell browsers and screen readers that these phrases are German."""
     if app.builder.format != "html":
@@ -45,5 +110,6 @@ def mark_language(app: Sphinx, doctree: nodes.document, page: str) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_role("de", german)
+    app.connect("doctree-read", look_over)
     app.connect("doctree-resolved", mark_language)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
