@@ -65,7 +65,10 @@ def look_over(app: Sphinx, doctree: nodes.document) -> None:
         return
     known: set[str] = set()
     for paragraph in doctree.findall(nodes.paragraph):
-        found = [word for word in new_words(paragraph, known)]
+        if isinstance(paragraph.parent, nodes.block_quote):
+            known.update(words(paragraph.astext()))  # below its original
+            continue
+        found = list(new_words(paragraph, known))
         if found:
             logger.warning(
                 "German that is not yet explained: %s; write "

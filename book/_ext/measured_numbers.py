@@ -78,7 +78,8 @@ def printed(number: str, text: str) -> bool:
     if re.search(rf"(?<![\d.]){re.escape(bare)}(?!\d)", text):
         return True
     found = (float(n) for n in re.findall(r"(?<![\d.])\d+\.\d+", text))
-    return any(rounds(number, value) for value in found)
+    millions = (int(n) / 1e6 for n in re.findall(r"(?<![\d.])\d{6,}", text))
+    return any(rounds(number, value) for value in (*found, *millions))
 
 
 def rounds(number: str, value: float) -> bool:
@@ -130,6 +131,8 @@ def look_up(app: Sphinx, doctree: nodes.document) -> None:
     if page == "api":  # docstrings, which their modules answer for
         return
     for paragraph in doctree.findall(nodes.paragraph):
+        if paragraph.line is None:  # an extension wrote it, from its source
+            continue
         within = list(ancestors(paragraph))
         if any(isinstance(part, APART) for part in within):
             continue
