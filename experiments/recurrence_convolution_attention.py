@@ -8,6 +8,10 @@ the peak of the rate is each model's own: the best of four in shorter runs
 decoder sees nothing of the source but its own first state; it tries to
 reverse strings at each of the rates, and with four times the updates.
 
+Those of "sentences" learn the same text without the sentence that the book
+follows. They translate it, what differs from it by a word or two, and the
+first sentences of the test.
+
 With "pairs=..." the text is small. With "layers=..." an encoder is shallow
 or deep, and all learn at one careful rate, which suits deep ones.
 """
@@ -26,7 +30,10 @@ from annotated_transformer.corpora.builtin import (
     GrammarExample,
     example_splits,
     sentence_pairs,
+    words,
 )
+from annotated_transformer.corpora.builtin.lexicon import QUALITIES
+from annotated_transformer.corpora.generated import FOLLOWED
 from annotated_transformer.data import (
     Example,
     Pair,
@@ -36,6 +43,10 @@ from annotated_transformer.data import (
 )
 from annotated_transformer.model import Transformer
 from annotated_transformer.optimizer import adam
+from annotated_transformer.teaching.pronoun_sentences import (
+    PRONOUNS,
+    variations,
+)
 from annotated_transformer.training import updates, validate
 from annotated_transformer.translation import corpus_scores
 
@@ -54,6 +65,11 @@ TUNED = (0, 1)  # the seeds of the shorter runs that choose a rate
 SEEDS = (0, 1, 2)
 DRAWN = 6000  # further sentences, to find enough of "it" among them
 FEW = 1000  # pairs, for the runs on a small text
+BOOK = tuple(
+    f"The dog ate the soup because it was {quality}."
+    for quality in ("hungry", "sweet")
+)
+SHOWN = 4  # sentences of the test whose translations are kept
 SHORTER = 400  # updates of the runs on a small text, and of deep encoders
 CAREFUL = TRIED[0]
 RECIPE = translators.RECIPE | {
@@ -155,6 +171,39 @@ def translate(
     return result
 
 
+def sentences(name: str, seed: int) -> dict:
+    """Translations of the book's sentence, by a model that has not read it.
+
+    And of all that differ from it in a noun or in the last word, where two
+    nouns of different gender come before "it": the share of right pronouns,
+    for the noun that is further from "it" and for the nearer one.
+    """
+    train, test = example_splits()[::2]
+    read = [x for x in train if not FOLLOWED.fullmatch(x.source)]
+    pieces = tokenizer()
+    examples, _ = encode_pairs(pairs_of(read), pieces, 64)
+    build = models(len(pieces))[name]
+    model, _ = trained(build, examples, seed, RATES[name], TRAIN.steps)
+    asked = list(variations())
+    sources = [variation.source for variation in asked]
+    sources += [example.source for example in test[:SHOWN]]
+    outputs = decoded(model, [pieces.encode(source) for source in sources])
+    texts = [pieces.decode(ids) for ids in outputs]
+    hits = defaultdict(list)
+    for variation, text in zip(asked, texts[:-SHOWN], strict=True):
+        found = [word for word in words(text) if word in PRONOUNS]
+        is_food = variation.quality in QUALITIES["taste"]
+        right = found == [PRONOUNS[variation.right]]
+        hits["nearer" if is_food else "further"].append(right)
+    kept = dict(zip(sources, texts, strict=True))
+    shown = (*BOOK, *sources[-SHOWN:])
+    return {
+        "pronouns_further": round(fmean(hits["further"]), 4),
+        "pronouns_nearer": round(fmean(hits["nearer"]), 4),
+        "outputs": {source: kept[source] for source in shown},
+    }
+
+
 def speed(name: str, words: int, seed: int) -> dict:
     """Processor time of an update on 1,024 words a side."""
     torch.manual_seed(seed)
@@ -185,6 +234,11 @@ RUNS: dict[str, Callable[[], dict]] = (
     }
     | {
         f"translate {name} seed={seed}": partial(translate, name, seed=seed)
+        for seed in SEEDS
+        for name in THREE
+    }
+    | {
+        f"sentences {name} seed={seed}": partial(sentences, name, seed=seed)
         for seed in SEEDS
         for name in THREE
     }

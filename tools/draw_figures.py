@@ -262,6 +262,49 @@ def who_reads_whom():
     p.save("who-reads-whom.svg")
 
 
+def three_translators():
+    """LSTM, ConvS2S and Transformer, each with attention in the middle."""
+    desc = "Three pairs of encoder and decoder, each joined by attention."
+    p = Picture("Three translators", desc, 390)
+    for x, title, year, name, reads, writes in (
+        (
+            123,
+            "LSTM with attention",
+            "2015",
+            "LSTM",
+            "both ways",
+            "word by word",
+        ),
+        (
+            350,
+            "ConvS2S",
+            "May 2017",
+            "convolutions",
+            "windows of 3",
+            "windows of 3",
+        ),
+        (
+            577,
+            "Transformer",
+            "June 2017",
+            "self-attention",
+            "all words",
+            "all words so far",
+        ),
+    ):
+        p.label(x, 24, "**" + title, size=18)
+        p.label(x, 48, year, size=16, colour="muted")
+        p.label(x, 80, "German", size=16, colour="muted")
+        p.arrow((x, 110), (x, 94))
+        p.box(x - 96, 110, 192, 70, f"{name}\n{writes}", "decoder")
+        p.arrow((x, 264), (x, 182), colour="query")
+        p.label(x + 12, 222, "attention", "start", 16, "query")
+        p.box(x - 96, 264, 192, 70, f"{name}\n{reads}", "encoder")
+        p.arrow((x, 356), (x, 336))
+        p.label(x, 370, "English", size=16, colour="muted")
+    p.save("three-translators.svg")
+
+
 def one_layer():
     """An encoder layer from left to right, with its two residuals."""
     desc = "Attention, add and norm, feed-forward, add and norm."
@@ -587,6 +630,7 @@ if __name__ == "__main__":
     two_looks()
     word_and_position()
     who_reads_whom()
+    three_translators()
     one_layer()
     weil_or_da()
     teacher_forcing()
@@ -602,7 +646,6 @@ if __name__ == "__main__":
         ("variations", "model", "one part\nchanged or\ntaken out"),
         ("risk", "model loss decoding", ""),
         ("heads", "model", "opened,\nhead by\nhead"),
-        ("recurrence", "model", "or LSTM or\nconvolution\nin its place"),
         ("modern", "model", "five parts\nexchanged"),
     ):
         pipeline(f"where-{part}.svg", f"{part} in colour", lit.split(), line)
