@@ -10,12 +10,12 @@ from functools import partial
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float, Float64, Int
+from jaxtyping import Bool, Float, Float64
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from annotated_transformer.attention import Mask, additive, causal_mask
-from annotated_transformer.embedding import SinusoidalPositions, TokenEmbedding
+from annotated_transformer.attention import Mask, additive
+from annotated_transformer.embedding import SinusoidalPositions
 from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.layers import (
     AddNorm,
@@ -24,13 +24,10 @@ from annotated_transformer.layers import (
     FeedForward,
 )
 from annotated_transformer.model import (
-    Encoder,
-    InputEmbedding,
     ModelConfig,
     Transformer,
     assemble,
     check_sizes,
-    start_small,
 )
 
 __all__ = [
@@ -58,9 +55,6 @@ __all__ = [
     "modern_encoder_layer",
     "modern_decoder_layer",
     "modern_transformer",
-    "LanguageModel",
-    "chances",
-    "sample",
 ]
 
 
@@ -398,60 +392,3 @@ def modern_transformer(config: ModernConfig) -> Transformer:
     model = assemble(config, modern_positions, *layers, modern_norm)
     share_tables([*model.encoder.layers, *model.decoder.layers])
     return model
-
-
-class LanguageModel(nn.Module):
-    """A decoder without a source: it scores the next token of a text."""
-
-    def __init__(self, config: ModernConfig):
-        super().__init__()
-        self.tokens = TokenEmbedding(config.vocab_size, config.d_model)
-        self.input = InputEmbedding(self.tokens, modern_positions(config), 0.0)
-        self.decoder = Encoder(  # whose mask hides the future
-            (modern_encoder_layer(config) for _ in range(config.layers)),
-            modern_norm(config),
-        )
-        share_tables(self.decoder.layers)
-        if config.pre_norm:
-            start_small(self.decoder.layers)
-
-    def forward(
-        self, tokens: Int[Tensor, "batch length"]
-    ) -> Float[Tensor, "batch length vocab_size"]:
-        """Logits of the token after each token."""
-        mask = causal_mask(tokens.size(1), tokens.device)
-        return self.tokens.logits(self.decoder(self.input(tokens), mask))
-
-
-def chances(
-    logits: Float[Tensor, "*batch vocab_size"],
-    temperature: float = 1.0,
-    top_k: int = 0,
-    top_p: float = 1.0,
-) -> Float[Tensor, "*batch vocab_size"]:
-    """The softmax of logits / temperature, its tail cut off.
-
-    What stays is among the top_k likeliest, unless top_k is 0, and among the
-    fewest whose probabilities add up to top_p or more.
-    """
-    if temperature <= 0 or top_k < 0 or not 0 < top_p <= 1:
-        raise ValueError("temperature > 0, top_k >= 0 and 0 < top_p <= 1")
-    p = (logits / temperature).softmax(-1)
-    ranked, order = p.sort(-1, descending=True)
-    before = ranked.cumsum(-1) - ranked  # of those that are likelier
-    cut = (before >= top_p) & (top_p < 1)
-    if top_k:
-        cut[..., top_k:] = True
-    p = torch.zeros_like(p).scatter(-1, order, ranked.masked_fill(cut, 0))
-    return p / p.sum(-1, keepdim=True)
-
-
-@torch.inference_mode()
-def sample(
-    model: nn.Module, tokens: Int[Tensor, "rows length"], most: int, **knobs
-) -> Int[Tensor, "rows longer"]:
-    """Draw `most` more tokens for each row; knobs are those of chances."""
-    for _ in range(most):
-        p = chances(model(tokens)[:, -1], **knobs)
-        tokens = torch.cat([tokens, p.multinomial(1)], dim=1)
-    return tokens

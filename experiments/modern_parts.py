@@ -19,12 +19,9 @@ from torch.nn import functional as F
 
 from annotated_transformer.data import Pair
 from annotated_transformer.model import ModelConfig
-from annotated_transformer.modern import (
-    LanguageModel,
-    ModernConfig,
-    modern_transformer,
-)
+from annotated_transformer.modern import ModernConfig, modern_transformer
 from annotated_transformer.optimizer import adam
+from annotated_transformer.writing import LanguageModel
 
 from .shared import small_translator
 from .shared.small_translator import BASE, LEARNING, corpus, tokenizer

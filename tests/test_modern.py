@@ -2,12 +2,12 @@
 
 import math
 from copy import deepcopy
-from dataclasses import replace
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from modern_choices import OLD, SIZES, each_choice, each_position, modern
 from torch import nn
 from torch.nn import functional as F
 from torch_twins import lively
@@ -34,49 +34,22 @@ from annotated_transformer.modern import (
     SELF_ATTENTION,
     BiasedAttention,
     GroupedQueryAttention,
-    LanguageModel,
     ModernConfig,
     RMSNorm,
     RotaryAttention,
     SwiGLU,
     Table,
-    chances,
     linear_bias,
     modern_feed_forward,
     modern_transformer,
     rotate,
-    sample,
     tiled_attention,
 )
 from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.translation import attention_maps
 
-SIZES = {
-    "vocab_size": 30,
-    "layers": 2,
-    "d_model": 16,
-    "d_ff": 24,
-    "heads": 4,
-    "dropout": 0.0,
-    "pre_norm": True,
-}
-OLD = {"rms_norm": False, "swiglu": False, "positions": "added"}
-CHOICES = [
-    OLD,
-    {},
-    {"groups": 2},
-    {"positions": "biased", "groups": 1},
-    {"rms_norm": False, "groups": 2},
-    {"swiglu": False, "positions": "none"},
-]
-each_choice = pytest.mark.parametrize("choices", CHOICES, ids=str)
-each_position = pytest.mark.parametrize("positions", SELF_ATTENTION)
 sizes = st.integers(1, 9)
 double = torch.double
-
-
-def modern(**changes):
-    return ModernConfig(**{**SIZES, **changes})
 
 
 def model_of(choices, **changes):
@@ -302,21 +275,6 @@ def test_each_matrix_of_a_swiglu_starts_as_xavier_has_it():
         assert 0.99 * limit < weight.abs().max() <= limit
 
 
-def test_a_language_model_starts_small():
-    """What each box adds, as in an encoder of so many boxes."""
-    for choices in (OLD, {}):
-        config = modern(d_model=64, d_ff=192, **choices)
-        small = LanguageModel(config).decoder.layers
-        plain = LanguageModel(replace(config, pre_norm=False)).decoder.layers
-        for ours, theirs in zip(small, plain, strict=True):
-            for a, b in (
-                (ours.self_attention.output, theirs.self_attention.output),
-                (ours.feed_forward.outer, theirs.feed_forward.outer),
-            ):
-                ratio = (a.weight.std() / b.weight.std()).item()
-                assert ratio == pytest.approx(0.5, rel=0.05)  # of 4 boxes
-
-
 def test_a_swiglu_has_the_parameters_of_a_feed_forward_layer():
     ours, theirs = (
         sum(p.numel() for p in layer.parameters() if p.dim() > 1)
@@ -343,7 +301,7 @@ def test_parts_are_those_chosen(choices):
         assert layer.self_attention.groups == (config.groups or 4)
     for layer in model.decoder.layers:
         assert type(layer.cross_attention) is GroupedQueryAttention
-    for part in (model.source, model.target, LanguageModel(config).input):
+    for part in (model.source, model.target):
         added = isinstance(part.positions, SinusoidalPositions)
         assert added == (config.positions == "added") == bool(part.positions)
 
@@ -392,17 +350,6 @@ def test_the_future_does_not_leak_and_padding_does_not_count(choices):
 
 
 @each_position
-def test_a_language_model_reads_from_left_to_right(positions):
-    model = lively(LanguageModel(modern(positions=positions)))
-    tokens = torch.randint(4, 30, (2, 9))
-    changed = tokens.clone()
-    changed[:, 4] = tokens[:, 4] % 26 + 4
-    before, after = model(tokens), model(changed)
-    torch.testing.assert_close(before[:, :4], after[:, :4])
-    assert ((before - after)[:, 4:].abs().amax(-1) > 1e-6).all()
-
-
-@each_position
 def test_an_encoder_sees_order_if_it_has_positions(positions):
     model = model_of({"positions": positions})
     tokens = torch.randperm(20)[None, :6] + 4
@@ -430,13 +377,11 @@ def test_maps_are_the_weights_that_are_used(choices):
 
 @each_choice
 def test_every_parameter_learns(choices):
-    for model, inputs in (
-        (model_of(choices), torch.randint(4, 30, (2, 3, 6)).unbind()),
-        (LanguageModel(modern(**choices)), [torch.randint(4, 30, (3, 6))]),
-    ):
-        model.train()(*inputs).square().mean().backward()
-        for name, parameter in model.named_parameters():
-            assert parameter.grad.abs().sum() > 0, name
+    model = model_of(choices).train()
+    source, target = torch.randint(4, 30, (2, 3, 6))
+    model(source, target).square().mean().backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad.abs().sum() > 0, name
 
 
 def test_positions_that_do_not_exist():
@@ -486,11 +431,9 @@ def test_a_table_is_made_once_for_all_layers():
 
 @pytest.mark.parametrize("positions", ["rotary", "biased"])
 def test_layers_share_a_table(positions):
-    config = modern(positions=positions)
-    model, text = modern_transformer(config), LanguageModel(config)
-    both = [*model.encoder.layers, *model.decoder.layers]
-    for layers in (both, text.decoder.layers):
-        assert len({layer.self_attention.table for layer in layers}) == 1
+    model = modern_transformer(modern(positions=positions))
+    layers = [*model.encoder.layers, *model.decoder.layers]
+    assert len({layer.self_attention.table for layer in layers}) == 1
 
 
 def test_a_copy_has_its_own_kernel():
@@ -498,67 +441,3 @@ def test_a_copy_has_its_own_kernel():
     other, x = deepcopy(layer), torch.randn(1, 3, 8).to(layer.query.weight)
     assert torch.equal(other(x, x), layer(x, x))
     assert other.kernel.__self__ is other
-
-
-# ---- writing ----
-
-
-@given(
-    st.integers(2, 7),
-    st.floats(0.2, 5),
-    st.integers(0, 8),
-    st.floats(0.05, 1),
-)
-def test_chances_are_a_loop(vocab, temperature, top_k, top_p):
-    logits = torch.randn(3, vocab, dtype=double)
-    found = chances(logits, temperature, top_k, top_p)
-    for row, z in zip(found.tolist(), logits.tolist(), strict=True):
-        e = [math.exp(x / temperature) for x in z]
-        p = [x / sum(e) for x in e]
-        kept, total = [], 0.0
-        for i in sorted(range(vocab), key=lambda i: -p[i]):
-            if total < top_p and (not top_k or len(kept) < top_k):
-                kept.append(i)
-            total += p[i]
-        whole = sum(p[i] for i in kept)
-        expected = [p[i] / whole if i in kept else 0 for i in range(vocab)]
-        assert row == pytest.approx(expected)
-
-
-def test_nothing_is_cut_unless_asked():
-    logits = 40 * torch.randn(100, 50)
-    assert torch.equal(chances(logits) > 0, logits.softmax(-1) > 0)
-    torch.testing.assert_close(chances(logits), logits.softmax(-1))
-
-
-@pytest.mark.parametrize("only", [{"top_k": 1}, {"top_p": 1e-6}])
-def test_one_that_stays_is_certain(only):
-    logits = torch.randn(20, 9)
-    best = F.one_hot(logits.argmax(-1), 9).float()
-    assert torch.equal(chances(logits, **only), best)
-    torch.testing.assert_close(chances(logits, 1e-4), best)
-
-
-@pytest.mark.parametrize(
-    "knobs",
-    [{"temperature": 0.0}, {"top_k": -1}, {"top_p": 0.0}, {"top_p": 1.1}],
-)
-def test_knobs_out_of_range(knobs):
-    with pytest.raises(ValueError, match="temperature > 0"):
-        chances(torch.zeros(3), **knobs)
-
-
-@each_position
-@torch.inference_mode()
-def test_the_surest_sample_is_greedy_and_draws_follow_the_model(positions):
-    model = lively(LanguageModel(modern(positions=positions)))
-    begun = torch.randint(4, 30, (2, 3))
-    text = sample(model, begun, 5, top_k=1)
-    assert torch.equal(text[:, :3], begun) and text.shape == (2, 8)
-    best = model(text[:, :-1]).argmax(-1)
-    assert torch.equal(text[:, 3:], best[:, 2:])
-    n = 20_000
-    drawn = sample(model, begun[:1].expand(n, -1), 1, top_k=4)[:, -1]
-    p = chances(model(begun[:1])[0, -1], top_k=4)
-    error = (drawn.bincount(minlength=30) / n - p).abs()
-    assert (error <= 5 * (p * (1 - p) / n).sqrt()).all()

@@ -186,10 +186,10 @@ BEHIND = {
         "modern::test_parts_are_those_chosen",
     ),
     "a language model starts large": (
-        "modern",
+        "writing",
         "            start_small(self.decoder.layers)",
         "            pass",
-        "modern::test_a_language_model_starts_small",
+        "writing::test_a_language_model_starts_small",
     ),
     "earlier tiles are not shrunk": (
         "modern",

@@ -10,9 +10,9 @@ from tiny_models import TINY
 from annotated_transformer.data import pad
 from annotated_transformer.decoding import beam_decode
 from annotated_transformer.embedding import BOS, EOS
-from annotated_transformer.modern import chances
 from annotated_transformer.pairs.sampling import Sampling, drawn, sample_decode
 from annotated_transformer.storage.builders import build
+from annotated_transformer.writing import chances
 
 ROWS = 20_000
 SOURCE = pad([[5, 9, 7, 2], [4, 2], [8, 8, 6, 5, 4, 2]])

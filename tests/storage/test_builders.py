@@ -102,7 +102,8 @@ import sys
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.storage.shipped import find_model
 load_model(find_model("multi30k-en-de"))
-unused = {f"annotated_transformer.{x}" for x in ("modern", "recurrence")}
+others = ("modern", "recurrence", "writing")
+unused = {f"annotated_transformer.{name}" for name in others}
 found = {*unused, "torch._dynamo", "sympy"}.intersection(sys.modules)
 assert not found, found
 """

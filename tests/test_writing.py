@@ -1,0 +1,131 @@
+"""A decoder alone: it reads from left to right, and draws as it should."""
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from modern_choices import OLD, each_choice, each_position, modern
+from torch.nn import functional as F
+from torch_twins import lively
+
+from annotated_transformer.embedding import SinusoidalPositions
+from annotated_transformer.writing import LanguageModel, chances, sample
+
+double = torch.double
+
+# ---- the model ----
+
+
+def test_a_language_model_starts_small():
+    """What each box adds, as in an encoder of so many boxes."""
+    for choices in (OLD, {}):
+        config = modern(d_model=64, d_ff=192, **choices)
+        small = LanguageModel(config).decoder.layers
+        plain = LanguageModel(replace(config, pre_norm=False)).decoder.layers
+        for ours, theirs in zip(small, plain, strict=True):
+            for a, b in (
+                (ours.self_attention.output, theirs.self_attention.output),
+                (ours.feed_forward.outer, theirs.feed_forward.outer),
+            ):
+                ratio = (a.weight.std() / b.weight.std()).item()
+                assert ratio == pytest.approx(0.5, rel=0.05)  # of 4 boxes
+
+
+@each_position
+def test_a_language_model_reads_from_left_to_right(positions):
+    model = lively(LanguageModel(modern(positions=positions)))
+    tokens = torch.randint(4, 30, (2, 9))
+    changed = tokens.clone()
+    changed[:, 4] = tokens[:, 4] % 26 + 4
+    before, after = model(tokens), model(changed)
+    torch.testing.assert_close(before[:, :4], after[:, :4])
+    assert ((before - after)[:, 4:].abs().amax(-1) > 1e-6).all()
+
+
+@each_choice
+def test_positions_are_added_only_if_they_are_chosen(choices):
+    config = modern(**choices)
+    positions = LanguageModel(config).input.positions
+    added = isinstance(positions, SinusoidalPositions)
+    assert added == (config.positions == "added") == bool(positions)
+
+
+@each_choice
+def test_every_parameter_learns(choices):
+    model = LanguageModel(modern(**choices)).train()
+    model(torch.randint(4, 30, (3, 6))).square().mean().backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad.abs().sum() > 0, name
+
+
+@pytest.mark.parametrize("positions", ["rotary", "biased"])
+def test_layers_share_a_table(positions):
+    layers = LanguageModel(modern(positions=positions)).decoder.layers
+    assert len({layer.self_attention.table for layer in layers}) == 1
+
+
+# ---- chances ----
+
+
+@given(
+    st.integers(2, 7),
+    st.floats(0.2, 5),
+    st.integers(0, 8),
+    st.floats(0.05, 1),
+)
+def test_chances_are_a_loop(vocab, temperature, top_k, top_p):
+    logits = torch.randn(3, vocab, dtype=double)
+    found = chances(logits, temperature, top_k, top_p)
+    for row, z in zip(found.tolist(), logits.tolist(), strict=True):
+        e = [math.exp(x / temperature) for x in z]
+        p = [x / sum(e) for x in e]
+        kept, total = [], 0.0
+        for i in sorted(range(vocab), key=lambda i: -p[i]):
+            if total < top_p and (not top_k or len(kept) < top_k):
+                kept.append(i)
+            total += p[i]
+        whole = sum(p[i] for i in kept)
+        expected = [p[i] / whole if i in kept else 0 for i in range(vocab)]
+        assert row == pytest.approx(expected)
+
+
+def test_nothing_is_cut_unless_asked():
+    logits = 40 * torch.randn(100, 50)
+    assert torch.equal(chances(logits) > 0, logits.softmax(-1) > 0)
+    torch.testing.assert_close(chances(logits), logits.softmax(-1))
+
+
+@pytest.mark.parametrize("only", [{"top_k": 1}, {"top_p": 1e-6}])
+def test_one_that_stays_is_certain(only):
+    logits = torch.randn(20, 9)
+    best = F.one_hot(logits.argmax(-1), 9).float()
+    assert torch.equal(chances(logits, **only), best)
+    torch.testing.assert_close(chances(logits, 1e-4), best)
+
+
+@pytest.mark.parametrize(
+    "knobs",
+    [{"temperature": 0.0}, {"top_k": -1}, {"top_p": 0.0}, {"top_p": 1.1}],
+)
+def test_knobs_out_of_range(knobs):
+    with pytest.raises(ValueError, match="temperature > 0"):
+        chances(torch.zeros(3), **knobs)
+
+
+@each_position
+@torch.inference_mode()
+def test_the_surest_sample_is_greedy_and_draws_follow_the_model(positions):
+    model = lively(LanguageModel(modern(positions=positions)))
+    begun = torch.randint(4, 30, (2, 3))
+    text = sample(model, begun, 5, top_k=1)
+    assert torch.equal(text[:, :3], begun) and text.shape == (2, 8)
+    best = model(text[:, :-1]).argmax(-1)
+    assert torch.equal(text[:, 3:], best[:, 2:])
+    n = 20_000
+    drawn = sample(model, begun[:1].expand(n, -1), 1, top_k=4)[:, -1]
+    p = chances(model(begun[:1])[0, -1], top_k=4)
+    error = (drawn.bincount(minlength=30) / n - p).abs()
+    assert (error <= 5 * (p * (1 - p) / n).sqrt()).all()
