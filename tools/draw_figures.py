@@ -493,6 +493,62 @@ def decoding_step():
     p.save("decoding-step.svg")
 
 
+def since_2017():
+    """The model of 2017 beside those of today, as one diff."""
+    desc = "Most lines stay; five parts and the encoder are exchanged."
+    rows = (
+        (" ", "a vector for each word", ""),
+        ("−", "plus sinusoids, added once", ""),
+        (" ", "N layers around a residual stream:", ""),
+        ("−", "   LayerNorm, after the sum", ""),
+        ("+", "   RMSNorm, before the sub-layer", "shorter"),
+        (" ", "   attention: softmax of scores, mean of values", ""),
+        ("+", "   queries and keys turned by position", "distance"),
+        ("−", "   keys and values for each head", ""),
+        ("+", "   keys and values for a group of heads", "less cache"),
+        ("−", "   all scores at once", ""),
+        ("+", "   one tile of scores at a time", "less memory"),
+        (" ", "   feed-forward, for each word alone", ""),
+        ("−", "   ReLU", ""),
+        ("+", "   SwiGLU", "a gate"),
+        (" ", "softmax over the vocabulary", ""),
+        ("−", "an encoder, and a decoder that reads it", ""),
+        ("+", "a decoder alone", "next chapter"),
+    )
+    p = Picture("2017 beside today", desc, 31 * len(rows) + 36)
+    inks = {"−": "decoder", "+": "value", " ": "muted"}
+    for i, (sign, text, why) in enumerate(rows):
+        y = 18 + 31 * i
+        if sign != " ":
+            p.lines.append(
+                f'<rect x="16" y="{y}" width="668" height="31" '
+                f'fill="{COLOURS[inks[sign]]}" fill-opacity="0.14"/>'
+            )
+        p.label(34, y + 15, sign, size=20, colour=inks[sign])
+        left = 56 + 26 * text.startswith(" ")
+        ink = "muted" if sign == " " else "text"
+        p.label(left, y + 15, text.strip(), "start", size=19, colour=ink)
+        p.label(672, y + 15, why, "end", size=18, colour="muted")
+    p.save("since-2017.svg")
+
+
+def next_word():
+    """What a small language model expects after a beginning."""
+    desc = "Because 25, that 19, comma 13, with 8, full stop 8, and fewer."
+    shares = (25, 19, 13, 8, 8, 7, 3, 3, 2, 2, 10)
+    said = "because|that|,|with|.|although|in|while|when|on|590 others"
+    p = Picture("The next word", desc, 31 * len(shares) + 84)
+    p.label(40, 34, "**The dog ate the soup …", "start", size=20)
+    for i, (word, share) in enumerate(
+        zip(said.split("|"), shares, strict=True)
+    ):
+        y, colour = 64 + 31 * i, "query" if word[0] != "5" else "muted"
+        p.label(186, y + 13, word, "end", size=19)
+        p.box(200, y, 16 * share, 26, "", colour, 0.4)
+        p.label(212 + 16 * share, y + 13, f"{share} %", "start", size=18)
+    p.save("next-word.svg")
+
+
 def attention():
     """One head, step by step, and many heads around it."""
     desc = "Query meets key, softmax, times value; the same in many heads."
@@ -646,11 +702,12 @@ if __name__ == "__main__":
         ("variations", "model", "one part\nchanged or\ntaken out"),
         ("risk", "model loss decoding", ""),
         ("heads", "model", "opened,\nhead by\nhead"),
-        ("modern", "model", "five parts\nexchanged"),
     ):
         pipeline(f"where-{part}.svg", f"{part} in colour", lit.split(), line)
     tree = "parsing in colour", ["text"], "", "tree\nas a string"
     pipeline("where-parsing.svg", *tree)
+    since_2017()
+    next_word()
     attention()
     decoding_step()
     overview()
