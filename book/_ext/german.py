@@ -18,7 +18,7 @@ from annotated_transformer.corpora.builtin import sentence_pairs
 
 UMLAUT = re.compile(r"\w*[äöüÄÖÜß]\w*")
 WORD = re.compile(r"\w+")
-NAMES = {"Köpf", "Söderström"}  # people, who have no translation
+NAMES = {"Köpf", "Söderström", "kind", "im"}  # people, and English words
 logger = logging.getLogger(__name__)
 
 
@@ -65,6 +65,8 @@ def look_over(app: Sphinx, doctree: nodes.document) -> None:
         return
     known: set[str] = set()
     for paragraph in doctree.findall(nodes.paragraph):
+        if paragraph.line is None:  # an extension wrote it
+            continue
         if isinstance(paragraph.parent, nodes.block_quote):
             known.update(words(paragraph.astext()))  # below its original
             continue
@@ -83,11 +85,11 @@ def new_words(
 ) -> Iterator[str]:
     """German words that are not yet known; glosses make them so."""
     if isinstance(node, nodes.Text):
-        german = UMLAUT.findall(node) + (WORD.findall(node) if italic else [])
-        for word in german:
-            small = word.lower()
-            telling = small in vocabulary() or UMLAUT.match(word)
-            if telling and small not in known and word not in NAMES:
+        found = UMLAUT.findall(node)
+        if italic and set(words(node)) <= vocabulary() | known:
+            found += WORD.findall(node)  # all of it, so no English phrase
+        for word in found:
+            if word.lower() not in known and word not in NAMES:
                 yield word
         return
     silent = (nodes.literal, nodes.math, nodes.raw, nodes.reference)
