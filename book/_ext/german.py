@@ -18,7 +18,7 @@ from annotated_transformer.corpora.builtin import sentence_pairs
 
 UMLAUT = re.compile(r"\w*[äöüÄÖÜß]\w*")
 WORD = re.compile(r"\w+")
-NAMES = {"Köpf", "Söderström", "kind", "im"}  # people, and English words
+ENGLISH_TOO = {"kind"}
 logger = logging.getLogger(__name__)
 
 
@@ -89,7 +89,7 @@ def new_words(
         if italic and set(words(node)) <= vocabulary() | known:
             found += WORD.findall(node)  # all of it, so no English phrase
         for word in found:
-            if word.lower() not in known and word not in NAMES:
+            if word.lower() not in known and word not in ENGLISH_TOO:
                 yield word
         return
     silent = (nodes.literal, nodes.math, nodes.raw, nodes.reference)

@@ -20,7 +20,9 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 
 BOOK = Path(__file__).resolve().parents[1]
-NUMBER = re.compile(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+(?: ?%)?| ?%)(?!\.?\w)")
+NUMBER = re.compile(
+    r"(?<![\w.,-])\d+(?:,\d{3})*(?:\.\d+(?: ?%)?| ?%)(?![.-]?\w)"
+)
 # numbers of sections, tables and versions are addresses, not measurements
 ADDRESS = re.compile(
     r"(?:[Ss]ections?|[Tt]ables?|[Ff]igures?|[Cc]hapters?|Python|torch|"

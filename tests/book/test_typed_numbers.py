@@ -65,11 +65,11 @@ def measured():
     names, sizes = ("tiny", "base"), {"vocab_size": 8000}
     models = [replace(PRESETS[name], **sizes) for name in names]
     tiny, base = (parameter_count(model) / 1e6 for model in models)
-    both = f"has {tiny:.1f} million parameters and `base` {base:.0f} million"
+    both = f"has ${tiny:.1f}$ million parameters and `base` {base:.0f} million"
     yield page, both
     page, t = "book/toolkit_options.md", recipe_of().train
     yield page, f"{t.steps:,} updates of batches of {t.batch_tokens:,} tokens"
-    yield page, f"{t.warmup} updates of warm-up and a peak of {t.peak_rate},"
+    yield page, f"{t.warmup} updates of warm-up and a peak of `{t.peak_rate}`,"
     last = f"of which the last {t.average} are averaged"
     yield page, f"a checkpoint every {t.checkpoint_every} updates, {last}"
     records = [read_run(p.stem) for p in chapters.BOOK.glob("runs/*.json")]
@@ -98,7 +98,9 @@ def measured():
     after, before = run["result"], run["start"]["result"]
     tests = [name for name in after if name.endswith("lowercase")]
     gains = [float(after[test]) - float(before[test]) for test in tests]
-    gave = "of 800 updates, gave {:.1f}, {:.1f} and {:.1f}.".format(*gains)
+    gave = "of 800 updates, gave ${:.1f}$, ${:.1f}$ and ${:.1f}$.".format(
+        *gains
+    )
     yield "book/risk.ipynb", gave
 
 
