@@ -37,6 +37,7 @@ MOVED = {
     "book/16_parsing": "book/parsing",
     "book/bugs": "book/16_bugs",
     "book/comparisons": "book/model_comparisons",
+    "book/findings": "book/conclusion",
     "book/guesses": "book/two_guesses",
     "book/often_said": "book/misconceptions",
     "book/passing": "book/said_in_passing",

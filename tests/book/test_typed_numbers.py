@@ -41,7 +41,6 @@ def counted():
     yield "CONTRIBUTING.md", f"{WORDS[len(FAULTS)]} faults planted"
     said = WORDS[text("book/misconceptions.ipynb").count("\n### ")]
     yield "book/misconceptions.ipynb", f"This page takes {said}"
-    yield "book/conclusion.md", f"tries {said} sentences"
     asked = WORDS[text("book/questions.ipynb").count("\n### ")]
     yield "book/questions.ipynb", f"answer {asked} questions"
     page = "book/model_comparisons.ipynb"
