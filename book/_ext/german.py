@@ -110,7 +110,8 @@ def mark_language(app: Sphinx, doctree: nodes.document, page: str) -> None:
     for phrase in list(doctree.findall(nodes.emphasis)):
         if "german" in phrase["classes"]:
             html = f'<em lang="de">{phrase.astext()}</em>'
-            phrase.replace_self(nodes.raw("", html, format="html"))
+            raw = nodes.raw("", html, format="html")
+            phrase.parent.replace(phrase, raw)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -1,0 +1,199 @@
+"""What the build refuses: long chapters, no picture, numbers without source.
+
+A book of a page or two is built with the extensions, and its warnings read.
+"""
+
+import io
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import nbformat
+import pytest
+from chapters import BOOK
+from nbformat.v4 import new_code_cell, new_notebook, new_output
+from sphinx.application import Sphinx
+from sphinx.util.docutils import docutils_namespace
+
+EXTENSIONS = ["german", "measured_numbers", "page_rules"]
+PICTURE = "\n.. image:: picture.svg\n   :alt: A line.\n\n"
+Build = Callable[..., str]
+
+
+@pytest.fixture
+def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Build]:
+    """Builds pages of reStructuredText; returns what was warned of."""
+    source = tmp_path / "book"
+    source.mkdir()
+    (source / "conf.py").write_text("")
+    (source / "picture.svg").write_text("<svg/>")
+    output = new_output("stream", name="stdout", text="BLEU 41.82, 63,082,496")
+    cell = new_code_cell("print()", outputs=[output])
+    nbformat.write(new_notebook(cells=[cell]), source / "page.ipynb")
+    (source / "runs").mkdir()
+    record = {"results": {"a": [0.12345, 6.6249]}}
+    (source / "runs" / "record.json").write_text(json.dumps(record))
+    monkeypatch.syspath_prepend(str(BOOK / "_ext"))
+    import measured_numbers
+
+    monkeypatch.setattr(measured_numbers, "BOOK", source)
+
+    def run(**pages: str) -> str:
+        for cached in (measured_numbers.outputs, measured_numbers.recorded):
+            cached.cache_clear()
+        for old in source.glob("*.rst"):
+            old.unlink()
+        for name, text in pages.items():
+            title = ":orphan:\n\nTitle\n=====\n\n"
+            (source / f"{name}.rst").write_text(title + text)
+        (source / "index.rst").write_text("Index\n=====\n")
+        said, out = io.StringIO(), tmp_path / "out"
+        settings = {
+            "extensions": EXTENSIONS,
+            "exclude_patterns": ["*.ipynb"],
+        }
+        with docutils_namespace():
+            Sphinx(
+                source,
+                None,
+                out,
+                out,
+                "html",
+                settings,
+                status=None,
+                warning=said,
+                freshenv=True,
+            ).build()
+        run.out = out  # type: ignore[attr-defined]
+        return said.getvalue()
+
+    yield run
+    for name in EXTENSIONS:
+        sys.modules.pop(name, None)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "It has 41.82 BLEU.",
+        "It has 41.8 BLEU.",  # rounded from the output
+        "It has 63.1 million parameters.",
+        "See section 5.4, sections 3.1 and 6.2, and Python 3.11.",
+        "The claim is P-3.1-d, the rate is ``0.003``, and :math:`0.1` is set.",
+        "The record says :number:`6.62 record`, or :number:`12.3 % record`.",
+        "The page says :number:`41.8 page`.",
+        "There are 1,280 subwords and 12 words.",
+    ],
+)
+def test_number_with_a_source_passes(build: Build, sentence: str):
+    assert build(page=sentence) == ""
+
+
+@pytest.mark.parametrize(
+    ("sentence", "number"),
+    [
+        ("It has 41.83 BLEU.", "41.83"),
+        ("It has 41.9 BLEU.", "41.9"),
+        ("A share of 90 % is left.", "90 %"),
+        ("The record says :number:`6.63 record`.", "6.63"),
+        ("The page says :number:`41.9 page`.", "41.9"),
+        ("No record is called :number:`6.62 recorder`.", "6.62"),
+        ("- a list\n- with 0.7 in it", "0.7"),
+    ],
+)
+def test_number_without_one_is_found(build: Build, sentence: str, number: str):
+    assert number in build(page=sentence)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("The :de:`Hund | dog` is *der Hund*.", "der"),
+        ("The *Hund* is a :de:`Hund | dog`.", "Hund"),
+        ("It wrote süß.", "süß"),
+        ("A :de:`Hund` is here.", "has no gloss"),
+        ("A :de:`Hund | dog` is a *Hund*.", ""),
+        ("A :de:`Der Hund war süß | the dog was sweet`, *süß*.", ""),
+        ("The dog was sweet.\n\n    Der Hund war süß.\n\nIt was *süß*.", ""),
+        ("An *auto-regressive* model of this *kind*, in ``süß``.", ""),
+    ],
+)
+def test_german_is_explained_before_it_is_used(
+    build: Build, text: str, found: str
+):
+    said = build(page=text)
+    assert found in said
+    assert bool(said) == bool(found)
+
+
+def test_german_says_so_to_voices(build: Build):
+    build(page="The :de:`Hund | dog`.")
+    html = (build.out / "page.html").read_text()  # type: ignore[attr-defined]
+    assert '<em lang="de">Hund</em> (dog)' in html
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "found"),
+    [
+        (PICTURE, "", False),
+        ("", PICTURE, True),
+        ("", "", True),
+        (".. raw:: html\n\n   <svg></svg>\n\n", "", False),
+    ],
+)
+def test_chapter_begins_with_a_picture(
+    build: Build, above: str, below: str, found: bool
+):
+    text = f"A question?\n\n{above}\n\nSection\n-------\n\n{below}"
+    assert ("no picture" in build(**{"01_page": text})) == found
+    assert "no picture" not in build(page=text)
+
+
+def test_words_of_running_prose_are_counted(build: Build):
+    text = f"""One two three, :math:`x + y` – four.
+
+{PICTURE}
+
+- five
+- six ``seven`` eight
+
+.. table:: no words
+
+   ===== =====
+   these count
+   ===== =====
+   not   here
+   ===== =====
+
+Code::
+
+    not these
+
+.. math:: nor + these
+
+Exercises
+---------
+
+None of these.
+
+Five questions
+--------------
+
+Nor these.
+
+Section
+-------
+
+nine ten
+"""
+    assert build(**{"01_page": text}) == ""
+    counts = build.out.parent / "words.json"  # type: ignore[attr-defined]
+    found = json.loads(counts.read_text())
+    assert found["01_page"] == found["parts I to V"] == found["all"] == 11
+
+
+def test_long_chapter_is_found(build: Build):
+    text = f"{PICTURE}{'word ' * 2601}"
+    assert "2,601 words" in build(**{"01_page": text})
+    assert build(page=text) == ""  # only a chapter has a limit of its own
