@@ -35,7 +35,8 @@ class Page(HTMLParser):
         self.links: list[str] = []
         self.loads: list[str] = []
         self.chinese: list[str] = []  # what says that it is
-        self.cell = self.claim = self.zh = False
+        self.cell = self.claim = self.zh = self.pre = False
+        self.printed = ""  # what stands in blocks of output
         self.feed(html)
 
     def handle_starttag(self, tag, attributes):
@@ -45,7 +46,7 @@ class Page(HTMLParser):
         if tag in ("td", "th"):
             self.rows[-1].append("")
             self.cell = True
-        if tag == "details" and given.get("class") == "claim":
+        if tag == "details" and "claim" in given.get("class", "").split():
             self.claims.append(given | {"text": ""})
             self.claim = True
         if tag == "span" and self.claim:
@@ -53,6 +54,8 @@ class Page(HTMLParser):
             self.chinese += [""] * self.zh
         if tag == "a" and self.claim:
             self.links.append(given["href"])
+        if tag == "pre":
+            self.pre = True
         if tag in ("script", "link"):
             self.loads.append(given.get("src") or given.get("href") or "")
 
@@ -63,6 +66,8 @@ class Page(HTMLParser):
             self.zh = False
         if tag == "details":
             self.claim = False
+        if tag == "pre":
+            self.pre = False
 
     def handle_data(self, data):
         if self.cell:
@@ -71,6 +76,8 @@ class Page(HTMLParser):
             self.claims[-1]["text"] += data
         if self.zh:
             self.chinese[-1] += data
+        if self.pre:
+            self.printed += data
 
 
 @pytest.fixture(scope="module")
@@ -179,6 +186,25 @@ def test_every_claim_leads_to_its_chapter_and_its_cell(pages):
         expected.update([page, f"{page}#{make_id(f'shown-{name}')}"])
     inside = [x for x in pages["index"].links if "://" not in x]
     assert Counter(inside) == expected
+
+
+def test_every_claim_has_a_badge_where_it_is_tried(pages):
+    """In place of its line, which would say it in the claim's shorthand."""
+    ledger = {x["id"]: x for x in pages["index"].claims}
+    for name, entry in CLAIMS.items():
+        page = pages[entry["page"]]
+        (badge,) = (
+            x for x in page.claims if x["id"] == make_id(f"shown-{name}")
+        )
+        assert "tried-here" in badge["class"]
+        whole = ledger[make_id(f"claim-{name}")]
+        assert badge["data-verdict"] == whole["data-verdict"]
+        for field in ("statement", "quote", "quantity", "control", "caveat"):
+            said = shown_as(entry.get(field, ""))
+            assert said in words(badge["text"]), (name, field)
+        assert f"index.html#{make_id(f'claim-{name}')}" in page.links
+    for name in {entry["page"] for entry in CLAIMS.values()}:
+        assert "claim " not in pages[name].printed
 
 
 def test_quotations_in_chinese_say_that_they_are(pages):
