@@ -343,6 +343,28 @@ def weil_or_da():
     p.save("weil-or-da.svg")
 
 
+def one_update():
+    """What follows the first comma, before and after one update."""
+    desc = "Before: weil 0.76. A careful update: 0.75. A full one: 0.08."
+    p = Picture("One update on one pair", desc, 270)
+    for y, word in ((112, "weil"), (166, "da"), (220, "comma")):
+        p.label(66, y + 18, word, "end", size=20)
+    for x, title, text, shares in (
+        (80, "**before", "as trained", (76, 24, 0)),
+        (290, "**a careful update", "rate 0.000013", (75, 25, 0)),
+        (500, "**a full update", "rate 0.004", (8, 34, 57)),
+    ):
+        p.label(x, 36, title, "start", size=19)
+        p.label(x, 66, text, "start", size=17, colour="muted")
+        for y, share, colour in zip(
+            (112, 166, 220), shares, ("query", "query", "loss"), strict=True
+        ):
+            p.box(x, y, max(3, 3 * share // 2), 36, "", colour, 0.5)
+            text = f"{share / 100:.2f}"
+            p.label(x + 10 + 3 * share // 2, y + 18, text, "start", size=18)
+    p.save("one-update.svg")
+
+
 def teacher_forcing():
     """The same model in training and in use, and whose words it reads."""
     desc = "In training the true word is read next, in use the model's own."
@@ -689,6 +711,7 @@ if __name__ == "__main__":
     three_translators()
     one_layer()
     weil_or_da()
+    one_update()
     teacher_forcing()
     learning_rate()
     beam()
@@ -696,7 +719,6 @@ if __name__ == "__main__":
     model("model.svg", "as in the paper")
     model("where-layers.svg", "layers in colour", ("layers",))
     for part, lit, line in (
-        ("optimizer", "optimizer", ""),
         ("training", "training data model loss optimizer", ""),
         ("translation", "translating text subwords model decoding", ""),
         ("variations", "model", "one part\nchanged or\ntaken out"),
