@@ -489,6 +489,36 @@ def score():
     p.save("score.svg")
 
 
+def three_scores():
+    """A reference and three translations, each one word away from it."""
+    desc = (
+        "A writes da for weil, B sie for er, and C puts nicht before hungrig."
+    )
+    p = Picture("Three translations of one sentence", desc, 330)
+    plain = "Der Hund fraß die Suppe, {} {} hungrig war."
+    rows = (
+        ("reference", ("weil", "er"), "… because he was hungry", ()),
+        ("A", ("*da", "er"), "… as he was hungry", "A"),
+        ("B", ("weil", "*sie"), "… because she, the soup, was hungry", "B"),
+        ("C", ("weil", "er *nicht"), "… because he was not hungry", "C"),
+    )
+    for i, (name, words, gloss, boxed) in enumerate(rows):
+        y = 24 + 76 * i
+        if boxed:
+            p.box(24, y + 2, 44, 44, name, "query")
+        else:
+            p.label(24, y + 14, name, "start", size=16, colour="muted")
+        odd = f'<tspan fill="{COLOURS["decoder"]}" font-weight="600">'
+        text = escape(plain.format(*words))
+        text = re.sub(r"\*(\w+)", rf"{odd}\1</tspan>", text)
+        p.lines.append(
+            f'<text x="130" y="{y + 20}" font-size="22" '
+            f'fill="{COLOURS["text"]}">{text}</text>'
+        )
+        p.label(130, y + 42, gloss, "start", size=17, colour="muted")
+    p.save("three-scores.svg")
+
+
 def decoding_step():
     """What a decoder layer computes for one token, and what it keeps."""
     desc = "One query; past keys and values, a new pair, the source's."
@@ -716,11 +746,11 @@ if __name__ == "__main__":
     learning_rate()
     beam()
     score()
+    three_scores()
     model("model.svg", "as in the paper")
     model("where-layers.svg", "layers in colour", ("layers",))
     for part, lit, line in (
         ("training", "training data model loss optimizer", ""),
-        ("translation", "translating text subwords model decoding", ""),
         ("variations", "model", "one part\nchanged or\ntaken out"),
         ("risk", "model loss decoding", ""),
         ("heads", "model", "opened,\nhead by\nhead"),
