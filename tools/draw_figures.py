@@ -325,6 +325,40 @@ def one_layer():
     p.save("one-layer.svg")
 
 
+def residual_stream():
+    """A line of vectors through a layer; two boxes read it and add to it."""
+    desc = "Attention and feed-forward read the stream and add to it."
+    p = Picture("The residual stream", desc, 372)
+    p.lines.append(
+        f'<path d="M30,200 H676" stroke="{COLOURS["decoder"]}" '
+        'stroke-width="9" stroke-opacity=".55"/><polygon '
+        f'points="694,200 674,188 674,212" fill="{COLOURS["decoder"]}"/>'
+    )
+    for left, text, inside, colour in (
+        (92, "attention\nlooks at the others", "4 × [11, 11]", "query"),
+        (388, "feed-forward\nthinks alone", "[11, 128]", "value"),
+    ):
+        p.label(left + 106, 26, f"inside: {inside}", size=16, colour="muted")
+        p.box(left, 46, 212, 72, text, colour)
+        p.arrow((left + 24, 196), (left + 24, 118), colour=colour)
+        p.label(left + 34, 157, "[11, 64]", "start", 16, "muted")
+        p.arrow((left + 188, 118), (left + 188, 184), colour=colour)
+        p.label(left + 180, 157, "[11, 64]", "end", 16, "muted")
+        p.box(left + 172, 184, 32, 32, "+", "decoder", 0.08)
+    for x, *lines in (
+        (26, "ate"),
+        (234, "ate", "+ an animal", "did it"),
+        (530, "ate", "+ an animal did it", "+ so it is fraß"),
+    ):
+        p.label(x, 250, "**" + lines[0], "start", 20, "text")
+        for i, line in enumerate(lines[1:], 1):
+            colour = "value" if "fraß" in line else "query"
+            p.label(x, 250 + 27 * i, line, "start", 18, colour)
+    text = "one vector for each of 11 tokens, 64 numbers long, all the way"
+    p.label(350, 350, text, size=18, colour="muted")
+    p.save("residual-stream.svg")
+
+
 def weil_or_da():
     """What the pronoun model expects before "weil" and before "er"."""
     desc = "Before weil: weil 0.76, da 0.24. Before er: er 1.00, others 0.00."
@@ -524,14 +558,14 @@ def decoding_step():
     desc = "One query; past keys and values, a new pair, the source's."
     p = Picture("One step of a decoder layer", desc, 338)
     sides = (
-        (20, "self-attention", ["BOS", "Zwei", "Kinder"], "past", 2),
-        (370, "cross-attention", ["Two", "children", "play"], "source", 3),
+        (20, "self-attention", ["BOS", "Der", "Hund"], "past", 2),
+        (370, "cross-attention", ["The", "dog", "ate"], "source", 3),
     )
     for left, title, words, name, kept in sides:
         middle = left + 155
         p.label(middle, 28, "**" + title)
         p.box(middle - 62, 52, 124, 42, "query", "query")
-        p.label(middle + 74, 73, "of Kinder", "start")
+        p.label(middle + 74, 73, "of Hund", "start")
         p.arrow((middle, 94), (middle, 128), colour="query")
         p.box(left, 128, 102 * kept + 6, 162, tint=0.07)
         p.label(left + 51 * kept + 3, 308, f"{name}: kept", colour="muted")
@@ -697,33 +731,34 @@ def data():
 
     def row(y, cells, colour):
         for i, cell in enumerate(cells):
-            x, ink = 130 + 78 * i, "mask" if cell == 0 else colour
-            p.box(x, y, 78, 34, "", ink)
-            p.label(x + 39, y + 16, str(cell))
+            x, ink = 124 + 71 * i, "mask" if cell == 0 else colour
+            p.box(x, y, 71, 34, "", ink)
+            p.label(x + 35, y + 16, str(cell))
 
     def step(y, text):
-        p.arrow((169, y), (169, y + 42))
-        p.label(190, y + 19, text, "start", 20, "muted")
+        p.arrow((159, y), (159, y + 42))
+        p.label(180, y + 19, text, "start", 20, "muted")
 
-    source = 36, 831, 17, 858, 176, 956, 2
-    target = 91, 903, 17, 634, 152, 956, 2
+    source = 36, 999, 88, 417, 1222, 275, 1236, 2
+    target = 77, 1220, 89, 12, 499, 1236, 2
     for y, name in (45, "text"), (168, "subwords"), (310, "ids"):
         p.label(20, y, name, "start", 20)
-    p.label(403, 30, "The prince wakes up.", size=22)
-    p.label(403, 60, "Der Prinz wacht auf.", size=22)
+    p.label(403, 30, "The soup was sweet.", size=22)
+    p.label(403, 60, "Die Suppe war süß.", size=22)
     step(80, "a vocabulary that was learned")
-    row(130, ["▁The", "▁prince", "▁w", "akes", "▁up", "."], "encoder")
-    row(168, ["▁Der", "▁Prinz", "▁w", "acht", "▁auf", "."], "decoder")
+    row(130, ["▁The", "▁soup", "▁was", "▁sw", "e", "et", "."], "encoder")
+    row(168, ["▁Die", "▁Suppe", "▁war", "▁s", "üß", "."], "decoder")
     step(214, "numbered, and closed by EOS, 2")
     row(264, source, "encoder")
     row(302, target, "decoder")
-    step(348, "padded beside a pair of like length")
-    bear = 36, 531, 810, 426, 956, 2, 0
-    other = 91, 526, 862, 427, 956, 2
+    step(348, "padded beside a shorter pair")
+    dog = 36, 483, 961, 1236, 2, 0, 0, 0
+    other = 95, 480, 971, 1236, 2
+    shorter = (1, *other[:-1], 0, 0)
     for y, name, colour, rows in (
-        (404, "source", "encoder", (source, bear)),
-        (500, "inputs", "decoder", ((1, *target[:-1]), (1, *other[:-1], 0))),
-        (596, "labels", "decoder", (target, (*other, 0))),
+        (404, "source", "encoder", (source, dog)),
+        (500, "inputs", "decoder", ((1, *target[:-1]), shorter)),
+        (596, "labels", "decoder", (target, (*other, 0, 0))),
     ):
         p.label(20, y + 34, name, "start", 20)
         for i, cells in enumerate(rows):
@@ -740,6 +775,7 @@ if __name__ == "__main__":
     who_reads_whom()
     three_translators()
     one_layer()
+    residual_stream()
     weil_or_da()
     one_update()
     teacher_forcing()
