@@ -39,16 +39,10 @@ def counted():
     parts = contents.count("numbered: true")
     yield "CHANGELOG.md", f"A book in {WORDS[parts]} parts"
     yield "CONTRIBUTING.md", f"{WORDS[len(FAULTS)]} faults planted"
-    said = WORDS[text("book/misconceptions.ipynb").count("\n### ")]
-    yield "book/misconceptions.ipynb", f"This page takes {said}"
-    asked = WORDS[text("book/questions.ipynb").count("\n### ")]
-    yield "book/questions.ipynb", f"answer {asked} questions"
-    page = "book/model_comparisons.ipynb"
-    rows = text(page).rpartition("|---|")[2].count("\n| ")
-    yield page, f"say of {WORDS[rows]} such sentences"
-    page = "book/said_in_passing.ipynb"
-    rows = text(page).rpartition("|---|")[2].count("\n| ")
-    yield page, f"takes {WORDS[rows]} such half-sentences"
+    page = "book/questions.ipynb"
+    entries, quoted = (text(page).count(x) for x in ("\n### ", '\n### "'))
+    yield page, f"answers {WORDS[entries - quoted]} questions"
+    yield page, f"weighs {WORDS[quoted]} quoted sentences"
 
 
 def measured():
