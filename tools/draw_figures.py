@@ -668,7 +668,7 @@ def attention():
     p.save("attention.svg")
 
 
-def pipeline(name, seen, lit, model="", written="translation\nin German"):
+def pipeline(name, seen, lit, model=""):
     """The way of text in training and in use, or where on it a chapter is."""
     desc = "Above, training goes around; below, a sentence is translated."
     p = Picture(f"Training and translating, {seen}", desc, 264, lit)
@@ -682,7 +682,7 @@ def pipeline(name, seen, lit, model="", written="translation\nin German"):
         ("text", 12, below, "sentence\nin English", "encoder"),
         ("subwords", 148, below, "subwords\nand ids", "encoder"),
         ("decoding", 436, below, "search\nby beam", "decoder"),
-        ("text", 572, below, written, "decoder"),
+        ("text", 572, below, "translation\nin German", "decoder"),
     ):
         p.part, x, y, text, colour = part, *stop
         w, h = (132, 206) if part == "model" else (116, 64)
@@ -792,8 +792,6 @@ if __name__ == "__main__":
         ("heads", "model", "opened,\nhead by\nhead"),
     ):
         pipeline(f"where-{part}.svg", f"{part} in colour", lit.split(), line)
-    tree = "parsing in colour", ["text"], "", "tree\nas a string"
-    pipeline("where-parsing.svg", *tree)
     since_2017()
     next_word()
     attention()
