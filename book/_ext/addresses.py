@@ -37,6 +37,7 @@ MOVED = {
     "book/16_parsing": "book/parsing",
     "book/bugs": "book/16_bugs",
     "book/comparisons": "book/model_comparisons",
+    "book/differences_from_paper": "book/paper_tables",
     "book/findings": "book/conclusion",
     "book/guesses": "book/two_guesses",
     "book/misconceptions": "book/questions",
@@ -46,7 +47,7 @@ MOVED = {
     "book/said_in_passing": "book/questions",
     "book/searching": "book/beam_search_settings",
     "book/tables": "book/paper_tables",
-    "book/three_versions": "book/differences_from_paper",
+    "book/three_versions": "book/paper_tables",
     "book/words": "book/subwords",
 }
 REDIRECT = """<!doctype html>

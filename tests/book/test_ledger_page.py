@@ -261,8 +261,15 @@ def test_filters_are_loaded_on_the_ledger_only(pages):
 
 
 def switches() -> list[str]:
-    text = (BOOK / "differences_from_paper.md").read_text("utf-8")
-    return re.findall(r"`((?:--|\w+\()[^`]+)`", text)
+    """What the tables of versions name, at the end of their page."""
+    notebook = json.loads((BOOK / "paper_tables.ipynb").read_text("utf-8"))
+    text = "".join(
+        "".join(cell["source"])
+        for cell in notebook["cells"]
+        if cell["cell_type"] == "markdown"
+    )
+    tables = text.partition("(sec-versions)=")[2]
+    return re.findall(r"`((?:--|\w+\()[^`]+)`", tables)
 
 
 def test_the_table_of_versions_names_switches_that_exist():
