@@ -41,7 +41,7 @@ SEARCHES = {
         "questions#norm-before-or-after-the-sum",
     ],
     "residual connection": ["04_layers#why-the-input-is-added-back"],
-    "multiple gpus": ["toolkit_devices#one-machine-then-several"],
+    "multiple gpus": ["toolkit_devices#several-gpus"],
     "how many parameters": ["05_model#where-the-parameters-are"],
     "byte pair encoding": [
         "06_data#how-are-subwords-found",
