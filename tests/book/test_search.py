@@ -28,7 +28,7 @@ SEARCHES = {
         "08_optimizer#why-begin-slowly",
         "08_optimizer#the-schedule-of-the-paper",
     ],
-    "out of memory": ["toolkit_errors#errors-and-what-they-mean"],
+    "out of memory": ["toolkit_errors#out-of-memory"],
     "train on my own data": ["toolkit_train#from-two-files-to-a-translator"],
     "label smoothing": ["07_loss#labels-that-leave-some-doubt"],
     "positional encoding": [
