@@ -788,7 +788,6 @@ if __name__ == "__main__":
     for part, lit, line in (
         ("training", "training data model loss optimizer", ""),
         ("variations", "model", "one part\nchanged or\ntaken out"),
-        ("risk", "model loss decoding", ""),
         ("heads", "model", "opened,\nhead by\nhead"),
     ):
         pipeline(f"where-{part}.svg", f"{part} in colour", lit.split(), line)
