@@ -13,10 +13,9 @@ FONT = "'Segoe UI','Helvetica Neue',Arial,'Liberation Sans',sans-serif"
 
 
 class Picture:
-    """A white card 700 units wide, filled part by part; `lit` greys others."""
+    """A white card 700 units wide, filled shape by shape."""
 
-    def __init__(self, title, desc, height, lit=None):
-        self.part, self.lit = None, lit
+    def __init__(self, title, desc, height):
         self.lines = [
             '<svg xmlns="http://www.w3.org/2000/svg" width="700" '
             f'height="{height}" viewBox="0 0 700 {height}" role="img" '
@@ -25,11 +24,6 @@ class Picture:
             f'<rect width="700" height="{height}" rx="16" fill="#fff"/>',
         ]
 
-    def ink(self, colour):
-        """The colour itself, or grey where the present part is not lit."""
-        seen = self.lit is None or self.part in self.lit
-        return COLOURS[colour] if seen else "#A9B1BB"
-
     def label(self, x, y, text, at="middle", size=18, colour="text"):
         """Text whose middle line is y; ^ raises a letter, ** makes it bold."""
         bold = ' font-weight="600"' if text.startswith("**") else ""
@@ -37,14 +31,14 @@ class Picture:
         text = re.sub(r"\^(\w)", raised, escape(text.lstrip("*")))
         self.lines.append(
             f'<text x="{x}" y="{y + size // 3}" font-size="{size}"{bold} '
-            f'text-anchor="{at}" fill="{self.ink(colour)}">{text}</text>'
+            f'text-anchor="{at}" fill="{COLOURS[colour]}">{text}</text>'
         )
 
     def box(self, x, y, w, h, text="", colour="muted", tint=0.16, copies=1):
         """A rounded box; the first line names it, a second explains."""
         for shift in range(6 * copies - 6, -1, -6):
             size = f'x="{x + shift}" y="{y - shift}" width="{w}" height="{h}"'
-            ink = self.ink(colour)
+            ink = COLOURS[colour]
             self.lines.append(
                 f'<rect {size} rx="9" fill="#fff"/><rect {size} rx="9" '
                 f'fill="{ink}" fill-opacity="{tint}" stroke="{ink}"/>'
@@ -59,7 +53,7 @@ class Picture:
 
     def arrow(self, *points, colour="muted"):
         """An arrow along points that lie level or upright to each other."""
-        ink, path = self.ink(colour), " ".join(f"{x},{y}" for x, y in points)
+        ink, path = COLOURS[colour], " ".join(f"{x},{y}" for x, y in points)
         (a, b), (x, y) = points[-2:]
         dx, dy = (x > a) - (x < a), (y > b) - (y < b)
         p, q = x - 9 * dx, y - 9 * dy
@@ -71,7 +65,7 @@ class Picture:
 
     def arc(self, x, end, y, height, colour):
         """An arrow from x over the words back to another place."""
-        ink, top = self.ink(colour), y - height
+        ink, top = COLOURS[colour], y - height
         self.lines.append(
             f'<path d="M{x},{y} C{x},{top} {end},{top} {end},{y - 8}" '
             f'fill="none" stroke="{ink}" stroke-width="3"/><polygon '
@@ -88,7 +82,6 @@ class Picture:
 def stack(p, x, side, tokens, layer, colour, blocks):
     """Embedding and layers from the bottom up; returns where they end."""
     low, top = 620, 576 - 128 * len(blocks)
-    p.part = "embedding"
     p.label(x, low + 150, tokens, size=20)
     p.arrow((x, low + 136), (x, low + 118))
     shape = "[batch, length, d_model]"
@@ -97,7 +90,6 @@ def stack(p, x, side, tokens, layer, colour, blocks):
     p.arrow((x - 36 * side, low + 34), (x - 14 * side, low + 34))
     p.arrow((x, low + 60), (x, low + 48))
     p.box(x - 14, low + 20, 28, 28, "+", "key")
-    p.part = "layers"
     p.box(x - 140 + 9 * side, top, 280, low - top, "", colour, tint=0.07)
     for text, way in ("**" + layer, side), ("**× N", -side):
         at = "start" if way > 0 else "end"
@@ -105,9 +97,7 @@ def stack(p, x, side, tokens, layer, colour, blocks):
     p.arrow((x, low + 20), (x, low - 30))
     for i, text in enumerate(blocks):
         y, last = low - 30 - 128 * i, i == len(blocks) - 1
-        p.part = "attention" if "attention" in text else "layers"
         p.box(x - 113, y - 58, 226, 58, text, colour)
-        p.part = "layers"
         p.arrow((x, y - 58), (x, y - 70))
         p.box(x - 113, y - 102, 226, 32, "Add & Norm", tint=0.08)
         p.arrow((x, y - 102), (x, top - 22 if last else y - 128))
@@ -116,10 +106,10 @@ def stack(p, x, side, tokens, layer, colour, blocks):
     return top - 22
 
 
-def model(name, seen, lit=None):
-    """The whole model, or where in it a chapter is."""
+def model():
+    """The whole model, with the names of the package."""
     desc = "Encoder and decoder; memory gives keys and values; then a softmax."
-    p = Picture(f"The Transformer, {seen}", desc, 794, lit)
+    p = Picture("The Transformer, as in the paper", desc, 794)
     kinds = "self-attention", "masked self-attention", "cross-attention"
     own, masked, cross = (f"MultiHeadAttention\n{kind}" for kind in kinds)
     feed = "FeedForward\ninner width d_ff"
@@ -127,23 +117,20 @@ def model(name, seen, lit=None):
     right = 535, 1, "target tokens so far", "DecoderLayer", "decoder"
     y = stack(p, *left, [own, feed])
     top = stack(p, *right, [masked, cross, feed])
-    p.part = "attention"
     for i, text in enumerate(("key", "value")):
         x, start, end = 378 - 28 * i, y - 42 + 26 * i, y + 125 + 21 * i
         p.label(286, start - 14 + 29 * i, text + "s", "start")
         p.arrow((278, start), (x, start), (x, end), (422, end), colour=text)
     p.arrow((535, y + 190), (535, y + 164), colour="query")
     p.label(526, y + 177, "queries", "end")
-    p.part = "embedding"
     shape = "[batch, length, vocab_size]"
     p.box(415, top - 58, 240, 58, f"logits\n{shape}", "query")
-    p.part = None
     p.box(52, y - 58, 226, 58, "memory\n[batch, length, d_model]", "memory")
     p.arrow((535, top - 58), (535, top - 80))
     p.box(475, top - 114, 120, 34, "softmax")
     p.arrow((535, top - 114), (535, top - 132))
     p.label(535, top - 146, "probabilities of the next token", size=20)
-    p.save(name)
+    p.save("model.svg")
 
 
 PLACES = (40, 108, 172, 232, 300, 394, 486, 544, 626)  # of nine words
@@ -238,7 +225,7 @@ def who_reads_whom():
         def place(dot, low=low, height=height):
             return f"{PLACES[dot[0]]},{low - dot[1] * height}"
 
-        grey, lit = "#C5CBD3", p.ink("query")
+        grey, lit = "#C5CBD3", COLOURS["query"]
         for start, end in edges:
             p.lines.append(
                 f'<polyline points="{place(start)} {place(end)}" '
@@ -247,7 +234,7 @@ def who_reads_whom():
         for dot in sorted({dot for edge in edges for dot in edge}):
             x, y = place(dot).split(",")
             p.lines.append(
-                f'<circle cx="{x}" cy="{y}" r="4" fill="{p.ink("muted")}"/>'
+                f'<circle cx="{x}" cy="{y}" r="4" fill="{COLOURS["muted"]}"/>'
             )
         way = " ".join(map(place, [(1, 0), *path]))
         p.lines.append(
@@ -668,36 +655,6 @@ def attention():
     p.save("attention.svg")
 
 
-def pipeline(name, seen, lit, model=""):
-    """The way of text in training and in use, or where on it a chapter is."""
-    desc = "Above, training goes around; below, a sentence is translated."
-    p = Picture(f"Training and translating, {seen}", desc, 264, lit)
-    above, below = 42, 184
-    for part, *stop in (
-        ("data", 12, above, "pairs\nof sentences", "encoder"),
-        ("data", 148, above, "batches\nof ids", "encoder"),
-        ("model", 284, above, f"model\n{model}".rstrip(), "memory"),
-        ("loss", 436, above, "loss\none number", "decoder"),
-        ("optimizer", 572, above, "update\nby Adam", "decoder"),
-        ("text", 12, below, "sentence\nin English", "encoder"),
-        ("subwords", 148, below, "subwords\nand ids", "encoder"),
-        ("decoding", 436, below, "search\nby beam", "decoder"),
-        ("text", 572, below, "translation\nin German", "decoder"),
-    ):
-        p.part, x, y, text, colour = part, *stop
-        w, h = (132, 206) if part == "model" else (116, 64)
-        p.box(x, y, w, h, text, colour)
-    rows = ("training", above), ("translating", below)
-    for p.part, y in rows:
-        p.label(12, y - 20, f"**{p.part}", "start")
-        for x in (128, 264, 416, 552):
-            p.arrow((x, y + 32), (x + 20, y + 32))
-    p.part = "training"
-    p.arrow((630, above + 64), (630, 142), (416, 142))
-    p.label(520, 128, "new parameters")
-    p.save(name)
-
-
 def overview():
     """What the book builds, and what checks it."""
     desc = "Chapters build the package, it trains a translator; tests check."
@@ -783,14 +740,7 @@ if __name__ == "__main__":
     beam()
     score()
     three_scores()
-    model("model.svg", "as in the paper")
-    model("where-layers.svg", "layers in colour", ("layers",))
-    for part, lit, line in (
-        ("training", "training data model loss optimizer", ""),
-        ("variations", "model", "one part\nchanged or\ntaken out"),
-        ("heads", "model", "opened,\nhead by\nhead"),
-    ):
-        pipeline(f"where-{part}.svg", f"{part} in colour", lit.split(), line)
+    model()
     since_2017()
     next_word()
     attention()
