@@ -7,7 +7,7 @@ import pages
 import pytest
 from browser import Window, opened
 from check_html import Page as Html
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Locator, Page
 
 # Written before the search was: what learners type, and the sections that
 # answer, decided on by reading the pages. One must be among the first three.
@@ -25,11 +25,14 @@ SEARCHES = {
     "rotary": ["17_modern#positions-that-turn"],
     "bleu signature": ["11_translation#bleu-by-hand"],
     "warmup": [
-        "08_optimizer#why-begin-slowly",
+        "08_optimizer#why-warm-up",
         "08_optimizer#the-schedule-of-the-paper",
     ],
     "out of memory": ["toolkit_errors#out-of-memory"],
-    "train on my own data": ["toolkit_train#from-two-files-to-a-translator"],
+    "train on my own data": [
+        "toolkit_train#from-two-files-to-a-translator",
+        "toolkit_train#prepare-the-text",
+    ],
     "label smoothing": ["07_loss#labels-that-leave-some-doubt"],
     "positional encoding": [
         "03_embedding#sines-and-cosines-are-clocks",
@@ -79,6 +82,10 @@ def found(page: Page, words: str) -> list[str]:
     ]
 
 
+def mark_texts(excerpt: Locator) -> list[str]:
+    return excerpt.locator("mark").all_inner_texts()
+
+
 @pytest.mark.parametrize("words", SEARCHES)
 def test_the_right_section_is_among_the_first_three(search, words):
     first = found(search.page, words)[:3]
@@ -99,10 +106,8 @@ def test_what_is_found_is_led_to_and_shown_with_its_words(search):
     page = search.page
     first = found(page, "padding mask")[0]
     excerpt = page.locator("#search-results li").first.locator("p")
-    marks = excerpt.locator("mark").all_inner_texts()
-    assert {"padding", "mask"} <= {
-        mark.lower().rstrip(".,s") for mark in marks
-    }
+    marks = {m.lower().rstrip(".,s") for m in mark_texts(excerpt)}
+    assert marks and marks <= {"padding", "mask", "masked"}
     assert 10 < len(excerpt.inner_text().split()) < 40
     page.locator("#search-results li > a").first.press("Enter")
     page.wait_for_load_state()

@@ -71,8 +71,8 @@ const LATER = /^(Claim |Exercises|Five questions|What we have|References|Where w
 function weight(id) {
   const [page, , title] = BOOK.sections[id];
   const [address, name] = BOOK.pages[page];
-  if (address.endsWith("/api.html") || LATER.test(bare(title))) return 0.4;
-  return /^\d/.test(name) ? 1.3 : 1;
+  if (address.endsWith("/api.html") || LATER.test(bare(title))) return 0.25;
+  return /^\d/.test(name) ? 1.5 : 1;
 }
 
 const bare = (title) => title.replace(/^[\d.]+ /, "");
@@ -108,13 +108,13 @@ const EXCERPT = 32; // words
 // The stretch of a text in which most of the words asked for stand.
 function excerpt(text, wanted) {
   const all = text.split(" ");
-  const hits = all.map((word) => stems(word).some((one) => wanted.has(one)));
+  const met = all.map((word) => stems(word).filter((one) => wanted.has(one)));
+  const hits = met.map((terms) => terms.length > 0);
   let [best, from] = [-1, 0];
-  let met = hits.slice(0, EXCERPT).filter(Boolean).length;
-  for (let end = EXCERPT; ; end++) {
-    if (met > best) [best, from] = [met, Math.max(0, end - EXCERPT)];
-    if (end >= all.length) break;
-    met += hits[end] - hits[end - EXCERPT];
+  for (let start = 0; start <= Math.max(0, all.length - EXCERPT); start++) {
+    const terms = met.slice(start, start + EXCERPT).flat();
+    const worth = new Set(terms).size + terms.length / 100; // each, then often
+    if (worth > best) [best, from] = [worth, start];
   }
   const first = hits.indexOf(true, from);
   const start = Math.max(0, Math.min(from, first < 0 ? from : first - 6));
