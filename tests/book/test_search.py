@@ -25,7 +25,7 @@ SEARCHES = {
     "rotary": ["17_modern#positions-that-turn"],
     "bleu signature": ["11_translation#bleu-by-hand"],
     "warmup": [
-        "08_optimizer#why-warm-up",
+        "08_optimizer#why-a-warm-up",
         "08_optimizer#the-schedule-of-the-paper",
     ],
     "out of memory": ["toolkit_errors#out-of-memory"],
