@@ -1,8 +1,8 @@
 """Pictures in one style: the palette of the book and its few kinds of figure.
 
 Colours are those of Okabe and Ito, which readers with any colour vision tell
-apart. A figure is drawn on white; on a dark page the style sheet turns it round.
-In a notebook it is drawn as vectors: sharp on every screen and in print.
+apart. A figure is drawn on white; on a dark page the style sheet turns it
+round. In a notebook it is drawn as vectors, sharp on screens and in print.
 """
 
 from collections.abc import Mapping, Sequence
