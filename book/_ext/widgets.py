@@ -9,7 +9,9 @@ import json
 from collections.abc import Callable
 from functools import cache
 from math import inf
+from pathlib import Path
 
+import nbformat
 import torch
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -32,6 +34,7 @@ from annotated_transformer.teaching.pronoun_sentences import (
 from annotated_transformer.training import TrainConfig
 from annotated_transformer.translation import Translator, attention_maps
 
+BOOK = Path(__file__).parents[1]
 WIDTHS = [2**i for i in range(1, 11)]  # d_k of the softmax figure
 POWERS = [0, 0.5, 1]  # of d_k, by which its scores are divided
 QUERIES = 6  # that it shows one by one
@@ -242,6 +245,20 @@ def pronoun() -> dict:
     }
 
 
+def sampling() -> dict:
+    """What chapter 18's writer, as it was trained, expects after words."""
+    (path,) = BOOK.glob("*_writing.ipynb")
+    cells = nbformat.read(path, 4).cells
+    (cell,) = (c for c in cells if c.source.startswith("# For the live fig"))
+    printed = "".join(output.text for output in cell.outputs)
+    words, logits = (line.split()[1:] for line in printed.splitlines())
+    return {
+        "beginning": "The dog ate the soup",
+        "words": words,
+        "logits": [float(x) for x in logits],
+    }
+
+
 DATA: dict[str, Callable[[], dict]] = {
     "lookup": lookup,
     "pronoun": pronoun,
@@ -249,6 +266,7 @@ DATA: dict[str, Callable[[], dict]] = {
     "positions": positions,
     "schedule": schedule,
     "beam": beam,
+    "sampling": sampling,
 }
 
 

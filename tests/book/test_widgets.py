@@ -26,6 +26,7 @@ from annotated_transformer.embedding import EOS, sinusoids
 from annotated_transformer.model import greedy_decode
 from annotated_transformer.optimizer import inverse_sqrt_rate, linear_rate
 from annotated_transformer.translation import Translator
+from annotated_transformer.writing import chances
 
 BOOK = Path(__file__).parents[2] / "book"
 sys.path.append(str(BOOK / "_ext"))
@@ -43,6 +44,7 @@ TITLES = {
     "positions": "Positions as the hands of clocks",
     "schedule": "What the schedule depends on",
     "beam": "A beam search, step by step",
+    "sampling": "Which words may come?",
 }
 
 
@@ -178,6 +180,21 @@ def test_length_penalty(page):
     penalties = call(page, "lengthPenalty", lengths, alphas)
     expected = [*map(length_penalty, lengths, alphas)]
     torch.testing.assert_close(penalties, torch.tensor(expected))
+
+
+def test_chances_under_each_knob(page):
+    logits = torch.randn(60, 30).double().sort(descending=True).values
+    draw = random.Random(0)
+    knobs = [
+        (draw.choice([0.2, 1.0, 3.0]), draw.choice([0, 1, 7]), p)
+        for p in [0.1, 0.5, 0.9, 1.0] * 15
+    ]
+    found = call(page, "chances", logits.tolist(), *zip(*knobs, strict=True))
+    for row, p, (temperature, k, nucleus) in zip(
+        logits, found, knobs, strict=True
+    ):
+        expected = chances(row, temperature, k, nucleus)
+        torch.testing.assert_close(p.double(), expected, atol=1e-6, rtol=0)
 
 
 # What the figures show, against the package.
@@ -340,6 +357,24 @@ def test_caption_of_the_beam_figure_teaches_something():
     assert widgets.lessons(widgets.beam()["trees"]) >= 1
 
 
+def test_sampling_figure_cuts_and_draws(page):
+    data = widgets.sampling()
+    logits = torch.tensor(data["logits"])
+    shown = figure(page, "sampling")
+    shown.get_by_role("slider", name="temperature").press("End")
+    kept = chances(logits, 5.0)
+    assert f"{len(kept)} of {len(kept)} words" in words(page, "sampling")
+    tail = kept[10:].sum().item()
+    said = f"ten likeliest have {100 * tail:.0f} % together"
+    assert said in words(page, "sampling")
+    shown.get_by_role("slider", name="top-k").press("End")
+    assert "1 of 600 words may come" in words(page, "sampling")
+    for _ in range(3):
+        shown.get_by_role("button", name="draw").click()
+    only = " · ".join(3 * data["words"][:1])
+    assert shown.get_by_text(f"Drawn: {only}").is_visible()
+
+
 # Keyboard, words, paper.
 
 
@@ -369,6 +404,7 @@ def test_every_control_is_reached_and_moved_by_keys(page):
         *["radio", *2 * sliders],  # softmax
         *6 * sliders,  # positions, schedule
         *["radio", *2 * sliders, *3 * ["button"]],  # beam
+        *[*3 * sliders, "button"],  # sampling
     ]
     told = zip(reached, changed, strict=True)
     still = [x for x in told if x[0] != "widget-stage" and not x[1]]

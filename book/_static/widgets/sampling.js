@@ -1,0 +1,87 @@
+// Temperature, top-k and top-p over what may really come next.
+"use strict";
+
+// The package's chances: logits / temperature, and the tail cut off. The
+// log-probabilities come likeliest first; a topK of 0 cuts nothing.
+widgets.formulas.chances = (logP, temperature, topK, topP) => {
+  const p = widgets.formulas.softmax(logP.map((x) => x / temperature));
+  let before = 0; // of those that are likelier
+  const kept = p.map((share, i) => {
+    const stays = (!topK || i < topK) && (topP === 1 || before < topP);
+    before += share;
+    return stays ? share : 0;
+  });
+  const sum = kept.reduce((a, b) => a + b);
+  return kept.map((share) => share / sum);
+};
+
+widgets.register("sampling", "Which words may come?", (widget) => {
+  const { make, shape, text, size, number, percent } = widgets;
+  const { softmax, chances } = widgets.formulas;
+  const { beginning, words, logits } = widget.data;
+  const learned = softmax(logits); // rounded, hence anew
+  const bars = 12;
+  const all = words.length;
+  const say = (value) => number(value, 1);
+  const temperatures = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1];
+  const warm = [1.2, 1.5, 2, 3, 5];
+  const temperature = widget.slider(
+    "temperature",
+    [...temperatures, ...warm],
+    1,
+    say,
+  );
+  const ks = [0, 100, 40, 20, 10, 5, 3, 2, 1]; // to the right, bolder cuts
+  const k = widget.slider("top-k", ks, 0, (k) => (k ? String(k) : "all"));
+  const ps = [1, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.3, 0.1];
+  const p = widget.slider("top-p", ps, 1, (p) => (p < 1 ? number(p) : "all"));
+  const now = () => chances(logits, temperature.value, k.value, p.value);
+  const drawn = make("p", { class: "widget-drawn" }, "Drawn: nothing yet");
+  let some = [];
+
+  function draw() {
+    const shares = now();
+    let left = Math.random();
+    const last = shares.findLastIndex((share) => share > 0);
+    const i = shares.findIndex((share) => (left -= share) < 0);
+    some = [...some, words[i < 0 ? last : i]].slice(-12);
+    drawn.textContent = `Drawn: ${some.join(" · ")}`;
+  }
+
+  widget.buttons({ "draw a word": draw });
+  widget.under.append(drawn);
+
+  return (svg, room) => {
+    const shares = now();
+    const row = 22;
+    const [left, top] = [92, 26];
+    const most = Math.max(...shares, ...learned);
+    const long = (room - left - 92) / most;
+    const line = (i, name, before, share) => {
+      const y = top + i * row;
+      text(svg, left - 8, y + 13, name, share ? "end" : "end muted");
+      const box = { x: left, y: y + 11, height: 5, class: "fill-0" };
+      svg.append(shape("rect", { ...box, width: long * before }));
+      const width = share && Math.max(1, long * share);
+      svg.append(
+        shape("rect", { x: left, y, width, height: 11, class: "bar key" }),
+      );
+      const end = left + long * Math.max(before, share) + 6;
+      text(svg, end, y + 13, share ? percent(share) : "cut");
+    };
+    text(svg, 0, 12, `${beginning} …`, "title on");
+    text(svg, room, 12, "wide: as set; narrow: as learned", "end muted");
+    for (let i = 0; i < bars; i++) line(i, words[i], learned[i], shares[i]);
+    const rest = (all) => all.slice(bars).reduce((a, b) => a + b);
+    line(bars, `${all - bars} more`, rest(learned), rest(shares));
+    size(svg, room, top + (bars + 1) * row + 4);
+    const stay = shares.filter((share) => share > 0).length;
+    const tail = shares.slice(10).reduce((a, b) => a + b);
+    return (
+      `${stay} of ${all} words may come. ${words[0]} has ` +
+      `${percent(shares[0])}, where the model gives it ` +
+      `${percent(learned[0])}. All but the ten likeliest have ` +
+      `${percent(tail)} together.`
+    );
+  };
+});
