@@ -70,15 +70,16 @@ widgets.register("sampling", "Which words may come?", (widget) => {
       text(svg, end, y + 13, share ? percent(share) : "cut");
     };
     text(svg, 0, 12, `${beginning} …`, "title on");
-    text(svg, room, 12, "wide: as set; narrow: as learned", "end muted");
     for (let i = 0; i < bars; i++) line(i, words[i], learned[i], shares[i]);
     const rest = (all) => all.slice(bars).reduce((a, b) => a + b);
     line(bars, `${all - bars} more`, rest(learned), rest(shares));
-    size(svg, room, top + (bars + 1) * row + 4);
+    const end = top + (bars + 1) * row + 14;
+    text(svg, left, end, "wide bar: as set; narrow bar: as learned", "muted");
+    size(svg, room, end + 8);
     const stay = shares.filter((share) => share > 0).length;
     const tail = shares.slice(10).reduce((a, b) => a + b);
     return (
-      `${stay} of ${all} words may come. ${words[0]} has ` +
+      `${stay} of ${all} words may come. The first, ${words[0]}, has ` +
       `${percent(shares[0])}, where the model gives it ` +
       `${percent(learned[0])}. All but the ten likeliest have ` +
       `${percent(tail)} together.`
