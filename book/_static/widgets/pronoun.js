@@ -23,6 +23,10 @@ widgets.register("pronoun", "What is it?", (widget) => {
     const most = Math.max(...chances);
     const best = chances.indexOf(most);
     const row = 22;
+    // On a phone the translation takes two lines.
+    const lines =
+      8 * german.length > room ? german.split(/(?<=,) /) : [german];
+    const down = 18 * (lines.length - 1);
     const left = 92;
     const long = room - left - 46;
     const bar = (y, share, kind) => {
@@ -32,14 +36,14 @@ widgets.register("pronoun", "What is it?", (widget) => {
       );
       text(svg, left + width + 6, y + 13, percent(share));
     };
-    text(svg, 0, 13, german, "title on");
-    text(svg, 0, 44, "How likely each pronoun is", "muted");
+    lines.forEach((line, i) => text(svg, 0, 13 + 18 * i, line, "title on"));
+    text(svg, 0, 44 + down, "How likely each pronoun is", "muted");
     pronouns.forEach((pronoun, i) => {
-      const y = 54 + i * row;
+      const y = 54 + down + i * row;
       text(svg, 0, y + 13, pronoun, i === best ? "on" : "");
       bar(y, chances[i], "value");
     });
-    const top = 54 + 3 * row + 26;
+    const top = 54 + down + 3 * row + 26;
     text(svg, 0, top - 8, "Where one head looks as it is written", "muted");
     source.split(" ").forEach((word, i) => {
       const y = top + 2 + i * row;
