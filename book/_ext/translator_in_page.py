@@ -1,10 +1,10 @@
-"""The translator in the page: a shipped model as a script, in 8-bit numbers.
+"""The translator in the page: shipped models as a script, in 8-bit numbers.
 
-```{translator} multi30k-en-de``` stands for the widget. Its content is what
-the reader sees before asking for it, in print and without scripts; a table
-under it shows an example, computed when the book is built. The weights are
-written beside the program, as _static/translator/weights.js, and so stand in
-the repository once: a number is a byte, and four characters make three bytes.
+```{translator} multi30k-en-de pronouns``` stands for the widget. Its content
+is what the reader sees before asking for it, in print and without scripts; a
+table under it shows an example of the first model, computed when the book is
+built. The weights are written beside the program, as _static/translator/
+weights.js: a number is a byte, and four characters make three bytes.
 """
 
 import json
@@ -18,6 +18,7 @@ from ledger_page import paragraph, row, table
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from torch import Tensor
+from widgets import DECIDES
 
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.embedding import BOS, EOS
@@ -32,6 +33,29 @@ from annotated_transformer.translation import Translator
 
 LARGEST = 127  # integers from -127 to 127
 EXAMPLE = "Two children in red jackets are playing in the snow."
+OPENINGS = {  # how the page introduces a model: head and pieces to look at
+    "multi30k-en-de": {
+        "label": "captions",
+        "examples": {
+            "snow": EXAMPLE,
+            "book": "A woman with a big hat reads a book on a bench.",
+            "bicycle": "An old man is repairing his bicycle in the street.",
+            "no caption": "The minister spoke about the price of bread.",
+        },
+        "cross": (3, 1),  # layer and head that align
+        "pieces": [],
+    },
+    "pronouns": {
+        "label": "pronouns",
+        "examples": {
+            "hungry": "The dog ate the soup because it was hungry.",
+            "sweet": "The dog ate the soup because it was sweet.",
+            "bread": "The cat ate the bread because it was sweet.",
+        },
+        "cross": DECIDES,
+        "pieces": ["▁er", "▁sie", "▁es"],
+    },
+}
 
 
 def quantised(matrix: Tensor) -> tuple[Tensor, Tensor]:
@@ -100,10 +124,15 @@ def as_text(tensors: list[Tensor]) -> str:
     return b64encode(data).decode()
 
 
-def script(model: Transformer, tokenizer: Tokenizer, search: dict) -> str:
-    """A model as a classic script, which any page may load."""
-    text = json.dumps(packed(model, tokenizer, search))
-    return f"(globalThis.translatorInPage ??= {{}}).packed = {text};\n"
+def script(names: list[str]) -> str:
+    """Shipped models as a classic script, which any page may load."""
+    models = []
+    for name in names:
+        model, tokenizer, history = load_model(find_model(name))
+        search = asdict(history.search) if history.search else {}
+        models.append(OPENINGS[name] | packed(model, tokenizer, search))
+    text = json.dumps(models)
+    return f"(globalThis.translatorInPage ??= {{}}).models = {text};\n"
 
 
 def what_it_is(model: Transformer, data: Data, size: int) -> str:
@@ -148,13 +177,14 @@ class TranslatorHere(SphinxDirective):
     """The place of the widget, and what stands there before it is wanted."""
 
     required_arguments = 1
+    final_argument_whitespace = True
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        model, tokenizer, history = load_model(find_model(self.arguments[0]))
+        names = self.arguments[0].split()
+        model, tokenizer, history = load_model(find_model(names[0]))
         place = nodes.container(classes=["at-translator"])
-        search = asdict(history.search) if history.search else {}
-        place["script"] = script(model, tokenizer, search)
+        place["script"] = script(names)
         still = nodes.container(classes=["at-still"])
         self.set_source_info(still)
         self.state.nested_parse(self.content, self.content_offset, still)

@@ -21,6 +21,7 @@ from annotated_transformer.model import ModelConfig, Transformer, transformer
 from annotated_transformer.storage.licences import MULTI30K_LICENCE
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.storage.shipped import find_model
+from annotated_transformer.teaching.pronoun_sentences import variations
 from annotated_transformer.translation import Translator, corpus_scores
 
 BOOK = Path(__file__).parents[2] / "book"
@@ -57,7 +58,8 @@ def site(extension, tmp_path_factory) -> Path:
     source = tmp_path_factory.mktemp("page")
     out = source / "out"
     (source / "index.rst").write_text(
-        f"First\n=====\n\n.. translator:: {NAME}\n\n   What it does.\n\n"
+        f"First\n=====\n\n.. translator:: {NAME} pronouns\n\n"
+        "   What it does.\n\n"
         ".. toctree::\n\n   other\n"
     )
     (source / "other.rst").write_text("Other\n=====\n\nNo widget.\n")
@@ -87,8 +89,9 @@ def started(site, browser: Browser) -> Iterator[Window]:
         page.get_by_role("button", name="Try it here").click()
         answered(page)
         page.evaluate(
-            "globalThis.theTranslator = new translatorInPage.Translator("
-            "translatorInPage.packed)"
+            "[globalThis.theTranslator, globalThis.thePronouns] ="
+            " translatorInPage.models.map("
+            "(model) => new translatorInPage.Translator(model))"
         )
         yield window
         assert not window.escaped and not window.complaints
@@ -132,6 +135,54 @@ def test_page_and_package_write_the_same_tokens(
     for (_, ours), theirs in zip(found, expected, strict=True):
         assert ours == pytest.approx(theirs.score, abs=1e-4)
     assert len({tuple(tokens) for tokens, _ in found}) > 150
+
+
+def test_the_pronoun_model_in_eight_bits_chooses_as_it_did(started, extension):
+    cases = list(variations(contested=False))
+    found = started.page.evaluate(
+        TRANSLATE.replace("theTranslator", "thePronouns"),
+        [[case.source for case in cases], {"width": 1}],
+    )
+    model, tokenizer, _ = load_model(find_model("pronouns"))
+    exact = Translator(extension.rounded(model), tokenizer)
+    outputs = [tokenizer.decode(tokens) for tokens, _ in found]
+    texts = [case.source for case in cases]
+    assert outputs == exact(texts, beam=1)
+    for ours, whole in zip(
+        outputs, Translator.load("pronouns")(texts, beam=1), strict=True
+    ):  # a noun may change to another word for it, the pronoun may not
+        assert ours.split(", weil ")[1:] == whole.split(", weil ")[1:]
+
+
+def test_models_change_places_with_their_examples(site, window):
+    page = window.open(site / "index.html")
+    page.get_by_role("button", name="Try it here").click()
+    answered(page)
+    for pronoun, example in (("er", "hungry"), ("sie", "sweet")):
+        page.get_by_label("pronouns").check()
+        page.get_by_text(example, exact=True).click()
+        answered(page)
+        said = page.locator(".at-hidden[role=status]").inner_text()
+        assert said.split(", weil ")[1].split()[0] == pronoun
+        step = page.get_by_role("slider").get_attribute("aria-valuetext")
+        assert step.endswith(f"▁{pronoun}")
+        assert page.get_by_label("head", exact=True).input_value() == "0"
+        page.get_by_label("captions").check()
+        answered(page)
+        assert page.get_by_label("layer", exact=True).input_value() == "2"
+    assert not window.complaints
+
+
+def test_the_head_that_is_opened_aligns(started, extension):
+    layer, head = extension.OPENINGS[NAME]["cross"]
+    translator = Translator.load(NAME)
+    german = "Zwei Kinder in roten Jacken spielen im Schnee."
+    maps, source, target = translator.attention(extension.EXAMPLE, german)
+    looked_at = maps.cross[layer - 1][0, head - 1].argmax(-1).tolist()
+    links = {target[i]: source[j] for i, j in enumerate(looked_at)}
+    english = ["Two", "children", "red", "jackets", "playing", "snow"]
+    words = ["Zwei", "Kinder", "roten", "Jacken", "spielen", "Schnee"]
+    assert [links[f"▁{word}"] for word in words] == [f"▁{w}" for w in english]
 
 
 def test_the_page_searches_with_the_model_s_own_alpha(started, extension):
@@ -322,7 +373,7 @@ def test_the_widget_works_by_keyboard_and_says_what_it_shows(
         page.get_by_role("button", name="Try it here").focus()
         page.keyboard.press("Enter")
         answered(page)
-        text = page.get_by_label("A caption in English")
+        text = page.get_by_label("A sentence in English")
         text.fill(TWELVE)
         page.keyboard.press("Enter")
         answered(page)  # until then the page moves under a click

@@ -6,8 +6,11 @@
   const { make, share, named, chips } = globalThis.translatorInPage.elements;
 
   class AttentionView {
-    /** @param {{layers: number, heads: number}} sizes */
-    constructor({ layers, heads }) {
+    /**
+     * @param {{layers: number, heads: number, layer: number, head: number}}
+     *   sizes how many there are, and which one is shown first, from 1
+     */
+    constructor({ layers, heads, layer: first, head: firstHead }) {
       this.source = make("p.at-source", { lang: "en" });
       this.map = make(".at-map", { tabindex: 0, role: "region" });
       this.summary = make("p.at-note", {});
@@ -31,7 +34,8 @@
       const [layer, layerLabel] = choose("layer", numbers(layers));
       const [head, headLabel] = choose("head", numbers(heads));
       Object.assign(this, { kind, layer, head });
-      layer.value = layers - 1;
+      layer.value = first - 1;
+      head.value = firstHead - 1;
       this.element = make(
         "section",
         { "aria-label": "Attention" },

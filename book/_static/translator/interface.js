@@ -4,27 +4,47 @@
  * else might have been written, and at what each head attended to.
  */
 (() => {
-  const { AttentionView, Translator, elements, packed } =
+  const { AttentionView, Translator, elements, models } =
     globalThis.translatorInPage;
   const { make, rest, share, digits, named, chips } = elements;
   const PAUSE = 70; // ms between steps at least, so that one can follow
-  const EXAMPLES = {
-    snow: "Two children in red jackets are playing in the snow.",
-    book: "A woman with a big hat reads a book on a bench.",
-    bicycle: "An old man is repairing his bicycle in front of a house.",
-  };
 
   class Widget {
     constructor(place) {
-      this.translator = new Translator(packed);
-      this.pieces = this.translator.tokenizer.pieces;
       this.run = 0; // a new translation ends the one before
       place.classList.add("at-live");
       place.querySelector(".at-still").after(this.form(), this.result());
+      this.use(models[0]);
+    }
+
+    /** Take a model: its examples, its heads, and a first translation. */
+    use(model) {
+      this.model = model;
+      this.translator = model.translator ??= new Translator(model);
+      this.pieces = this.translator.tokenizer.pieces;
+      const examples = Object.entries(model.examples);
+      this.text.value = examples[0][1];
+      this.examples.replaceChildren("Examples:", ...examples.map(this.example));
+      const { decoder, heads } = this.translator.model;
+      const [layer, head] = model.cross;
+      const sizes = { layers: decoder.length, heads, layer, head };
+      this.attention?.element.remove();
+      this.attention = new AttentionView(sizes);
+      this.panel.append(this.attention.element);
       this.translate();
     }
 
-    /** What is asked: a caption and a kind of search. */
+    /** A button that fills in a sentence. */
+    example = ([name, text]) => {
+      const click = () => {
+        this.text.value = text;
+        this.translate();
+      };
+      const given = { type: "button", "aria-label": `Example: ${text}`, click };
+      return make("button.at-quiet", given, name);
+    };
+
+    /** What is asked: a sentence, a model and a kind of search. */
     form() {
       this.text = make("textarea", {
         id: "at-text",
@@ -38,38 +58,24 @@
           this.translate();
         },
       });
-      this.text.value = EXAMPLES.snow;
-      const examples = Object.entries(EXAMPLES).map(([name, text]) =>
-        make(
-          "button.at-quiet",
-          {
-            type: "button",
-            "aria-label": `Example: ${text}`,
-            click: () => {
-              this.text.value = text;
-              this.translate();
-            },
-          },
-          name,
-        ),
-      );
-      const kind = (name, width, checked) => {
-        const given = { type: "radio", name: "at-search", value: width };
-        const change = () => this.translate();
-        return make(
-          "label",
-          {},
-          make("input", { ...given, checked, change }),
-          name,
-        );
+      this.examples = make(".at-examples", {});
+      const choice = (title, name, options, change) => {
+        const radio = ([label, value], i) => {
+          const given = { type: "radio", name, value, checked: i === 0 };
+          return make("label", {}, make("input", { ...given, change }), label);
+        };
+        const legend = make("legend", {}, title);
+        return make("fieldset.at-search", {}, legend, ...options.map(radio));
       };
-      this.search = make(
-        "fieldset.at-search",
-        {},
-        make("legend", {}, "Search"),
-        kind("greedy", 1, true),
-        kind("beam of 5", 5, false),
+      const searches = Object.entries({ greedy: 1, "beam of 5": 5 });
+      this.search = choice("Search", "at-search", searches, () =>
+        this.translate(),
       );
+      const labels = models.map(({ label }, i) => [label, i]);
+      const model = choice("Model", "at-model", labels, ({ target }) =>
+        this.use(models[target.value]),
+      );
+      model.hidden = models.length === 1;
       return make(
         "form.at-form",
         {
@@ -81,8 +87,8 @@
         make(
           ".at-row.at-head",
           {},
-          make("label.at-title", { for: "at-text" }, "A caption in English"),
-          make(".at-examples", {}, "Examples:", ...examples),
+          make("label.at-title", { for: "at-text" }, "A sentence in English"),
+          this.examples,
         ),
         this.text,
         make(
@@ -90,6 +96,7 @@
           {},
           make("button.at-main", { type: "submit" }, "Translate"),
           this.search,
+          model,
         ),
       );
     }
@@ -109,14 +116,11 @@
       this.stepName = make("label.at-title", { for: "at-step" });
       this.candidates = make("section", {});
       this.beam = make("section", {});
-      const { decoder, heads } = this.translator.model;
-      this.attention = new AttentionView({ layers: decoder.length, heads });
       this.panel = make(
         ".at-panel",
         {},
         make(".at-stepper", {}, this.stepName, this.step),
         make(".at-columns", {}, this.candidates, this.beam),
-        this.attention.element,
       );
       this.panel.hidden = true;
       return make(
@@ -138,7 +142,7 @@
       this.said.textContent = "";
       this.panel.hidden = true;
       if (!text) {
-        this.note.textContent = "Type a caption first.";
+        this.note.textContent = "Type a sentence first.";
         return;
       }
       this.note.textContent = "Translating.";
@@ -197,13 +201,15 @@
         })),
       );
       this.step.max = this.target.length;
-      this.step.value = 1 + this.doubtful();
+      this.step.value = 1 + this.telling();
       this.panel.hidden = false;
       this.look();
     }
 
-    /** The step whose piece had the least probability. */
-    doubtful() {
+    /** The step at which the model's piece is written, or the unlikeliest. */
+    telling() {
+      const named = (piece) => this.model.pieces.includes(piece);
+      if (this.target.some(named)) return this.target.findIndex(named);
       const { way } = this.best.node;
       const chances = way.slice(1).map(({ token }, i) => {
         const found = way[i].candidates.find((c) => c.token === token);

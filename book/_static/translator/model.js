@@ -1,7 +1,7 @@
 /**
  * The Transformer of this book, for one sentence at a time.
  *
- * What the chapters 1 to 4 compute with tensors is written out here in plain
+ * What the chapters 1 to 5 compute with tensors is written out here in plain
  * loops. A sequence is an array of vectors, one for a token. With one sentence
  * there is no padding and so no mask: a decoder position is given only the
  * keys that it may see. Nothing is trained, so there is no dropout.
@@ -74,7 +74,7 @@
     });
   }
 
-  /** FFN(x) = max(0, x W_1 + b_1) W_2 + b_2 (chapter 3). */
+  /** FFN(x) = max(0, x W_1 + b_1) W_2 + b_2 (chapter 4). */
   function feedForward(vectors, { inner, outer }) {
     const hidden = linear(vectors, inner);
     for (const x of hidden)
@@ -128,7 +128,7 @@
   }
 
   /**
-   * One query on some keys and values, in every head (chapter 1).
+   * One query on some keys and values, in every head (chapter 2).
    * Returns what the heads found, side by side, and their weights, by head.
    */
   function attend(query, keys, values, heads) {
@@ -190,7 +190,7 @@
       this.preNorm = packed.config.pre_norm;
     }
 
-    /** A token's vector, scaled, plus the waves of its place (chapter 2). */
+    /** A token's vector, scaled, plus the waves of its place (chapter 3). */
     embed(token, position) {
       const { columns, values, scales } = this.embedding.weight;
       const scale = Math.sqrt(columns) * scales[token];
@@ -203,7 +203,7 @@
       return x;
     }
 
-    /** The box Add & Norm around a sub-layer (chapter 3). */
+    /** The box Add & Norm around a sub-layer (chapter 4). */
     addNorm({ norm }, vectors, sublayer) {
       const add = (written) =>
         written.map((y, i) => y.map((v, j) => v + vectors[i][j]));
