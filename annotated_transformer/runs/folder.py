@@ -95,7 +95,12 @@ def check_same_run(
     path = output / "run.json"
     try:
         history = read_history(output)
-        began = Recipe.from_json(history.recipe).flat()
+        asked, kind = history.recipe["train"], type(recipe.train)
+        schedule = asked.get("schedule", TrainConfig.schedule)
+        if schedule != recipe.schedule:  # perhaps of a class that is not here
+            began = recipe.flat() | {"train.schedule": schedule}
+        else:
+            began = Recipe.from_json(history.recipe, kind).flat()
         tokenizer = read_tokenizer(output)
     except (OSError, ValueError) as error:
         raise UserError(
@@ -286,7 +291,7 @@ class RunFolder:
         is new. Changes of updates whose checkpoints are gone are forgotten.
         """
         history, changes = self.history(), self.changes()
-        began = Recipe.from_json(history.recipe).train
+        began = Recipe.from_json(history.recipe, type(config)).train
         known = {name: getattr(began, name) for name in FREE}
         known |= {change.name: change.now for change in changes}
         new = tuple(

@@ -13,7 +13,7 @@ from annotated_transformer.errors import (
 )
 from annotated_transformer.model import PRESETS, ModelConfig
 from annotated_transformer.storage.builders import builder_of, read_sizes
-from annotated_transformer.storage.dataclass_json import from_plain
+from annotated_transformer.storage.dataclass_json import from_plain, of_type
 from annotated_transformer.training import TrainConfig
 
 __all__ = ["RECIPES", "Recipe", "recipe_of"]
@@ -50,21 +50,40 @@ class Recipe:
     def as_json(self) -> dict[str, Any]:
         """The recipe as plain data; JSON has no infinity, so clip is null."""
         plain = {"builder": builder_of(self.model), **asdict(self)}
+        plain["train"]["schedule"] = self.schedule
         if math.isinf(self.train.clip):
             plain["train"]["clip"] = None
         return plain
 
     @classmethod
-    def from_json(cls, plain: dict[str, Any]) -> "Recipe":
-        """The recipe that as_json wrote; ValueError names a wrong field."""
+    def from_json(
+        cls, plain: dict[str, Any], kind: type[TrainConfig] = TrainConfig
+    ) -> "Recipe":
+        """The recipe that as_json wrote; ValueError names a wrong field.
+
+        kind is the class of its train: JSON has only the name of another.
+        """
         builder = plain.get("builder", "transformer")  # which was the first
         sizes = read_sizes(builder, plain.get("model"), "recipe.model")
         plain = {name: plain[name] for name in plain if name != "builder"}
-        plain, train = plain | {"model": sizes}, plain.get("train")
-        if isinstance(train, dict) and train.get("clip", 0) is None:
-            plain = plain | {"train": train | {"clip": math.inf}}
+        train = {**of_type(dict, plain.get("train"), "recipe.train")}
+        if train.get("clip", 0) is None:
+            train["clip"] = math.inf
+        if has_own_rate(kind) and train.get("schedule") == name_of(kind):
+            del train["schedule"]
+        plain["train"] = from_plain(kind, train, "recipe.train")
+        plain["model"] = sizes
         found: Recipe = from_plain(cls, plain, "recipe")
         return found
+
+    @property
+    def schedule(self) -> str:
+        """What sets the rate: a schedule by its name, or a class by its own.
+
+        A subclass of TrainConfig may have another rate than its field says.
+        """
+        kind = type(self.train)
+        return name_of(kind) if has_own_rate(kind) else self.train.schedule
 
     def with_fields(self, settings: Iterable[str]) -> "Recipe":
         """The recipe with other values, such as model.d_ff=512.
@@ -110,7 +129,18 @@ class Recipe:
             else:
                 flat[name] = value
         del flat["model.vocab_size"]
+        flat["train.schedule"] = self.schedule
         return flat
+
+
+def has_own_rate(kind: type[TrainConfig]) -> bool:
+    """True for a subclass whose rates follow a schedule of its own."""
+    return kind.rate is not TrainConfig.rate
+
+
+def name_of(kind: type) -> str:
+    """A class by its module and name."""
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 SMALL_TEXT = TrainConfig(

@@ -44,7 +44,7 @@ def read(kind: Any, value: object, name: str) -> Any:
         if value is None:
             return None
         (kind,) = {*get_args(kind)} - {NoneType}
-    if kind is Any:
+    if kind is Any or is_dataclass(value):  # which was read before
         return value
     if is_dataclass(kind):
         return from_plain(kind, value, name)
