@@ -21,7 +21,7 @@ __all__ = [
 
 # PyTorch's class for it and its allocators' texts, and what cuBLAS says
 NO_MEMORY = (
-    "OutOfMemoryError|out of memory|can't allocate memory|"
+    "OutOfMemoryError|out of memory|[Cc]an(no|')t allocate memory|"
     "CUBLAS_STATUS_ALLOC_FAILED"
 )
 
@@ -110,6 +110,8 @@ def check_texts(texts: Iterable[object]) -> list[str]:
     """The texts as a list; UserError if one of them is no string."""
     if isinstance(texts, str):
         raise UserError("one string, where a list of texts is wanted")
+    if not isinstance(texts, Iterable):
+        raise UserError(f"{texts!r:.40}, where a list of texts is wanted")
     found: list[str] = []
     for place, text in enumerate(texts):
         if not isinstance(text, str):

@@ -2,6 +2,8 @@
 
 import hashlib
 import math
+import subprocess
+import sys
 from collections import Counter
 
 import pytest
@@ -96,6 +98,21 @@ def test_any_iterable_of_strings_and_nothing_else(translator):
     for texts, told in ((["a", None], "text 1 is None"), ([b"a"], "text 0")):
         with pytest.raises(UserError, match=told):
             check_texts(texts)
+
+
+@pytest.mark.parametrize("value", ["5", "None"])
+def test_what_is_no_list_is_refused(value):
+    """In a process whose signatures are not checked, as a user's are not."""
+    program = f"""
+from annotated_transformer.errors import UserError, check_texts
+try:
+    check_texts({value})
+except UserError as error:
+    print(error)
+"""
+    words = [sys.executable, "-c", program]
+    ended = subprocess.run(words, capture_output=True, check=True, text=True)
+    assert ended.stdout == f"{value}, where a list of texts is wanted\n"
 
 
 @pytest.mark.parametrize(

@@ -159,7 +159,8 @@ class Run:
             where = (
                 f"at the largest batch, {rows} sentences of {length} tokens"
             )
-            raise too_little(where, self.recipe, error) from error
+            saved = bool(self.folder.checkpoints())
+            raise too_little(where, self.recipe, error, saved) from error
 
     def learn(self, deadline: float | None) -> None:
         """Make the updates that are left, or those before the deadline."""

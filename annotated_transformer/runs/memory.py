@@ -122,8 +122,13 @@ def try_batch(
     optimizer.zero_grad()
 
 
-def too_little(where: str, recipe: Recipe, error: BaseException) -> UserError:
-    """The error for a training that wants more memory than there is."""
+def too_little(
+    where: str, recipe: Recipe, error: BaseException, resumable: bool
+) -> UserError:
+    """The error for a training that wants more memory than there is.
+
+    It names `resume=True` only if there is a checkpoint to resume from.
+    """
     config = recipe.train
     # how much of a GPU others use; what follows is about PyTorch's allocator
     told = str(error).partition("\n")[0].partition(" Of the allocated")[0]
@@ -132,8 +137,9 @@ def too_little(where: str, recipe: Recipe, error: BaseException) -> UserError:
     less += ["lower `risk`"] * bool(config.risk)
     less += ["use `bf16=True`"] * (not config.bf16)
     less += ["lower `max_length`", "choose a smaller model"]
+    both = " (`resume=True` takes both)" * resumable
     return UserError(
         f"out of memory {where}: lower `batch_tokens`, and raise `accumulate` "
-        "by as much, which keeps the tokens of an update (`resume=True` takes "
-        f"both); else {', or '.join(less)}"
+        f"by as much, which keeps the tokens of an update{both}; else "
+        f"{', or '.join(less)}"
     )

@@ -203,7 +203,8 @@ def train(
                 ) from error
             if out_of_memory(error):
                 where = f"after update {run.step}"
-                raise too_little(where, recipe, error) from error
+                saved = bool(run.folder.checkpoints())
+                raise too_little(where, recipe, error, saved) from error
             raise
     return output
 

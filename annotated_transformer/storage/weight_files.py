@@ -11,7 +11,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
-from annotated_transformer.errors import UserError
+from annotated_transformer.errors import UserError, out_of_memory
 from annotated_transformer.storage.builders import outline
 
 __all__ = [
@@ -62,8 +62,9 @@ def opened(path: Path) -> Iterator[Any]:
                 raise ValueError("its header is too long")
         try:
             mapped = safe_open(path, "pt")
-        except (MemoryError, RuntimeError) as error:  # no room, or just gone
-            raise ValueError(str(error)) from error
+        except RuntimeError as error:  # no room, or just gone
+            kind = MemoryError if out_of_memory(error) else ValueError
+            raise kind(str(error)) from error
         with mapped as file:
             kinds = {file.get_slice(x).get_dtype() for x in file.keys()}
             if others := kinds - {"F32", "F16"}:
@@ -71,6 +72,11 @@ def opened(path: Path) -> Iterator[Any]:
             yield file
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
+    except MemoryError as error:  # which says nothing of the file
+        raise UserError(
+            f"{path}: out of memory while it was read ({error}); end other "
+            "programs, or give this one a higher limit, and try again"
+        ) from error
     except (SafetensorError, OSError, ValueError) as error:
         raise UserError(
             f"{path}: not a whole safetensors file ({error}); copy the whole "

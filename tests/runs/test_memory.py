@@ -278,6 +278,7 @@ def test_too_little_memory_for_the_largest_batch(
     for name in ("`accumulate`", *settings):
         assert name in str(caught.value)
     assert ("`bf16=True`" in settings) == ("`bf16=True`" in str(caught.value))
+    assert "resume" not in str(caught.value)  # for nothing is left
     assert not (tmp_path / "model").exists()
 
 
@@ -300,6 +301,7 @@ def test_another_error_of_the_trial_is_no_want_of_memory(
         (torch.OutOfMemoryError(), True),
         (RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when"), True),
         (RuntimeError("[enforce fail] can't allocate memory: you"), True),
+        (RuntimeError("unable to mmap 9 bytes: Cannot allocate memory"), True),
         (RuntimeError("shapes do not match"), False),
         (ValueError("out of memory"), False),
     ],

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
@@ -272,6 +272,51 @@ def test_resume_may_change_the_batches(tmp_path, corpus, capsys):
         assert Recipe.from_json(began).train == SMALL.train
     card = (whole / "README.md").read_text()
     assert "| batch_tokens after update 1 | 100, not 200 |" in card
+
+
+@dataclass(frozen=True)
+class Steps(TrainConfig):
+    """A training whose rate falls in steps, as no schedule here does."""
+
+    factor: float = 0.5
+
+    def rate(self, step, d_model):
+        return 0.01 * self.factor ** (step // 2)
+
+
+def test_a_schedule_of_ones_own_is_recorded_and_kept(tmp_path, corpus):
+    own = replace(SMALL, train=Steps(**vars(SMALL.train)))
+    name = f"{__name__}.Steps"
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    train(whole, corpus, own, device="cpu")
+    one_update(parts, corpus, own)
+    for recipe, was, now in [
+        (SMALL, name, "inverse_sqrt"),
+        (other_batches(SMALL, schedule="linear"), name, "linear"),
+        (other_batches(own, factor=0.4), "factor = 0.5", "0.4"),
+    ]:
+        with pytest.raises(UserError, match=f"{was}, now it is {now};"):
+            train(parts, corpus, recipe, device="cpu", resume=True)
+    train(parts, corpus, own, device="cpu", resume=True)
+    same_weights(whole, parts)
+    for file in ("run.json", "config.json"):
+        plain = json.loads((parts / file).read_text())
+        recipe = plain.get("history", plain)["recipe"]
+        assert recipe["train"]["schedule"] == name
+        assert "inverse_sqrt" not in json.dumps(plain)
+    # its batches may change as those of any other
+    fewer = other_batches(own, **FEWER)
+    one_update(tmp_path / "less", corpus, own)
+    one_update(tmp_path / "less", corpus, fewer, resume=True)
+    assert changes(tmp_path / "less") == CHANGED
+
+
+def test_a_run_does_not_go_on_with_a_schedule_of_ones_own(tmp_path, corpus):
+    one_update(tmp_path, corpus, SMALL)
+    own = replace(SMALL, train=Steps(**vars(SMALL.train)))
+    told = r"schedule = inverse_sqrt, now it is .*\.Steps; resume with"
+    with pytest.raises(UserError, match=told):
+        train(tmp_path, corpus, own, device="cpu", resume=True)
 
 
 def test_a_finished_run_has_no_batches_to_change(tmp_path, corpus):
@@ -708,6 +753,26 @@ def test_a_resume_that_fails_leaves_the_run_of_another(
     with pytest.raises(UserError, match="out of memory after update 0"):
         train(output, corpus, SMALL, device="cpu", resume=True)
     assert {path.name for path in output.iterdir()} == before
+
+
+@pytest.mark.parametrize("updates", [1, 2, 3])  # a checkpoint comes after 2
+def test_out_of_memory_names_resume_where_there_is_a_checkpoint(
+    tmp_path, corpus, monkeypatch, updates
+):
+    plain, seen = training.batch_loss, []
+
+    def loss(model, batch, config):
+        seen.append(batch)
+        if len(seen) > updates:
+            raise MemoryError
+        return plain(model, batch, config)
+
+    monkeypatch.setattr(loop, "batch_loss", loss)
+    with pytest.raises(UserError, match=f"after update {updates}") as caught:
+        train(tmp_path / "x", corpus, SMALL, device="cpu")
+    saved = (tmp_path / "x").exists()
+    assert saved == (updates > 1)
+    assert ("`resume=True`" in str(caught.value)) == saved
 
 
 def test_a_long_extra_pair_is_named_by_its_own_line(tmp_path, corpus, capsys):

@@ -1,6 +1,7 @@
 """Checkpoints: exact, whole or refused."""
 
 import math
+from unittest import mock
 
 import pytest
 import torch
@@ -10,6 +11,7 @@ from annotated_transformer.data import copy_task, train_tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.optimizer import adam
+from annotated_transformer.storage import weight_files
 from annotated_transformer.storage.checkpoints import (
     checkpoint_weights,
     load_checkpoint,
@@ -80,6 +82,25 @@ def test_files_that_are_no_checkpoints(tmp_path, tokenizer):
         checkpoint_weights(path)
     with pytest.raises(UserError, match="not a checkpoint"):
         load_checkpoint(path, model, adam(model.parameters()))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError("Cannot allocate memory (os error 12)"),
+        RuntimeError("unable to mmap 99 bytes: Cannot allocate memory (12)"),
+    ],
+)
+def test_too_little_memory_is_no_damage(
+    tmp_path, tokenizer, monkeypatch, error
+):
+    path = tmp_path / "c"
+    save_file(weights(small(tokenizer)), path)
+    broken = mock.Mock(side_effect=error)
+    monkeypatch.setattr(weight_files, "safe_open", broken)
+    with pytest.raises(UserError, match="c: out of memory while") as told:
+        read_tensors(path)
+    assert "whole" not in str(told.value) and "12" in str(told.value)
 
 
 def test_a_bit_that_has_flipped_is_noticed(tmp_path, tokenizer):
