@@ -119,8 +119,9 @@ def train(
         )
     own = (train_files, valid_files, train_tsv, valid_tsv)
     text = (task, (source, target), own, extra)
-    if dry_run:
-        check_output(output, resume)
+    if dry_run:  # which writes nothing: output may be taken
+        if resume:
+            check_output(output, resume)
         check_start(recipe, start, new_subwords)
         recipe = replace(recipe, processes=launched().size)
         put(plan(recipe, read_corpus(*text), start, new_subwords))

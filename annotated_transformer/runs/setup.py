@@ -171,7 +171,7 @@ def start_from(
     Dropout is the recipe's own, and so are subwords that are to be new.
     UserError if there is no such model.
     """
-    model, tokenizer, history = load_model(find_model(folder))
+    model, tokenizer, history = load_model(folder)
     own = {
         name: getattr(recipe.model, name)
         for name in ("dropout", "attention_dropout")

@@ -15,9 +15,9 @@ def model_card(
 ) -> str:
     """What a model is, what it learned from and what it has reached."""
     data = history.data
-    rows = [("start", f"`{one.command}`") for one in history.starts()]
+    rows = [("start", quoted(one.command)) for one in history.starts()]
     rows += [
-        ("command", f"`{history.command}`"),
+        ("command", quoted(history.command)),
         ("seed", history.recipe["train"]["seed"]),
         ("machine", history.machine.processor),
         *to_plain(history.result).items(),
@@ -53,6 +53,11 @@ The text that a model was trained on decides what it is good for and how it
 may be used. {licences(history)}
 `config.json` has the checksums of the text.
 """
+
+
+def quoted(command: str) -> str:
+    """A command as code; a training that Python has called has none."""
+    return f"`{command}`" if command else "none, called from Python"
 
 
 def licences(history: History) -> str:

@@ -29,6 +29,7 @@ from annotated_transformer.storage.builders import (
 from annotated_transformer.storage.dataclass_json import from_plain
 from annotated_transformer.storage.history import History
 from annotated_transformer.storage.model_card import model_card
+from annotated_transformer.storage.shipped import find_model
 from annotated_transformer.storage.weight_files import (
     check_fit,
     from_format_1,
@@ -142,14 +143,16 @@ def moving(folder: Path, name: str, sums: dict[str, str]) -> bool:
 
 
 def load_model(
-    folder: Path, device: torch.device | str = "cpu"
+    folder: Path | str, device: torch.device | str = "cpu"
 ) -> tuple[EncoderDecoder, Tokenizer, History]:
     """The model in evaluation mode, its tokenizer, and its history.
 
+    folder may be the name of a model that comes with the package, too.
     No number is read before its file has the SHA-256 that config.json names,
     and nothing is built that the weights do not fill; UserError says which
     file is missing, damaged or of another configuration.
     """
+    folder = find_model(folder)
     while True:
         before = standing(folder)
         try:

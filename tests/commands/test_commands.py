@@ -599,9 +599,15 @@ def test_what_a_run_refuses_its_plan_refuses(
         assert not folder.exists()
 
 
-def test_a_plan_for_a_folder_that_is_taken(command, trained):
-    ended = command("train", trained, "--task=copy", "--dry-run")
-    refused(ended, trained, "--resume")
+def test_a_plan_for_a_folder_that_is_taken(command, trained, tmp_path):
+    """It writes nothing there, so it has nothing to refuse."""
+    before = sorted((x, x.stat()) for x in trained.rglob("*"))
+    words = ("--task=copy", "--dry-run")
+    ended = command("train", trained, *words)
+    assert ended.status == 0 and "updates" in ended.out, ended.err
+    assert sorted((x, x.stat()) for x in trained.rglob("*")) == before
+    ended = command("train", tmp_path / "none", *words, "--resume")
+    refused(ended, "no run to resume")
 
 
 def test_what_a_start_leaves_free(command, trained, tmp_path):

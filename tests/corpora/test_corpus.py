@@ -1,6 +1,8 @@
 """A corpus of your own files, and of the built-in grammar."""
 
 import gzip
+import subprocess
+import sys
 
 import pytest
 
@@ -32,6 +34,26 @@ def test_two_files_and_a_table_give_the_same_corpus(tmp_path):
     # the sum is one that a reader can make: `sha256sum` of the table
     assert sha256(table) == pairs_sha256(pairs)
     assert set(corpus.checksums.values()) == {sha256(table)}
+
+
+def test_a_single_path_is_no_list_of_letters(tmp_path):
+    """In a process whose signatures are not checked, as a user's are not."""
+    program = """
+from pathlib import Path
+from annotated_transformer import Corpus
+for path in "t.en", Path("t.en"):
+    try:
+        Corpus.from_files(path, path, "en", "de")
+    except ValueError as error:
+        print(type(error).__name__, error)
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, check=True
+    )
+    lines = ended.stdout.decode().splitlines()
+    told = "UserError t.en: one path, where a list of two is wanted"
+    assert len(lines) == 2 and all(told in line for line in lines)
+    assert all("write ['t.en'] for one file" in line for line in lines)
 
 
 def test_extra_pairs_are_trained_on_and_nothing_else(tmp_path):

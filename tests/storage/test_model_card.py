@@ -33,6 +33,14 @@ def test_the_card_has_command_licence_and_size():
     assert "| start |" not in card and "| beam |" not in card
 
 
+def test_the_card_of_a_training_that_python_has_called():
+    history = replace(HISTORY, command="", start=Start("", CAPTIONS))
+    card = card_of(history)
+    assert "| start | none, called from Python |" in card
+    assert "| command | none, called from Python |" in card
+    assert "``" not in card
+
+
 def test_the_card_names_the_trainings_before():
     zero = Start("train zero", CAPTIONS)
     one = Start("train one", start=zero)

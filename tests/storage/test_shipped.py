@@ -82,6 +82,13 @@ def test_a_folder_comes_before_a_shipped_model(name, folder, monkeypatch):
     assert str(find_model(name)) == name
 
 
+def test_a_shipped_model_is_loaded_by_its_name():
+    name = CAPTIONS[0]
+    assert load_model(name)[2] == load_model(find_model(name))[2]
+    with pytest.raises(UserError, match="nor a model that comes with"):
+        load_model(Path("multi30k-en-xx"))
+
+
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
     """A folder with what a wheel of this package installs, and no more."""
