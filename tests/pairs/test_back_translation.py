@@ -123,9 +123,13 @@ class Killed(Exception):
     pass
 
 
-@pytest.mark.parametrize("sampling", [None, DRAWN, Sampling(top_k=3)])
-@pytest.mark.parametrize("done", [0, 1, 4])
-@pytest.mark.parametrize("torn", [0, 1, 30])
+@pytest.mark.parametrize(
+    ("sampling", "done", "torn"),
+    [
+        *[(DRAWN, 0, 0), (DRAWN, 4, 0), (DRAWN, 1, 1), (DRAWN, 4, 30)],
+        *[(None, 4, 1), (Sampling(top_k=3), 1, 30)],
+    ],
+)
 def test_after_a_kill_the_same_comes_out(
     sampling, done, torn, translator, tmp_path, monkeypatch
 ):

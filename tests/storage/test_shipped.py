@@ -137,8 +137,8 @@ def test_only_notebooks_need_plots_yaml_and_statistics(installed):
     assert not needs[""] & needs['"notebooks"']
 
 
-@pytest.mark.parametrize("name", CAPTIONS)
-def test_a_wheel_translates(name, installed):
+def test_a_wheel_translates(installed):
+    name = CAPTIONS[0]
     sentence, word = DOGS[name[-2:]]
     ended = subprocess.run(
         [sys.executable, "-m", "annotated_transformer", "translate", name],

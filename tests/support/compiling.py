@@ -4,7 +4,6 @@ A program of its own, because the checks of shapes that the tests put into
 every function of the package are not to be compiled.
 """
 
-import sys
 from dataclasses import replace
 from functools import partial
 
@@ -27,14 +26,11 @@ def batch_of(sentences, length):
     return make_batch([pair] * sentences)
 
 
-def main(precision: str) -> None:
+def check(bf16: bool) -> None:
     """Twenty updates; from the third on nothing may be compiled."""
-    torch.compile = partial(torch.compile, backend="eager")  # the quickest
     base = RECIPES["copy"]
     sizes = replace(base.model, vocab_size=20, layers=2, d_model=16, d_ff=32)
-    train = TrainConfig(
-        steps=20, warmup=5, max_length=300, bf16=precision == "bf16"
-    )
+    train = TrainConfig(steps=20, warmup=5, max_length=300, bf16=bf16)
     recipe = replace(base, model=sizes, train=train)
     model = build_model(recipe, "cpu", compiled=True)
     batches = (batch_of(2 + n % 7, n) for n in LENGTHS)
@@ -47,4 +43,7 @@ def main(precision: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    torch.compile = partial(torch.compile, backend="eager")  # the quickest
+    for bf16 in (False, True):
+        torch._dynamo.reset()
+        check(bf16)
