@@ -24,7 +24,6 @@ from annotated_transformer.data import Tokenizer
 from annotated_transformer.embedding import BOS, EOS
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import Transformer, parameter_count
-from annotated_transformer.storage.history import Data
 from annotated_transformer.storage.licences import TEXT_LICENCES
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.storage.shipped import find_model
@@ -135,15 +134,18 @@ def script(names: list[str]) -> str:
     return f"(globalThis.translatorInPage ??= {{}}).models = {text};\n"
 
 
-def what_it_is(model: Transformer, data: Data, size: int) -> str:
-    """How large a model is, and what it learned from; size is in bytes."""
-    millions = parameter_count(model.config) / 1e6
-    return (
-        f"The model has {millions:.1f} million parameters, here in "
-        f"{size / 1e6:.1f} MB. It was trained on {data.pairs:,} captions "
-        f"of photos in two languages, and knows little else. "
-        f"{TEXT_LICENCES[data.name]}"
-    )
+def what_they_are(names: list[str], size: int) -> str:
+    """How large models are, and what they learned from; size is in bytes."""
+    said = []
+    for name in names:
+        model, _, history = load_model(find_model(name))
+        millions = parameter_count(model.config) / 1e6
+        said.append(
+            f"{OPENINGS[name]['label'].capitalize()}: {millions:.1f} million "
+            f"parameters, trained on {history.data.pairs:,} pairs of "
+            f"sentences. {TEXT_LICENCES[history.data.name]}"
+        )
+    return f"{' '.join(said)} Here in {size / 1e6:.1f} MB together."
 
 
 @torch.inference_mode()
@@ -182,14 +184,14 @@ class TranslatorHere(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         names = self.arguments[0].split()
-        model, tokenizer, history = load_model(find_model(names[0]))
+        model, tokenizer, _ = load_model(find_model(names[0]))
         place = nodes.container(classes=["at-translator"])
         place["script"] = script(names)
         still = nodes.container(classes=["at-still"])
         self.set_source_info(still)
         self.state.nested_parse(self.content, self.content_offset, still)
         still += example(model, tokenizer)
-        note = what_it_is(model, history.data, len(place["script"]))
+        note = what_they_are(names, len(place["script"]))
         place += [still, paragraph(note, style="at-note")]
         return [place]
 
