@@ -25,7 +25,7 @@ for (const key of keys) {
   for (const [value, number] of count)
     select.append(new Option(`${names.get(value)} (${number})`, value));
   const label = document.createElement("label");
-  label.append(key === "page" ? "chapter" : key, select);
+  label.append(key, select);
   form.append(label);
 }
 const reset = document.createElement("button");
