@@ -608,9 +608,9 @@ def since_2017():
 def next_word():
     """What a small language model expects after a beginning."""
     desc = "Because 25, that 19, comma 13, with 8, full stop 8, and fewer."
-    shares = (25, 19, 13, 8, 8, 7, 3, 3, 2, 2, 10)
+    shares = (25, 19, 13, 8, 8, 7, 3, 3, 2, 2, 1, 1, 8)
     said = "because|that|comma|with|full stop|although|in|while|when"
-    said += "|on|590 others"
+    said += "|on|to|and|588 others"
     p = Picture("The next word", desc, 31 * len(shares) + 84)
     p.label(40, 34, "**The dog ate the soup …", "start", size=20)
     for i, (word, share) in enumerate(
