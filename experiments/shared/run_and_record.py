@@ -36,6 +36,7 @@ from .reproduction import moved
 EXPERIMENTS = Path(__file__).parents[1]
 RECORDS = EXPERIMENTS.parent / "book" / "runs"
 KEPT = EXPERIMENTS.parent / "_build" / "measure"
+LONG = {"size_and_dropout"}  # hours by itself: measured if asked for
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
@@ -227,6 +228,6 @@ def main(arguments: Sequence[str]) -> None:
         help="added to every seed: compares, and writes no record",
     )
     given = parser.parse_args(arguments)
-    chosen = [given.only] if given.only else names
+    chosen = [given.only] if given.only else sorted({*names} - LONG)
     modules = [f"experiments.{name}" for name in chosen]
     sys.exit(bool(measure(modules, given.jobs, given.seed_offset)))
