@@ -154,20 +154,20 @@ def test_the_pronoun_model_in_eight_bits_chooses_as_it_did(started, extension):
         assert ours.split(", weil ")[1:] == whole.split(", weil ")[1:]
 
 
-def test_models_change_places_with_their_examples(site, window):
-    page = window.open(site / "index.html")
+def test_models_change_places_with_their_examples(book, window):
+    page = window.open(book / "book" / "intro.html")
     page.get_by_role("button", name="Try it here").click()
     answered(page)
     for pronoun, example in (("er", "hungry"), ("sie", "sweet")):
-        page.get_by_label("pronouns").check()
-        page.get_by_text(example, exact=True).click()
+        page.get_by_label("pronouns", exact=True).check()
+        page.locator(".at-examples").get_by_text(example, exact=True).click()
         answered(page)
         said = page.locator(".at-hidden[role=status]").inner_text()
         assert said.split(", weil ")[1].split()[0] == pronoun
-        step = page.get_by_role("slider").get_attribute("aria-valuetext")
+        step = page.locator("#at-step").get_attribute("aria-valuetext")
         assert step.endswith(f"▁{pronoun}")
         assert page.get_by_label("head", exact=True).input_value() == "0"
-        page.get_by_label("captions").check()
+        page.get_by_label("captions", exact=True).check()
         answered(page)
         assert page.get_by_label("layer", exact=True).input_value() == "2"
     assert not window.complaints
