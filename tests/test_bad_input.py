@@ -285,6 +285,7 @@ def test_a_training_outlives_its_standard_error(
     ended = subprocess.run(
         ["bash", "-c", f"set -o pipefail; {program} {options} {LOST[name]}"],
         capture_output=True,
+        env={k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"},
     )
     assert ended.returncode == 0
     assert (tmp_path / "out/model.safetensors").read_bytes() == (

@@ -28,7 +28,11 @@ from annotated_transformer.errors import (
     printable,
 )
 from annotated_transformer.system.console import console
-from annotated_transformer.system.stdio import StandardError, put
+from annotated_transformer.system.stdio import (
+    StandardError,
+    drop_unwritten,
+    put,
+)
 
 NO_MEMORY = (
     "error: out of memory; split long lines, or lower --beam, --batch-tokens "
@@ -191,6 +195,7 @@ def main() -> None:
         fail(NO_MEMORY)
     finally:
         del console.spelled
+        drop_unwritten()
 
 
 def fail(message: str, status: int = 1) -> None:

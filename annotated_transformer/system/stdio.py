@@ -16,6 +16,7 @@ __all__ = [
     "StandardError",
     "arriving",
     "blocks",
+    "drop_unwritten",
     "in_column",
     "in_digits",
     "in_line",
@@ -87,6 +88,22 @@ def put(text: str) -> None:
         raise UserError(
             f"standard output cannot be written ({error.strerror})"
         ) from error
+
+
+def drop_unwritten() -> None:
+    """What standard output or error did not take goes nowhere.
+
+    Python flushes both as it ends, and where that fails its status is 120.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except OSError:
+            with open(os.devnull, "wb") as nowhere:
+                os.dup2(nowhere.fileno(), stream.fileno())
+        except ValueError:  # it is closed
+            pass
 
 
 class StandardError:

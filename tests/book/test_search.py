@@ -106,7 +106,7 @@ def test_what_is_found_is_led_to_and_shown_with_its_words(search):
     page = search.page
     first = found(page, "padding mask")[0]
     excerpt = page.locator("#search-results li").first.locator("p")
-    marks = {m.lower().rstrip(".,s") for m in mark_texts(excerpt)}
+    marks = {m.lower().rstrip(".,:s") for m in mark_texts(excerpt)}
     assert marks and marks <= {"padding", "mask", "masked"}
     assert 10 < len(excerpt.inner_text().split()) < 40
     page.locator("#search-results li > a").first.press("Enter")

@@ -301,6 +301,9 @@ def test_standard_output_on_a_full_disk(trained):
             input=b"abc\n",
             stdout=full,
             stderr=subprocess.PIPE,
+            env={
+                k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"
+            },
         )
     assert ended.returncode == 1
     told = (
