@@ -16,7 +16,7 @@ def write(path, data):
 
 
 sentences = st.lists(
-    st.text(st.characters(exclude_characters="\n\r", codec="utf-8")),
+    st.text(st.characters(exclude_characters="\n\r\0", codec="utf-8")),
     min_size=1,
 )
 
