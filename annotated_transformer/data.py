@@ -104,7 +104,7 @@ def smallest_vocabulary(lines: Iterable[str]) -> int:
 def train_tokenizer(
     lines: Iterable[str], vocab_size: int, kind: str = "bpe"
 ) -> Tokenizer:
-    """Learn subwords from training text; kind is bpe, unigram or char.
+    """Learn subwords from text. Kinds: bpe, char, unigram (a pruned list).
 
     UserError if the characters need more pieces, or the text has fewer.
     """

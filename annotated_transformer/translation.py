@@ -48,6 +48,12 @@ class Translation:
     text: str
     score: float  # log-probability / length penalty
     log_probability: float  # in nats
+    length: int  # in tokens, the end counted
+
+    @property
+    def confidence(self) -> float:
+        """Log-probability per token, in nats: 0 is certain."""
+        return self.log_probability / self.length
 
 
 @dataclass(frozen=True)
@@ -111,6 +117,7 @@ class TextModel:
             self.tokenizer.decode(hypothesis.tokens),
             hypothesis.score,
             hypothesis.log_probability,
+            len(hypothesis.tokens) + 1,
         )
 
     def attention(
@@ -203,7 +210,7 @@ class Translator(TextModel):
         alpha = self.alpha if alpha is None else alpha
         no_repeat = self.no_repeat if no_repeat is None else no_repeat
         check_search(beam, alpha, no_repeat)
-        found = [[Translation("", 0.0, 0.0)] for _ in texts]
+        found = [[Translation("", 0.0, 0.0, 1)] for _ in texts]
         places = [i for i, text in enumerate(texts) if text.strip()]
         sources = [self.tokenizer.encode(texts[i]) for i in places]
         lengths = [(len(ids), len(ids)) for ids in sources]

@@ -93,9 +93,11 @@ def predictions() -> list[list[Word]]:
 
 @cache
 def outputs(name: str) -> list[Output]:
-    """The translations of a test, or of the lines."""
+    """The translations of a test, of the validation text or of the lines."""
     if name == "lines":
         pairs = [(line, "") for line in LINES.read_text("utf-8").splitlines()]
+    elif name == "valid":
+        pairs = corpus().valid
     else:
         pairs = corpus().tests[name]
     model, tokenizer = translator().model, translator().tokenizer
@@ -162,6 +164,10 @@ def words(seed: int) -> dict[str, float]:
         "control_error": error(calibration(confidence, chance)),
         "confidence": float(confidence.mean()),
         "right": float(right.mean()),
+        "right_above_wrong": above(
+            confidence[right > 0], confidence[right == 0]
+        ),
+        "chance_above": above(confidence[chance], confidence[~chance]),
     }
 
 
@@ -200,6 +206,24 @@ def texts(seed: int) -> dict[str, float]:
     }
 
 
+def threshold(seed: int) -> dict[str, float]:
+    """The log-probability per subword that all but a share of captions reach.
+
+    It is that of the validation text, as it is, whatever the seed; then the
+    share of each text that is below.
+    """
+    nats = {
+        name: [output.nats for output in outputs(name)]
+        for name in ("valid", OURS, OTHERS, "lines")
+    }
+    least = float(np.quantile(nats["valid"], ALARMS))
+    below = {
+        f"below, {name}": fmean(x < least for x in some)
+        for name, some in nats.items()
+    }
+    return {"threshold": least} | below
+
+
 def shown(seed: int) -> dict:
     """For the figures: all bins, and how log-probabilities are spread.
 
@@ -222,5 +246,6 @@ def shown(seed: int) -> dict:
 RUNS: dict[str, Callable[[], dict]] = {
     **{f"words seed={seed}": partial(words, seed=seed) for seed in SEEDS},
     **{f"texts seed={seed}": partial(texts, seed=seed) for seed in SEEDS},
+    "threshold seed=0": partial(threshold, seed=0),
     "shown seed=0": partial(shown, seed=0),
 }

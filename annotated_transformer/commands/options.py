@@ -109,6 +109,14 @@ NBest = Annotated[
         help="tell so many translations of a line, with scores",
     ),
 ]
+Confidence = Annotated[
+    bool,
+    Option(
+        "--confidence",
+        help="add how sure the model is: a tab, then log-probability a "
+        "token; 0 is certain",
+    ),
+]
 Alignment = Annotated[
     bool,
     Option(

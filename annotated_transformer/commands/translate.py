@@ -32,6 +32,7 @@ def translate(
     beam: options.Beam = None,
     alpha: options.Alpha = None,
     no_repeat: options.NoRepeat = None,
+    confidence: options.Confidence = False,
     alignment: options.Alignment = False,
     batch_tokens: options.BatchTokens = None,
     device: options.Device = None,
@@ -41,8 +42,8 @@ def translate(
     What is typed, or comes from a program, is answered as it comes. A line
     that is too long stays blank, too, and the exit status is 1. With
     --n-best there are several lines for each, best first: its number, the
-    score and the translation, with tabs between them. --alignment adds a
-    column: pairs of words, source and translation, counted from 0.
+    score and the translation, with tabs between them. --confidence adds a
+    column, and --alignment one more: pairs of words, counted from 0.
     """
     from annotated_transformer.pairs.alignment import align_pairs, pharaoh
 
@@ -53,7 +54,8 @@ def translate(
         raise UserError(f"--n-best {n_best} needs --beam {n_best}, or more")
     name = "standard input" if file is None else str(file)
     before = left_out = 0
-    tidy = in_line if n_best is None and not alignment else in_column
+    alone = n_best is None and not (confidence or alignment)
+    tidy = in_line if alone else in_column
     if file is None:
         texts = arriving(name)
     else:
@@ -67,6 +69,7 @@ def translate(
         found = translator.n_best(lines, n_best or 1, **budget)
         rows = [
             [line, f"{number}", in_digits(one.score), tidy(one.text)]
+            + [in_digits(one.confidence)] * confidence
             for number, (line, best) in enumerate(
                 zip(lines, found, strict=True), before + 1
             )

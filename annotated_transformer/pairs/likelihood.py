@@ -51,6 +51,8 @@ def score_pairs(
         for i, nats in zip(chosen, sums, strict=True):
             log_p[places[i]] = nats
     return [
-        Translation(text, nats / length_penalty(len(ids), alpha), nats)
+        Translation(
+            text, nats / length_penalty(len(ids), alpha), nats, len(ids)
+        )
         for text, nats, ids in zip(targets, log_p, labels, strict=True)
     ]

@@ -28,6 +28,7 @@ from annotated_transformer.storage.licences import TEXT_LICENCES
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.storage.shipped import find_model
 from annotated_transformer.storage.weight_files import weights
+from annotated_transformer.teaching.records import read_run
 from annotated_transformer.translation import Translator
 
 LARGEST = 127  # integers from -127 to 127
@@ -39,7 +40,7 @@ OPENINGS = {  # how the page introduces a model: head and pieces to look at
             "snow": EXAMPLE,
             "book": "A woman with a big hat reads a book on a bench.",
             "bicycle": "An old man is repairing his bicycle in the street.",
-            "no caption": "The minister spoke about the price of bread.",
+            "no caption": "The minister resigned because of the budget.",
         },
         "cross": (3, 1),  # layer and head that align
         "pieces": [],
@@ -54,6 +55,12 @@ OPENINGS = {  # how the page introduces a model: head and pieces to look at
         "cross": DECIDES,
         "pieces": ["▁er", "▁sie", "▁es"],
     },
+}
+# The log-probability a subword that 19 of 20 validation captions reach.
+USUAL = {
+    "multi30k-en-de": read_run("probability_as_a_warning")["results"][
+        "threshold seed=0"
+    ]["threshold"]
 }
 
 
@@ -129,7 +136,8 @@ def script(names: list[str]) -> str:
     for name in names:
         model, tokenizer, history = load_model(find_model(name))
         search = asdict(history.search) if history.search else {}
-        models.append(OPENINGS[name] | packed(model, tokenizer, search))
+        shown = OPENINGS[name] | {"usual": USUAL.get(name)}
+        models.append(shown | packed(model, tokenizer, search))
     text = json.dumps(models)
     return f"(globalThis.translatorInPage ??= {{}}).models = {text};\n"
 

@@ -173,6 +173,27 @@ def test_models_change_places_with_their_examples(book, window):
     assert not window.complaints
 
 
+def test_it_warns_below_what_captions_reach(book, window, extension):
+    page = window.open(book / "book" / "intro.html")
+    page.get_by_role("button", name="Try it here").click()
+    translator, usual = Translator.load(NAME), extension.USUAL[NAME]
+    warned = []
+    for example, text in extension.OPENINGS[NAME]["examples"].items():
+        page.locator(".at-examples").get_by_text(example, exact=True).click()
+        answered(page)
+        (found,) = translator.n_best([text], 1, beam=1)[0]
+        warning = page.locator(".at-warning").inner_text()
+        assert bool(warning) == (found.confidence < usual)
+        warned += [example] * bool(warning)
+    assert warned == ["no caption"]
+    page.get_by_label("pronouns", exact=True).check()
+    answered(page)
+    page.get_by_label("A sentence in English").fill("Who are you?")
+    page.keyboard.press("Enter")
+    answered(page)
+    assert not page.locator(".at-warning").inner_text()
+
+
 def test_the_head_that_is_opened_aligns(started, extension):
     layer, head = extension.OPENINGS[NAME]["cross"]
     translator = Translator.load(NAME)

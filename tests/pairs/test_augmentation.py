@@ -49,7 +49,7 @@ def test_the_nearest_are_as_near_as_any_other(found, reference, number):
     texts = [" ".join(words) for words in found]
     reference = " ".join(reference)
     chosen = nearest(
-        [Translation(t, 0.0, 0.0) for t in texts], reference, number
+        [Translation(t, 0.0, 0.0, 1) for t in texts], reference, number
     )
     assert set(chosen) <= set(texts)
     lower = [text.lower() for text in chosen]
@@ -66,7 +66,7 @@ def test_the_nearest_are_as_near_as_any_other(found, reference, number):
 
 def test_equally_near_ones_keep_the_order_of_the_search():
     texts = ["d c", "c d", "b", "a b c"]
-    found = [Translation(text, 0.0, 0.0) for text in texts]
+    found = [Translation(text, 0.0, 0.0, 1) for text in texts]
     assert nearest(found, "e f g h", 4) == texts
 
 

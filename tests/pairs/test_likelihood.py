@@ -223,6 +223,27 @@ def test_it_ranks_as_translate_does(command, trained, files):
     assert compared > 3
 
 
+def test_confidence_is_the_score_by_the_number_of_tokens(
+    command, shipped, files
+):
+    sources = ["A dog runs.", "", "Did you sleep well?"]
+    text = files([(source, "") for source in sources])[0]
+    words = ("translate", "multi30k-en-de", text, "--device=cpu")
+    ended = command(*words, "--confidence", "--alignment")
+    rows = [line.split("\t") for line in ended.out.splitlines()]
+    plain = command(*words).out.splitlines()
+    assert [row[0] for row in rows] == plain and rows[1] == ["", "0.0000", ""]
+    linked = command(*words, "--alignment").out.splitlines()
+    assert [f"{text}\t{links}" for text, _, links in rows] == linked
+    pairs = list(zip(sources, plain, strict=True))
+    lines = command("score", "multi30k-en-de", *files(pairs)).out.splitlines()
+    for nats, (output, told, _) in zip(lines, rows, strict=True):
+        tokens = len(shipped.tokenizer.encode(output))
+        assert float(told) == pytest.approx(float(nats) / tokens, abs=2e-4)
+    best = command(*words, "--confidence", "--n-best=2").out.splitlines()
+    assert best[0].split("\t")[2:] == rows[0][:2] and len(best) == 5
+
+
 def test_a_long_file_in_parts(command, trained, files):
     pairs = [("abc"[: i % 3 + 1], "cba"[: i % 2]) for i in range(2345)]
     lines = command("score", trained, *files(pairs)).out.splitlines()

@@ -1,7 +1,6 @@
 /** The few elements that the translator's page is made of. */
 (() => {
   const SPACE = "▁";
-  const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
   /**
    * An element: its attributes (functions are listeners) and what is in it.
@@ -19,9 +18,8 @@
     return element;
   }
 
-  /** A pause; none for those who want no motion. */
-  const rest = (ms) =>
-    new Promise((done) => setTimeout(done, calm.matches ? 0 : Math.max(0, ms)));
+  /** Let the page show what is new, and answer what is asked meanwhile. */
+  const rest = () => new Promise((done) => setTimeout(done));
 
   /** A share from 0 to 1 as the style of a cell or a bar. */
   const share = (weight) => ({ style: `--share: ${weight.toFixed(3)}` });

@@ -7,7 +7,7 @@
   const { AttentionView, Translator, elements, models } =
     globalThis.translatorInPage;
   const { make, rest, share, digits, named, chips } = elements;
-  const PAUSE = 70; // ms between steps at least, so that one can follow
+  const PATIENCE = 50; // ms of work after which the page may answer
 
   class Widget {
     constructor(place) {
@@ -106,6 +106,7 @@
       this.output = make("p.at-output", { lang: "de", "aria-hidden": "true" });
       this.said = make("p.at-hidden", { role: "status", lang: "de" });
       this.note = make("p.at-note", { role: "status" });
+      this.warning = make("p.at-warning", { role: "status" });
       this.step = make("input", {
         id: "at-step",
         type: "range",
@@ -129,6 +130,7 @@
         this.output,
         this.said,
         this.note,
+        this.warning,
         this.panel,
       );
     }
@@ -140,31 +142,31 @@
       this.steps = [];
       this.output.replaceChildren();
       this.said.textContent = "";
+      this.warning.textContent = "";
       this.panel.hidden = true;
       if (!text) {
         this.note.textContent = "Type a sentence first.";
         return;
       }
       this.note.textContent = "Translating.";
-      await rest(0);
+      await rest();
       const width = Number(this.search.querySelector(":checked").value);
-      let begin = performance.now();
-      let spent = 0;
+      const begin = performance.now();
+      let rested = begin;
       const reading = this.translator.translate(text, { width });
       Object.assign(this, { read: reading.pieces, maps: reading.maps });
       for (;;) {
         const { value, done } = reading.search.next();
-        const took = performance.now() - begin;
-        spent += took;
         if (done) {
-          this.finish(value, spent);
+          this.finish(value, performance.now() - begin);
           return;
         }
         this.steps.push(value);
+        if (performance.now() - rested < PATIENCE) continue;
         this.write(value.places[0].node);
-        await rest(PAUSE - took);
+        await rest();
         if (run !== this.run) return;
-        begin = performance.now();
+        rested = performance.now();
       }
     }
 
@@ -184,10 +186,17 @@
       const text = this.translator.tokenizer.decode(best.tokens);
       this.said.textContent = text;
       this.said.dataset.tokens = JSON.stringify(best.tokens);
+      const { position } = best.node;
+      const each = best.logP / position;
       this.note.textContent =
-        `${best.node.position} pieces in ${(spent / 1000).toFixed(2)} ` +
-        `seconds; log-probability ${digits(best.logP, 2)}, ` +
-        `score ${digits(best.score, 2)}.`;
+        `${position} subwords in ${(spent / 1000).toFixed(2)} seconds; ` +
+        `log-probability ${digits(best.logP, 2)}, ` +
+        `${digits(each, 2)} a subword; score ${digits(best.score, 2)}.`;
+      const { usual } = this.model; // null where it has not been measured
+      if (usual !== null && each < usual)
+        this.warning.textContent =
+          `Do not rely on this: 19 of 20 captions have ` +
+          `${digits(usual, 2)} a subword or more. Perhaps it is no caption.`;
       this.target = this.written(best.node);
       const step = (i) => () => {
         this.step.value = i + 1;
