@@ -37,6 +37,26 @@ def test_pages_after_the_title_are_numbered(pdf):
     assert last == ["2", "3", "4", "5"]
 
 
+def test_a_chapter_fills_its_pages(book, browser):
+    pdf = print_book(browser, book, ["book/02_heads"])
+    texts = [page.extract_text() for page in pdf.pages[1:]]
+    words = [len(text.split()) for text in texts[:-1]]  # the last may be short
+    assert min(words) > 60 and sum(words) / len(words) > 180, words
+    whole = "\n".join(texts)
+    cells = chapters.read(chapters.BOOK / "02_heads.ipynb").cells
+    tagged = {
+        tag: [
+            cell.source.splitlines()[0]
+            for cell in cells
+            if tag in cell.metadata.get("tags", ())
+        ]
+        for tag in ("export", "hide-cell")
+    }
+    for lines in tagged.values():
+        assert lines and all(line in whole for line in lines)
+    assert "code cell" not in whole  # the names of folds
+
+
 def test_bookmarks_lead_to_chapters(pdf):
     marks = [
         (m.title, pdf.get_destination_page_number(m)) for m in pdf.outline
