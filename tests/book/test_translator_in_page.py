@@ -120,21 +120,17 @@ def test_page_and_package_write_the_same_tokens(
     started, reference, width, no_repeat
 ):
     model, tokenizer = reference
-    texts = sentences(80)
-    assert len(texts) == 80
-    expected = []
-    for begin in range(0, 80, 40):
-        batch = texts[begin : begin + 40]
-        sources = pad(tokenizer.encode(text) for text in batch)
-        best = beam_decode(model, sources, width, no_repeat=no_repeat)
-        expected += [hypothesis for (hypothesis,) in best]
+    texts = sentences(40)
+    sources = pad(tokenizer.encode(text) for text in texts)
+    best = beam_decode(model, sources, width, no_repeat=no_repeat)
+    expected = [hypothesis for (hypothesis,) in best]
     found = started.page.evaluate(
         TRANSLATE, [texts, {"width": width, "noRepeat": no_repeat}]
     )
     assert [tokens for tokens, _ in found] == [h.tokens for h in expected]
     for (_, ours), theirs in zip(found, expected, strict=True):
         assert ours == pytest.approx(theirs.score, abs=1e-4)
-    assert len({tuple(tokens) for tokens, _ in found}) > 60
+    assert len({tuple(tokens) for tokens, _ in found}) > 30
 
 
 def test_the_pronoun_model_in_eight_bits_chooses_as_it_did(started, extension):
