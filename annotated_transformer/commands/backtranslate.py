@@ -19,7 +19,7 @@ def backtranslate(
     sample: options.Sample = False,
     top_k: options.TopK = 0,
     temperature: options.Temperature = 1.0,
-    seed: options.DrawSeed = 0,
+    seed: options.DrawSeed = None,
     beam: options.Beam = None,
     alpha: options.Alpha = None,
     no_repeat: options.NoRepeat = None,
@@ -51,7 +51,12 @@ def backtranslate(
                 "--beam, --alpha and --no-repeat search, and --sample, "
                 "--top-k and --temperature draw; choose one of the two"
             )
-        sampling = Sampling(top_k, temperature, seed)
+        sampling = Sampling(top_k, temperature, seed or 0)
+    elif seed is not None:
+        raise UserError(
+            "--seed is of what is drawn, and this searches; add --sample, "
+            "--top-k or --temperature"
+        )
     lines = read_lines(file)
     for number, line in enumerate(lines, 1):
         if not line.strip():

@@ -67,8 +67,13 @@ Temperature = Annotated[
     ),
 ]
 DrawSeed = Annotated[
-    int,
-    Option("--seed", min=0, max=10**12, help="another one draws other text"),
+    int | None,
+    Option(
+        "--seed",
+        min=0,
+        max=10**12,
+        help="another one draws other text; 0 if not given",
+    ),
 ]
 Tag = Annotated[
     str,

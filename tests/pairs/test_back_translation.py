@@ -272,6 +272,7 @@ def test_the_command_makes_what_train_reads(command, german, tmp_path):
     refused(command(*words), output, "exists already")
     for options, told in [
         (("--beam=2", "--sample"), "choose one"),
+        (("--seed=1",), "add --sample"),
         (("--tag=x", "--forward"), "leave one of the two out"),
         (("--resume",), "nothing to resume"),
     ]:
