@@ -52,7 +52,7 @@ class Translation:
 
     @property
     def confidence(self) -> float:
-        """Log-probability per token, in nats: 0 is certain."""
+        """Log-probability per token, in nats; 0 is certain."""
         return self.log_probability / self.length
 
 

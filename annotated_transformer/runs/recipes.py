@@ -78,7 +78,7 @@ class Recipe:
 
     @property
     def schedule(self) -> str:
-        """What sets the rate: a schedule by its name, or a class by its own.
+        """The name of what sets the rate, a schedule or a class.
 
         A subclass of TrainConfig may have another rate than its field says.
         """
