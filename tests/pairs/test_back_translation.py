@@ -301,7 +301,7 @@ def test_targets_for_sources(command, tmp_path):
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_process_that_is_stopped_goes_on(number, german, tmp_path, command):
-    german.write_text(german.read_text() * 40)
+    german.write_text(german.read_text() * 8)
     words = ["backtranslate", "multi30k-de-en", german, "--top-k=5"]
     words += ["--batch-tokens=30", "--output"]
     output, whole = tmp_path / "made.tsv", tmp_path / "whole.tsv"
