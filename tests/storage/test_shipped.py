@@ -25,6 +25,7 @@ from annotated_transformer.errors import UserError
 from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.storage.model_folder import load_model, save_model
 from annotated_transformer.storage.shipped import find_model, shipped
+from annotated_transformer.teaching.records import read_run
 from annotated_transformer.translation import Translator, corpus_scores
 
 # Sums that the code of the first edition has computed, from folders of format
@@ -161,6 +162,32 @@ def test_a_shipped_model_is_small_and_ready(name):
     translation = Translator.load(name)(text)
     assert time.process_time() - begin < 5  # a second, on a quiet machine
     assert dog in translation
+
+
+def test_readme_and_card_tell_the_bar_and_what_passes_it():
+    measured = read_run("probability_as_a_warning")["results"]
+    measured = measured["threshold seed=0"]
+    bar, passing = measured["threshold"], 1 - measured["below, lines"]
+    readme, card = (
+        " ".join(path.read_text("utf-8").split())
+        for path in (
+            Path(__file__).parents[2] / "README.md",
+            find_model("multi30k-en-de") / "README.md",
+        )
+    )
+    for told in (readme, card):
+        assert f"reach {bar:.2f}" in told
+        assert f"{100 * passing:.0f} of 100" in told
+    translator = Translator.load("multi30k-en-de")
+    for text, told in (
+        ("A dog runs on the beach.", readme),
+        ("The minister resigned because of the budget.", readme),
+        ("The minister resigned because of the budget.", card),
+        ("A dachshund sniffs at a croissant.", card),
+    ):
+        (found,) = translator.n_best([text], 1)[0]
+        assert f"{found.confidence:.2f}" in told, text
+        assert told is readme or found.text in card
 
 
 def test_the_pronoun_model_is_small_and_right():
