@@ -2,11 +2,14 @@
 
 import json
 import random
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pages
 import pytest
+import torch
 from browser import Window, opened
 from playwright.sync_api import Browser, Page
 from sphinx.application import Sphinx
@@ -200,6 +203,46 @@ def test_the_head_that_is_opened_aligns(started, extension):
     english = ["Two", "children", "red", "jackets", "playing", "snow"]
     words = ["Zwei", "Kinder", "roten", "Jacken", "spielen", "Schnee"]
     assert [links[f"▁{word}"] for word in words] == [f"▁{w}" for w in english]
+
+
+def test_a_weight_tells_what_it_was_made_of(book, window):
+    page = window.open(book / "book" / "intro.html")
+    page.get_by_role("button", name="Try it here").click()
+    page.get_by_label("pronouns", exact=True).check()
+    answered(page)
+    origin, minus = page.locator(".at-origin"), str.maketrans("−", "-")
+    rows = page.locator(".at-map tr.at-now")
+    told = []
+    for clicked in [
+        *rows.locator("td").all(),
+        page.locator(".at-note button"),
+    ]:
+        clicked.first.click()
+        text = origin.inner_text().translate(minus)
+        made = (
+            r"q · k = (\S+), over √(\d+) it is (\S+)\. e.* is (\S+) of the sum"
+        )
+        product, width, score, weight = map(
+            float, re.search(made, text).groups()
+        )
+        q, k = (
+            torch.tensor([*map(float, re.search(line, text)[1].split())])
+            for line in (r"(?m)^q = (.*)", r"(?m)^k = (.*)")
+        )
+        assert len(q) == len(k) == width == 16
+        rounding = 0.005 * (q.abs() + k.abs()).sum().item() + 0.01
+        assert float(q @ k) == pytest.approx(product, abs=rounding)
+        assert score == pytest.approx(product / 4, abs=0.01)
+        told.append((score, weight))
+    scores, weights = torch.tensor(told[:-1]).T
+    assert torch.allclose(scores.softmax(0), weights, atol=0.02)
+    assert told[-1] == max(told[:-1])  # the summary names the largest
+    assert pages.access(page, ".at-translator") == []
+    href = origin.get_by_role("link").get_attribute("href")
+    target, anchor = href.split("#")
+    html = (book / "book" / target).read_text("utf-8")
+    assert f'id="{anchor}"' in html
+    assert not window.complaints
 
 
 def test_the_page_searches_with_the_model_s_own_alpha(started, extension):

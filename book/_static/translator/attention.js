@@ -3,7 +3,10 @@
  * reader looks at, as a shade on the source.
  */
 (() => {
-  const { make, share, named, chips } = globalThis.translatorInPage.elements;
+  const { make, share, digits, named, chips } =
+    globalThis.translatorInPage.elements;
+  // where the package computes a weight, as the book shows it
+  const LINE = "01_attention.html#export-attention_weights";
 
   class AttentionView {
     /**
@@ -15,6 +18,7 @@
       this.map = make(".at-map", { tabindex: 0, role: "region" });
       this.summary = make("p.at-note", {});
       this.legend = make("p.at-note", {});
+      this.origin = make(".at-origin", { role: "status" });
       const choose = (name, options) => {
         const names = options.map((text, i) =>
           make("option", { value: i }, text),
@@ -44,6 +48,7 @@
         this.summary,
         this.legend,
         this.map,
+        this.origin,
       );
     }
 
@@ -97,13 +102,15 @@
       const queries = encoder
         ? "each row is a piece that the encoder reads"
         : "each row is the moment before the piece on the left was written";
-      const cell = (weight, row, column) => {
-        if (weight === undefined) return make("td.at-unseen");
-        const text = weight.toFixed(2);
-        const given = { title: `${row} on ${column}: ${text}` };
+      const cell = (all, row, j) => {
+        if (all[j] === undefined) return make("td.at-unseen");
+        const text = all[j].toFixed(2);
+        const title = `${row} on ${columns[j]}: ${text}`;
+        const click = () => this.explain(all, j, row, columns[j]);
+        const given = { title, click };
         return make(
           "td",
-          { ...share(weight), ...given },
+          { ...share(all[j]), ...given },
           make("span.at-hidden", {}, text),
         );
       };
@@ -112,13 +119,15 @@
           !encoder && i === this.at ? "tr.at-now" : "tr",
           {},
           make("th", { scope: "row" }, ...named(row)),
-          ...columns.map((column, j) => cell(weights[i][j], row, column)),
+          ...columns.map((_, j) => cell(weights[i], row, j)),
         );
       const names = columns.map((column) =>
         make("th", { scope: "col" }, make("span", {}, ...named(column))),
       );
       this.map.setAttribute("aria-label", title);
-      this.legend.textContent = `${title}: ${queries}.`;
+      this.legend.textContent =
+        `${title}: ${queries}. Click a cell to see how its number was made.`;
+      this.origin.replaceChildren();
       this.map.replaceChildren(
         make(
           "table",
@@ -136,21 +145,49 @@
       this.source.replaceChildren(
         ...chips("span.at-chip", this.read, (_, i) => share(weights[i])),
       );
-      const order = this.read
-        .map((piece, i) => [piece, weights[i]])
-        .sort((a, b) => b[1] - a[1]);
-      const [first, second] = order;
-      const looked = ([piece, weight]) => [
-        ...named(piece),
-        ` (${weight.toFixed(2)})`,
-      ];
+      const [first, second] = this.read
+        .map((_, i) => i)
+        .sort((a, b) => weights[b] - weights[a]);
+      const row = this.target[this.at];
+      const looked = (i) => {
+        const click = () => this.explain(weights, i, row, this.read[i]);
+        const number = weights[i].toFixed(2);
+        const given = { type: "button", title: "How it was made", click };
+        const button = make("button.at-quiet", given, number);
+        return [...named(this.read[i]), " (", button, ")"];
+      };
       this.summary.replaceChildren(
         "Before it wrote ",
         ...named(this.target[this.at]),
         `, cross-attention of ${which} looked most at `,
         ...looked(first),
-        ...(second ? [" and ", ...looked(second)] : []),
+        ...(second === undefined ? [] : [" and ", ...looked(second)]),
         ".",
+      );
+    }
+
+    /** How a weight was made, by equation 1, and of which numbers. */
+    explain(weights, j, row, column) {
+      const { query, keys, begin, width } = weights.made;
+      const part = (x) => [...x.subarray(begin, begin + width)];
+      const [q, k] = [part(query), part(keys[j])];
+      const product = q.reduce((sum, x, i) => sum + x * k[i], 0);
+      const score = digits(product / Math.sqrt(width), 2);
+      const list = (x) => x.map((value) => digits(value, 2)).join(" ");
+      const line = make("a", { href: LINE }, "attention_weights");
+      this.origin.replaceChildren(
+        make(
+          "p",
+          {},
+          ...[...named(row), " on ", ...named(column), ": "],
+          `q · k = ${digits(product, 2)}, over √${width} it is ${score}. `,
+          `e to the power of ${score} is ${weights[j].toFixed(2)} of the sum `,
+          "of such powers over all pieces. This is ",
+          line,
+          " of chapter 1.",
+        ),
+        make("p.at-numbers", {}, `q = ${list(q)}`),
+        make("p.at-numbers", {}, `k = ${list(k)}`),
       );
     }
   }

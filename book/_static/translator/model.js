@@ -174,7 +174,9 @@
 
   /**
    * One query on some keys and values, in every head (chapter 2).
-   * Returns what the heads found, side by side, and their weights, by head.
+   * Returns what the heads found, side by side, and their weights, by head,
+   * each with what it was made of: the query and the keys, and where in them
+   * the head's numbers are.
    */
   function attend(query, keys, values, heads) {
     const width = query.length / heads; // d_k
@@ -187,7 +189,8 @@
         keys,
         (key) => dot(query, key, begin, begin + width) / Math.sqrt(width),
       );
-      weights.push(softmax(scores));
+      const made = { query, keys, begin, width };
+      weights.push(Object.assign(softmax(scores), { made }));
       values.forEach((value, place) => {
         const weight = weights[head][place];
         for (let i = head * depth; i < (head + 1) * depth; i++)
