@@ -42,6 +42,23 @@ OPENINGS = {  # how the page introduces a model: head and pieces to look at
             "bicycle": "An old man is repairing his bicycle in the street.",
             "no caption": "The minister resigned because of the budget.",
         },
+        "glosses": {  # of what is written for the examples
+            "Zwei Kinder in roten Jacken spielen im Schnee.": (
+                "two children in red jackets play in the snow"
+            ),
+            "Eine Frau mit einem großen Hut liest auf einer Bank ein Buch.": (
+                "a woman with a big hat reads a book on a bench"
+            ),
+            "Ein alter Mann repariert sein Fahrrad auf der Straße.": (
+                "an old man repairs his bicycle on the street"
+            ),
+            "Der Minigister ist kurz davor, die Bautsprecher zu sein.": (
+                "the minigister is about to be the Baut-speakers"
+            ),
+            "Der Minigister ist kurz davor, so zu sein.": (
+                "the minigister is about to be so"
+            ),
+        },
         "cross": (3, 1),  # layer and head that align
         "pieces": [],
     },
@@ -51,6 +68,17 @@ OPENINGS = {  # how the page introduces a model: head and pieces to look at
             "hungry": "The dog ate the soup because it was hungry.",
             "sweet": "The dog ate the soup because it was sweet.",
             "bread": "The cat ate the bread because it was sweet.",
+        },
+        "glosses": {
+            "Der Hund fraß die Suppe, weil er hungrig war.": (
+                "the dog ate the soup because he, the dog, was hungry"
+            ),
+            "Der Hund fraß die Suppe, weil sie süß war.": (
+                "the dog ate the soup because she, the soup, was sweet"
+            ),
+            "Die Katze fraß das Brot, weil es süß war.": (
+                "the cat ate the bread because it, the bread, was sweet"
+            ),
         },
         "cross": DECIDES,
         "pieces": ["▁er", "▁sie", "▁es"],

@@ -183,6 +183,11 @@ def test_it_warns_below_what_captions_reach(book, window, extension):
         (found,) = translator.n_best([text], 1, beam=1)[0]
         warning = page.locator(".at-warning").inner_text()
         assert bool(warning) == (found.confidence < usual)
+        for search in ("beam of 5", "greedy"):  # ends as it began
+            page.get_by_label(search).check()
+            answered(page)
+            gloss = page.locator(".at-gloss").inner_text()
+            assert gloss.startswith("In English: "), text
         warned += [example] * bool(warning)
     assert warned == ["no caption"]
     page.get_by_label("pronouns", exact=True).check()

@@ -105,6 +105,7 @@
     result() {
       this.output = make("p.at-output", { lang: "de", "aria-hidden": "true" });
       this.said = make("p.at-hidden", { role: "status", lang: "de" });
+      this.gloss = make("p.at-gloss", {});
       this.note = make("p.at-note", { role: "status" });
       this.warning = make("p.at-warning", { role: "status" });
       this.step = make("input", {
@@ -129,6 +130,7 @@
         { "aria-label": "The translation" },
         this.output,
         this.said,
+        this.gloss,
         this.note,
         this.warning,
         this.panel,
@@ -142,6 +144,7 @@
       this.steps = [];
       this.output.replaceChildren();
       this.said.textContent = "";
+      this.gloss.textContent = "";
       this.warning.textContent = "";
       this.panel.hidden = true;
       if (!text) {
@@ -186,6 +189,8 @@
       const text = this.translator.tokenizer.decode(best.tokens);
       this.said.textContent = text;
       this.said.dataset.tokens = JSON.stringify(best.tokens);
+      const gloss = this.model.glosses[text];
+      this.gloss.textContent = gloss ? `In English: ${gloss}.` : "";
       const { position } = best.node;
       const each = best.logP / position;
       this.note.textContent =
