@@ -119,10 +119,10 @@ def train(
     of what has been learned so far. At each checkpoint the first valid_bleu
     validation sentences that are not too long are also translated, and the
     checkpoint kept as the best has the highest BLEU.
-    SIGINT and SIGTERM write a checkpoint and raise Interrupted. A run that
-    fails before its first checkpoint leaves no folder. If the folder is moved
-    or removed meanwhile, the next checkpoint is saved where it can be, and
-    UserError says where. A process trains one model at a time.
+    SIGINT, SIGTERM and SIGHUP write a checkpoint and raise Interrupted. A run
+    that fails before its first checkpoint leaves no folder. If the folder is
+    moved or removed meanwhile, the next checkpoint is saved where it can be,
+    and UserError says where. A process trains one model at a time.
 
     On a CPU a fast training takes less time: `build_model` says how. What
     dropout leaves out, and the last digits of sums, are not those of a plain
