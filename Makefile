@@ -14,7 +14,7 @@ RECENT = import sys; sys.exit(sys.version_info < (3, 11))
 
 export OMP_NUM_THREADS ?= 1
 .PHONY: setup book serve pdf run package one-page pull test measure soak \
-	bench lint clean browser
+	bench translators lint clean browser
 
 setup: $(READY)  ## a fresh .venv with everything that the book needs
 
@@ -55,6 +55,9 @@ test: browser lint book  ## all of it; BROWSER=none leaves out the pages
 	$(BIN)/python tools/check_html.py _build/html
 	$(SMALLER) $(PYTEST) tests/speed
 	$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder
+
+translators: $(READY)  ## train what the package comes with, from nothing
+	PYTHON=$(BIN)/python tools/train_translators.sh
 
 measure: $(READY)  ## the trained experiments, eight hours: their records
 	$(BIN)/python -m experiments

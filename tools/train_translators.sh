@@ -1,0 +1,152 @@
+#!/bin/sh
+# The commands that lead from nothing to the models that come with the package:
+# `make translators`. They work in runs/translators, skip what is there and go
+# on with what was broken off. Models made on another machine are alike, not
+# equal.
+set -eu
+
+python=${PYTHON:-.venv/bin/python}
+here=${1:-runs/translators}
+text=${ANNOTATED_TRANSFORMER_DATA:-$here/text}
+export ANNOTATED_TRANSFORMER_DATA="$text"
+mkdir -p "$here"
+
+transformer() {
+    $python -m annotated_transformer "$@"
+}
+
+train() { # NAME OPTION...
+    output=$here/$1
+    shift
+    if [ -e "$output/config.json" ]; then return; fi
+    if [ -d "$output/checkpoints" ]; then set -- "$@" --resume; fi
+    transformer train "$output" "$@"
+}
+
+translator() { # NAME FROM-TO OPTION...: en-de, say
+    name=$1 source=${2%-*} target=${2#*-}
+    shift 2
+    train "$name" --task multi30k --source "$source" --target "$target" \
+        --bf16 "$@"
+}
+
+further() { # the same, from the weights of another model
+    translator "$@" --preset tiny --peak-rate 2e-3 --warmup 100
+}
+
+risk() { # the same, for BLEU itself, on people's pairs alone
+    translator "$@" --dropout 0.1 --batch-tokens 1024 --warmup 20 \
+        --checkpoint-every 100
+}
+
+more_pairs() { # FILE FORWARD BACKWARD FROM-TO: of the same text
+    if [ -e "$here/$1" ]; then return; fi
+    transformer augment "$here/$2" "$here/$3" \
+        "$text/train.${4%-*}.gz" "$text/train.${4#*-}.gz" > "$here/$1.part"
+    mv "$here/$1.part" "$here/$1"
+}
+
+swap() { # FILE NEW: the same pairs for the other direction
+    awk -F '\t' -v OFS='\t' '{ print $2, $1 }' "$here/$1" > "$here/$2"
+}
+
+other_side() { # FILE MODEL LANGUAGE OPTION...: pairs of descriptions
+    output=$here/$1 model=$here/$2 lines=$here/descriptions.$3
+    shift 3
+    if [ -e "$output" ]; then return; fi
+    if [ -e "$output.part" ]; then set -- "$@" --resume; fi
+    transformer backtranslate "$model" "$lines" --output "$output" "$@"
+}
+
+pack() { # NAME FROM-TO NO-REPEAT: as it is shipped, with its scores
+    if [ -e "$here/multi30k-$1" ]; then return; fi
+    for test in test_2016_flickr test_2017_flickr test_2017_mscoco; do
+        $python tools/record_scores.py "$here/$1" "$text/$test.${2%-*}.gz" \
+            "$text/$test.${2#*-}.gz" "$here/$1.json" --no-repeat "$3"
+    done
+    $python tools/pack_model.py "$here/multi30k-$1" "$here/$1" \
+        --record "$here/$1.json"
+}
+
+transformer data multi30k --dir "$text"
+for language in en de; do
+    if [ -e "$here/descriptions.$language" ]; then continue; fi
+    transformer data multi30k --dir "$text" \
+        --descriptions $language "$here/descriptions.$language"
+done
+
+# English and German: 29,000 pairs, and what models make of them in three rounds
+translator en-de-0 en-de --preset tiny
+translator de-en-0 de-en --preset tiny --max-steps 5000
+
+more_pairs 1.en-de en-de-0 de-en-0 en-de
+swap 1.en-de 1.de-en
+translator en-de-1 en-de --preset tiny --set model.d_ff=512 \
+    --extra "$here/1.en-de" --max-steps 8500
+translator de-en-1 de-en --preset tiny --set model.d_ff=512 \
+    --extra "$here/1.de-en" --max-steps 5500
+
+more_pairs 2.en-de en-de-1 de-en-1 en-de
+swap 2.en-de 2.de-en
+further en-de-2 en-de --from "$here/en-de-1" --extra "$here/2.en-de" \
+    --max-steps 2000
+further de-en-2 de-en --from "$here/de-en-1" --extra "$here/2.de-en" \
+    --max-steps 3000
+
+more_pairs 3.en-de en-de-2 de-en-2 en-de
+swap 3.en-de 3.de-en
+further en-de-3 en-de --from "$here/en-de-2" --extra "$here/3.en-de" \
+    --max-steps 4500
+further de-en-3 de-en --from "$here/de-en-2" --extra "$here/3.de-en" \
+    --max-steps 4500
+
+# the models of pairs alone
+risk en-de-pairs en-de --from "$here/en-de-3" --risk 8 --max-steps 350 \
+    --peak-rate 3e-4
+risk de-en-pairs de-en --from "$here/de-en-3" --risk 4 --max-steps 600 \
+    --peak-rate 2e-4
+
+# the descriptions: sources for the German ones, targets for the English ones
+other_side back.en-de de-en-pairs de --top-k 10
+other_side ahead.en-de en-de-pairs en --forward
+swap ahead.en-de back.de-en
+more_pairs 4.en-de en-de-pairs de-en-pairs en-de
+further en-de-4 en-de --from "$here/en-de-pairs" --dropout 0.1 \
+    --extra "$here/back.en-de=0.5" --extra "$here/ahead.en-de=0.2" \
+    --max-steps 6000
+further en-de-5 en-de --from "$here/en-de-4" --dropout 0.1 \
+    --extra "$here/4.en-de=0.35" --extra "$here/back.en-de=0.25" \
+    --extra "$here/ahead.en-de=0.15" --max-steps 4000
+further de-en-4 de-en --from "$here/de-en-pairs" --dropout 0.1 \
+    --extra "$here/back.de-en=0.5" --max-steps 3500
+risk en-de en-de --from "$here/en-de-5" --risk 8 --max-steps 350 \
+    --peak-rate 3e-4
+risk de-en de-en --from "$here/de-en-4" --risk 4 --max-steps 600 \
+    --peak-rate 2e-4
+pack en-de en-de 3
+pack de-en de-en 3
+
+# English and French: with subwords of their own, from the two of pairs alone
+translator en-fr-1 en-fr --from "$here/en-de-pairs" --new-subwords \
+    --preset tiny --peak-rate 3e-3 --warmup 300 --max-steps 3000
+translator fr-en-1 fr-en --from "$here/de-en-pairs" --new-subwords \
+    --preset tiny --peak-rate 3e-3 --warmup 300 --max-steps 3000
+more_pairs 1.en-fr en-fr-1 fr-en-1 en-fr
+further en-fr-2 en-fr --from "$here/en-fr-1" --extra "$here/1.en-fr" \
+    --max-steps 3500 --checkpoint-every 250
+risk en-fr-3 en-fr --from "$here/en-fr-2" --risk 4 --max-steps 800 \
+    --peak-rate 3e-4
+more_pairs 2.en-fr en-fr-3 fr-en-1 en-fr
+further en-fr-4 en-fr --from "$here/en-fr-3" --extra "$here/2.en-fr" \
+    --max-steps 3500 --checkpoint-every 250
+risk en-fr-5 en-fr --from "$here/en-fr-4" --risk 4 --max-steps 600 \
+    --peak-rate 3e-4
+risk en-fr en-fr --from "$here/en-fr-5" --risk 8 --max-steps 600 \
+    --peak-rate 3e-4
+pack en-fr en-fr 4
+
+# pronouns: the built-in grammar
+train pronouns --task pronouns
+if [ ! -e "$here/packed-pronouns" ]; then
+    $python tools/pack_model.py "$here/packed-pronouns" "$here/pronouns"
+fi
