@@ -106,23 +106,28 @@ risk en-de-pairs en-de --from "$here/en-de-3" --risk 8 --max-steps 350 \
 risk de-en-pairs de-en --from "$here/de-en-3" --risk 4 --max-steps 600 \
     --peak-rate 2e-4
 
-# the descriptions: sources for the German ones, targets for the English ones
+# the descriptions: sources for what was said, and targets for it
 other_side back.en-de de-en-pairs de --top-k 10
 other_side ahead.en-de en-de-pairs en --forward
+other_side ahead.de-en de-en-pairs de --forward
 swap ahead.en-de back.de-en
 more_pairs 4.en-de en-de-pairs de-en-pairs en-de
+swap 4.en-de 4.de-en
 further en-de-4 en-de --from "$here/en-de-pairs" --dropout 0.1 \
     --extra "$here/back.en-de=0.5" --extra "$here/ahead.en-de=0.2" \
     --max-steps 6000
+further de-en-4 de-en --from "$here/de-en-pairs" --dropout 0.1 \
+    --extra "$here/back.de-en=0.5" --max-steps 3500
 further en-de-5 en-de --from "$here/en-de-4" --dropout 0.1 \
     --extra "$here/4.en-de=0.35" --extra "$here/back.en-de=0.25" \
     --extra "$here/ahead.en-de=0.15" --max-steps 4000
-further de-en-4 de-en --from "$here/de-en-pairs" --dropout 0.1 \
-    --extra "$here/back.de-en=0.5" --max-steps 3500
+further de-en-5 de-en --from "$here/de-en-4" --dropout 0.1 \
+    --extra "$here/4.de-en=0.35" --extra "$here/back.de-en=0.25" \
+    --extra "$here/ahead.de-en=0.15" --max-steps 4000
 risk en-de en-de --from "$here/en-de-5" --risk 8 --max-steps 350 \
     --peak-rate 3e-4
-risk de-en de-en --from "$here/de-en-4" --risk 4 --max-steps 600 \
-    --peak-rate 2e-4
+risk de-en de-en --from "$here/de-en-5" --risk 8 --max-steps 350 \
+    --peak-rate 3e-4
 pack en-de en-de 3
 pack de-en de-en 3
 
