@@ -27,6 +27,9 @@ made = {{
     "data": lambda: words[-1] if "--descriptions" in words else {log!r},
     "tools/pack_model.py": lambda: pathlib.Path(words[1]) / "config.json",
 }}
+for option, word in zip(words, words[1:]):
+    if option == "--extra":
+        assert pathlib.Path(word.partition("=")[0]).exists(), word
 for word in words[:3]:
     if word in made:
         path = pathlib.Path(made[word]())
