@@ -100,7 +100,7 @@ further en-de-3 en-de --from "$here/en-de-2" --extra "$here/3.en-de" \
 further de-en-3 de-en --from "$here/de-en-2" --extra "$here/3.de-en" \
     --max-steps 4500
 
-# those of the package
+# the ends of what pairs alone give
 risk en-de-pairs en-de --from "$here/en-de-3" --risk 8 --max-steps 350 \
     --peak-rate 3e-4
 risk de-en-pairs de-en --from "$here/de-en-3" --risk 4 --max-steps 600 \
@@ -108,8 +108,8 @@ risk de-en-pairs de-en --from "$here/de-en-3" --risk 4 --max-steps 600 \
 pack en-de-pairs en-de 3
 pack de-en-pairs de-en 3
 
-# two that are not in the package yet: the descriptions of the pictures as
-# well, with sources for what was said, and targets for it
+# those of the package: they learn from descriptions of the pictures as well,
+# with sources that a model wrote for them, and targets
 other_side back.en-de de-en-pairs de --top-k 10
 other_side ahead.en-de en-de-pairs en --forward
 other_side ahead.de-en de-en-pairs de --forward

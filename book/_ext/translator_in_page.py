@@ -52,11 +52,11 @@ OPENINGS = {  # how the page introduces a model: head and pieces to look at
             "Ein alter Mann repariert sein Fahrrad auf der Straße.": (
                 "an old man repairs his bicycle on the street"
             ),
-            "Der Minigister ist kurz davor, die Bautsprecher zu sein.": (
-                "the minigister is about to be the Baut-speakers"
+            "Der Minigister ist soeben, weil es zu sehen ist.": (
+                "the minigister is just now, because it is to be seen"
             ),
-            "Der Minigister ist kurz davor, so zu sein.": (
-                "the minigister is about to be so"
+            "Der Minigister ist soeben, weil es sot.": (
+                "the minigister is just now, because it sots (no word)"
             ),
         },
         "cross": (3, 1),  # layer and head that align

@@ -37,8 +37,8 @@ for word in words[:3]:
         path.touch()
 '''
 SHIPPED = {
-    "multi30k-en-de": "en-de-pairs",
-    "multi30k-de-en": "de-en-pairs",
+    "multi30k-en-de": "en-de",
+    "multi30k-de-en": "de-en",
     "multi30k-en-fr": "en-fr",
     "pronouns": "pronouns",
 }
