@@ -129,8 +129,8 @@ further de-en-5 de-en --from "$here/de-en-4" --dropout 0.1 \
     --extra "$here/ahead.de-en=0.15" --max-steps 4000
 risk en-de en-de --from "$here/en-de-5" --risk 8 --max-steps 350 \
     --peak-rate 3e-4
-risk de-en de-en --from "$here/de-en-5" --risk 8 --max-steps 350 \
-    --peak-rate 3e-4
+risk de-en de-en --from "$here/de-en-5" --risk 4 --max-steps 600 \
+    --peak-rate 2e-4
 pack en-de en-de 3
 pack de-en de-en 3
 
