@@ -48,10 +48,10 @@ def versions() -> dict[str, str]:
     return python | {name: version(name) for name in PACKAGES}
 
 
-def environment() -> dict[str, Any]:
+def environment(device: str = "cpu") -> dict[str, Any]:
     """Date, versions and machine, as a record of an experiment has them."""
     return {
         "date": date.today().isoformat(),
         "versions": versions(),
-        "machine": asdict(this_machine()),
+        "machine": asdict(this_machine(device)),
     }

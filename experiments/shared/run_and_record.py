@@ -36,7 +36,8 @@ from .reproduction import moved
 EXPERIMENTS = Path(__file__).parents[1]
 RECORDS = EXPERIMENTS.parent / "book" / "runs"
 KEPT = EXPERIMENTS.parent / "_build" / "measure"
-LONG = {"size_and_dropout"}  # hours by itself: measured if asked for
+# hours by itself, or for a GPU: measured if asked for
+LONG = {"back_translation", "size_and_dropout"}
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
@@ -168,7 +169,7 @@ def record(
             "pairs": len(corpus.train),
             "sha256": corpus.checksums,
         },
-        **environment(),
+        **environment(getattr(module, "DEVICE", "cpu")),
         "seconds": sum(found["seconds"] for found in kept.values()),
         "results": {key: found["result"] for key, found in kept.items()},
     }

@@ -1,0 +1,156 @@
+"""Text in one language: what sources made for it give, English to German.
+
+A model learns Multi30k's pairs and, beside them, descriptions of the same
+images, whose other side a model of the pairs alone has written. One thing is
+varied at a time: how it wrote, whether what it made is marked, how much of an
+epoch it is, and how many lines there are. Sources dealt out anew among their
+targets teach German, but no translating: the control.
+"""
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache, partial
+from pathlib import Path
+
+from annotated_transformer.corpora.corpus import Corpus
+from annotated_transformer.corpora.multi30k import (
+    multi30k,
+    multi30k_descriptions,
+)
+from annotated_transformer.corpora.parallel_text import read_tsv
+from annotated_transformer.data import Tokenizer, encode_pairs
+from annotated_transformer.pairs.back_translation import (
+    write_back_translations,
+)
+from annotated_transformer.pairs.sampling import Sampling
+from annotated_transformer.runs.feeding import fixed_batches
+from annotated_transformer.runs.recipes import recipe_of
+from annotated_transformer.runs.run import train
+from annotated_transformer.runs.setup import choose_device, learn_tokenizer
+from annotated_transformer.system.atomic_files import locked, write_text
+from annotated_transformer.training import validate
+from annotated_transformer.translation import Translator, corpus_scores
+
+from .low_resource_recipes import dealt
+
+ROOT = Path(__file__).parents[1]
+WRITERS = ROOT / "runs" / "translators"  # as `make translators` makes them
+WORK = ROOT / "_build" / "back_translation"
+DEVICE = choose_device()
+TASK = recipe_of("multi30k")
+BASE = replace(
+    TASK,
+    model=replace(TASK.model, d_ff=512),
+    train=replace(TASK.train, steps=2500),
+    tf32=True,
+)
+SHARE, FEW, TAG, NO_REPEAT = 0.5, 29_000, "<made>", 3
+RECIPE = {
+    "model": BASE.as_json()["model"],
+    "train": BASE.as_json()["train"],
+    "vocab_size": BASE.vocab_size,
+    "few": FEW,
+    "tag": TAG,
+    "no_repeat": NO_REPEAT,
+}
+SAMPLING = {"sampling": Sampling(), "top 10": Sampling(top_k=10)}
+
+
+@cache
+def corpus() -> Corpus:
+    """Multi30k, from English to German; downloaded where it is absent."""
+    return multi30k()
+
+
+@cache
+def pieces() -> Tokenizer:
+    """The one vocabulary of all runs, learned from the pairs."""
+    return learn_tokenizer(corpus(), BASE)
+
+
+def written(how: str) -> Path:
+    """The pairs with a side that a model wrote: beam, sampling, top 10.
+
+    Sources for the German descriptions, or targets for the English ones.
+    """
+    path = WORK / f"{how}.tsv"
+    WORK.mkdir(parents=True, exist_ok=True)
+    with locked(path):
+        if path.exists():
+            return path
+        forward = how == "targets"
+        name, language = ("en-de", "en") if forward else ("de-en", "de")
+        write_back_translations(
+            path,
+            Translator.load(WRITERS / f"multi30k-{name}-pairs", DEVICE),
+            multi30k_descriptions(language)[0],
+            SAMPLING.get(how),
+            forward=forward,
+            batch_tokens=32768 if DEVICE == "cuda" else 4096,
+            resume=path.with_name(f"{path.name}.part").exists(),
+        )
+    return path
+
+
+def changed(path: Path, change: str) -> Path:
+    """A file beside another: of its pairs, tagged, a few or dealt anew."""
+    pairs = read_tsv(path)
+    if change == "tagged":
+        pairs = [(f"{TAG} {source}", target) for source, target in pairs]
+    elif change == "few":
+        pairs = random.Random(0).sample(pairs, FEW)
+    else:
+        pairs = dealt(pairs)
+    path = path.with_name(f"{path.stem}, {change}.tsv")
+    write_text(path, "".join(f"{x}\t{y}\n" for x, y in pairs))
+    return path
+
+
+def run(seed: int, made: dict[str, float | None], change: str = "") -> dict:
+    """Learn the pairs and what was made; validation perplexity, and BLEU."""
+    text = corpus()
+    for how, share in made.items():
+        path = written(how)
+        text = text.with_extra(
+            changed(path, change) if change else path, share
+        )
+    recipe = replace(BASE, train=replace(BASE.train, seed=seed))
+    parts = [f"{how} {share}" for how, share in made.items()]
+    folder = WORK / ", ".join([*parts, change or "as made", f"seed {seed}"])
+    train(folder, text, recipe, tokenizer=pieces(), resume=folder.exists())
+    found = Translator.load(folder, DEVICE)
+    sources, references = zip(*text.valid, strict=True)
+    outputs = found([*sources], no_repeat=NO_REPEAT)
+    valid, _ = encode_pairs(
+        text.valid, found.tokenizer, recipe.train.max_length
+    )
+    batches = fixed_batches(valid, recipe.train.batch_tokens)
+    return {
+        "extra": len(text.train) - len(corpus().train),
+        "perplexity": validate(found.model, batches).perplexity,
+        "bleu": corpus_scores(outputs, references, "de").bleu_lowercase,
+    }
+
+
+VARIATIONS: dict[str, dict] = {
+    "pairs alone": {"made": {}},
+    "beam": {"made": {"beam": SHARE}},
+    "sampling": {"made": {"sampling": SHARE}},
+    "top 10": {"made": {"top 10": SHARE}},
+    "top 10, tagged": {"made": {"top 10": SHARE}, "change": "tagged"},
+    "top 10, no share": {"made": {"top 10": None}},
+    "top 10, few": {"made": {"top 10": SHARE}, "change": "few"},
+    "top 10, dealt": {"made": {"top 10": SHARE}, "change": "dealt"},
+    "targets": {"made": {"targets": SHARE}},
+    "top 10 and targets": {
+        "made": {"top 10": SHARE / 2, "targets": SHARE / 2}
+    },
+}
+SEEDS = (0, 1, 2)
+
+RUNS: dict[str, Callable[[], dict]] = {
+    f"{name} seed={seed}": partial(run, seed=seed, **variation)
+    for seed in SEEDS
+    for name, variation in VARIATIONS.items()
+}
