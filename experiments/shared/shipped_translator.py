@@ -12,24 +12,10 @@ from annotated_transformer.corpora.multi30k import multi30k
 from annotated_transformer.storage.model_folder import read_config
 from annotated_transformer.storage.shipped import find_model
 
-# The same weights as a file of format 1, whose sum the records name.
-IN_FORMAT_1 = {
-    "099717ad21017fd5eac30df77dc569b3d884be94dc8ac4f8eda152e0a527958a": (
-        "14403c5f90997fdba40c817d752b9ef462fe4c5fcf48d3a36c795976287c831d"
-    ),
-    "55fc2044c7efd3b03247cfcf96b2cf566571ff178c3c2d9de30c75bc9cbe2204": (
-        "ff399f927f2bf82de4eafc9d56d6fb6e8c72b78e9abebcdac5c720e975238a91"
-    ),
-    "e15a15e4eb77de97c1707ec93f7174e4b3a00c64747746d551a5ab54b01de8c9": (
-        "9c8673b868225fec34b6f9136db4cffd62659dffc2d0879ca0b0da58794ef8e0"
-    ),
-}
-
 
 def weights(name: str) -> str:
     """The SHA-256 of a shipped model's weights."""
-    found = read_config(find_model(name)).sha256["model.safetensors"]
-    return IN_FORMAT_1.get(found, found)
+    return read_config(find_model(name)).sha256["model.safetensors"]
 
 
 MODEL = "multi30k-en-de"
