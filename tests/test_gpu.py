@@ -96,17 +96,22 @@ def test_no_update_takes_more_memory_than_the_trial(
 ):
     tried, most = loop.try_batch, []
 
+    def peak():
+        # what was asked for: a block that is used again may be larger, and
+        # then more is allocated than that, by a tenth in a model so small
+        return torch.cuda.memory_stats()["requested_bytes.all.peak"]
+
     def measured(*words):
         torch.cuda.reset_peak_memory_stats()
         tried(*words)
-        most.append(torch.cuda.max_memory_allocated())
+        most.append(peak())
         torch.cuda.reset_peak_memory_stats()
 
     monkeypatch.setattr(loop, "try_batch", measured)
     recipe = replace(RECIPE, train=replace(FEW, **given))
     train(tmp_path / "model", corpus, recipe, device="cuda")
     # but for the batches that are copied ahead, a few kilobytes each
-    assert torch.cuda.max_memory_allocated() < most[0] + 1_000_000
+    assert peak() < most[0] + 1_000_000
 
 
 def test_an_absurd_batch_is_refused_at_once(corpus, tmp_path):
@@ -125,7 +130,7 @@ def test_an_absurd_batch_is_refused_at_once(corpus, tmp_path):
     finally:
         torch.cuda.set_per_process_memory_fraction(1.0)
         torch.cuda.empty_cache()
-    for name in ("--batch-tokens", "--accumulate", "--bf16", "--preset"):
+    for name in ("`batch_tokens`", "`accumulate`", "`bf16=True`"):
         assert name in str(caught.value)
     assert not (tmp_path / "model").exists()
 

@@ -90,16 +90,6 @@ def measured():
     lost = written["into de n=0 seed=0"]["circling"]
     one_in = f"One German output in {10 * round(OUTPUTS / lost / 10)} goes"
     yield "book/beam_search_settings.ipynb", one_in
-    run = read_run("multi30k-en-fr")
-    while "--risk" not in run["command"] or run["result"]["updates"] != 800:
-        run = run["start"]
-    after, before = run["result"], run["start"]["result"]
-    tests = [name for name in after if name.endswith("lowercase")]
-    gains = [float(after[test]) - float(before[test]) for test in tests]
-    gave = "of 800 updates, gave ${:.1f}$, ${:.1f}$ and ${:.1f}$.".format(
-        *gains
-    )
-    yield "book/risk.ipynb", gave
 
 
 @pytest.mark.parametrize("source", [counted, measured])

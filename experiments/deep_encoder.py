@@ -1,0 +1,122 @@
+"""A deep encoder over one decoder layer: as large, and quicker to search with.
+
+Two translators into German learn the same text from nothing: Multi30k's pairs
+and what models made, from the same images' descriptions as well. One has four
+layers of each kind, as the shipped one, the other eight and one. Each is
+scored on validation captions, and translates them in turns with the shipped
+one, whose turns with itself are the control.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+from annotated_transformer.corpora.corpus import Corpus
+from annotated_transformer.data import encode_pairs
+from annotated_transformer.runs.feeding import fixed_batches
+from annotated_transformer.runs.run import train
+from annotated_transformer.storage.shipped import find_model
+from annotated_transformer.training import validate
+from annotated_transformer.translation import Translator, corpus_scores
+
+from .back_translation import BASE as SHORT
+from .back_translation import NO_REPEAT, ROOT, WRITERS, corpus, written
+from .shared.shipped_translator import MODEL, weights
+
+__all__ = ["RECIPE", "RUNS", "corpus"]
+
+WORK = ROOT / "_build" / "deep_encoder"
+SHARES = {"round": 0.35, "targets": 0.15, "top 10": 0.25}
+LEARN = {"steps": 4500, "batch_tokens": 16384, "average": 3}
+LEARN |= {"checkpoint_every": 500}
+RISK = {
+    "risk": 8,
+    "steps": 350,
+    "batch_tokens": 1024,
+    "peak_rate": 3e-4,
+    "warmup": 20,
+    "checkpoint_every": 100,
+    "average": 5,
+}
+SIZES = {
+    "four over four": {"layers": 4},
+    "eight over one": {"layers": 8, "decoder_layers": 1},
+}
+DROPOUT = 0.1
+TIMED, ROUNDS = 320, 10  # captions, and how often each model translates them
+RECIPE = {
+    "shipped": weights(MODEL),
+    "model": SHORT.as_json()["model"] | {"dropout": DROPOUT},
+    "train": SHORT.as_json()["train"] | LEARN,
+    "risk": RISK,
+    "shares": SHARES,
+    "vocab_size": SHORT.vocab_size,
+    "no_repeat": NO_REPEAT,
+}
+
+
+def text() -> Corpus:
+    """The pairs, and with their shares those that models made.
+
+    A round of pairs is what `augment` makes of the pairs themselves.
+    """
+    found = corpus()
+    for how, share in SHARES.items():
+        path = WRITERS / "4.en-de" if how == "round" else written(how)
+        found = found.with_extra(path, share)
+    return found
+
+
+def learned(shape: str, seed: int) -> Path:
+    """The folder of a model of that shape, trained if it is not there."""
+    first, last = (WORK / f"{shape}, seed {seed}{x}" for x in ("", ", risk"))
+    model = replace(SHORT.model, **SIZES[shape], dropout=DROPOUT)
+    recipe = replace(
+        SHORT, model=model, train=replace(SHORT.train, **LEARN, seed=seed)
+    )
+    if not (last / "config.json").exists():
+        if not (first / "config.json").exists():
+            train(first, text(), recipe, resume=first.exists())
+        risk = replace(recipe.train, **RISK)
+        recipe = replace(recipe, train=risk)
+        train(last, corpus(), recipe, start=first, resume=last.exists())
+    return last
+
+
+def run(seed: int, shape: str | None = None) -> dict:
+    """Train and score; seconds of translating, beside the shipped one's."""
+    folder = learned(shape, seed) if shape else find_model(MODEL)
+    pairs = corpus().valid
+    sources, references = map(list, zip(*pairs, strict=True))
+    timed = {
+        name: Translator.load(path, fast=True)
+        for name, path in (("", folder), ("shipped ", find_model(MODEL)))
+    }
+    taken: dict[str, list[float]] = {name: [] for name in timed}
+    for turn in range(ROUNDS + 1):  # each is first in every other round
+        for name in sorted(timed, reverse=turn % 2 == 1):
+            start = time.process_time()
+            timed[name](sources[:TIMED], no_repeat=NO_REPEAT)
+            taken[name].append(time.process_time() - start)
+    ours = timed[""]
+    valid, _ = encode_pairs(pairs, ours.tokenizer, SHORT.train.max_length)
+    batches = fixed_batches(valid, SHORT.train.batch_tokens)
+    outputs = ours(sources, no_repeat=NO_REPEAT)
+    return {
+        "parameters": sum(p.numel() for p in ours.model.parameters()),
+        "perplexity": validate(ours.model, batches).perplexity,
+        "bleu": corpus_scores(outputs, references, "de").bleu_lowercase,
+        # without the first round, which warms up
+        **{f"{name}seconds": median(s[1:]) for name, s in taken.items()},
+    }
+
+
+RUNS: dict[str, Callable[[], dict]] = {
+    "shipped seed=0": partial(run, seed=0),
+    **{
+        f"{shape} seed=0": partial(run, seed=0, shape=shape) for shape in SIZES
+    },
+}
