@@ -5,6 +5,9 @@ and what models made, from the same images' descriptions as well. One has four
 layers of each kind, as the shipped one, the other eight and one. Each is
 scored on validation captions, and translates them in turns with the shipped
 one, whose turns with itself are the control.
+
+There is one seed of each: the record says how far apart two trainings ended,
+and no more. The recorded ones were trained on a GPU, and timed on one core.
 """
 
 import time
@@ -16,8 +19,11 @@ from statistics import median
 
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import encode_pairs
+from annotated_transformer.errors import UserError
 from annotated_transformer.runs.feeding import fixed_batches
+from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.runs.run import train
+from annotated_transformer.storage.model_folder import read_config
 from annotated_transformer.storage.shipped import find_model
 from annotated_transformer.training import validate
 from annotated_transformer.translation import Translator, corpus_scores
@@ -77,13 +83,24 @@ def learned(shape: str, seed: int) -> Path:
     recipe = replace(
         SHORT, model=model, train=replace(SHORT.train, **LEARN, seed=seed)
     )
-    if not (last / "config.json").exists():
-        if not (first / "config.json").exists():
+    finish = replace(recipe, train=replace(recipe.train, **RISK))
+    if not is_there(last, finish):
+        if not is_there(first, recipe):
             train(first, text(), recipe, resume=first.exists())
-        risk = replace(recipe.train, **RISK)
-        recipe = replace(recipe, train=risk)
-        train(last, corpus(), recipe, start=first, resume=last.exists())
+        train(last, corpus(), finish, start=first, resume=last.exists())
     return last
+
+
+def is_there(folder: Path, recipe: Recipe) -> bool:
+    """True if a model is; UserError if it was trained in another way."""
+    if not (folder / "config.json").exists():
+        return False
+    if (
+        read_config(folder).history.recipe["train"]
+        != recipe.as_json()["train"]
+    ):
+        raise UserError(f"{folder}: of another recipe; delete the folder")
+    return True
 
 
 def run(seed: int, shape: str | None = None) -> dict:
@@ -105,11 +122,13 @@ def run(seed: int, shape: str | None = None) -> dict:
     valid, _ = encode_pairs(pairs, ours.tokenizer, SHORT.train.max_length)
     batches = fixed_batches(valid, SHORT.train.batch_tokens)
     outputs = ours(sources, no_repeat=NO_REPEAT)
+    history = read_config(folder).history
     return {
+        "trained_on": history.machine.processor,
         "parameters": sum(p.numel() for p in ours.model.parameters()),
         "perplexity": validate(ours.model, batches).perplexity,
         "bleu": corpus_scores(outputs, references, "de").bleu_lowercase,
-        # without the first round, which warms up
+        # of one core; without the first round, which warms up
         **{f"{name}seconds": median(s[1:]) for name, s in taken.items()},
     }
 

@@ -54,7 +54,7 @@ other_side() { # FILE MODEL LANGUAGE OPTION...: pairs of descriptions
     output=$here/$1 model=$here/$2 lines=$here/descriptions.$3
     shift 3
     if [ -e "$output" ]; then return; fi
-    if [ -e "$output.part" ]; then set -- "$@" --resume; fi
+    if [ -s "$output.part" ]; then set -- "$@" --resume; fi
     transformer backtranslate "$model" "$lines" --output "$output" "$@"
 }
 
