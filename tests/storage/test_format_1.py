@@ -68,14 +68,22 @@ def test_a_model_computes_what_it_did(tmp_path):
 
 
 def test_a_run_goes_on_to_the_weights_that_it_would_have_had(tmp_path):
-    """To the eighth update from the checkpoint of the fourth."""
+    """To the eighth update from the checkpoint of the fourth.
+
+    But for the biases of keys: a softmax does not see them, so their gradient
+    is what rounding leaves, of which Adam makes whole steps.
+    """
     output = shutil.copytree(FOLDER, tmp_path / "run")
     for name in ("config.json", "model.safetensors", "README.md"):
         (output / name).unlink()
     train(output, CORPUS, RECIPE, device="cpu", resume=True)
     found = load_model(output)[0].state_dict()
     for name, weight in load_model(FOLDER)[0].state_dict().items():
-        torch.testing.assert_close(found[name], weight, rtol=0, atol=1e-5)
+        seen = slice(SIZES.d_model * name.endswith("key_value.bias"), None)
+        torch.testing.assert_close(
+            found[name][seen], weight[seen], rtol=0, atol=1e-5
+        )
+    assert nats(output) == pytest.approx(NATS, abs=1e-4)
     lines = (output / "metrics.jsonl").read_text().splitlines()
     assert [json.loads(line)["step"] for line in lines] == [2, 4, 6, 8]
 
