@@ -18,11 +18,7 @@ from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
-from annotated_transformer.corpora.corpus import Corpus
-from annotated_transformer.corpora.multi30k import (
-    multi30k,
-    multi30k_descriptions,
-)
+from annotated_transformer.corpora.multi30k import multi30k_descriptions
 from annotated_transformer.corpora.parallel_text import read_tsv
 from annotated_transformer.data import Tokenizer, encode_pairs
 from annotated_transformer.pairs.back_translation import (
@@ -38,6 +34,9 @@ from annotated_transformer.training import validate
 from annotated_transformer.translation import Translator, corpus_scores
 
 from .low_resource_recipes import dealt
+from .table3_captions import corpus
+
+__all__ = ["RECIPE", "RUNS", "corpus"]
 
 ROOT = Path(__file__).parents[1]
 WRITERS = ROOT / "runs" / "translators"  # as `make translators` makes them
@@ -70,12 +69,6 @@ RECIPE = {
     },
 }
 SAMPLING = {"sampling": Sampling(), "top 10": Sampling(top_k=10)}
-
-
-@cache
-def corpus() -> Corpus:
-    """Multi30k, from English to German; downloaded where it is absent."""
-    return multi30k()
 
 
 @cache

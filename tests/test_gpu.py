@@ -130,8 +130,8 @@ def test_an_absurd_batch_is_refused_at_once(corpus, tmp_path):
     finally:
         torch.cuda.set_per_process_memory_fraction(1.0)
         torch.cuda.empty_cache()
-    for name in ("`batch_tokens`", "`accumulate`", "`bf16=True`"):
-        assert name in str(caught.value)
+    for way in ("`batch_tokens`", "`accumulate`", "`bf16=True`", "smaller"):
+        assert way in str(caught.value)
     assert not (tmp_path / "model").exists()
 
 

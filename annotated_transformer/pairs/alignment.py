@@ -15,6 +15,7 @@ from annotated_transformer.translation import TextModel, attention_maps
 __all__ = ["Links", "align_pairs", "members", "pharaoh"]
 
 Links = list[tuple[int, int]]  # numbers of words, source and target
+TINY = torch.finfo(torch.float32).tiny  # no weight at all stays none
 
 
 def members(pieces: list[str]) -> Float[Tensor, "words pieces"]:
@@ -41,7 +42,9 @@ def align_pairs(
 
     That is the word with the most weight when the model had to predict the
     target word: a sum over the pieces of both, of the mean over the heads of
-    the last decoder layer but one. The last layer often looks elsewhere. A
+    the last decoder layer but one. The last layer often looks elsewhere. What
+    a source piece receives in all counts against it, by its root, since some,
+    such as the full stop, are looked at for want of anything better. A
     blank side has no links. Batches are those of score_pairs. UserError for
     what is no text, ValueError for a batch that cannot be.
     """
@@ -64,6 +67,8 @@ def align_pairs(
                 members(split(side[i])) for side in (targets, sources)
             )
             weights = weights[: rows.size(1), : columns.size(1)]
+            # the geometric mean of shares of its row and of its column
+            weights = weights / weights.sum(0).clamp(min=TINY).sqrt()
             by_word = rows[:, : len(weights)] @ weights @ columns.T
             found[i] = [
                 (int(row.argmax()), j)

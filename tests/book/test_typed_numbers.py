@@ -90,6 +90,18 @@ def measured():
     lost = written["into de n=0 seed=0"]["circling"]
     one_in = f"One German output in {10 * round(OUTPUTS / lost / 10)} goes"
     yield "book/beam_search_settings.ipynb", one_in
+    results, run = [], read_run("multi30k-en-fr")
+    while run and run["result"]["updates"] != 800:  # the first of the risk
+        results.append(run["result"])
+        run = run["start"]
+    assert "--risk" in run["command"]
+    more, first, before = results[-1], run["result"], run["start"]["result"]
+    lost = [
+        2 * float(more[test]) < float(first[test]) + float(before[test])
+        for test in first
+        if test.endswith("lowercase")
+    ]
+    yield "book/risk.ipynb", f"gain away on {WORDS[sum(lost)]} sets"
 
 
 @pytest.mark.parametrize("source", [counted, measured])

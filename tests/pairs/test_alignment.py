@@ -69,9 +69,13 @@ def test_pieces_of_a_word_and_of_none():
 
 
 def plainly(translator, source, target):
-    """Sum the weights of pieces, one by one."""
+    """Sum the weights of pieces, one by one, each over a root."""
     maps, columns, rows = translator.attention(source, target)
     weights = maps.cross[-2][0].mean(0)
+    received = [
+        sum(weights[row, column].item() for row in range(len(rows) - 1))
+        for column in range(len(columns))
+    ]
 
     def words(pieces):
         starts = [piece.startswith("▁") for piece in pieces[:-1]]
@@ -87,7 +91,8 @@ def plainly(translator, source, target):
         for row, word in enumerate(words(rows)):
             for column, other in enumerate(words(columns)):
                 if word == j and other is not None:
-                    total[other] += weights[row, column].item()
+                    weight = weights[row, column].item()
+                    total[other] += weight / received[column] ** 0.5
         links.append((total.index(max(total)), j))
     return links
 
@@ -169,10 +174,7 @@ def captions():
 
 @pytest.mark.parametrize("name", ["multi30k-en-de", "multi30k-de-en"])
 def test_words_that_people_have_linked(name):
-    """Better than a diagonal, itself right for more than half of them.
-
-    In several hundred links, so that a few of them decide nothing.
-    """
+    """Far better than a diagonal, which is better than half right here."""
     step = 1 if name.endswith("en-de") else -1
     gold = list(captions())
     assert len(gold) > 30
@@ -186,7 +188,7 @@ def test_words_that_people_have_linked(name):
         ]
     assert len(hits) == len(diagonal)
     right, luck = (sum(each) / len(each) for each in (hits, diagonal))
-    assert right > 0.65 and right > luck + 0.05
+    assert right > 0.7 and right > luck + 0.1
 
 
 # The command
