@@ -14,7 +14,7 @@ RECENT = import sys; sys.exit(sys.version_info < (3, 11))
 
 export OMP_NUM_THREADS ?= 1
 .PHONY: setup book serve pdf run package one-page pull test measure soak \
-	bench translators lint clean browser
+	bench gpu gpu-kit translators lint clean browser
 
 setup: $(READY)  ## a fresh .venv with everything that the book needs
 
@@ -68,6 +68,19 @@ soak: $(READY)  ## the fault tests at length: 50 kills, 1,000 mutants
 
 bench: $(BENCH)/.stamp  ## side by side with others: make bench RECORD=x.json
 	$(BENCH)/bin/python -m benchmarks $(RECORD)
+
+# What a machine with a GPU and no network needs beside its own PyTorch.
+gpu-kit: $(READY)  ## put into .gpu what make gpu needs: DATA=multi30k's folder
+	grep -E '^(sacremoses|platformdirs|beartype)==' requirements.txt | \
+	  xargs $(BIN)/python -m pip install -q --no-deps --target .gpu/site
+	mkdir -p .gpu/multi30k
+	cp $(DATA)/*.gz .gpu/multi30k
+
+gpu:  ## one GPU: tests, task and speed; SMOKE=1, REHEARSE=1, STEPS="task"
+	PYTHONPATH=.gpu/site ANNOTATED_TRANSFORMER_DATA=.gpu/multi30k \
+	  $(or $(PYTHON),python3) -m benchmarks.gpu $(RECORD) \
+	  $(if $(SMOKE),--scale smoke) $(if $(REHEARSE),--scale rehearsal) \
+	  $(if $(STEPS),--steps $(STEPS))
 
 clean:  ## remove the built book
 	rm -rf _build

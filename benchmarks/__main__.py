@@ -17,7 +17,7 @@ from annotated_transformer.speed.bfloat16 import bf16_slowdown
 from annotated_transformer.system.atomic_files import write_text
 from annotated_transformer.system.machine import environment
 
-from . import decoding, startup, systems, training
+from . import ct2, decoding, joey, startup, systems, training
 from .clock import interleave, summary
 from .text import VOCABULARY, Text, text
 
@@ -56,7 +56,7 @@ def train(
             training.theirs,
             (systems.MarianLoss, replace(config, pre_norm=False), parts),
         ),
-        JOEY: (training.theirs, (systems.JoeyLoss, *work)),
+        JOEY: (training.theirs, (joey.JoeyLoss, *work)),
         f"{OURS}, bf16": (training.ours, (*work, "cpu", True)),
         PRODUCT: (training.product, (2048,)),
         f"{PRODUCT} by oneDNN": (
@@ -88,9 +88,9 @@ def translate(parts: list[list[list[int]]], rounds: int) -> dict:
         for name, make, *options in (
             (OURS, decoding.ours),
             (MARIAN, decoding.marian),
-            (JOEY, decoding.joeynmt),
-            (f"{CT2}, float32", decoding.ct2, "float32"),
-            (f"{CT2}, int8", decoding.ct2, "int8"),
+            (JOEY, joey.joeynmt),
+            (f"{CT2}, float32", ct2.ct2, "float32"),
+            (f"{CT2}, int8", ct2.ct2, "int8"),
         )
     }
     samples, memory, outputs = interleave(makers, len(parts), rounds)
@@ -123,34 +123,12 @@ def lengths(tokens: int = 4096) -> dict[int, float]:
     return memory
 
 
-def on_gpu(preset: str, parts: list[list[Example]], rounds: int) -> dict:
-    """Training on a GPU in bf16, eager and compiled, by wall time."""
-    config = replace(PRESETS[preset], vocab_size=VOCABULARY)
-    work = config, parts, "cuda", True
-    makers = {
-        OURS: (training.ours, work),
-        f"{OURS}, compiled": (training.ours, (*work, True)),
-        TORCH: (training.theirs, (systems.TorchLoss, *work)),
-        PRODUCT: (training.product, (8192, "cuda", True)),
-    }
-    samples, memory, _ = interleave(makers, len(parts), rounds)
-    rows = summary(samples, memory, "wall")
-    product = rows.pop(PRODUCT)
-    show(f"Training on the GPU, {preset} preset", "tokens/s", rows)
-    each = training.operations(config, parts, "cuda") / samples[OURS][0].work
-    product["share"] = each * rows[OURS]["wall_rate"] / product["wall_rate"]
-    print(f"{product['share']:.0%} of the {PRODUCT}")
-    return {"systems": rows, "products": {PRODUCT: product}}
-
-
 def not_here() -> dict[str, str]:
     """What this machine cannot measure, and why."""
     reasons = {}
     factor = bf16_slowdown()
     if factor > 1:
         reasons["bf16"] = f"products take {factor:.1f} times as long in it"
-    if not torch.cuda.is_available():
-        reasons["gpu"] = "there is none"
     return reasons
 
 
@@ -159,7 +137,7 @@ def measure(found: Text, rounds: int, left_out: Collection[str]) -> dict:
     bf16 = "bf16" not in left_out
     sources = sorted(found.sources[:512], key=len)
     batches = [sources[i : i + 64] for i in range(0, len(sources), 64)]
-    result = {
+    return {
         "training": {
             "tiny": train("tiny", found.batches(4096, 3), rounds, bf16),
             "base": train("base", found.batches(1024, 2), rounds, bf16),
@@ -168,12 +146,6 @@ def measure(found: Text, rounds: int, left_out: Collection[str]) -> dict:
         "bytes_a_token": lengths(),
         "startup": startup.measure(rounds),
     }
-    if "gpu" not in left_out:
-        result["gpu"] = {
-            preset: on_gpu(preset, found.batches(25_000, 8), rounds)
-            for preset in ("tiny", "base", "big")
-        }
-    return result
 
 
 def main(arguments: Sequence[str]) -> None:

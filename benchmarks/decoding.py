@@ -1,14 +1,10 @@
 """Decoding: beam 5, sentences a second, the same weights in all systems."""
 
-import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
-import ctranslate2
 import torch
-from ctranslate2.converters.transformers import BartLoader
-from joeynmt.search import search
 from torch import Tensor, nn
 
 from annotated_transformer.convert.marian import to_marian
@@ -18,14 +14,13 @@ from annotated_transformer.decoding import (
     first_state,
     model_step,
 )
-from annotated_transformer.embedding import BOS, EOS, PAD, UNK
+from annotated_transformer.embedding import PAD, UNK
 from annotated_transformer.model import ModelConfig, Transformer, transformer
 from annotated_transformer.speed.allocator import keep_freed_memory
 from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.speed.matrix_products import weights_at_rest
 
 from .clock import Job
-from .systems import joey_batch, to_joey
 
 WIDTH, LENGTH = 5, 20
 FOR_GOOD = ExitStack()
@@ -52,7 +47,8 @@ def model_of(config: ModelConfig) -> Transformer:
 def ours(model: Transformer) -> Translate:
     """The search of this package."""
     keep_freed_memory()  # as translate does
-    use_fast_kernels(model)
+    if model.source.tokens.weight.device.type == "cpu":
+        use_fast_kernels(model)
     FOR_GOOD.enter_context(weights_at_rest())  # translate, too, does so once
 
     @torch.inference_mode()
@@ -67,7 +63,7 @@ def ours(model: Transformer) -> Translate:
 
 def marian(model: Transformer) -> Translate:
     """Hugging Face's generate."""
-    theirs = to_marian(model)
+    theirs = to_marian(model).to(model.source.tokens.weight.device)
 
     @torch.inference_mode()
     def translate(source: Tensor) -> list[list[int]]:
@@ -85,68 +81,16 @@ def marian(model: Transformer) -> Translate:
     return translate
 
 
-def joeynmt(model: Transformer) -> Translate:
-    """JoeyNMT's search."""
-    theirs = to_joey(model)
-
-    def translate(source: Tensor) -> list[list[int]]:
-        outputs, _, _ = search(
-            theirs,
-            joey_batch(source),
-            max_output_length=LENGTH,
-            min_output_length=LENGTH,
-            beam_size=WIDTH,
-            beam_alpha=0.0,
-        )
-        return outputs.tolist()
-
-    return translate
-
-
-def ct2(model: Transformer, kind: str) -> Translate:
-    """CTranslate2 with the model as Marian; kind is float32 or int8."""
-    theirs = to_marian(model)
-    theirs.config.normalize_before = False
-    theirs.config.normalize_embedding = False
-    spec = BartLoader().get_model_spec(theirs)
-    tokens = ["<pad>", "<s>", "</s>", "<unk>"]
-    tokens += [str(i) for i in range(UNK + 1, model.config.vocab_size)]
-    spec.register_source_vocabulary(tokens)
-    spec.register_target_vocabulary(tokens)
-    spec.config.decoder_start_token = tokens[BOS]
-    spec.config.bos_token, spec.config.eos_token = tokens[BOS], tokens[EOS]
-    with tempfile.TemporaryDirectory() as folder:
-        spec.validate()
-        spec.optimize()
-        spec.save(folder)
-        translator = ctranslate2.Translator(
-            folder, compute_type=kind, inter_threads=1, intra_threads=1
-        )
-    ids = {token: i for i, token in enumerate(tokens)}
-
-    def translate(source: Tensor) -> list[list[int]]:
-        rows = [[tokens[i] for i in row if i] for row in source.tolist()]
-        outputs = translator.translate_batch(
-            rows,
-            beam_size=WIDTH,
-            length_penalty=0.0,
-            min_decoding_length=LENGTH,
-            max_decoding_length=LENGTH,
-        )
-        return [[ids[token] for token in o.hypotheses[0]] for o in outputs]
-
-    return translate
-
-
 def decode(
     make: Callable[..., Translate],
     config: ModelConfig,
     parts: Sequence[list[list[int]]],
     *options: str,
+    device: str = "cpu",
 ) -> Job:
     """The job of a system: translate one batch, keep what came out."""
-    translate = make(model_of(config), *options)
-    batches = [pad(part) for part in parts]
+    translate = make(model_of(config).to(device), *options)
+    batches = [pad(part).to(device) for part in parts]
 
     def job(part: int) -> int:
         job.outputs[part] = translate(batches[part])

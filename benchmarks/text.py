@@ -3,6 +3,7 @@
 import os
 from dataclasses import dataclass
 
+from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.generated import builtin_corpus
 from annotated_transformer.corpora.multi30k import DATA_VARIABLE, multi30k
 from annotated_transformer.data import (
@@ -33,7 +34,13 @@ class Text:
 
 def text() -> Text:
     """Multi30k where the variable says where it is, else the built-in."""
-    corpus = multi30k() if os.environ.get(DATA_VARIABLE) else builtin_corpus()
+    return ids_of(
+        multi30k() if os.environ.get(DATA_VARIABLE) else builtin_corpus()
+    )
+
+
+def ids_of(corpus: Corpus) -> Text:
+    """A corpus as ids, by subwords that are learned from it."""
     lines = [line for pair in corpus.train for line in pair]
     try:
         tokenizer = train_tokenizer(lines, VOCABULARY)

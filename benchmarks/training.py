@@ -63,6 +63,7 @@ def theirs(
     device: str = "cpu",
     bf16: bool = False,
     settings: bool = False,
+    compiled: bool = False,
 ) -> Job:
     """The same update of a model that returns the summed loss.
 
@@ -72,6 +73,8 @@ def theirs(
         keep_freed_memory()  # as the command train does
     torch.manual_seed(0)
     model = build(config).to(device).train()
+    if compiled:
+        model.compile(dynamic=True)
     batches = on_device(parts, device)
     optimizer = adam(model.parameters())
     set_rate(optimizer, 1e-4)

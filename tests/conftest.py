@@ -36,7 +36,8 @@ import pytest  # noqa: E402
 import torch  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
-pytest_plugins = ["browser"]
+# without playwright there are no tests of pages, and all others run
+pytest_plugins = ["browser"] if find_spec("playwright") else []
 
 # These and the chapters are begun first: a long file that is begun last leaves
 # one of two workers with nothing to do.

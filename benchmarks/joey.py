@@ -1,0 +1,148 @@
+"""JoeyNMT: its model with our sizes and weights, its loss, its search."""
+
+import logging
+from types import SimpleNamespace
+
+import torch
+from joeynmt.batch import Batch as JoeyBatch
+from joeynmt.model import build_model
+from joeynmt.search import search
+from joeynmt.vocabulary import Vocabulary
+from torch import Tensor, nn
+
+from annotated_transformer.convert.torch_layers import projections
+from annotated_transformer.data import Batch
+from annotated_transformer.embedding import BOS, EOS, PAD, UNK
+from annotated_transformer.model import ModelConfig, Transformer
+
+from .decoding import LENGTH, WIDTH, Translate
+from .systems import SMOOTHING
+
+logging.disable(logging.INFO)
+
+
+class JoeyLoss(nn.Module):
+    """The summed loss of a batch by JoeyNMT's model and JoeyNMT's loss."""
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.model = joey(config)
+
+    def forward(self, batch: Batch) -> Tensor:
+        """Its batch has the target in one piece, from BOS to EOS."""
+        target = torch.cat([batch.inputs[:, :1], batch.labels], dim=1)
+        own = joey_batch(batch.source, target)
+        return self.model(return_type="loss", **vars(own))[0]
+
+
+def joey_batch(source: Tensor, target: Tensor | None = None) -> JoeyBatch:
+    """A batch as JoeyNMT wants it."""
+    return JoeyBatch(
+        src=source,
+        src_length=(source != PAD).sum(1),
+        src_prompt_mask=None,
+        trg=target,
+        trg_prompt_mask=None,
+        indices=torch.arange(len(source)),
+        device=source.device,
+        pad_index=PAD,
+        eos_index=EOS,
+    )
+
+
+def joey(config: ModelConfig) -> nn.Module:
+    """JoeyNMT's model from JoeyNMT's own builder."""
+    special = SimpleNamespace(
+        **{"unk_token": "<unk>", "unk_id": 0},
+        **{"pad_token": "<pad>", "pad_id": 1},
+        **{"bos_token": "<s>", "bos_id": 2},
+        **{"eos_token": "</s>", "eos_id": 3},
+        **{"sep_token": None, "lang_tags": []},
+    )
+    words = [str(i) for i in range(4, config.vocab_size)]
+    vocabulary = Vocabulary(words, special)
+    # it checks that the ids are in this order; the model needs no order
+    vocabulary.pad_index, vocabulary.bos_index = PAD, BOS
+    vocabulary.eos_index, vocabulary.unk_index = EOS, UNK
+    side = {
+        "type": "transformer",
+        "num_layers": config.layers,
+        "num_heads": config.heads,
+        "embeddings": {"embedding_dim": config.d_model, "scale": True},
+        "hidden_size": config.d_model,
+        "ff_size": config.d_ff,
+        "dropout": config.dropout,
+        "layer_norm": "pre" if config.pre_norm else "post",
+    }
+    about = {
+        "initializer": "xavier_uniform",
+        "embed_initializer": "xavier_uniform",
+        "tied_embeddings": True,
+        "tied_softmax": True,
+        "encoder": side,
+        "decoder": side,
+    }
+    model = build_model(about, vocabulary, vocabulary)
+    model.loss_function = "crossentropy", SMOOTHING
+    return model
+
+
+@torch.no_grad()
+def to_joey(model: Transformer) -> nn.Module:
+    """JoeyNMT's model with the weights of ours."""
+    theirs = joey(model.config)
+    pairs = [(model.source.tokens, theirs.src_embed.lut)]
+    attentions = []
+    for mine, other in zip(
+        model.encoder.layers, theirs.encoder.layers, strict=True
+    ):
+        attentions += [(mine.self_attention, other.src_src_att)]
+        pairs += [(mine.around_attention.norm, other.layer_norm)]
+        pairs += feed_forward(mine, other)
+    for mine, other in zip(
+        model.decoder.layers, theirs.decoder.layers, strict=True
+    ):
+        attentions += [(mine.self_attention, other.trg_trg_att)]
+        attentions += [(mine.cross_attention, other.src_trg_att)]
+        pairs += [(mine.around_self.norm, other.x_layer_norm)]
+        pairs += [(mine.around_cross.norm, other.dec_layer_norm)]
+        pairs += feed_forward(mine, other)
+    for mine, other in attentions:
+        other.q_proj, other.k_proj = other.q_layer, other.k_layer
+        other.v_proj, other.out_proj = other.v_layer, other.output_layer
+        for a, b in zip(projections(mine), projections(other), strict=True):
+            b.copy_(a)
+    for mine, other in pairs:
+        other.load_state_dict(mine.state_dict())
+    for module in theirs.modules():
+        if isinstance(module, nn.LayerNorm):
+            module.eps = nn.LayerNorm(1).eps
+    return theirs.train(model.training)
+
+
+def feed_forward(mine: nn.Module, other: nn.Module) -> list[tuple]:
+    """The linear maps of a feed-forward block, and its norm."""
+    block = other.feed_forward
+    return [
+        (mine.feed_forward.inner, block.pwff_layer[0]),
+        (mine.feed_forward.outer, block.pwff_layer[3]),
+        (mine.around_feed_forward.norm, block.layer_norm),
+    ]
+
+
+def joeynmt(model: Transformer) -> Translate:
+    """JoeyNMT's search."""
+    theirs = to_joey(model)
+
+    def translate(source: Tensor) -> list[list[int]]:
+        outputs, _, _ = search(
+            theirs,
+            joey_batch(source),
+            max_output_length=LENGTH,
+            min_output_length=LENGTH,
+            beam_size=WIDTH,
+            beam_alpha=0.0,
+        )
+        return outputs.tolist()
+
+    return translate
