@@ -100,7 +100,10 @@ def predict(
     if not bf16:
         return model(*inputs)
     with torch.autocast(batch.source.device.type, torch.bfloat16):
-        return functional_call(model, rounded(model), inputs).float()
+        weights = rounded(model)
+        return functional_call(
+            model, weights, inputs, tie_weights=False
+        ).float()
 
 
 def batch_loss(model: nn.Module, batch: Batch, config: TrainConfig) -> Tensor:
@@ -164,7 +167,8 @@ def updates(
     device = next(model.parameters()).device
     update: Update | None = None
     for step in range(done + 1, config.steps + 1):
-        model.train()
+        if not model.training:  # to say it anew takes milliseconds
+            model.train()
         torch.manual_seed(processes.seed(config.seed * 10_000_019 + step))
         group = list(islice(batches, config.accumulate))
         tokens = processes.sum(sum(batch.tokens for batch in group))

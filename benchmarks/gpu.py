@@ -26,7 +26,7 @@ from traceback import format_exc
 import torch
 
 from annotated_transformer.corpora.corpus import Corpus
-from annotated_transformer.corpora.generated import builtin_corpus
+from annotated_transformer.corpora.generated import copy_corpus
 from annotated_transformer.corpora.multi30k import multi30k
 from annotated_transformer.model import PRESETS
 from annotated_transformer.runs.devices import allow_tf32
@@ -51,13 +51,17 @@ class Scale:
     device: str = "cuda"
     task: tuple[str, ...] = (
         "--task=multi30k",
-        "--batch-tokens=16384",
-        "--max-steps=2400",
-        "--warmup=200",
-        "--checkpoint-every=200",
+        "--float32",
+        "--tf32",
+        "--batch-tokens=8192",
+        "--max-steps=6000",
+        "--warmup=400",
+        "--checkpoint-every=500",
+        "--average=3",
     )
     rates: tuple[float, ...] = (0.004, 0.006, 0.008, 0.012)
-    rate: float = 0.008  # of the task, unless `rates` has found a better one
+    rate: float = 0.006  # of the task, unless `rates` has found a better one
+    alone: int = 30  # seconds for which the first seed has the device
     seeds: int = 3
     batches: int = 20  # of a round
     rounds: int = 5
@@ -67,7 +71,7 @@ class Scale:
 
     def corpus(self) -> Corpus:
         """The text that is trained on."""
-        return multi30k() if "multi30k" in self.task[0] else builtin_corpus()
+        return multi30k() if "multi30k" in self.task[0] else copy_corpus()
 
 
 SMOKE = replace(
@@ -80,6 +84,7 @@ SMOKE = replace(
     ),
     rates=(0.004,),
     seeds=2,
+    alone=0,
     batches=2,
     rounds=2,
     captions=64,
@@ -88,11 +93,12 @@ REHEARSAL = replace(
     SMOKE,
     device="cpu",
     task=(
-        "--task=builtin",
+        "--task=copy",
         "--batch-tokens=512",
         "--max-steps=2",
         "--checkpoint-every=2",
     ),
+    seeds=1,
     rounds=1,
     tokens=256,
     captions=4,
@@ -122,7 +128,9 @@ def tests(scale: Scale, work: Path) -> Iterator[dict]:
     lines = ended.stdout.strip().splitlines()
     yield {"status": ended.returncode, "last": lines[-1] if lines else ""}
     if ended.returncode:
-        raise RuntimeError(ended.stdout[-6000:] + ended.stderr[-2000:])
+        told = ended.stdout.splitlines()
+        kept = [x for x in told if x.startswith(("E  ", "FAILED", "ERROR"))]
+        raise RuntimeError("\n".join(kept) or ended.stderr[-2000:])
 
 
 def train_command(scale: Scale, folder: Path, *more: str) -> list[str]:
@@ -140,7 +148,7 @@ def trained(folder: Path, began: float, log: str) -> dict:
     curve = read_metrics(folder)
     tokens = sum(line["tokens"] for line in curve)
     return {
-        "command": history.command,
+        "command": history.command.replace(str(folder.parent), "runs"),
         "said": lines[0],
         "recipe": history.recipe,
         "seconds": history.result.seconds,
@@ -153,11 +161,20 @@ def trained(folder: Path, began: float, log: str) -> dict:
 
 
 def side_by_side(
-    scale: Scale, commands: dict[str, tuple[Path, list[str]]]
+    scale: Scale,
+    commands: dict[str, tuple[Path, list[str]]],
+    alone: int = 0,
 ) -> dict[str, dict]:
-    """Trainings that share the device, and what each has reached."""
-    began, running = time.monotonic(), {}
+    """Trainings that share the device, and what each has reached.
+
+    The first has it alone for so many seconds.
+    """
+    began, running = {}, {}
     for name, (folder, options) in commands.items():
+        began[name] = time.monotonic()
+        if len(running) == 1:
+            time.sleep(alone)
+            began[name] += alone
         running[name] = subprocess.Popen(
             train_command(scale, folder, *options),
             cwd=ROOT,
@@ -170,7 +187,7 @@ def side_by_side(
         log, _ = process.communicate()
         if process.returncode:
             raise RuntimeError(f"{name}: {log[-4000:]}")
-        found[name] = trained(commands[name][0], began, log)
+        found[name] = trained(commands[name][0], began[name], log)
     return found
 
 
@@ -187,14 +204,17 @@ def rates(scale: Scale, work: Path) -> Iterator[dict]:
         },
     )
     kept = ("valid_perplexity", "curve")
-    yield {
+    yield {"options": [*scale.task]} | {
         name: {field: one[field] for field in kept}
         for name, one in found.items()
     }
 
 
 def task(scale: Scale, work: Path) -> Iterator[dict]:
-    """The translation task from nothing: one seed alone, then the others."""
+    """The translation task from nothing: seeds side by side on one device.
+
+    The first begins earlier, so that its curve says how quick it is alone.
+    """
     names = [f"seed {seed}" for seed in range(scale.seeds)]
     commands = {
         name: (
@@ -203,10 +223,7 @@ def task(scale: Scale, work: Path) -> Iterator[dict]:
         )
         for seed, name in enumerate(names)
     }
-    runs = side_by_side(scale, {names[0]: commands[names[0]]})
-    yield {"runs": runs}
-    others = {name: commands[name] for name in names[1:]}
-    runs |= side_by_side(scale, others)
+    runs = side_by_side(scale, commands, scale.alone)
     yield {"runs": runs}
     corpus = scale.corpus()
     for name in names:
@@ -394,10 +411,10 @@ Step = Callable[[Scale, Path], Iterator[dict]]
 STEPS: dict[str, tuple[Step, int]] = {  # what is run, and its limit in seconds
     "tests": (tests, 90),
     "rates": (rates, 150),
-    "task": (task, 200),
+    "task": (task, 270),
     "speed": (speed, 120),
     "search": (search, 90),
-    "compiled": (compiled, 150),
+    "compiled": (compiled, 100),
 }
 
 

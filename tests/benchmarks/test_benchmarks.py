@@ -13,7 +13,7 @@ from benchmarks import startup
 from benchmarks.clock import Sample, interleave, measure, summary
 
 ROOT = Path(__file__).parents[2]
-RECORDS = sorted((ROOT / "book/runs").glob("benchmark-*.json"))
+RECORDS = sorted((ROOT / "book/runs").glob("benchmark-cpu*.json"))
 
 
 def test_their_environment_has_what_the_package_needs():

@@ -1,0 +1,68 @@
+"""`make gpu`: rehearsed on a CPU, and the record that it has written."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks import gpu
+
+ROOT = Path(__file__).parents[2]
+RECORD = ROOT / "book/runs/benchmark-gpu.json"
+
+
+def test_a_rehearsal_makes_every_step_without_a_gpu(tmp_path):
+    path = tmp_path / "gpu.json"
+    words = ["-m", "benchmarks.gpu", str(path), "--scale", "rehearsal"]
+    ended = subprocess.run(
+        [sys.executable, *words], cwd=ROOT, capture_output=True, text=True
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    steps = json.loads(path.read_text())["steps"]
+    assert [*steps] == [name for name in gpu.STEPS if name != "rates"]
+    assert not any("error" in step for step in steps.values())
+    (run,) = steps["task"]["runs"].values()
+    assert run["valid_perplexity"] > 1 and run["scores"]["test"]["bleu"] >= 0
+    for one in (
+        steps["speed"]["tiny"]["float32"],
+        steps["compiled"]["tiny"]["bfloat16"],
+        steps["search"]["batches of 32"],
+    ):
+        assert all(row["wall_rate"] > 0 for row in one["systems"].values())
+
+
+def fails(scale, work):
+    """A step that measures something and then fails."""
+    yield {"measured": 1}
+    raise ArithmeticError("the reason")
+
+
+def test_a_step_that_fails_keeps_what_it_measured_and_why(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setitem(gpu.STEPS, "search", (fails, 9))
+    path = tmp_path / "step.json"
+    with pytest.raises(ArithmeticError):
+        gpu.one_step("search", path, gpu.REHEARSAL)
+    found = json.loads(path.read_text())
+    assert found["measured"] == 1
+    assert "in fails" in found["error"] and "the reason" in found["error"]
+
+
+def test_a_step_past_its_limit_is_ended(tmp_path, monkeypatch):
+    monkeypatch.setitem(gpu.STEPS, "search", (gpu.search, 0.2))
+    found = gpu.run_step("search", "rehearsal", tmp_path, 0.1)
+    assert found["error"] == "not done after 0.2 seconds"
+
+
+def test_the_record_reaches_the_quality_of_a_core():
+    """Bounds that were set before it was made, from three runs on a CPU."""
+    steps = json.loads(RECORD.read_text("utf-8"))["steps"]
+    runs = steps["task"]["runs"]
+    assert len(runs) == 3
+    assert steps["task"]["mean"]["valid_perplexity"] <= 5.15
+    assert steps["task"]["mean"]["test_2016_flickr"] >= 39.3
+    mean = sum(run["valid_perplexity"] for run in runs.values()) / 3
+    assert mean == pytest.approx(steps["task"]["mean"]["valid_perplexity"])
