@@ -141,13 +141,16 @@ def test_a_long_file_comes_in_parts_and_in_order(command, trained, tmp_path):
     """From a file as from standard input."""
     lines = ["abcdefghij"[: i * 7 % 10] for i in range(1234)]
     (tmp_path / "text").write_text("\n".join(lines) + "\n")
-    words = ("translate", trained, "--beam=1")
+    words = ("translate", trained, "--beam=1", "--n-best=1")
     ended = command(*words, tmp_path / "text")
     short = sorted({*lines})
     answers = dict(
         zip(short, Translator.load(trained)(short, beam=1), strict=True)
     )
-    assert ended.out.splitlines() == [answers[line] for line in lines]
+    rows = [line.split("\t") for line in ended.out.splitlines()]
+    assert [(int(number), text) for number, _, text in rows] == [
+        (i, answers[line]) for i, line in enumerate(lines, 1)
+    ]
     assert ended == command(*words, stdin="\n".join(lines).encode())
 
 
