@@ -3,7 +3,8 @@
 Written in book/11_translation.ipynb: edit the chapter, then `make package`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import overload
@@ -13,15 +14,15 @@ from jaxtyping import Int
 from sacrebleu.metrics import BLEU, CHRF
 from torch import Tensor
 
-from annotated_transformer.attention import causal_mask, padding_mask
 from annotated_transformer.data import Tokenizer, bucket, pad
 from annotated_transformer.decoding import Hypothesis, beam_decode
-from annotated_transformer.embedding import BOS, PAD
+from annotated_transformer.embedding import BOS
 from annotated_transformer.errors import (
     UserError,
     check_budget,
     check_texts,
 )
+from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.model import EncoderDecoder, Transformer
 from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.speed.matrix_products import weights_at_rest
@@ -32,6 +33,7 @@ from annotated_transformer.storage.shipped import find_model
 __all__ = [
     "Translation",
     "AttentionMaps",
+    "recorded",
     "attention_maps",
     "TextModel",
     "Translator",
@@ -65,13 +67,33 @@ class AttentionMaps:
     cross: list[Tensor]
 
 
+@contextmanager
+def recorded(
+    attention: MultiHeadAttention, maps: list[Tensor]
+) -> Iterator[None]:
+    """Add the weights of each call of an attention to the maps."""
+    kernel = attention.kernel
+
+    def watched(query: Tensor, keys: Tensor, values: Tensor, **options):
+        unit = torch.eye(keys.size(-2)).to(keys)
+        units = unit.expand(*keys.shape[:-1], -1)
+        maps.append(kernel(query, keys, units, **options))
+        return kernel(query, keys, values, **options)
+
+    attention.kernel = watched
+    try:
+        yield
+    finally:
+        attention.kernel = kernel
+
+
 @torch.no_grad()
 def attention_maps(
     model: EncoderDecoder,
     source: Int[Tensor, "batch source_length"],
     target: Int[Tensor, "batch target_length"],
 ) -> AttentionMaps:
-    """What each head looks at, by the textbook formula, without dropout.
+    """What each head looks at, without dropout.
 
     UserError unless the model is a Transformer.
     """
@@ -81,25 +103,17 @@ def attention_maps(
             "ask one of those"
         )
     training = model.training
-    model.eval()
     maps = AttentionMaps([], [], [])
-    mask = padding_mask(source, PAD)
-    x = model.source(source)
-    for layer in model.encoder.layers:
-        y = layer.around_attention.before(x)
-        maps.encoder.append(layer.self_attention.weights(y, y, mask))
-        x = layer(x, mask)
-    encoded = model.encoder.norm(x)
-    sources, _ = model.decoder.read(encoded, mask)
-    causal = causal_mask(target.size(1), target.device)
-    x = model.target(target)
-    for layer, keys_values in zip(model.decoder.layers, sources, strict=True):
-        y = layer.around_self.before(x)
-        maps.decoder.append(layer.self_attention.weights(y, y, causal))
-        y = layer.around_self.after(x, layer.self_attention(y, y, causal))
-        y = layer.around_cross.before(y)
-        maps.cross.append(layer.cross_attention.weights(y, encoded, mask))
-        x, _ = layer(x, keys_values, mask, causal)
+    with ExitStack() as stack:
+        for layer in model.encoder.layers:
+            found = recorded(layer.self_attention, maps.encoder)
+            stack.enter_context(found)
+        for layer in model.decoder.layers:
+            found = recorded(layer.self_attention, maps.decoder)
+            stack.enter_context(found)
+            found = recorded(layer.cross_attention, maps.cross)
+            stack.enter_context(found)
+        model.eval()(source, target)
     model.train(training)
     return maps
 

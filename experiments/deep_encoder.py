@@ -68,7 +68,7 @@ RECIPE = {
 def text() -> Corpus:
     """The pairs, and with their shares those that models made.
 
-    A round of pairs is what `augment` makes of the pairs themselves.
+    A round of pairs is what `extra_pairs` makes of the pairs themselves.
     """
     found = corpus()
     for how, share in SHARES.items():

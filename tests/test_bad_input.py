@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from refusal import refused
@@ -22,6 +23,7 @@ from annotated_transformer.errors import UserError, printable
 from annotated_transformer.pairs.alignment import align_pairs
 from annotated_transformer.pairs.augmentation import extra_pairs
 from annotated_transformer.pairs.likelihood import score_pairs
+from annotated_transformer.storage.averaging import average_checkpoints
 from annotated_transformer.system.signals import stop_signals
 
 PAIRS = copy_task(60)
@@ -144,7 +146,7 @@ def test_a_line_stays_a_line_and_a_column_a_column(
     monkeypatch.setattr("annotated_transformer.data.Tokenizer.decode", decode)
     given = b"abc\nde\n"
     plain = command("translate", trained, stdin=given)
-    assert plain.out == "x\ty z\n" * 2
+    assert plain.out == "x y z\n" * 2
     best = command("translate", trained, "--n-best=2", stdin=given)
     rows = [line.split("\t") for line in best.out.splitlines()]
     assert [row[0] for row in rows] == ["1", "1", "2", "2"]
@@ -170,18 +172,20 @@ def test_a_line_without_end_is_refused(command, trained, monkeypatch):
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
-def test_a_checkpoint_is_a_file(make, command, trained, tmp_path):
+def test_a_checkpoint_is_a_file(make, tmp_path):
     folder = tmp_path / "run"
     (folder / "checkpoints").mkdir(parents=True)
     fifo = folder / "checkpoints" / "step-00000008.safetensors"
     make(fifo)
-    refused(command("average", tmp_path / "mean", fifo), fifo, "it is no file")
+    with pytest.raises(UserError, match=f"{fifo}.*it is no file"):
+        average_checkpoints(tmp_path / "mean", [fifo])
 
 
-def test_a_checkpoint_that_is_a_link_to_itself(command, tmp_path):
+def test_a_checkpoint_that_is_a_link_to_itself(tmp_path):
     path = tmp_path / "step-00000008.safetensors"
     path.symlink_to(path)
-    refused(command("average", tmp_path / "mean", path), path, "symbolic")
+    with pytest.raises(UserError, match=f"{path}.*symbolic"):
+        average_checkpoints(tmp_path / "mean", [path])
 
 
 @pytest.mark.parametrize(
@@ -236,11 +240,20 @@ def test_penalties_of_scores_keep_their_sign(command, trained, tmp_path):
     assert float(ended.out) < 0
 
 
-def test_a_checkpoint_that_is_not_there(command, trained, tmp_path):
+def test_checkpoints_that_have_no_mean(trained, tmp_path):
     there, gone = trained / "checkpoints/step-00000040.safetensors", "gone"
-    for given in (there, gone), (gone, there):
-        ended = command("average", tmp_path / "mean", *given)
-        refused(ended, "gone: no such file")
+    other = shutil.copytree(trained, tmp_path / "other")
+    for given, told in [
+        ((there, Path(gone)), "gone: no such file"),
+        ((Path(gone), there), "gone: no such file"),
+        ((there, there), "named twice"),
+        ((there, other / "checkpoints" / there.name), "mean of two runs"),
+    ]:
+        with pytest.raises(UserError, match=told):
+            average_checkpoints(tmp_path / "mean", list(given))
+    assert not (tmp_path / "mean").exists()
+    average_checkpoints(tmp_path / "mean", [there])
+    assert isinstance(Translator.load(tmp_path / "mean")("abc"), str)
 
 
 def test_a_training_goes_on_from_known_subwords(

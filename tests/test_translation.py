@@ -12,10 +12,12 @@ import torch
 from histories import HISTORY
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch.nn import functional as F
 
 from annotated_transformer.data import make_batch, pad, train_tokenizer
 from annotated_transformer.embedding import BOS, EOS, PAD
 from annotated_transformer.errors import UserError, check_texts
+from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.storage.model_folder import save_model
 from annotated_transformer.system.text_lines import read_lines
@@ -150,11 +152,20 @@ def test_unknown_characters_do_not_stop_it(translator):
         assert isinstance(translator(text), str)
 
 
+def sharper(query, keys, values, **options):
+    """An attention of one's own, whose weights are not those of PyTorch's."""
+    return F.scaled_dot_product_attention(3 * query, keys, values, **options)
+
+
+@pytest.mark.parametrize("kernel", [None, sharper])
 @pytest.mark.parametrize("pre_norm", [True, False])
-def test_maps_are_what_the_layers_use(tokenizer, pre_norm):
+def test_maps_are_what_the_layers_use(tokenizer, pre_norm, kernel):
     """Weights times values, projected, is what each attention returned."""
     translator = make_translator(tokenizer, pre_norm)
     model = translator.model
+    for part in model.modules():
+        if kernel and isinstance(part, MultiHeadAttention):
+            part.kernel = kernel
     batch = make_batch(
         [
             (tokenizer.encode(a), tokenizer.encode(b))

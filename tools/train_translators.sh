@@ -11,6 +11,37 @@ text=${ANNOTATED_TRANSFORMER_DATA:-$here/text}
 export ANNOTATED_TRANSFORMER_DATA="$text"
 mkdir -p "$here"
 
+# Of what each model finds, the three that are most like what a person wrote.
+MORE_PAIRS='
+import sys
+from pathlib import Path
+from annotated_transformer import Translator
+from annotated_transformer.corpora.parallel_text import read_pairs
+from annotated_transformer.pairs.augmentation import extra_pairs
+from annotated_transformer.runs.setup import choose_device
+from annotated_transformer.system.atomic_files import write_text
+from annotated_transformer.system.stdio import in_column
+
+*folders, source, target, output = sys.argv[1:]
+models = [Translator.load(x, choose_device(), fast=True) for x in folders]
+for model in models:
+    model.beam = 8
+made = extra_pairs(*models, read_pairs(source, target), number=3)
+rows = ["\t".join(map(in_column, pair)) for pair in made]
+write_text(Path(output), "".join(f"{row}\n" for row in rows))
+'
+
+DESCRIPTIONS='
+import sys
+from pathlib import Path
+from annotated_transformer.corpora.multi30k import multi30k_descriptions
+from annotated_transformer.system.atomic_files import write_text
+
+language, output = sys.argv[1:]
+lines, _ = multi30k_descriptions(language)
+write_text(Path(output), "".join(f"{line}\n" for line in lines))
+'
+
 transformer() {
     $python -m annotated_transformer "$@"
 }
@@ -41,9 +72,8 @@ risk() { # the same, for BLEU itself, on people's pairs alone
 
 more_pairs() { # FILE FORWARD BACKWARD FROM-TO: of the same text
     if [ -e "$here/$1" ]; then return; fi
-    transformer augment "$here/$2" "$here/$3" \
-        "$text/train.${4%-*}.gz" "$text/train.${4#*-}.gz" > "$here/$1.part"
-    mv "$here/$1.part" "$here/$1"
+    $python -c "$MORE_PAIRS" "$here/$2" "$here/$3" \
+        "$text/train.${4%-*}.gz" "$text/train.${4#*-}.gz" "$here/$1"
 }
 
 swap() { # FILE NEW: the same pairs for the other direction
@@ -68,11 +98,9 @@ pack() { # NAME FROM-TO NO-REPEAT: as it is shipped, with its scores
         --record "$here/$1.json"
 }
 
-transformer data multi30k --dir "$text"
 for language in en de; do
     if [ -e "$here/descriptions.$language" ]; then continue; fi
-    transformer data multi30k --dir "$text" \
-        --descriptions $language "$here/descriptions.$language"
+    $python -c "$DESCRIPTIONS" $language "$here/descriptions.$language"
 done
 
 # English and German: 29,000 pairs, and what models make of them in three rounds

@@ -30,7 +30,7 @@ def backtranslate(
 ) -> None:
     """Make sources for a text that has none: more pairs to learn from.
 
-    TEXT are targets, and MODEL translates from their language; --forward has
+    TEXT holds targets, and MODEL translates from their language; --forward has
     it the other way. Each line of the file made is a source, a tab and its
     target, as train --extra reads them. Ctrl-C ends it after a batch, and the
     same command with --resume goes on to the same file. It searches, or with
@@ -44,25 +44,27 @@ def backtranslate(
     from annotated_transformer.storage.shipped import find_model
 
     search = {"beam": beam, "alpha": alpha, "no_repeat": no_repeat}
-    sampling = None
-    if sample or top_k or temperature != 1:
-        if any(value is not None for value in search.values()):
-            raise UserError(
-                "--beam, --alpha and --no-repeat search, and --sample, "
-                "--top-k and --temperature draw; choose one of the two"
-            )
-        sampling = Sampling(top_k, temperature, seed or 0)
-    elif seed is not None:
+    draws = sample or top_k != 0 or temperature != 1
+    if draws and any(value is not None for value in search.values()):
         raise UserError(
-            "--seed is of what is drawn, and this searches; add --sample, "
-            "--top-k or --temperature"
+            "--beam, --alpha and --no-repeat search, and --sample, --top-k "
+            "and --temperature draw; choose one of the two"
         )
+    if seed is not None and not draws:
+        raise UserError(
+            "--seed is for drawing, and this searches; add --sample, --top-k "
+            "or --temperature"
+        )
+    try:
+        sampling = Sampling(top_k, temperature, seed or 0) if draws else None
+    except ValueError as error:
+        raise UserError(f"{error}") from error
     lines = read_lines(file)
     for number, line in enumerate(lines, 1):
         if not line.strip():
             raise UserError(f"{file}, line {number}: blank; delete the line")
     translator = load(model, device, **search)
-    check_lengths(translator, lines, str(file))
+    check_lengths(translator, lines, file)
     written = write_back_translations(
         output,
         translator,

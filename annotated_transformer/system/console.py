@@ -1,18 +1,41 @@
-"""The console: where a command says how it goes."""
+"""The console: messages on standard error."""
 
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import IO, Any, cast
 
 from rich.console import Console
 
 from annotated_transformer.errors import printable
-from annotated_transformer.system.stdio import StandardError
 
-__all__ = ["console"]
+__all__ = ["console", "drop_unwritten"]
 
 
-class Words(Console):
-    """A console that writes out what would steer the terminal."""
+class StandardError:
+    """Standard error, where a failure to write is no error.
+
+    A terminal may be closed, a reader may leave, a disk may be full: a
+    training goes on without its messages.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.stderr, name)
+
+    def write(self, text: str) -> int:
+        """Write, if anybody listens."""
+        with suppress(OSError, ValueError, AttributeError):
+            sys.stderr.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush, likewise."""
+        with suppress(OSError, ValueError, AttributeError):
+            sys.stderr.flush()
+
+
+class Messages(Console):
+    """A console that escapes the characters that would steer a terminal."""
 
     spelled: Callable[[str], str] = str  # how a command spells a message
 
@@ -22,4 +45,17 @@ class Words(Console):
         super().out(*words, **options)
 
 
-console = Words(file=cast(IO[str], StandardError()))  # as much as rich needs
+console = Messages(file=cast(IO[str], StandardError()))
+
+
+def drop_unwritten() -> None:
+    """Give up what a full disk or a closed pipe did not take.
+
+    Python flushes both streams as it ends, and where that fails its exit
+    status is 120.
+    """
+    for name in ("stdout", "stderr"):
+        try:
+            getattr(sys, name).flush()
+        except (OSError, ValueError, AttributeError):
+            setattr(sys, name, None)

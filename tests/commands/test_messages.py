@@ -79,6 +79,7 @@ def test_what_the_library_names_there_is():
         ("`bf16=True`, not `bf16=False`", "--bf16, not --float32"),
         ("with `pre_norm=False`", "with --post-norm"),
         ("`r_drop=''`: must", "--r-drop: must"),
+        ("`recipe.train.seed=-1`: must be", "--seed -1: must be"),
         ("`clip=-1`, `x y` and `source", "`clip=-1`, `x y` and `source"),
         ("a file named max_length", "a file named max_length"),
     ],

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU
 
 from annotated_transformer import Translator
-from annotated_transformer.corpora.parallel_text import read_tsv
 from annotated_transformer.data import train_tokenizer
 from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.pairs.augmentation import (
@@ -96,37 +95,3 @@ def test_batches_change_no_pair(translators):
         assert extra_pairs(*translators, PAIRS, 2, batch_tokens) == made
     with pytest.raises(ValueError, match="batch_tokens=0"):
         extra_pairs(*translators, PAIRS, 2, 0)
-
-
-def test_the_shipped_models_make_pairs(command, tmp_path):
-    lines = {
-        "en": ["A dog\truns on the beach.", "Two children are playing."],
-        "de": ["Ein Hund rennt am Strand.", "Zwei Kinder spielen."],
-    }
-    paths = [tmp_path / name for name in lines]
-    for path, text in zip(paths, lines.values(), strict=True):
-        path.write_text("\n".join(text) + "\n")
-    names = ("multi30k-en-de", "multi30k-de-en")
-    ended = command("augment", *names, *paths, "--number=2", "--beam=4")
-    assert ended.status == 0 and ended.err == ""
-    models = [Translator.load(name) for name in names]
-    for model in models:
-        model.beam = 4
-    pairs = list(zip(*lines.values(), strict=True))
-    (tmp_path / "extra.tsv").write_text(ended.out)
-    plain = [
-        (source.replace("\t", " "), target)
-        for source, target in extra_pairs(*models, pairs, 2)
-    ]
-    assert read_tsv(tmp_path / "extra.tsv") == plain
-
-    def error(*words):
-        ended = command("augment", *words)
-        assert ended.status == 1 and ended.out == ""
-        return ended.err
-
-    both = error(names[0], names[0], *paths)
-    assert "en to de" in both and "must translate back" in both
-    assert "needs --beam 9" in error(*names, *paths, "--number=9")
-    paths[0].write_text("one line\n")
-    assert "1 lines" in error(*names, *paths)

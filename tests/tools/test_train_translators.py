@@ -1,5 +1,6 @@
 """The commands that lead from nothing to the shipped models."""
 
+import json
 import os
 import shlex
 import subprocess
@@ -9,7 +10,10 @@ from pathlib import Path
 import pytest
 import typer.main
 
+from annotated_transformer import Translator
 from annotated_transformer.commands.app import app
+from annotated_transformer.corpora.parallel_text import read_tsv
+from annotated_transformer.pairs.augmentation import extra_pairs
 from annotated_transformer.storage.history import History
 from annotated_transformer.storage.model_folder import read_config
 from annotated_transformer.storage.shipped import find_model
@@ -17,14 +21,14 @@ from annotated_transformer.storage.shipped import find_model
 SCRIPT = Path(__file__).parents[2] / "tools" / "train_translators.sh"
 STAND_IN = '''\
 """Notes each command, and makes what it would make, empty."""
-import sys, shlex, pathlib
+import sys, json, pathlib
 words = sys.argv[1:]
 with open({log!r}, "a") as log:
-    log.write(shlex.join(words) + "\\n")
+    log.write(json.dumps(words) + "\\n")
 made = {{
     "train": lambda: pathlib.Path(words[3]) / "config.json",
     "backtranslate": lambda: words[words.index("--output") + 1],
-    "data": lambda: words[-1] if "--descriptions" in words else {log!r},
+    "-c": lambda: words[-1],
     "tools/pack_model.py": lambda: pathlib.Path(words[1]) / "config.json",
 }}
 for option, word in zip(words, words[1:]):
@@ -61,7 +65,7 @@ def called(tmp_path_factory):
         log.write_text("")
         subprocess.run([SCRIPT, folder / "made"], env=environment, check=True)
         lines = log.read_text().splitlines()
-        calls.append([shlex.split(line) for line in lines])
+        calls.append([json.loads(line) for line in lines])
     return calls
 
 
@@ -94,16 +98,16 @@ def test_every_command_is_one_of_the_program(called):
     calls, _ = called
     program = typer.main.get_group(app)
     ours = [words[2:] for words in calls if words[:2] == PROGRAM]
-    assert len(ours) > 30
+    assert len(ours) > 20
     for name, *words in ours:
         program.commands[name].make_context(name, words)  # or it raises
     rest = {words[0] for words in calls if words[:2] != PROGRAM}
-    assert rest == {"tools/record_scores.py", "tools/pack_model.py"}
+    assert rest == {"-c", "tools/record_scores.py", "tools/pack_model.py"}
 
 
 def test_what_is_there_is_not_made_again(called):
     _, again = called
-    assert {words[2] for words in again} == {"data"}
+    assert again == []
 
 
 def test_a_model_is_there_before_it_is_used(called):
@@ -114,9 +118,39 @@ def test_a_model_is_there_before_it_is_used(called):
             if "--from" in words:
                 assert words[words.index("--from") + 1] in there
             there.add(words[3])
-        if words[2] in ("augment", "backtranslate"):
-            models = words[3:5] if words[2] == "augment" else words[3:4]
-            assert set(models) <= there
+        if words[2] == "backtranslate":
+            assert words[3] in there
+        if words[0] == "-c" and "extra_pairs" in words[1]:
+            assert {*words[2:4]} <= there
+
+
+def test_what_is_written_in_the_script_runs(called, tmp_path, real_folder):
+    """The two programs in it make what the functions that they call give."""
+    calls, _ = called
+    codes = [*dict.fromkeys(words[1] for words in calls if words[0] == "-c")]
+    descriptions, pairs = codes
+    lines = {
+        "en": ["A dog\truns on the beach.", "Two children are playing."],
+        "de": ["Ein Hund rennt am Strand.", "Zwei Kinder spielen."],
+    }
+    for name, text in lines.items():
+        (tmp_path / name).write_text("\n".join(text) + "\n")
+    names = ("multi30k-en-de", "multi30k-de-en")
+    program = [sys.executable, "-c", pairs, *names, "en", "de", "made"]
+    subprocess.run(program, cwd=tmp_path, check=True)
+    models = [Translator.load(name) for name in names]
+    for model in models:
+        model.beam = 8
+    expected = extra_pairs(*models, zip(*lines.values(), strict=True))
+    assert read_tsv(tmp_path / "made") == [
+        (source.replace("\t", " "), target) for source, target in expected
+    ]
+    if not (real_folder / "descriptions").is_dir():
+        pytest.skip("the descriptions are not here")
+    environ = os.environ | {"ANNOTATED_TRANSFORMER_DATA": str(real_folder)}
+    program = [sys.executable, "-c", descriptions, "de", tmp_path / "text"]
+    subprocess.run(program, env=environ, check=True)
+    assert (tmp_path / "text").read_text("utf-8").count("\n") == 144_524
 
 
 @pytest.mark.parametrize("shipped", SHIPPED)

@@ -1,0 +1,169 @@
+"""Words that no command can use: one line that says what, and a status."""
+
+import json
+import re
+import shlex
+import shutil
+
+import pytest
+from refusal import refused
+
+from annotated_transformer.commands import app
+
+FILES = {
+    "good": b"a b\n",
+    "two": b"a\nb\n",
+    "latin": b"a\nb\xff\n",
+    "blank": b"a\n\n",
+    "empty": b"",
+    "long": b"a b a b a b\n" * 9,
+    "words": b"hello world\nhello there\n",
+    "odd": "a \u2585 b\n".encode() * 3,
+}
+GOOD = "--train good good --valid good good "
+# Of train, after "train out": its plan refuses the same, unless it writes.
+TRAIN = {
+    # text
+    "": "--task, or --train and --valid",
+    GOOD + "--task=copy": "--task, or --train and --valid",
+    "--train good good": "--task, or --train and --valid",
+    "--train-tsv=good " + GOOD: "3 files given",
+    "--train good gone --valid good good": "gone.*No such file",
+    "--train two good --valid good good": "two has 2 lines but good has 1",
+    "--train two latin --valid good good": "latin, line 2: .*0xff",
+    "--train two blank --valid good good": "blank, line 2: empty",
+    "--train good good --valid empty good": "empty is empty",
+    "--train long long --valid long long --tokenizer=char --max-length=4": (
+        "none of its 9 sentence pairs"
+    ),
+    "--train odd odd --valid odd odd": r"U\+2585",
+    "--task=copy --extra good": "good, line 1: columns: 1, not 2",
+    "--task=copy --extra good=half": "good=half: .*'half' is no share",
+    "--task=multi30k --target=xx": "'xx'.*en, de, fr",
+    "--task=copy --source=de --target=en": "copy has no other languages",
+    # settings: the words are the library's, and name the options
+    "--task=copy --max-steps=0": "--max-steps 0: must be from 1 to",
+    "--task=copy --dropout=1.5": "dropout.* must be",
+    "--task=copy --seed=20261122103000": "--seed 20261122103000: must be",
+    "--task=copy --schedule=flat": "--schedule flat: must be inverse_sqrt or",
+    "--task=copy --tokenizer=letters": "--tokenizer letters: must be bpe or",
+    "--task=copy --peak-rate=inf": "--peak-rate inf: must be from 1e-09",
+    "--task=copy --risk=1": "--risk: 0, or at least 2",
+    "--task=copy --risk=4 --r-drop=5": "without --r-drop",
+    "--task=copy --risk=4": "add --from MODEL",
+    "--task=copy --new-subwords": "add --from MODEL",
+    "--task=copy --set train.clip=-1": "`clip=-1.0`: must be from 1e-09",
+    "--task=copy --set train.seed=-1": "--seed -1: must be from 0",
+    "--task=copy --set processes=4": "no field 'processes'",
+    "--task=copy --tokenizer=char --bpe-dropout=0.1": "merges",
+    "--task=copy --from=model --vocab-size=30": "--vocab-size: the model that",
+    "--task=copy --from=model --tokenizer=bpe": "--tokenizer: the model that",
+    "--task=copy --from=model --post-norm": "--pre-norm: the model that",
+    "--task=copy --from=model --set model.layers=6": "`layers`: the model",
+    GOOD + "--tokenizer=char --batch-tokens=2": "batch of 2",
+    "--train words words --valid words words": (
+        "--vocab-size: .* 8000 .* the largest possible is "
+    ),
+    GOOD + "--vocab-size=6": "--vocab-size: .*too small",
+    "--task=copy --resume": "no run to resume.* without --resume",
+}
+# What lies in OUTPUT, or how it is called
+OUTPUTS = {
+    "train model --task=copy": "model: .*continue it with --resume",
+    "train . --task=copy": "not empty",
+    "train good --task=copy": "a file",
+    "train good/new --task=copy": "choose another",
+    "train link --task=copy": "choose another",
+    "train x\udcff --task=copy": "choose another",
+}
+OTHERS = {
+    "translate gone": "gone: no such folder",
+    "translate .": "no trained model",
+    "translate good": "good: no trained model",
+    "translate cut": "cut/model.safetensors.*copy the whole folder",
+    "translate deep": "nested too deeply",
+    "translate other": "another configuration",
+    "translate model latin": "latin, line 2: .*0xff",
+    "translate model good --beam=1001": "beam 1001.*beam is in 1..1000",
+    "translate model good --alpha=nan": "alpha nan",
+    "translate model good --n-best=9": "--n-best 9 needs --beam 9",
+    "translate model good --device=mps": "device 'mps' is not at hand",
+    "score model good two": "good has 1 lines but two has 2",
+    "score model good good --alpha=51": "alpha 51",
+    "evaluate model two blank": "blank, line 2: empty",
+    "backtranslate model blank --output x": "blank, line 2: blank",
+    "backtranslate model good --output x --top-k=5 --beam=2": "choose one",
+    "backtranslate model good --output x --seed=1": "add --sample",
+    "backtranslate model good --output x --temperature=0": (
+        "--temperature 0.0: must be from 0.01"
+    ),
+    "backtranslate model good --output good": "exists already",
+}
+USAGE = {
+    "nonsense": "No such command 'nonsense'",
+    "average out a": "No such command 'average'",
+    "train out --task fly": "'--task'",
+    "train out --preset=huge": "'--preset'",
+    "train out --device=abacus": "'--device'",
+    "train out --max-steps=three": "'--max-steps'",
+    "train out --max-stepz=3": "No such option: --max-stepz",
+    "translate model --n-best=0": "'--n-best'",
+    "score model a b --batch-tokens=0": "'--batch-tokens'",
+    "evaluate model a": "Missing argument",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(trained, tmp_path_factory):
+    """A folder with the files of FILES, and models whole and broken."""
+    folder = tmp_path_factory.mktemp("words")
+    for name, data in FILES.items():
+        (folder / name).write_bytes(data)
+    for name in ("model", "cut", "deep", "other"):
+        shutil.copytree(trained, folder / name)
+    weights = folder / "cut" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-9])
+    (folder / "deep" / "config.json").write_text("[" * 100_000)
+    config = json.loads((folder / "other" / "config.json").read_text())
+    config["model"]["layers"] = 3
+    (folder / "other" / "config.json").write_text(json.dumps(config))
+    (folder / "link").symlink_to(folder / "nowhere")
+    return folder
+
+
+ROWS = [
+    *((f"train out {words}", told, 1) for words, told in TRAIN.items()),
+    *(
+        (f"train out {words} --dry-run", told, 1)
+        for words, told in TRAIN.items()
+    ),
+    *((words, told, 1) for words, told in {**OUTPUTS, **OTHERS}.items()),
+    *((words, told, 2) for words, told in USAGE.items()),
+]
+
+
+@pytest.mark.parametrize(("words", "told", "status"), ROWS)
+def test_one_line_says_what_is_wrong(
+    command, folder, monkeypatch, words, told, status
+):
+    monkeypatch.chdir(folder)
+    before = sorted(folder.rglob("*"))
+    ended = command(*shlex.split(words))
+    assert (ended.status, ended.out) == (status, "")
+    assert "Traceback" not in ended.err
+    if status == 1:
+        assert ended.err.splitlines()[-1].startswith("error: ")
+    assert re.search(told, " ".join(ended.err.split())), ended.err
+    assert sorted(folder.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["can't allocate memory: you tried", "MPS backend out of memory"],
+)
+def test_memory_that_a_library_lacks(monkeypatch, command, message):
+    def fails():
+        raise RuntimeError(message)
+
+    monkeypatch.setattr(app, "app", fails)
+    refused(command("train"), "error: out of memory")
