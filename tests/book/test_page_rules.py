@@ -194,6 +194,6 @@ nine ten
 
 
 def test_long_chapter_is_found(build: Build):
-    text = f"{PICTURE}{'word ' * 2601}"
-    assert "2,601 words" in build(**{"01_page": text})
+    text = f"{PICTURE}{'word ' * 3201}"
+    assert "3,201 words" in build(**{"01_page": text})
     assert build(page=text) == ""  # only a chapter has a limit of its own
