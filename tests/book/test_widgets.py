@@ -354,7 +354,23 @@ def test_beam_figure_ranks_and_stops_like_the_package(page, translator):
 
 
 def test_caption_of_the_beam_figure_teaches_something():
-    assert widgets.lessons(widgets.beam()["trees"]) >= 1
+    """A beam of 4 beats greedy search, and the penalty picks the winner.
+
+    By so much that no machine's rounding can change it.
+    """
+    greedy, _, wide = (
+        widgets.outputs(tree) for tree in widgets.beam()["trees"]
+    )
+
+    def ranked(alpha):
+        scores = [n["total"] / length_penalty(n["step"], alpha) for n in wide]
+        order = sorted(range(len(wide)), key=lambda i: -scores[i])
+        assert scores[order[0]] - scores[order[1]] > 0.05
+        return order[0]
+
+    likeliest, fair = ranked(0.0), ranked(1.0)
+    assert wide[likeliest]["total"] > greedy[0]["total"] + 0.1
+    assert fair != likeliest
 
 
 def test_sampling_figure_cuts_and_draws(page):
