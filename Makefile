@@ -75,7 +75,7 @@ measure: $(READY)  ## the trained experiments, eight hours: their records
 
 soak: $(READY)  ## the fault tests at length: 50 kills, 1,000 mutants
 	SOAK=1 $(BIN)/python -m pytest -q tests/test_faults.py \
-	  tests/test_planted.py
+	  tests/planted.py
 
 bench: $(BENCH)/.stamp  ## side by side with others: make bench RECORD=x.json
 	$(BENCH)/bin/python -m benchmarks $(RECORD)
