@@ -118,12 +118,12 @@ def sentences(number: int) -> list[str]:
     return sorted(texts, key=len)[:number]
 
 
-@pytest.mark.parametrize(("width", "no_repeat"), [(1, 0), (5, 0), (5, 2)])
+@pytest.mark.parametrize(("width", "no_repeat"), [(1, 0), (5, 2)])
 def test_page_and_package_write_the_same_tokens(
     started, reference, width, no_repeat
 ):
     model, tokenizer = reference
-    texts = sentences(40)
+    texts = sentences(20)
     sources = pad(tokenizer.encode(text) for text in texts)
     best = beam_decode(model, sources, width, no_repeat=no_repeat)
     expected = [hypothesis for (hypothesis,) in best]
@@ -133,11 +133,11 @@ def test_page_and_package_write_the_same_tokens(
     assert [tokens for tokens, _ in found] == [h.tokens for h in expected]
     for (_, ours), theirs in zip(found, expected, strict=True):
         assert ours == pytest.approx(theirs.score, abs=1e-4)
-    assert len({tuple(tokens) for tokens, _ in found}) > 30
+    assert len({tuple(tokens) for tokens, _ in found}) > 15
 
 
 def test_the_pronoun_model_in_eight_bits_chooses_as_it_did(started, extension):
-    cases = list(variations(contested=False))
+    cases = list(variations(contested=False))[::3]
     found = started.page.evaluate(
         TRANSLATE.replace("theTranslator", "thePronouns"),
         [[case.source for case in cases], {"width": 1}],
@@ -153,49 +153,48 @@ def test_the_pronoun_model_in_eight_bits_chooses_as_it_did(started, extension):
         assert ours.split(", weil ")[1:] == whole.split(", weil ")[1:]
 
 
-def test_models_change_places_with_their_examples(book, window):
+@pytest.fixture
+def intro(book, window) -> Iterator[Page]:
+    """The introduction after the reader has asked; nothing goes wrong."""
     page = window.open(book / "book" / "intro.html")
     page.get_by_role("button", name="Try it here").click()
     answered(page)
-    for pronoun, example in (("er", "hungry"), ("sie", "sweet")):
-        page.get_by_label("pronouns", exact=True).check()
-        page.locator(".at-examples").get_by_text(example, exact=True).click()
-        answered(page)
-        said = page.locator(".at-hidden[role=status]").inner_text()
-        assert said.split(", weil ")[1].split()[0] == pronoun
-        step = page.locator("#at-step").get_attribute("aria-valuetext")
-        assert step.endswith(f"▁{pronoun}")
-        assert page.get_by_label("head", exact=True).input_value() == "0"
-        page.get_by_label("captions", exact=True).check()
-        answered(page)
-        assert page.get_by_label("layer", exact=True).input_value() == "2"
+    yield page
     assert not window.complaints
 
 
-def test_it_warns_below_what_captions_reach(book, window, extension):
-    page = window.open(book / "book" / "intro.html")
-    page.get_by_role("button", name="Try it here").click()
+def choose(page: Page, model: str, example: str) -> None:
+    page.get_by_label(model, exact=True).check()
+    answered(page)
+    page.locator(".at-examples").get_by_text(example, exact=True).click()
+    answered(page)
+
+
+def test_models_change_places_with_their_examples(intro):
+    for pronoun, example in (("er", "hungry"), ("sie", "sweet")):
+        choose(intro, "pronouns", example)
+        said = intro.locator(".at-hidden[role=status]").inner_text()
+        assert said.split(", weil ")[1].split()[0] == pronoun
+        step = intro.locator("#at-step").get_attribute("aria-valuetext")
+        assert step.endswith(f"▁{pronoun}")
+        assert intro.get_by_label("head", exact=True).input_value() == "0"
+        intro.get_by_label("captions", exact=True).check()
+        answered(intro)
+        assert intro.get_by_label("layer", exact=True).input_value() == "2"
+
+
+def test_it_warns_below_what_captions_reach(intro, extension):
     translator, usual = Translator.load(NAME), extension.USUAL[NAME]
     warned = []
     for example, text in extension.OPENINGS[NAME]["examples"].items():
-        page.locator(".at-examples").get_by_text(example, exact=True).click()
-        answered(page)
+        choose(intro, "captions", example)
         (found,) = translator.n_best([text], 1, beam=1)[0]
-        warning = page.locator(".at-warning").inner_text()
+        warning = intro.locator(".at-warning").inner_text()
         assert bool(warning) == (found.confidence < usual)
-        for search in ("beam of 5", "greedy"):  # ends as it began
-            page.get_by_label(search).check()
-            answered(page)
-            gloss = page.locator(".at-gloss").inner_text()
-            assert gloss.startswith("In English: "), text
+        gloss = intro.locator(".at-gloss").inner_text()
+        assert gloss.startswith("In English: "), text
         warned += [example] * bool(warning)
     assert warned == ["no caption"]
-    page.get_by_label("pronouns", exact=True).check()
-    answered(page)
-    page.get_by_label("A sentence in English").fill("Who are you?")
-    page.keyboard.press("Enter")
-    answered(page)
-    assert not page.locator(".at-warning").inner_text()
 
 
 def test_the_head_that_is_opened_aligns(started, extension):
@@ -210,9 +209,8 @@ def test_the_head_that_is_opened_aligns(started, extension):
     assert [links[f"▁{word}"] for word in words] == [f"▁{w}" for w in english]
 
 
-def test_a_weight_tells_what_it_was_made_of(book, window):
-    page = window.open(book / "book" / "intro.html")
-    page.get_by_role("button", name="Try it here").click()
+def test_a_weight_tells_what_it_was_made_of(book, intro):
+    page = intro
     page.get_by_label("pronouns", exact=True).check()
     answered(page)
     origin, minus = page.locator(".at-origin"), str.maketrans("−", "-")
@@ -247,7 +245,6 @@ def test_a_weight_tells_what_it_was_made_of(book, window):
     target, anchor = href.split("#")
     html = (book / "book" / target).read_text("utf-8")
     assert f'id="{anchor}"' in html
-    assert not window.complaints
 
 
 def test_the_page_searches_with_the_model_s_own_alpha(started, extension):
@@ -307,7 +304,7 @@ def test_subwords_are_sentencepiece_s(started, reference):
     _, tokenizer = reference
     rng = random.Random(0)
     signs = "abc deß▁ñ 漢字🙂\ud800\t\n\0 .,-ABZ'\"<s>é12"
-    texts = [side for pair in builtin_corpus(train=500).train for side in pair]
+    texts = [side for pair in builtin_corpus(train=150).train for side in pair]
     texts += ["".join(rng.choices(signs, k=rng.randrange(20))) for _ in texts]
     found = started.page.evaluate(
         "(texts) => texts.map((text) =>"
@@ -392,15 +389,11 @@ def test_nothing_is_loaded_before_the_reader_asks(site, window):
     for part in asked:
         assert sum(part in url for url in requests) == 1
     assert not window.escaped and not window.complaints
+    other = (site / "other.html").read_text("utf-8")
+    assert "translator/" not in other  # a page without it
 
 
-def test_other_pages_have_neither_button_nor_program(site):
-    html = (site / "other.html").read_text("utf-8")
-    assert "translator/" not in html
-    assert "translator/start.js" in (site / "index.html").read_text("utf-8")
-
-
-@pytest.mark.parametrize("part", PROGRAM)
+@pytest.mark.parametrize("part", ["weights", "interface"])
 def test_a_missing_part_is_named(site, window, part):
     window.context.route(f"**/{part}.js*", lambda route: route.abort())
     page = window.open(site / "index.html")
@@ -435,44 +428,34 @@ def test_the_widget_works_by_keyboard_and_says_what_it_shows(
     model, tokenizer = reference
     with opened(browser, reduced_motion="reduce") as window:
         page = window.open(site / "index.html")
-        page.get_by_role("button", name="Try it here").focus()
-        page.keyboard.press("Enter")
+        page.get_by_role("button", name="Try it here").press("Enter")
         answered(page)
         text = page.get_by_label("A sentence in English")
         text.fill(TWELVE)
-        page.keyboard.press("Enter")
+        text.press("Enter")
         answered(page)  # until then the page moves under a click
-        page.get_by_label("beam of 5").focus()
-        page.keyboard.press("Space")
+        page.get_by_label("beam of 5").press("Space")
         answered(page)
         said = page.locator(".at-hidden[role=status]")
         translator = Translator(model, tokenizer)
         assert said.inner_text() == translator(TWELVE)
         slider = page.get_by_role("slider")
-        slider.focus()
-        page.keyboard.press("End")
+        slider.press("End")
         end = slider.get_attribute("aria-valuetext")
         assert end.endswith("</s>")
-        page.keyboard.press("ArrowLeft")
+        slider.press("ArrowLeft")
         assert slider.get_attribute("aria-valuetext") != end
-        assert page.get_by_role("list").count() >= 2
+        target = int(slider.get_attribute("max"))
+        lengths = {"encoder": len(tokenizer.encode(TWELVE))}
         for kind in ("encoder", "decoder", "cross"):
-            page.get_by_label("attention", exact=True).select_option(
-                label=kind
-            )
-            rows = page.locator(".at-map tbody tr")
-            source = tokenizer.split(TWELVE)
-            size = (
-                len(source) + 1
-                if kind == "encoder"
-                else int(slider.get_attribute("max"))
-            )
-            assert rows.count() == size
-            for row in rows.all():
+            shown = page.get_by_label("attention", exact=True)
+            shown.select_option(label=kind)
+            rows = page.locator(".at-map tbody tr").all()
+            assert len(rows) == lengths.get(kind, target)
+            for row in rows:
                 cells = row.locator("td").all_text_contents()
-                assert sum(map(float, filter(None, cells))) == pytest.approx(
-                    1, abs=0.1
-                )
+                total = sum(map(float, filter(None, cells)))
+                assert total == pytest.approx(1, abs=0.1)
         assert page.get_by_text(MULTI30K_LICENCE).is_visible()
         page.emulate_media(media="print")
         assert page.get_by_text("What it does.").is_visible()
@@ -482,15 +465,16 @@ def test_the_widget_works_by_keyboard_and_says_what_it_shows(
 
 def test_eight_bits_cost_no_translation_quality(reference, real_folder):
     model, tokenizer = reference
-    _, _, history = load_model(find_model(NAME))
-    texts, references = zip(
-        *read_pairs(
-            real_folder / "test_2016_flickr.en.gz",
-            real_folder / "test_2016_flickr.de.gz",
-        ),
-        strict=True,
+    pairs = read_pairs(
+        real_folder / "test_2016_flickr.en.gz",
+        real_folder / "test_2016_flickr.de.gz",
+    )[:200]
+    texts, references = map(list, zip(*pairs, strict=True))
+    rounded, whole = (
+        corpus_scores(translator(texts, beam=1), references).bleu
+        for translator in (
+            Translator(model.float(), tokenizer),
+            Translator.load(NAME),
+        )
     )
-    outputs = Translator(model.float(), tokenizer)(list(texts))
-    stated = float(history.result.scores["test_2016_flickr, bleu"])
-    found = corpus_scores(outputs, references).bleu
-    assert found == pytest.approx(stated, abs=0.3)
+    assert rounded == pytest.approx(whole, abs=0.5)
