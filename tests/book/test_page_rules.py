@@ -73,37 +73,39 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Build]:
         sys.modules.pop(name, None)
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "It has 41.82 BLEU.",
-        "It has 41.8 BLEU.",  # rounded from the output
-        "It has 63.1 million parameters.",
-        "See section 5.4, sections 3.1 and 6.2, and Python 3.11.",
-        "The claim is P-3.1-d, the rate is ``0.003``, and :math:`0.1` is set.",
-        "The record says :number:`6.62 record`, or :number:`12.3 % record`.",
-        "The page says :number:`41.8 page`.",
-        "There are 1,280 subwords and 12 words.",
-    ],
-)
-def test_number_with_a_source_passes(build: Build, sentence: str):
-    assert build(page=sentence) == ""
+def test_number_with_a_source_passes(build: Build):
+    text = """It has 41.82 BLEU.
+
+It has 41.8 BLEU, rounded from the output.
+
+It has 63.1 million parameters.
+
+See section 5.4, sections 3.1 and 6.2, and Python 3.11.
+
+The claim is P-3.1-d, the rate is ``0.003``, and :math:`0.1` is set.
+
+The record says :number:`6.62 record`, or :number:`12.3 % record`.
+
+The page says :number:`41.8 page`.
+
+There are 1,280 subwords and 12 words.
+"""
+    assert build(page=text) == ""
 
 
-@pytest.mark.parametrize(
-    ("sentence", "number"),
-    [
-        ("It has 41.83 BLEU.", "41.83"),
-        ("It has 41.9 BLEU.", "41.9"),
-        ("A share of 90 % is left.", "90 %"),
-        ("The record says :number:`6.63 record`.", "6.63"),
-        ("The page says :number:`41.9 page`.", "41.9"),
-        ("No record is called :number:`6.62 recorder`.", "6.62"),
-        ("- a list\n- with 0.7 in it", "0.7"),
-    ],
-)
-def test_number_without_one_is_found(build: Build, sentence: str, number: str):
-    assert number in build(page=sentence)
+def test_number_without_one_is_found(build: Build):
+    wrong = {
+        "It has 41.83 BLEU.": "41.83",
+        "It has 41.9 BLEU.": "41.9 is printed by no cell",
+        "A share of 90 % is left.": "90 %",
+        "The record says :number:`6.63 record`.": "have no 6.63",
+        "The page says :number:`41.7 page`.": "have no 41.7",
+        "No record is called :number:`6.62 recorder`.": "have no 6.62",
+        "- a list\n- with 0.7 in it": "0.7",
+    }
+    said = build(page="\n\n".join(wrong))
+    for number in wrong.values():
+        assert number in said
 
 
 @pytest.mark.parametrize(
@@ -111,10 +113,8 @@ def test_number_without_one_is_found(build: Build, sentence: str, number: str):
     [
         ("The :de:`Hund | dog` is *der Hund*.", "der"),
         ("The *Hund* is a :de:`Hund | dog`.", "Hund"),
-        ("It wrote süß.", "süß"),
         ("A :de:`Hund` is here.", "has no gloss"),
         ("A :de:`Hund | dog` is a *Hund*.", ""),
-        ("A :de:`Der Hund war süß | the dog was sweet`, *süß*.", ""),
         ("The dog was sweet.\n\n    Der Hund war süß.\n\nIt was *süß*.", ""),
         ("An *auto-regressive* model of this *kind*, in ``süß``.", ""),
     ],
