@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -10,9 +9,9 @@ import pytest
 import torch
 from bs4 import BeautifulSoup, Tag
 from docutils.nodes import make_id
-from sphinx.application import Sphinx
+from ledger_page import measured
+from small_book import build_pages
 from sphinx.errors import ExtensionError
-from sphinx.util.docutils import docutils_namespace
 
 from annotated_transformer.commands import options, train_options
 from annotated_transformer.decoding import beam_decode
@@ -39,27 +38,10 @@ def pages(tmp_path_factory) -> dict[str, BeautifulSoup]:
         ".. ledger-counts::\n\n.. ledger::\n\n"
         ".. toctree::\n   :glob:\n\n   *\n"
     )
-    sys.path.insert(0, str(BOOK / "_ext"))
-    out = source / "out"
-    try:
-        options = {
-            "extensions": ["ledger_page"],
-            "nitpicky": True,
-            "smartquotes": False,
-        }
-        with docutils_namespace():
-            Sphinx(
-                source,
-                None,
-                out,
-                out,
-                "html",
-                options,
-                status=None,
-                warningiserror=True,
-            ).build()
-    finally:
-        sys.path.remove(str(BOOK / "_ext"))
+    out, said = build_pages(
+        source, "ledger_page", nitpicky=True, smartquotes=False
+    )
+    assert not said
     texts = (
         (name, (out / f"{name}.html").read_text("utf-8"))
         for name in ("index", *chapters)
@@ -170,11 +152,6 @@ def test_the_counts_add_up(pages):
 
 
 def test_a_chapter_that_does_not_print_its_claim_is_an_error():
-    sys.path.insert(0, str(BOOK / "_ext"))
-    try:
-        from ledger_page import measured
-    finally:
-        sys.path.remove(str(BOOK / "_ext"))
     entry = {
         "page": "page",
         "quantity": "the sum",

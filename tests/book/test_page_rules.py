@@ -3,18 +3,15 @@
 A book of a page or two is built with the extensions, and its warnings read.
 """
 
-import io
 import json
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
+import measured_numbers
 import nbformat
 import pytest
-from chapters import BOOK
 from nbformat.v4 import new_code_cell, new_notebook, new_output
-from sphinx.application import Sphinx
-from sphinx.util.docutils import docutils_namespace
+from small_book import build_pages
 
 EXTENSIONS = ["german", "measured_numbers", "page_rules"]
 PICTURE = "\n.. image:: picture.svg\n   :alt: A line.\n\n"
@@ -22,7 +19,7 @@ Build = Callable[..., str]
 
 
 @pytest.fixture
-def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Build]:
+def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Build:
     """Builds pages of reStructuredText; returns what was warned of."""
     source = tmp_path / "book"
     source.mkdir()
@@ -34,9 +31,6 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Build]:
     (source / "runs").mkdir()
     record = {"results": {"a": [0.12345, 6.6249]}}
     (source / "runs" / "record.json").write_text(json.dumps(record))
-    monkeypatch.syspath_prepend(str(BOOK / "_ext"))
-    import measured_numbers
-
     monkeypatch.setattr(measured_numbers, "BOOK", source)
 
     def run(**pages: str) -> str:
@@ -48,29 +42,12 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Build]:
             title = ":orphan:\n\nTitle\n=====\n\n"
             (source / f"{name}.rst").write_text(title + text)
         (source / "index.rst").write_text("Index\n=====\n")
-        said, out = io.StringIO(), tmp_path / "out"
-        settings = {
-            "extensions": EXTENSIONS,
-            "exclude_patterns": ["*.ipynb"],
-        }
-        with docutils_namespace():
-            Sphinx(
-                source,
-                None,
-                out,
-                out,
-                "html",
-                settings,
-                status=None,
-                warning=said,
-                freshenv=True,
-            ).build()
-        run.out = out  # type: ignore[attr-defined]
-        return said.getvalue()
+        run.out, said = build_pages(  # type: ignore[attr-defined]
+            source, *EXTENSIONS, exclude_patterns=["*.ipynb"]
+        )
+        return said
 
-    yield run
-    for name in EXTENSIONS:
-        sys.modules.pop(name, None)
+    return run
 
 
 def test_number_with_a_source_passes(build: Build):

@@ -3,17 +3,16 @@
 import json
 import random
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pages
 import pytest
 import torch
+import translator_in_page as extension
 from browser import Window, opened
 from playwright.sync_api import Browser, Page
-from sphinx.application import Sphinx
-from sphinx.util.docutils import docutils_namespace
+from small_book import build_pages
 
 from annotated_transformer.corpora.generated import builtin_corpus
 from annotated_transformer.corpora.parallel_text import read_pairs
@@ -44,43 +43,18 @@ TRANSLATE = """
 
 
 @pytest.fixture(scope="module")
-def extension() -> Iterator:
-    """The extension, imported as Sphinx does."""
-    sys.path.insert(0, str(BOOK / "_ext"))
-    try:
-        import translator_in_page as extension
-
-        yield extension
-    finally:
-        sys.path.remove(str(BOOK / "_ext"))
-
-
-@pytest.fixture(scope="module")
-def site(extension, tmp_path_factory) -> Path:
+def site(tmp_path_factory) -> Path:
     """A page with the widget and one without, built as the book is."""
     source = tmp_path_factory.mktemp("page")
-    out = source / "out"
     (source / "index.rst").write_text(
         f"First\n=====\n\n.. translator:: {NAME} pronouns\n\n"
         "   What it does.\n\n"
         ".. toctree::\n\n   other\n"
     )
     (source / "other.rst").write_text("Other\n=====\n\nNo widget.\n")
-    settings = {
-        "extensions": ["translator_in_page"],
-        "html_static_path": [str(BOOK / "_static")],
-    }
-    with docutils_namespace():
-        Sphinx(
-            source,
-            None,
-            out,
-            out,
-            "html",
-            settings,
-            status=None,
-            warningiserror=True,
-        ).build()
+    static = {"html_static_path": [str(BOOK / "_static")]}
+    out, said = build_pages(source, "translator_in_page", **static)
+    assert not said
     return out
 
 
@@ -101,7 +75,7 @@ def started(site, browser: Browser) -> Iterator[Window]:
 
 
 @pytest.fixture
-def reference(extension) -> tuple[Transformer, Tokenizer]:
+def reference() -> tuple[Transformer, Tokenizer]:
     """The package's model with the weights that the page has."""
     model, tokenizer, _ = load_model(find_model(NAME))
     return extension.rounded(model), tokenizer
@@ -136,7 +110,7 @@ def test_page_and_package_write_the_same_tokens(
     assert len({tuple(tokens) for tokens, _ in found}) > 15
 
 
-def test_the_pronoun_model_in_eight_bits_chooses_as_it_did(started, extension):
+def test_the_pronoun_model_in_eight_bits_chooses_as_it_did(started):
     cases = list(variations(contested=False))[::3]
     found = started.page.evaluate(
         TRANSLATE.replace("theTranslator", "thePronouns"),
@@ -183,7 +157,7 @@ def test_models_change_places_with_their_examples(intro):
         assert intro.get_by_label("layer", exact=True).input_value() == "2"
 
 
-def test_it_warns_below_what_captions_reach(intro, extension):
+def test_it_warns_below_what_captions_reach(intro):
     translator, usual = Translator.load(NAME), extension.USUAL[NAME]
     warned = []
     for example, text in extension.OPENINGS[NAME]["examples"].items():
@@ -197,7 +171,7 @@ def test_it_warns_below_what_captions_reach(intro, extension):
     assert warned == ["no caption"]
 
 
-def test_the_head_that_is_opened_aligns(started, extension):
+def test_the_head_that_is_opened_aligns(started):
     layer, head = extension.OPENINGS[NAME]["cross"]
     translator = Translator.load(NAME)
     german = "Zwei Kinder in roten Jacken spielen im Schnee."
@@ -247,7 +221,7 @@ def test_a_weight_tells_what_it_was_made_of(book, intro):
     assert f'id="{anchor}"' in html
 
 
-def test_the_page_searches_with_the_model_s_own_alpha(started, extension):
+def test_the_page_searches_with_the_model_s_own_alpha(started):
     tokenizer = load_model(find_model(NAME))[1]
     config = ModelConfig(len(tokenizer), 1, 12, 20, 2, pre_norm=True)
     packed = extension.packed(
@@ -268,14 +242,14 @@ def test_the_page_searches_with_the_model_s_own_alpha(started, extension):
     "change",
     [{"tied": False}, {"positions": "learned"}, {"decoder_layers": 1}],
 )
-def test_a_model_that_the_page_cannot_run_is_refused(extension, change):
+def test_a_model_that_the_page_cannot_run_is_refused(change):
     tokenizer = load_model(find_model(NAME))[1]
     config = ModelConfig(len(tokenizer), 2, 12, 20, 2, **change)
     with pytest.raises(UserError, match="stacks of one depth, this model"):
         extension.packed(transformer(config), tokenizer)
 
 
-def test_post_norm_is_the_package_s_too(started, extension):
+def test_post_norm_is_the_package_s_too(started):
     tokenizer = load_model(find_model(NAME))[1]
     config = ModelConfig(len(tokenizer), 2, 12, 20, 2, d_k=5, d_v=3)
     model = transformer(config).eval()

@@ -3,15 +3,14 @@
 import json
 import math
 import random
-import sys
 from pathlib import Path
 
 import nbformat
 import pytest
 import torch
+import widgets
 from browser import opened
-from sphinx.application import Sphinx
-from sphinx.util.docutils import docutils_namespace
+from small_book import build_pages
 
 from annotated_transformer.attention import (
     attention_weights,
@@ -29,10 +28,6 @@ from annotated_transformer.translation import Translator
 from annotated_transformer.writing import chances
 
 BOOK = Path(__file__).parents[2] / "book"
-sys.path.append(str(BOOK / "_ext"))
-
-import widgets  # noqa: E402
-
 PAGE = "# A page\n\n" + "\n".join(
     f":::{{widget}} {name}\nWithout scripts: {name}.\n:::\n"
     for name in widgets.DATA
@@ -52,26 +47,14 @@ def build(folder, text):
     """A page with figures, built as the book is; and the warnings."""
     (folder / "source").mkdir()
     (folder / "source" / "index.md").write_text(text)
-    options = {
-        "extensions": ["myst_parser", "widgets"],
-        "myst_enable_extensions": ["colon_fence"],
-        "html_theme": "basic",
-        "html_static_path": [str(BOOK / "_static")],
-    }
-    with docutils_namespace(), open(folder / "warnings", "w+") as warnings:
-        app = Sphinx(
-            folder / "source",
-            None,
-            folder / "html",
-            folder / "doctrees",
-            "html",
-            options,
-            status=None,
-            warning=warnings,
-        )
-        app.build()
-        warnings.seek(0)
-        return folder / "html" / "index.html", warnings.read()
+    out, warnings = build_pages(
+        folder / "source",
+        *("myst_parser", "widgets"),
+        myst_enable_extensions=["colon_fence"],
+        html_theme="basic",
+        html_static_path=[str(BOOK / "_static")],
+    )
+    return out / "index.html", warnings
 
 
 @pytest.fixture(scope="module")
