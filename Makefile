@@ -13,8 +13,8 @@ SMALLER = ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2
 RECENT = import sys; sys.exit(sys.version_info < (3, 11))
 
 export OMP_NUM_THREADS ?= 1
-.PHONY: setup book serve pdf run package one-page pull test measure soak \
-	bench gpu gpu-kit translators lint clean browser
+.PHONY: setup book serve pdf run package one-page pull test fresh measure \
+	soak bench gpu gpu-kit translators lint clean browser
 
 setup: $(READY)  ## a fresh .venv with everything that the book needs
 
@@ -56,6 +56,17 @@ test: browser lint book  ## all of it; BROWSER=none leaves out the pages
 	$(SMALLER) $(PYTEST) tests/speed
 	$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder
 
+fresh:  ## the README's two commands in a clone, by a stranger; with 3.13 too
+	for name in python3 python3.13; do \
+	  python=$$($$name -c 'import sys; print(sys.executable)') || continue; \
+	  folder=$$(mktemp -d) && git clone -q . $$folder/clone || exit 1; \
+	  for word in book test; do \
+	    env -i HOME=$$folder PATH=/usr/local/bin:/usr/bin:/bin \
+	      make -C $$folder/clone $$word PYTHON=$$python || exit 1; \
+	  done; \
+	  rm -rf $$folder; \
+	done
+
 translators: $(READY)  ## train what the package comes with, from nothing
 	PYTHON=$(BIN)/python tools/train_translators.sh
 
@@ -64,7 +75,7 @@ measure: $(READY)  ## the trained experiments, eight hours: their records
 
 soak: $(READY)  ## the fault tests at length: 50 kills, 1,000 mutants
 	SOAK=1 $(BIN)/python -m pytest -q tests/test_faults.py \
-	  tests/test_planted.py
+	  tests/planted.py
 
 bench: $(BENCH)/.stamp  ## side by side with others: make bench RECORD=x.json
 	$(BENCH)/bin/python -m benchmarks $(RECORD)

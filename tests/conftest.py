@@ -44,7 +44,7 @@ pytest_plugins = ["browser"] if find_spec("playwright") else []
 LONG = {
     *("test_pages", "test_translator_in_page", "test_widgets", "test_run"),
     *("test_commands", "test_shipped", "test_processes", "test_tools"),
-    *("test_planted", "test_chromium", "test_experiments", "test_faults"),
+    *("test_chromium", "test_experiments", "test_faults"),
     "test_risk",
 }
 

@@ -23,6 +23,14 @@ def module_name(chapter: Path) -> str:
     return stem if number.isdigit() else chapter.stem
 
 
+def chapter_of(name: str, book: Path = BOOK) -> Path:
+    """The chapter that builds a module; SystemExit if none does."""
+    for chapter in find_chapters(book):
+        if module_name(chapter) == name:
+            return chapter
+    raise SystemExit(f"no chapter builds {name}")
+
+
 def read(chapter: Path) -> NotebookNode:
     """A notebook, checked against the format's schema."""
     notebook = nbformat.read(chapter, as_version=4)

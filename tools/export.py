@@ -9,7 +9,6 @@ import ast
 import difflib
 import sys
 import textwrap
-from collections import Counter
 from pathlib import Path
 
 import chapters
@@ -30,15 +29,6 @@ def export_cells(notebook: NotebookNode) -> list[NotebookNode]:
         if cell.cell_type == "code"
         and "export" in cell.metadata.get("tags", [])
     ]
-
-
-def parse(source: str, origin: str) -> list[ast.stmt]:
-    """The top-level statements of a source text."""
-    try:
-        return ast.parse(source).body
-    except SyntaxError as error:
-        place = f"{origin}, line {error.lineno}"
-        raise ExportError(f"{place}: {error.msg}: {error.text}") from error
 
 
 def names(statement: ast.stmt) -> list[str]:
@@ -75,11 +65,9 @@ def docstring(chapter: Path, notebook: NotebookNode) -> str:
     return f'"""{summary}\n\n{textwrap.fill(where, 79)}\n"""'
 
 
-def public_names(body: list[ast.stmt], origin: str) -> str:
+def public_names(body: list[ast.stmt]) -> str:
     """The assignment to `__all__`, in order of definition."""
     defined = [name for statement in body for name in names(statement)]
-    if twice := [name for name, n in Counter(defined).items() if n > 1]:
-        raise ExportError(f"{origin}: defined twice: {', '.join(twice)}")
     quoted = [f'"{name}"' for name in defined if not name.startswith("_")]
     line = f"__all__ = [{', '.join(quoted)}]"
     if len(line) <= 79:
@@ -91,7 +79,7 @@ def render(chapter: Path, notebook: NotebookNode) -> str:
     """The text of the module that a chapter builds."""
     cells = [cell.source.strip("\n") for cell in export_cells(notebook)]
     source = "\n\n\n".join(cells)
-    body = parse(source, f"{chapter}, export cells")
+    body = ast.parse(source).body
     end = 0  # the last line of the imports that open the module
     for statement in body:
         if keys(statement) != ["import"]:
@@ -99,12 +87,12 @@ def render(chapter: Path, notebook: NotebookNode) -> str:
         end = statement.end_lineno or end
     lines = source.split("\n")
     head = [docstring(chapter, notebook), "\n".join(lines[:end])]
-    head.append(public_names(body, str(chapter)))
+    head.append(public_names(body))
     rest = "\n".join(lines[end:]).strip("\n")
     return "\n\n".join(filter(None, head)) + f"\n\n\n{rest}\n"
 
 
-def pieces(source: str, origin: str) -> list[tuple[ast.stmt, str]]:
+def pieces(source: str) -> list[tuple[ast.stmt, str]]:
     """A module's statements, each with its text and the comments above it.
 
     The docstring and `__all__` are left out: they are made, not written.
@@ -113,7 +101,7 @@ def pieces(source: str, origin: str) -> list[tuple[ast.stmt, str]]:
     found: list[tuple[ast.stmt, str]] = []
     above: list[str] = []
     end = 0
-    for statement in parse(source, origin):
+    for statement in ast.parse(source).body:
         start, done = statement.lineno - 1, statement.end_lineno or 0
         while done < len(lines) and lines[done].startswith(" "):
             done += 1  # a comment that closes a body belongs to it
@@ -136,17 +124,17 @@ def pull(module: Path, chapter: Path, notebook: NotebookNode) -> None:
     """Bring a module's edits back into the cells that own them.
 
     Prose, other cells, ids and outputs stay. Raises ExportError where a
-    statement belongs to no cell, or a cell would be left empty.
+    statement belongs to no cell, or the cells would give another module.
     """
     cells = export_cells(notebook)
     owner = {
         key: index
         for index, cell in reversed(list(enumerate(cells)))
-        for statement in parse(cell.source, str(chapter))
+        for statement in ast.parse(cell.source).body
         for key in keys(statement)
     }
     texts: list[list[str]] = [[] for _ in cells]
-    edited = pieces(module.read_text(encoding="utf-8"), str(module))
+    edited = pieces(module.read_text(encoding="utf-8"))
     for statement, text in edited:
         places = {owner[key] for key in keys(statement) if key in owner}
         if len(places) != 1:
@@ -157,17 +145,13 @@ def pull(module: Path, chapter: Path, notebook: NotebookNode) -> None:
             )
         texts[places.pop()].append(text)
     for cell, parts in zip(cells, texts, strict=True):
-        if not parts:
-            raise ExportError(
-                f"{module}: nothing is left of the cell below; remove it in "
-                f"{chapter.name} instead\n{cell.source}"
-            )
         cell.source = "\n".join(parts).strip("\n")
-    pulled = pieces(render(chapter, notebook), str(chapter))
-    if [t.strip() for _, t in pulled] != [t.strip() for _, t in edited]:
+    pulled = pieces(render(chapter, notebook))
+    same = [t.strip() for _, t in pulled] == [t.strip() for _, t in edited]
+    if not (same and all(texts)):
         raise ExportError(
-            f"{module}: the order of definitions is not the chapter's; move "
-            f"cells in {chapter.name} instead"
+            f"{module}: its definitions are in another order than the cells "
+            f"of {chapter.name}, or a cell would be empty; edit those instead"
         )
 
 
@@ -183,30 +167,17 @@ def difference(module: Path, expected: str) -> str:
     return "".join(diff)
 
 
-def orphans(package: Path, exported: set[str]) -> list[Path]:
-    """Modules that name a chapter which no longer exports anything."""
-    return [
-        module
-        for module in sorted(package.glob("*.py"))
-        if module.stem not in exported
-        and f"\n{ORIGIN}" in module.read_text(encoding="utf-8")
-    ]
-
-
 def export(book: Path, package: Path, check: bool, only: list[str]) -> int:
     """Write (or only compare) the modules; the number of differences."""
     faults = 0
-    exported = set()
-    for chapter in chapters.find_chapters(book):
+    named = [chapters.chapter_of(name, book) for name in only]
+    for chapter in named or chapters.find_chapters(book):
         name = chapters.module_name(chapter)
-        if only and name not in only:
-            continue
         if not check:
             chapters.ruff_format(chapter)
         notebook = chapters.read(chapter)
         if not export_cells(notebook):
             continue
-        exported.add(name)
         module = package / f"{name}.py"
         if diff := difference(module, text := render(chapter, notebook)):
             faults += 1
@@ -215,11 +186,6 @@ def export(book: Path, package: Path, check: bool, only: list[str]) -> int:
             else:
                 module.write_text(text, encoding="utf-8")
                 print(f"wrote {module.name} from {chapter.name}")
-    if missing := set(only) - exported:
-        raise ExportError(f"no chapter exports {', '.join(sorted(missing))}")
-    for module in [] if only else orphans(package, exported):
-        faults += 1
-        print(f"{module} has no chapter that exports it; delete it")
     return faults
 
 
@@ -227,18 +193,12 @@ def pull_all(book: Path, package: Path, only: list[str]) -> None:
     """Pull the named modules into their chapters and write them anew."""
     for name in only:
         module = package / f"{name}.py"
-        found = [
-            chapter
-            for chapter in chapters.find_chapters(book)
-            if chapters.module_name(chapter) == name
-        ]
-        if not found or not module.exists():
-            raise ExportError(f"{name}: no such module with a chapter")
+        chapter = chapters.chapter_of(name, book)
         chapters.ruff_format(module)
-        notebook = chapters.read(found[0])
-        pull(module, found[0], notebook)
-        chapters.write(notebook, found[0])
-        print(f"pulled {module.name} into {found[0].name}")
+        notebook = chapters.read(chapter)
+        pull(module, chapter, notebook)
+        chapters.write(notebook, chapter)
+        print(f"pulled {module.name} into {chapter.name}")
     export(book, package, check=False, only=only)
 
 

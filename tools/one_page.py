@@ -169,15 +169,11 @@ class Plain(ast.NodeTransformer):
 
 def definitions(module: str) -> dict[str, ast.stmt]:
     """What the exported cells of a module's chapter define, by name."""
-    [chapter] = [
-        chapter
-        for chapter in chapters.find_chapters()
-        if chapters.module_name(chapter) == module
-    ]
+    notebook = chapters.read(chapters.chapter_of(module))
     return {
         name: statement
-        for cell in export.export_cells(chapters.read(chapter))
-        for statement in export.parse(cell.source, str(chapter))
+        for cell in export.export_cells(notebook)
+        for statement in ast.parse(cell.source).body
         for name in export.names(statement)
     }
 

@@ -1,8 +1,8 @@
-"""Addresses: of the repository, of each page, and of pages that moved.
+"""Addresses of the repository and of each page.
 
-The repository's address stands in pyproject.toml and nowhere else; the book's
-own address follows from it, as GitHub Pages makes it. Buttons, what is said
-of a page where it is shared, the site map and redirects are made from both.
+The repository's address is in pyproject.toml and nowhere else; the book's own
+follows from it, as GitHub Pages makes it. Buttons, what a page says where it
+is shared, and the site map are made from both.
 """
 
 import textwrap
@@ -24,32 +24,6 @@ SITEMAP = """<?xml version="1.0" encoding="utf-8"?>
 {}
 </urlset>
 """
-# Pages that had another name: each old address leads to the new one.
-MOVED = {
-    "book/02_embedding": "book/03_embedding",
-    "book/03_layers": "book/04_layers",
-    "book/04_model": "book/05_model",
-    "book/05_sequences": "book/13_sequences",
-    "book/12_variations": "book/15_variations",
-    "book/13_risk": "book/risk",
-    "book/14_heads": "book/12_inside_heads",
-    "book/15_recurrence": "book/14_recurrence",
-    "book/16_parsing": "book/parsing",
-    "book/bugs": "book/16_bugs",
-    "book/comparisons": "book/model_comparisons",
-    "book/differences_from_paper": "book/paper_tables",
-    "book/findings": "book/conclusion",
-    "book/guesses": "book/two_guesses",
-    "book/misconceptions": "book/questions",
-    "book/often_said": "book/questions",
-    "book/passing": "book/questions",
-    "book/relatives": "book/bert_and_relatives",
-    "book/said_in_passing": "book/questions",
-    "book/searching": "book/beam_search_settings",
-    "book/tables": "book/paper_tables",
-    "book/three_versions": "book/paper_tables",
-    "book/words": "book/subwords",
-}
 REDIRECT = """<!doctype html>
 <html lang="en">
 <head>
@@ -136,18 +110,16 @@ def map_site(app: Sphinx, error: Exception | None) -> None:
 
 
 def redirect(app: Sphinx, error: Exception | None) -> None:
-    """Write a page at each old address, and at the book's, that leads on."""
+    """Let the book's own address lead to its first page."""
     if error or app.builder.format != "html":
         return
-    base = app.config.html_baseurl
-    for old, new in {"index": app.config.root_doc, **MOVED}.items():
-        page = REDIRECT.format(
-            link=app.builder.get_relative_uri(old, new),
-            canonical=f"{base}{app.builder.get_target_uri(new)}",
-            title=escape(app.env.titles[new].astext()),
-        )
-        target = Path(app.outdir) / app.builder.get_target_uri(old)
-        target.write_text(page, encoding="utf-8")
+    uri = app.builder.get_target_uri(app.config.root_doc)
+    page = REDIRECT.format(
+        link=uri,
+        canonical=app.config.html_baseurl + uri,
+        title=escape(app.env.titles[app.config.root_doc].astext()),
+    )
+    (Path(app.outdir) / "index.html").write_text(page, encoding="utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

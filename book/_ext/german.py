@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from functools import cache
 
 from docutils import nodes
-from docutils.parsers.rst.states import Inliner
 from sphinx.application import Sphinx
 from sphinx.util import logging
+from sphinx.util.docutils import SphinxRole
 
 from annotated_transformer.corpora.builtin import sentence_pairs
 
@@ -35,28 +35,22 @@ def words(text: str) -> list[str]:
     return WORD.findall(text.lower())
 
 
-def german(
-    name: str,
-    rawtext: str,
-    text: str,
-    lineno: int,
-    inliner: Inliner,
-    options: dict | None = None,
-    content: list[str] | None = None,
-) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+class German(SphinxRole):
     """An italic German phrase, marked as German, with its gloss behind it."""
-    words, bar, gloss = (part.strip() for part in text.partition("|"))
-    if not (words and bar and gloss):
-        message = inliner.reporter.error(
-            f"{rawtext} has no gloss: write {{de}}`words | meaning`, or "
-            "{de}`words | above` where the page has given it before",
-            line=lineno,
-        )
-        return [inliner.problematic(rawtext, rawtext, message)], [message]
-    phrase = nodes.emphasis(words, words, classes=["german"])
-    if gloss == "above":
-        return [phrase], []
-    return [phrase, nodes.Text(f" ({gloss})")], []
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        words, bar, gloss = (part.strip() for part in self.text.partition("|"))
+        if not (words and bar and gloss):
+            logger.warning(
+                "%s has no gloss: write {de}`words | meaning`, or "
+                "{de}`words | above` where the page has given it before",
+                self.rawtext,
+                location=(self.env.docname, self.lineno),
+            )
+        phrase = nodes.emphasis(words, words, classes=["german"])
+        if gloss == "above":
+            return [phrase], []
+        return [phrase, nodes.Text(f" ({gloss})")], []
 
 
 def look_over(app: Sphinx, doctree: nodes.document) -> None:
@@ -115,7 +109,7 @@ def mark_language(app: Sphinx, doctree: nodes.document, page: str) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    app.add_role("de", german)
+    app.add_role("de", German())
     app.connect("doctree-read", look_over)
     app.connect("doctree-resolved", mark_language)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import nbformat
 from docutils import nodes
-from docutils.parsers.rst.states import Inliner
 from sphinx.application import Sphinx
 from sphinx.util import logging
+from sphinx.util.docutils import SphinxRole
 
 BOOK = Path(__file__).resolve().parents[1]
 NUMBER = re.compile(
@@ -92,28 +92,22 @@ def rounds(number: str, value: float) -> bool:
     return any(f"{abs(value) * scale:.{digits}f}" == bare for scale in scales)
 
 
-def number(
-    name: str,
-    rawtext: str,
-    text: str,
-    lineno: int,
-    inliner: Inliner,
-    options: dict | None = None,
-    content: list[str] | None = None,
-) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+class Number(SphinxRole):
     """{number}`6.62 size_and_dropout`: found in a record, or on a page."""
-    said, _, source = text.rpartition(" ")
-    found = printed(said, outputs(source)) or any(
-        rounds(said, value) for value in recorded(source)
-    )
-    if not said or not found:
-        message = inliner.reporter.error(
-            f"{rawtext}: book/runs/{source}.json and the outputs of "
-            f"book/{source}.ipynb have no {said or 'number'}",
-            line=lineno,
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        said, _, source = self.text.rpartition(" ")
+        found = printed(said, outputs(source)) or any(
+            rounds(said, value) for value in recorded(source)
         )
-        return [inliner.problematic(rawtext, rawtext, message)], [message]
-    return [Sourced(said, said)], []
+        if not said or not found:
+            logger.warning(
+                "%s: book/runs/%s.json and the outputs of book/%s.ipynb have "
+                "no %s",
+                *(self.rawtext, source, source, said or "number"),
+                location=(self.env.docname, self.lineno),
+            )
+        return [Sourced(said, said)], []
 
 
 def sentences(node: nodes.Node) -> str:
@@ -159,7 +153,7 @@ def ancestors(node: nodes.Node) -> Iterator[nodes.Node]:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    app.add_role("number", number)
+    app.add_role("number", Number())
     app.connect("doctree-read", look_up)
     app.add_node(
         Sourced,

@@ -22,7 +22,6 @@ from annotated_transformer.decoding import (
     best_continuations,
     collect,
     first_state,
-    length_penalty,
     model_step,
 )
 from annotated_transformer.embedding import BOS, EOS
@@ -42,24 +41,9 @@ BEAMS = [1, 2, 4]
 MODEL = "multi30k-en-de"
 PRONOUN_MODEL = "pronouns"
 DECIDES = 2, 1  # layer and head of cross-attention; a test asks the record
-CAPTIONS = """
-Two girls are looking at a map near a fountain.
-A group of people is sitting at a table outside.
-A little boy is climbing a tree.
-A woman is taking a picture of a lake.
-Two dogs are fighting over a toy.
-People are walking through a park in the rain.
-A man is sleeping on a bench in the park.
-A cyclist rides down a hill.
-Two children are playing with a ball in the snow.
-A girl with a blue hat jumps into the water.
-An old man is reading a newspaper on a bench.
-A woman is selling fruit at a market.
-A dog is running across a field of grass.
-A crowd of people is watching a parade.
-A boy and a girl are playing chess.
-A woman knits a scarf.
-""".strip().splitlines()
+# Greedy search falls short of a beam of 4 here: by the time that it needs the
+# separable verb's "an", it has taken another way. The penalty decides, too.
+CAPTION = "A fisherman is watching the sunset near a fountain."
 
 
 def softmax() -> dict:
@@ -152,34 +136,12 @@ def outputs(tree: dict) -> list[dict]:
     ]
 
 
-def winner(tree: dict, alpha: float) -> dict:
-    """The node at which the best-scoring output has ended."""
-    return max(
-        outputs(tree),
-        key=lambda n: n["total"] / length_penalty(n["step"], alpha),
-    )
-
-
-def lessons(trees: list[dict]) -> int:
-    """How many it shows: the penalty decides; a wide beam beats greedy."""
-    greedy, best = (winner(tree, 0.0) for tree in (trees[0], trees[-1]))
-    penalty_decides = best != winner(trees[-1], 1.0)
-    return penalty_decides + (best["total"] > greedy["total"])
-
-
 @cache
 def beam() -> dict:
-    """The first of the captions that shows both, or else the most."""
+    """Three searches for the translation of a caption."""
     translator = Translator.load(MODEL)
-    best = {"lessons": -1}
-    for caption in CAPTIONS:
-        trees = [search_tree(translator, caption, width) for width in BEAMS]
-        if lessons(trees) > best["lessons"]:
-            best = {"caption": caption, "trees": trees}
-            best["lessons"] = lessons(trees)
-        if best["lessons"] == 2:
-            break
-    return best
+    trees = [search_tree(translator, CAPTION, width) for width in BEAMS]
+    return {"caption": CAPTION, "trees": trees}
 
 
 def lookup() -> dict:

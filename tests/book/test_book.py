@@ -11,6 +11,8 @@ import pytest
 import yaml
 from test_floors import imported, modules
 
+from annotated_transformer.teaching.records import read_run
+
 NOTEBOOKS = chapters.find_chapters()
 CELLS = {
     path: [cell for cell in chapters.read(path).cells if cell.source]
@@ -170,3 +172,14 @@ def test_address_of_the_repository_stands_in_one_place():
         if path.is_file() and address.encode() in path.read_bytes()
     ]
     assert holders == ["pyproject.toml"]
+
+
+def test_page_of_sizes_has_the_rates_of_the_record():
+    page = (chapters.BOOK / "toolkit_sizes.md").read_text("utf-8")
+    for preset, rows in read_run("benchmark-cpu")["training"].items():
+        for kind, end in (("float32", ""), ("bf16", ", bf16")):
+            ours = rows["systems"][f"this package{end}"]
+            rate = float(f"{ours['rate']:.2g}")
+            gigabytes = ours["memory"] / 1e9
+            row = f"| {preset} | {kind} | {rate:,.0f} | {gigabytes:.1f} GB |"
+            assert row in page

@@ -3,18 +3,15 @@
 A book of a page or two is built with the extensions, and its warnings read.
 """
 
-import io
 import json
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
+import measured_numbers
 import nbformat
 import pytest
-from chapters import BOOK
 from nbformat.v4 import new_code_cell, new_notebook, new_output
-from sphinx.application import Sphinx
-from sphinx.util.docutils import docutils_namespace
+from small_book import build_pages
 
 EXTENSIONS = ["german", "measured_numbers", "page_rules"]
 PICTURE = "\n.. image:: picture.svg\n   :alt: A line.\n\n"
@@ -22,7 +19,7 @@ Build = Callable[..., str]
 
 
 @pytest.fixture
-def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Build]:
+def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Build:
     """Builds pages of reStructuredText; returns what was warned of."""
     source = tmp_path / "book"
     source.mkdir()
@@ -34,9 +31,6 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Build]:
     (source / "runs").mkdir()
     record = {"results": {"a": [0.12345, 6.6249]}}
     (source / "runs" / "record.json").write_text(json.dumps(record))
-    monkeypatch.syspath_prepend(str(BOOK / "_ext"))
-    import measured_numbers
-
     monkeypatch.setattr(measured_numbers, "BOOK", source)
 
     def run(**pages: str) -> str:
@@ -48,62 +42,47 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Build]:
             title = ":orphan:\n\nTitle\n=====\n\n"
             (source / f"{name}.rst").write_text(title + text)
         (source / "index.rst").write_text("Index\n=====\n")
-        said, out = io.StringIO(), tmp_path / "out"
-        settings = {
-            "extensions": EXTENSIONS,
-            "exclude_patterns": ["*.ipynb"],
-        }
-        with docutils_namespace():
-            Sphinx(
-                source,
-                None,
-                out,
-                out,
-                "html",
-                settings,
-                status=None,
-                warning=said,
-                freshenv=True,
-            ).build()
-        run.out = out  # type: ignore[attr-defined]
-        return said.getvalue()
+        run.out, said = build_pages(  # type: ignore[attr-defined]
+            source, *EXTENSIONS, exclude_patterns=["*.ipynb"]
+        )
+        return said
 
-    yield run
-    for name in EXTENSIONS:
-        sys.modules.pop(name, None)
+    return run
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "It has 41.82 BLEU.",
-        "It has 41.8 BLEU.",  # rounded from the output
-        "It has 63.1 million parameters.",
-        "See section 5.4, sections 3.1 and 6.2, and Python 3.11.",
-        "The claim is P-3.1-d, the rate is ``0.003``, and :math:`0.1` is set.",
-        "The record says :number:`6.62 record`, or :number:`12.3 % record`.",
-        "The page says :number:`41.8 page`.",
-        "There are 1,280 subwords and 12 words.",
-    ],
-)
-def test_number_with_a_source_passes(build: Build, sentence: str):
-    assert build(page=sentence) == ""
+def test_number_with_a_source_passes(build: Build):
+    text = """It has 41.82 BLEU.
+
+It has 41.8 BLEU, rounded from the output.
+
+It has 63.1 million parameters.
+
+See section 5.4, sections 3.1 and 6.2, and Python 3.11.
+
+The claim is P-3.1-d, the rate is ``0.003``, and :math:`0.1` is set.
+
+The record says :number:`6.62 record`, or :number:`12.3 % record`.
+
+The page says :number:`41.8 page`.
+
+There are 1,280 subwords and 12 words.
+"""
+    assert build(page=text) == ""
 
 
-@pytest.mark.parametrize(
-    ("sentence", "number"),
-    [
-        ("It has 41.83 BLEU.", "41.83"),
-        ("It has 41.9 BLEU.", "41.9"),
-        ("A share of 90 % is left.", "90 %"),
-        ("The record says :number:`6.63 record`.", "6.63"),
-        ("The page says :number:`41.9 page`.", "41.9"),
-        ("No record is called :number:`6.62 recorder`.", "6.62"),
-        ("- a list\n- with 0.7 in it", "0.7"),
-    ],
-)
-def test_number_without_one_is_found(build: Build, sentence: str, number: str):
-    assert number in build(page=sentence)
+def test_number_without_one_is_found(build: Build):
+    wrong = {
+        "It has 41.83 BLEU.": "41.83",
+        "It has 41.9 BLEU.": "41.9 is printed by no cell",
+        "A share of 90 % is left.": "90 %",
+        "The record says :number:`6.63 record`.": "have no 6.63",
+        "The page says :number:`41.7 page`.": "have no 41.7",
+        "No record is called :number:`6.62 recorder`.": "have no 6.62",
+        "- a list\n- with 0.7 in it": "0.7",
+    }
+    said = build(page="\n\n".join(wrong))
+    for number in wrong.values():
+        assert number in said
 
 
 @pytest.mark.parametrize(
@@ -111,10 +90,8 @@ def test_number_without_one_is_found(build: Build, sentence: str, number: str):
     [
         ("The :de:`Hund | dog` is *der Hund*.", "der"),
         ("The *Hund* is a :de:`Hund | dog`.", "Hund"),
-        ("It wrote süß.", "süß"),
         ("A :de:`Hund` is here.", "has no gloss"),
         ("A :de:`Hund | dog` is a *Hund*.", ""),
-        ("A :de:`Der Hund war süß | the dog was sweet`, *süß*.", ""),
         ("The dog was sweet.\n\n    Der Hund war süß.\n\nIt was *süß*.", ""),
         ("An *auto-regressive* model of this *kind*, in ``süß``.", ""),
     ],
@@ -194,6 +171,6 @@ nine ten
 
 
 def test_long_chapter_is_found(build: Build):
-    text = f"{PICTURE}{'word ' * 2601}"
-    assert "2,601 words" in build(**{"01_page": text})
+    text = f"{PICTURE}{'word ' * 3201}"
+    assert "3,201 words" in build(**{"01_page": text})
     assert build(page=text) == ""  # only a chapter has a limit of its own

@@ -3,17 +3,16 @@
 import json
 import random
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pages
 import pytest
 import torch
+import translator_in_page as extension
 from browser import Window, opened
 from playwright.sync_api import Browser, Page
-from sphinx.application import Sphinx
-from sphinx.util.docutils import docutils_namespace
+from small_book import build_pages
 
 from annotated_transformer.corpora.generated import builtin_corpus
 from annotated_transformer.corpora.parallel_text import read_pairs
@@ -44,43 +43,18 @@ TRANSLATE = """
 
 
 @pytest.fixture(scope="module")
-def extension() -> Iterator:
-    """The extension, imported as Sphinx does."""
-    sys.path.insert(0, str(BOOK / "_ext"))
-    try:
-        import translator_in_page as extension
-
-        yield extension
-    finally:
-        sys.path.remove(str(BOOK / "_ext"))
-
-
-@pytest.fixture(scope="module")
-def site(extension, tmp_path_factory) -> Path:
+def site(tmp_path_factory) -> Path:
     """A page with the widget and one without, built as the book is."""
     source = tmp_path_factory.mktemp("page")
-    out = source / "out"
     (source / "index.rst").write_text(
         f"First\n=====\n\n.. translator:: {NAME} pronouns\n\n"
         "   What it does.\n\n"
         ".. toctree::\n\n   other\n"
     )
     (source / "other.rst").write_text("Other\n=====\n\nNo widget.\n")
-    settings = {
-        "extensions": ["translator_in_page"],
-        "html_static_path": [str(BOOK / "_static")],
-    }
-    with docutils_namespace():
-        Sphinx(
-            source,
-            None,
-            out,
-            out,
-            "html",
-            settings,
-            status=None,
-            warningiserror=True,
-        ).build()
+    static = {"html_static_path": [str(BOOK / "_static")]}
+    out, said = build_pages(source, "translator_in_page", **static)
+    assert not said
     return out
 
 
@@ -101,7 +75,7 @@ def started(site, browser: Browser) -> Iterator[Window]:
 
 
 @pytest.fixture
-def reference(extension) -> tuple[Transformer, Tokenizer]:
+def reference() -> tuple[Transformer, Tokenizer]:
     """The package's model with the weights that the page has."""
     model, tokenizer, _ = load_model(find_model(NAME))
     return extension.rounded(model), tokenizer
@@ -118,12 +92,12 @@ def sentences(number: int) -> list[str]:
     return sorted(texts, key=len)[:number]
 
 
-@pytest.mark.parametrize(("width", "no_repeat"), [(1, 0), (5, 0), (5, 2)])
+@pytest.mark.parametrize(("width", "no_repeat"), [(1, 0), (5, 2)])
 def test_page_and_package_write_the_same_tokens(
     started, reference, width, no_repeat
 ):
     model, tokenizer = reference
-    texts = sentences(40)
+    texts = sentences(20)
     sources = pad(tokenizer.encode(text) for text in texts)
     best = beam_decode(model, sources, width, no_repeat=no_repeat)
     expected = [hypothesis for (hypothesis,) in best]
@@ -133,11 +107,11 @@ def test_page_and_package_write_the_same_tokens(
     assert [tokens for tokens, _ in found] == [h.tokens for h in expected]
     for (_, ours), theirs in zip(found, expected, strict=True):
         assert ours == pytest.approx(theirs.score, abs=1e-4)
-    assert len({tuple(tokens) for tokens, _ in found}) > 30
+    assert len({tuple(tokens) for tokens, _ in found}) > 15
 
 
-def test_the_pronoun_model_in_eight_bits_chooses_as_it_did(started, extension):
-    cases = list(variations(contested=False))
+def test_the_pronoun_model_in_eight_bits_chooses_as_it_did(started):
+    cases = list(variations(contested=False))[::3]
     found = started.page.evaluate(
         TRANSLATE.replace("theTranslator", "thePronouns"),
         [[case.source for case in cases], {"width": 1}],
@@ -153,52 +127,51 @@ def test_the_pronoun_model_in_eight_bits_chooses_as_it_did(started, extension):
         assert ours.split(", weil ")[1:] == whole.split(", weil ")[1:]
 
 
-def test_models_change_places_with_their_examples(book, window):
+@pytest.fixture
+def intro(book, window) -> Iterator[Page]:
+    """The introduction after the reader has asked; nothing goes wrong."""
     page = window.open(book / "book" / "intro.html")
     page.get_by_role("button", name="Try it here").click()
     answered(page)
-    for pronoun, example in (("er", "hungry"), ("sie", "sweet")):
-        page.get_by_label("pronouns", exact=True).check()
-        page.locator(".at-examples").get_by_text(example, exact=True).click()
-        answered(page)
-        said = page.locator(".at-hidden[role=status]").inner_text()
-        assert said.split(", weil ")[1].split()[0] == pronoun
-        step = page.locator("#at-step").get_attribute("aria-valuetext")
-        assert step.endswith(f"▁{pronoun}")
-        assert page.get_by_label("head", exact=True).input_value() == "0"
-        page.get_by_label("captions", exact=True).check()
-        answered(page)
-        assert page.get_by_label("layer", exact=True).input_value() == "2"
+    yield page
     assert not window.complaints
 
 
-def test_it_warns_below_what_captions_reach(book, window, extension):
-    page = window.open(book / "book" / "intro.html")
-    page.get_by_role("button", name="Try it here").click()
+def choose(page: Page, model: str, example: str) -> None:
+    page.get_by_label(model, exact=True).check()
+    answered(page)
+    page.locator(".at-examples").get_by_text(example, exact=True).click()
+    answered(page)
+
+
+def test_models_change_places_with_their_examples(intro):
+    for pronoun, example in (("er", "hungry"), ("sie", "sweet")):
+        choose(intro, "pronouns", example)
+        said = intro.locator(".at-hidden[role=status]").inner_text()
+        assert said.split(", weil ")[1].split()[0] == pronoun
+        step = intro.locator("#at-step").get_attribute("aria-valuetext")
+        assert step.endswith(f"▁{pronoun}")
+        assert intro.get_by_label("head", exact=True).input_value() == "0"
+        intro.get_by_label("captions", exact=True).check()
+        answered(intro)
+        assert intro.get_by_label("layer", exact=True).input_value() == "2"
+
+
+def test_it_warns_below_what_captions_reach(intro):
     translator, usual = Translator.load(NAME), extension.USUAL[NAME]
     warned = []
     for example, text in extension.OPENINGS[NAME]["examples"].items():
-        page.locator(".at-examples").get_by_text(example, exact=True).click()
-        answered(page)
+        choose(intro, "captions", example)
         (found,) = translator.n_best([text], 1, beam=1)[0]
-        warning = page.locator(".at-warning").inner_text()
+        warning = intro.locator(".at-warning").inner_text()
         assert bool(warning) == (found.confidence < usual)
-        for search in ("beam of 5", "greedy"):  # ends as it began
-            page.get_by_label(search).check()
-            answered(page)
-            gloss = page.locator(".at-gloss").inner_text()
-            assert gloss.startswith("In English: "), text
+        gloss = intro.locator(".at-gloss").inner_text()
+        assert gloss.startswith("In English: "), text
         warned += [example] * bool(warning)
     assert warned == ["no caption"]
-    page.get_by_label("pronouns", exact=True).check()
-    answered(page)
-    page.get_by_label("A sentence in English").fill("Who are you?")
-    page.keyboard.press("Enter")
-    answered(page)
-    assert not page.locator(".at-warning").inner_text()
 
 
-def test_the_head_that_is_opened_aligns(started, extension):
+def test_the_head_that_is_opened_aligns(started):
     layer, head = extension.OPENINGS[NAME]["cross"]
     translator = Translator.load(NAME)
     german = "Zwei Kinder in roten Jacken spielen im Schnee."
@@ -210,9 +183,8 @@ def test_the_head_that_is_opened_aligns(started, extension):
     assert [links[f"▁{word}"] for word in words] == [f"▁{w}" for w in english]
 
 
-def test_a_weight_tells_what_it_was_made_of(book, window):
-    page = window.open(book / "book" / "intro.html")
-    page.get_by_role("button", name="Try it here").click()
+def test_a_weight_tells_what_it_was_made_of(book, intro):
+    page = intro
     page.get_by_label("pronouns", exact=True).check()
     answered(page)
     origin, minus = page.locator(".at-origin"), str.maketrans("−", "-")
@@ -247,10 +219,9 @@ def test_a_weight_tells_what_it_was_made_of(book, window):
     target, anchor = href.split("#")
     html = (book / "book" / target).read_text("utf-8")
     assert f'id="{anchor}"' in html
-    assert not window.complaints
 
 
-def test_the_page_searches_with_the_model_s_own_alpha(started, extension):
+def test_the_page_searches_with_the_model_s_own_alpha(started):
     tokenizer = load_model(find_model(NAME))[1]
     config = ModelConfig(len(tokenizer), 1, 12, 20, 2, pre_norm=True)
     packed = extension.packed(
@@ -271,14 +242,14 @@ def test_the_page_searches_with_the_model_s_own_alpha(started, extension):
     "change",
     [{"tied": False}, {"positions": "learned"}, {"decoder_layers": 1}],
 )
-def test_a_model_that_the_page_cannot_run_is_refused(extension, change):
+def test_a_model_that_the_page_cannot_run_is_refused(change):
     tokenizer = load_model(find_model(NAME))[1]
     config = ModelConfig(len(tokenizer), 2, 12, 20, 2, **change)
     with pytest.raises(UserError, match="stacks of one depth, this model"):
         extension.packed(transformer(config), tokenizer)
 
 
-def test_post_norm_is_the_package_s_too(started, extension):
+def test_post_norm_is_the_package_s_too(started):
     tokenizer = load_model(find_model(NAME))[1]
     config = ModelConfig(len(tokenizer), 2, 12, 20, 2, d_k=5, d_v=3)
     model = transformer(config).eval()
@@ -307,7 +278,7 @@ def test_subwords_are_sentencepiece_s(started, reference):
     _, tokenizer = reference
     rng = random.Random(0)
     signs = "abc deß▁ñ 漢字🙂\ud800\t\n\0 .,-ABZ'\"<s>é12"
-    texts = [side for pair in builtin_corpus(train=500).train for side in pair]
+    texts = [side for pair in builtin_corpus(train=150).train for side in pair]
     texts += ["".join(rng.choices(signs, k=rng.randrange(20))) for _ in texts]
     found = started.page.evaluate(
         "(texts) => texts.map((text) =>"
@@ -392,15 +363,11 @@ def test_nothing_is_loaded_before_the_reader_asks(site, window):
     for part in asked:
         assert sum(part in url for url in requests) == 1
     assert not window.escaped and not window.complaints
+    other = (site / "other.html").read_text("utf-8")
+    assert "translator/" not in other  # a page without it
 
 
-def test_other_pages_have_neither_button_nor_program(site):
-    html = (site / "other.html").read_text("utf-8")
-    assert "translator/" not in html
-    assert "translator/start.js" in (site / "index.html").read_text("utf-8")
-
-
-@pytest.mark.parametrize("part", PROGRAM)
+@pytest.mark.parametrize("part", ["weights", "interface"])
 def test_a_missing_part_is_named(site, window, part):
     window.context.route(f"**/{part}.js*", lambda route: route.abort())
     page = window.open(site / "index.html")
@@ -435,44 +402,34 @@ def test_the_widget_works_by_keyboard_and_says_what_it_shows(
     model, tokenizer = reference
     with opened(browser, reduced_motion="reduce") as window:
         page = window.open(site / "index.html")
-        page.get_by_role("button", name="Try it here").focus()
-        page.keyboard.press("Enter")
+        page.get_by_role("button", name="Try it here").press("Enter")
         answered(page)
         text = page.get_by_label("A sentence in English")
         text.fill(TWELVE)
-        page.keyboard.press("Enter")
+        text.press("Enter")
         answered(page)  # until then the page moves under a click
-        page.get_by_label("beam of 5").focus()
-        page.keyboard.press("Space")
+        page.get_by_label("beam of 5").press("Space")
         answered(page)
         said = page.locator(".at-hidden[role=status]")
         translator = Translator(model, tokenizer)
         assert said.inner_text() == translator(TWELVE)
         slider = page.get_by_role("slider")
-        slider.focus()
-        page.keyboard.press("End")
+        slider.press("End")
         end = slider.get_attribute("aria-valuetext")
         assert end.endswith("</s>")
-        page.keyboard.press("ArrowLeft")
+        slider.press("ArrowLeft")
         assert slider.get_attribute("aria-valuetext") != end
-        assert page.get_by_role("list").count() >= 2
+        target = int(slider.get_attribute("max"))
+        lengths = {"encoder": len(tokenizer.encode(TWELVE))}
         for kind in ("encoder", "decoder", "cross"):
-            page.get_by_label("attention", exact=True).select_option(
-                label=kind
-            )
-            rows = page.locator(".at-map tbody tr")
-            source = tokenizer.split(TWELVE)
-            size = (
-                len(source) + 1
-                if kind == "encoder"
-                else int(slider.get_attribute("max"))
-            )
-            assert rows.count() == size
-            for row in rows.all():
+            shown = page.get_by_label("attention", exact=True)
+            shown.select_option(label=kind)
+            rows = page.locator(".at-map tbody tr").all()
+            assert len(rows) == lengths.get(kind, target)
+            for row in rows:
                 cells = row.locator("td").all_text_contents()
-                assert sum(map(float, filter(None, cells))) == pytest.approx(
-                    1, abs=0.1
-                )
+                total = sum(map(float, filter(None, cells)))
+                assert total == pytest.approx(1, abs=0.1)
         assert page.get_by_text(MULTI30K_LICENCE).is_visible()
         page.emulate_media(media="print")
         assert page.get_by_text("What it does.").is_visible()
@@ -482,15 +439,16 @@ def test_the_widget_works_by_keyboard_and_says_what_it_shows(
 
 def test_eight_bits_cost_no_translation_quality(reference, real_folder):
     model, tokenizer = reference
-    _, _, history = load_model(find_model(NAME))
-    texts, references = zip(
-        *read_pairs(
-            real_folder / "test_2016_flickr.en.gz",
-            real_folder / "test_2016_flickr.de.gz",
-        ),
-        strict=True,
+    pairs = read_pairs(
+        real_folder / "test_2016_flickr.en.gz",
+        real_folder / "test_2016_flickr.de.gz",
+    )[:200]
+    texts, references = map(list, zip(*pairs, strict=True))
+    rounded, whole = (
+        corpus_scores(translator(texts, beam=1), references).bleu
+        for translator in (
+            Translator(model.float(), tokenizer),
+            Translator.load(NAME),
+        )
     )
-    outputs = Translator(model.float(), tokenizer)(list(texts))
-    stated = float(history.result.scores["test_2016_flickr, bleu"])
-    found = corpus_scores(outputs, references).bleu
-    assert found == pytest.approx(stated, abs=0.3)
+    assert rounded == pytest.approx(whole, abs=0.5)

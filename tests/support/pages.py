@@ -31,14 +31,6 @@ def formulas(page: Page) -> list[str]:
         e => `formula not set: ${e.textContent.slice(0, 60)}`)]""")
 
 
-def tex(page: Page) -> list[str]:
-    """Formulas that a reader sees as TeX."""
-    return page.evaluate(r"""() => [...document.querySelectorAll(".math")]
-      .filter(e => e.checkVisibility({visibilityProperty: true}))
-      .map(e => e.innerText)
-      .filter(text => /\\[(\[]/.test(text) || !text.trim())""")
-
-
 def sideways(page: Page) -> list[str]:
     """Text that a reader would have to scroll sideways for."""
     return page.evaluate("""() => {

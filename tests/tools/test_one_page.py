@@ -12,13 +12,6 @@ import pytest
 import torch
 from export import ExportError
 
-from annotated_transformer import attention, embedding
-from annotated_transformer.corpora.builtin.lexicon import (
-    ADJECTIVES,
-    KINDS,
-    NOUNS,
-    VERBS,
-)
 from annotated_transformer.data import Batch
 from annotated_transformer.model import Transformer, transformer
 from annotated_transformer.optimizer import adam
@@ -114,32 +107,10 @@ def test_a_cell_that_cannot_be_made_simpler_is_told(monkeypatch):
         one_page.render()
 
 
-def test_sizes_are_those_of_the_recipe(page):
-    small, large = twins(page)
-    count = sum(weight.numel() for weight in small.parameters())
-    assert count == sum(weight.numel() for weight in large.parameters())
-    assert len(small.encoder) == len(small.decoder) == RECIPE.model.layers
-    assert small.encoder[0].self_attention.heads == RECIPE.model.heads
-    assert (page.PAD, page.BOS, page.EOS) == (0, 1, 2)
-    assert [page.WORDS[i] for i in range(3)] == ["PAD", "BOS", "EOS"]
-
-
-def test_masks_positions_and_weights_are_the_same(page):
-    tokens = page.numbers([source for source, _ in TEXTS])
-    mask = page.padding_mask(tokens)
-    assert torch.equal(mask, attention.padding_mask(tokens))
-    assert not mask.all()
-    assert torch.equal(page.causal_mask(7), attention.causal_mask(7))
-    assert torch.equal(page.sinusoids(9, 64), embedding.sinusoids(9, 64))
-    query, key = torch.randn(2, 3, 4, tokens.size(1), 8)
-    assert torch.allclose(
-        page.attention_weights(query, key, mask),
-        attention.attention_weights(query, key, mask),
-    )
-
-
 def test_same_weights_give_the_same_logits(page):
+    """And so masks, positions and sizes are the same, too."""
     small, large = twins(page)
+    assert len(small.encoder) == len(small.decoder) == RECIPE.model.layers
     (source, target), batch = batch_of(page, TEXTS)
     assert (source == page.PAD).any() and (target == page.PAD).any()
     logits = small(source, target[:, :-1])
@@ -174,29 +145,6 @@ def test_training_is_the_same_and_learns(page):
     assert losses == pytest.approx(expected, rel=1e-2)
     assert losses[:10] == pytest.approx(expected[:10], rel=1e-4)
     assert losses[-1] < losses[0] / 3
-
-
-def entries(words: str) -> list[list[str]]:
-    return [entry.split(": ") for entry in words.split(", ")]
-
-
-def test_words_are_those_of_the_corpus(page):
-    articles = ["der", "die", "das"]  # in the order of genders
-    for kind, words in (("animal", page.ANIMALS), ("food", page.FOODS)):
-        for english, german in entries(words):
-            article, noun = german.split()
-            assert NOUNS[english] in KINDS[kind]
-            [known] = NOUNS[english].german.values
-            assert (article, noun) == (articles[known.gender], known.singular)
-            assert known.oblique == noun or kind == "food"
-    eating = {
-        (" ".join(verb.english[1::2]).strip(), german.past)
-        for verb in VERBS["animal"]
-        for german in verb.german.values
-    }
-    assert {tuple(entry) for entry in entries(page.VERBS)} <= eating
-    for english, german in entries(f"{page.MOODS}, {page.TASTES}"):
-        assert german in [word for word, _ in ADJECTIVES[english].values]
 
 
 def test_pronouns_are_those_of_the_corpus(page):
