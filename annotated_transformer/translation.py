@@ -173,7 +173,7 @@ class Translator(TextModel):
         model, tokenizer, history = load_model(find_model(folder), device)
         if fast:
             use_fast_kernels(model)
-        search = asdict(history.search) if history.search else {}
+        search = asdict(history.search) if history and history.search else {}
         return cls(model, tokenizer, **search)
 
     @overload

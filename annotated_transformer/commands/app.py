@@ -89,7 +89,7 @@ def evaluate(
     from annotated_transformer.storage.shipped import find_model
 
     model = find_model(model)
-    language = read_config(model).history.data.target
+    language = read_config(model).languages[1]
     pairs = read_pairs(source, reference)
     search = {"beam": beam, "alpha": alpha, "no_repeat": no_repeat}
     translator = load(model, device, **search)

@@ -213,12 +213,12 @@ def check_directions(forward: Path, backward: Path) -> None:
     from annotated_transformer.storage.shipped import find_model
 
     there, back = (
-        read_config(find_model(model)).history.data
+        read_config(find_model(model)).languages
         for model in (forward, backward)
     )
-    if (there.source, there.target) != (back.target, back.source):
+    if there != back[::-1]:
         raise UserError(
-            f"{forward} translates {there.source} to {there.target}, "
-            f"and {backward} {back.source} to {back.target}; "
+            f"{forward} translates {' to '.join(there)}, "
+            f"and {backward} {' to '.join(back)}; "
             "the second must translate back"
         )

@@ -179,7 +179,7 @@ def start_from(
     }
     recipe = replace(recipe, model=replace(model.config, **own))
     if not new_subwords:
-        kind = history.recipe["tokenizer"]
+        kind = history.recipe["tokenizer"] if history else "given"
         try:
             recipe = replace(recipe, vocab_size=len(tokenizer), tokenizer=kind)
         except ValueError as error:
@@ -291,6 +291,8 @@ def read_start(folder: Path | str) -> Start:
     """What a training started from: weights, their history, how good."""
     config = read_config(find_model(folder))
     known = config.history
+    if known is None:
+        return Start("", files=config.sha256)
     return Start(
         known.command, known.data, known.result, known.start, config.sha256
     )

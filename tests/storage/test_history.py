@@ -9,7 +9,6 @@ import pytest
 from histories import HISTORY
 
 from annotated_transformer.storage.history import (
-    Change,
     Data,
     History,
     Result,
@@ -21,7 +20,6 @@ from annotated_transformer.storage.shipped import find_model, shipped
 LONG = replace(
     HISTORY,
     start=Start("train one", start=Start("train zero"), files={"a": "12"}),
-    changes=(Change(2, "batch_tokens", 64, 32), Change(5, "accumulate", 1, 2)),
     tokenizer_sha256="34",
     result=Result(updates=3, seconds=1.5, scores={"test, bleu": "38.13"}),
     search=Search(3, 1.0, 2),
@@ -48,7 +46,7 @@ def test_a_history_as_json():
         "test, bleu": "38.13",
     }
     assert plain["recipe"]["train"]["clip"] is None  # infinity
-    assert {"start", "changes", "search"}.isdisjoint(HISTORY.as_json())
+    assert {"start", "signs", "search"}.isdisjoint(HISTORY.as_json())
 
 
 @pytest.mark.parametrize("name", shipped())
@@ -65,7 +63,7 @@ def changed(path, value):
     *folders, last = path.split(".")
     part = plain
     for name in folders:
-        part = part[int(name)] if name.isdecimal() else part[name]
+        part = part[name]
     part[last] = value
     return plain
 
@@ -91,10 +89,6 @@ def changed(path, value):
         ("start.command", None),
         ("start.a", 12),
         ("start.start.start", 3),
-        ("changes", 5),
-        ("changes", [{}]),
-        ("changes.1.now", -1),
-        ("changes.1.name", 3),
         ("result.updates", "many"),
         ("result.valid_perplexity", {}),
         ("search.beam", "5"),
@@ -131,7 +125,7 @@ def test_a_history_without_end_is_refused():
     start = {"command": "x"}
     for _ in range(100_000):
         start = {"command": "x", "start": start}
-    with pytest.raises(ValueError, match="start: more than 100"):
+    with pytest.raises(ValueError, match="start.*nested too deeply"):
         History.from_json(HISTORY.as_json() | {"start": start})
 
 
@@ -145,7 +139,8 @@ def test_trainings_come_in_their_order():
 
 def test_a_search_that_cannot_be_does_not_exist():
     for wrong in ({"beam": 0}, {"alpha": -0.1}, {"no_repeat": 5000}):
-        with pytest.raises(ValueError, match="a search with"):
+        (name,) = wrong
+        with pytest.raises(ValueError, match=f"`{name}=.*must be from"):
             Search(**wrong)
     assert asdict(Search()) == {"beam": 5, "alpha": 0.6, "no_repeat": 0}
 

@@ -18,8 +18,7 @@ def find_model(name: Path | str) -> Path:
     """The folder of that name, or the shipped model; a folder comes first."""
     if Path(name).is_file():
         raise UserError(
-            f"{name}: no trained model, but a file; average a checkpoint to "
-            "make a model of it"
+            f"{name}: no trained model, but a file; name the folder of one"
         )
     if Path(name).exists():
         return Path(name)
