@@ -292,7 +292,7 @@ def read_start(folder: Path | str) -> Start:
     config = read_config(find_model(folder))
     known = config.history
     if known is None:
-        return Start("", files=config.sha256)
+        return Start("no history was given", files=config.sha256)
     return Start(
         known.command, known.data, known.result, known.start, config.sha256
     )

@@ -67,11 +67,14 @@ def quoted(command: str) -> str:
 
 
 def licences(history: History) -> str:
-    """What the texts of all trainings allow, each text once."""
-    names = [one.data.name for one in history.starts() if one.data]
-    return " ".join(
+    """What the texts of all trainings allow, each licence once."""
+    texts = [*(one.data for one in history.starts()), history.data]
+    told = [
         TEXT_LICENCES.get(
-            name, f"The licence of {name} is for its owner to say."
+            text.name, f"The licence of {text.name} is for its owner to say."
         )
-        for name in dict.fromkeys([*names, history.data.name])
-    )
+        if text
+        else "What the model that it began with was trained on is not known."
+        for text in texts
+    ]
+    return " ".join(dict.fromkeys(told))

@@ -130,8 +130,11 @@ def switched(folder: Path) -> Iterator[Path]:
                     folder.rmdir()
     except UserError as error:  # it names files of a folder that is gone
         raise UserError(str(error).replace(str(new), str(folder))) from error
-    except (OSError, SafetensorError) as error:
-        named = getattr(error, "filename2", None) or folder
+    except SafetensorError as error:
+        raise unwritable(folder / "model.safetensors", error) from error
+    except OSError as error:
+        named = str(error.filename2 or error.filename or folder)
+        named = named.replace(str(new), str(folder))
         raise unwritable(Path(named), error) from error
 
 

@@ -49,6 +49,7 @@ def test_the_card_names_the_trainings_before():
     assert starts in card
     assert card.count("Flickr30k") == 1
     assert "licence of text is for its owner" in card
+    assert "that it began with was trained on is not known" in card
 
 
 def test_the_card_has_scores_and_search():
