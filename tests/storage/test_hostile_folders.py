@@ -38,7 +38,7 @@ def good(tmp_path_factory):
 
 
 def test_hostile_folders_are_refused(good, tmp_path):
-    status, found = in_child(hostile, good, tmp_path)
+    status, found = in_child(hostile, good, tmp_path, kill_after=100)
     assert status == 0
     assert found.taken == [] and found.broken == {}
     assert found.refused.keys() == HOSTILE.keys()

@@ -108,7 +108,11 @@ HOSTILE: dict[str, tuple[Change, str]] = {
     "pipe": (special(os.mkfifo, CONFIG), "no trained model here"),
     "pipe of pieces": (special(os.mkfifo, PIECES), f"{PIECES}: not a file"),
     "loop": (special(lambda x: x.symlink_to(x), CONFIG), "no trained model"),
-    "endless": (special(lambda x: x.symlink_to("/dev/zero"), WEIGHTS), BROKEN),
+    "endless": (
+        special(lambda x: x.symlink_to("/dev/zero"), WEIGHTS),
+        "it is no file",
+    ),
+    "pipe of weights": (special(os.mkfifo, WEIGHTS), "it is no file"),
     "endless pieces": (
         special(lambda x: x.symlink_to("/dev/zero"), PIECES),
         "not a file",
