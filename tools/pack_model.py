@@ -15,7 +15,7 @@ from record_scores import known_history, read_record
 from annotated_transformer.errors import UserError
 from annotated_transformer.storage.history import History, Search
 from annotated_transformer.storage.model_folder import load_model, save_model
-from annotated_transformer.storage.shipped import find_model
+from annotated_transformer.storage.pretrained import find_model
 from annotated_transformer.system.atomic_files import check_new
 
 SCORES = ("bleu", "bleu_lowercase", "bleu_moses", "chrf")

@@ -16,7 +16,7 @@ from annotated_transformer.errors import UserError
 from annotated_transformer.storage.history import History, Search
 from annotated_transformer.storage.metrics import read_metrics
 from annotated_transformer.storage.model_folder import read_config
-from annotated_transformer.storage.shipped import find_model
+from annotated_transformer.storage.pretrained import find_model
 from annotated_transformer.system.atomic_files import (
     read_json,
     unreadable,

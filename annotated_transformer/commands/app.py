@@ -86,7 +86,7 @@ def evaluate(
     from annotated_transformer import translation
     from annotated_transformer.corpora.parallel_text import read_pairs
     from annotated_transformer.storage.model_folder import read_config
-    from annotated_transformer.storage.shipped import find_model
+    from annotated_transformer.storage.pretrained import find_model
 
     model = find_model(model)
     language = read_config(model).languages[1]

@@ -210,7 +210,7 @@ def augment(
 def check_directions(forward: Path, backward: Path) -> None:
     """UserError unless one model translates back what the other makes."""
     from annotated_transformer.storage.model_folder import read_config
-    from annotated_transformer.storage.shipped import find_model
+    from annotated_transformer.storage.pretrained import find_model
 
     there, back = (
         read_config(find_model(model)).languages

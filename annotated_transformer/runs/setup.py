@@ -26,7 +26,7 @@ from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.storage.builders import build
 from annotated_transformer.storage.history import Data, History, Start
 from annotated_transformer.storage.model_folder import load_model, read_config
-from annotated_transformer.storage.shipped import find_model
+from annotated_transformer.storage.pretrained import find_model
 from annotated_transformer.system.atomic_files import read_some
 from annotated_transformer.system.console import console
 from annotated_transformer.system.machine import this_machine, versions

@@ -30,7 +30,7 @@ from annotated_transformer.storage.builders import (
 from annotated_transformer.storage.dataclass_json import from_plain
 from annotated_transformer.storage.history import History
 from annotated_transformer.storage.model_card import model_card
-from annotated_transformer.storage.shipped import find_model
+from annotated_transformer.storage.pretrained import find_model
 from annotated_transformer.storage.weight_files import (
     check_fit,
     damaged,

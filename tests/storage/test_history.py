@@ -18,7 +18,7 @@ from annotated_transformer.storage.history import (
     Search,
     Start,
 )
-from annotated_transformer.storage.shipped import find_model, shipped
+from annotated_transformer.storage.pretrained import find_model, pretrained
 
 LONG = replace(
     HISTORY,
@@ -61,7 +61,7 @@ def test_a_history_as_json():
     assert {"start", "signs", "search"}.isdisjoint(HISTORY.as_json())
 
 
-@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize("name", pretrained())
 def test_a_shipped_history_comes_back(name):
     path = find_model(name) / "config.json"
     known = json.loads(path.read_text())["history"]

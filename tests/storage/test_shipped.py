@@ -24,7 +24,7 @@ from annotated_transformer.data import train_tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.storage.model_folder import load_model, save_model
-from annotated_transformer.storage.shipped import find_model, shipped
+from annotated_transformer.storage.pretrained import find_model, pretrained
 from annotated_transformer.teaching.records import read_run
 from annotated_transformer.translation import Translator, corpus_scores
 
@@ -52,7 +52,7 @@ DOGS = {  # by target language
 }
 
 
-CAPTIONS = [name for name in shipped() if name.startswith("multi30k")]
+CAPTIONS = [name for name in pretrained() if name.startswith("multi30k")]
 # The sentence that the book follows, and what else may be it.
 FOLLOWED = {
     "The dog ate the soup because it was hungry.": "er hungrig",
@@ -72,12 +72,12 @@ def folder(tmp_path):
     return tmp_path / "model"
 
 
-@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize("name", pretrained())
 def test_a_folder_comes_before_a_shipped_model(name, folder, monkeypatch):
     assert find_model(folder) == folder
     with pytest.raises(UserError, match="nor a model that comes with"):
         find_model("multi30k-en-xx")
-    assert find_model(name).parent.name == "shipped"
+    assert find_model(name).parent.name == "pretrained"
     monkeypatch.chdir(folder.parent)
     folder.rename(folder.parent / name)
     assert str(find_model(name)) == name

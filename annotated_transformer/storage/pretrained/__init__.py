@@ -4,12 +4,12 @@ from pathlib import Path
 
 from annotated_transformer.errors import UserError
 
-__all__ = ["find_model", "shipped"]
+__all__ = ["find_model", "pretrained"]
 
 HERE = Path(__file__).parent
 
 
-def shipped() -> list[str]:
+def pretrained() -> list[str]:
     """The names of the models that come with the package."""
     return sorted(path.parent.name for path in HERE.glob("*/config.json"))
 
@@ -22,9 +22,9 @@ def find_model(name: Path | str) -> Path:
         )
     if Path(name).exists():
         return Path(name)
-    if str(name) in shipped():
+    if str(name) in pretrained():
         return HERE / name
     raise UserError(
         f"{name}: no such folder, nor a model that comes with the package "
-        f"({', '.join(shipped()) or 'there is none'})"
+        f"({', '.join(pretrained()) or 'there is none'})"
     )
