@@ -6,8 +6,10 @@ back. Then config.json is removed, the other files move to their places, and
 the new config.json comes last, by one rename.
 """
 
+import errno
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
@@ -55,6 +57,7 @@ __all__ = ["load_model", "read_config", "read_tokenizer", "save_model"]
 FORMAT = 2
 NEW = ".new"  # in a model folder: files that are being written
 SUMMED = ("model.safetensors", "tokenizer.model", "README.md")
+WHOLE = (*SUMMED, "config.json")  # in the order in which they appear
 MOST_TOKENIZER = 1 << 26  # bytes
 
 
@@ -118,9 +121,13 @@ def switched(folder: Path) -> Iterator[Path]:
             yield new
             for path in new.iterdir():
                 finish(path)
+            for name in WHOLE:
+                if (folder / name).is_dir():  # which no file can replace
+                    told = os.strerror(errno.EISDIR)
+                    raise OSError(errno.EISDIR, told, str(folder / name))
             (folder / "config.json").unlink(missing_ok=True)
             sync(folder)
-            for name in (*SUMMED, "config.json"):
+            for name in WHOLE:
                 (new / name).replace(folder / name)
                 sync(folder)
         finally:

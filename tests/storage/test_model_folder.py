@@ -234,6 +234,14 @@ def test_where_the_room_ends_the_old_model_stays(two_models, run_folder):
         assert not list(run_folder.glob(".*"))
 
 
+def test_what_has_the_place_of_a_file_is_told_in_time(two_models, run_folder):
+    (run_folder / "README.md").unlink()
+    (run_folder / "README.md").mkdir()
+    with pytest.raises(UserError, match=r"README.md cannot be .*move away"):
+        save_model(run_folder, *two_models["new"])
+    assert which(run_folder, two_models) == "old"
+
+
 def test_a_folder_without_config_has_no_model(tmp_path, tokenizer):
     """And where no run is either, nothing can be resumed."""
     save_model(tmp_path, small(tokenizer), tokenizer)

@@ -30,7 +30,7 @@ from annotated_transformer.translation import Translator, corpus_scores
 
 # Sums of the weights, and of the translations of sentences of our own, which
 # are the same in float64 and with the instructions of older processors. Those
-# of French come from the code of the first edition and a folder of format 1.
+# of French come from the code of the first edition.
 AS_IT_WAS = {
     "multi30k-de-en": (
         "c5e2fb287572a114d0026416fcc77e2587285aa45019fe4dba67d0dbc2c41430",
