@@ -61,43 +61,48 @@ KINDS = {
 COUNT = (1, 10**12)  # the least and the most
 
 
-def check_kind(name: str, value: object, kind: type | UnionType) -> None:
-    """ValueError for the value of a field that is not of the field's type."""
+def check_kind(
+    name: str,
+    value: object,
+    kind: type | UnionType,
+    known: Collection[Any] | None = None,
+) -> None:
+    """ValueError for the value of a field that is not what it must be.
+
+    What is known of a word is all that it may be, and of a number the least
+    and the most that it may be.
+    """
     if kind is Any:
         return
     kinds = get_args(kind) or (kind,)
-    known = (*kinds, int) if float in kinds else kinds
+    accepted = (*kinds, int) if float in kinds else kinds
     truth = isinstance(value, bool) and bool not in kinds  # Python's 0 and 1
-    if truth or not isinstance(value, known):
-        words = [KINDS.get(one, one.__name__) for one in kinds]
-        raise ValueError(
-            f"`{name}={value!r:.80}`: must be {', or '.join(words)}"
-        )
+    if truth or not isinstance(value, accepted):
+        good = False
+        told = ", or ".join(KINDS.get(one, one.__name__) for one in kinds)
+    elif known is None or value is None:
+        return
+    elif isinstance(value, str):
+        good, told = value in known, " or ".join(known)
+    else:
+        least, most = known
+        good = least <= value <= most  # no NaN is
+        told = f"from {least:,} to {most:,}"
+    if not good:
+        raise ValueError(f"`{name}={value!r:.80}`: must be {told}")
 
 
 def check_fields(config: Any, **known: Collection[Any]) -> None:
-    """ValueError for a dataclass with a field that cannot be.
+    """ValueError for a dataclass with a field that is not what it must be.
 
-    Every field must be of its type. What is known of one is, for a word, all
-    that it may be, and for a number the least and the most that it may be. A
-    whole number of which nothing is known counts something.
+    Every field must be of its type. A whole number of which nothing is known
+    counts something.
     """
     kinds = get_type_hints(type(config))
     for name in (field.name for field in fields(config)):
         value = getattr(config, name)
-        check_kind(name, value, kinds[name])
-        if type(value) is int and name not in known:
-            known[name] = COUNT
-        if name not in known or value is None:
-            continue
-        if isinstance(value, str):
-            good, told = value in known[name], " or ".join(known[name])
-        else:
-            least, most = known[name]
-            good = least <= value <= most  # no NaN is
-            told = f"from {least:,} to {most:,}"
-        if not good:
-            raise ValueError(f"`{name}={value!r:.80}`: must be {told}")
+        count = COUNT if type(value) is int else None
+        check_kind(name, value, kinds[name], known.get(name, count))
 
 
 def check_budget(batch_tokens: int) -> None:

@@ -28,7 +28,7 @@ from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.speed.matrix_products import weights_at_rest
 from annotated_transformer.storage.history import check_search
 from annotated_transformer.storage.model_folder import load_model
-from annotated_transformer.storage.shipped import find_model
+from annotated_transformer.storage.pretrained import find_model
 
 __all__ = [
     "Translation",
@@ -187,7 +187,7 @@ class Translator(TextModel):
         model, tokenizer, history = load_model(find_model(folder), device)
         if fast:
             use_fast_kernels(model)
-        search = asdict(history.search) if history.search else {}
+        search = asdict(history.search) if history and history.search else {}
         return cls(model, tokenizer, **search)
 
     @overload

@@ -29,7 +29,7 @@ from annotated_transformer.runs.feeding import fixed_batches
 from annotated_transformer.runs.recipes import recipe_of
 from annotated_transformer.runs.run import train
 from annotated_transformer.runs.setup import choose_device, learn_tokenizer
-from annotated_transformer.system.atomic_files import locked, write_text
+from annotated_transformer.system.atomic_files import write_text
 from annotated_transformer.training import validate
 from annotated_transformer.translation import Translator, corpus_scores
 
@@ -84,20 +84,19 @@ def written(how: str) -> Path:
     """
     path = WORK / f"{how}.tsv"
     WORK.mkdir(parents=True, exist_ok=True)
-    with locked(path):
-        if path.exists():
-            return path
-        forward = how == "targets"
-        name, language = ("en-de", "en") if forward else ("de-en", "de")
-        write_back_translations(
-            path,
-            Translator.load(WRITERS / f"multi30k-{name}-pairs", DEVICE),
-            multi30k_descriptions(language)[0],
-            SAMPLING.get(how),
-            forward=forward,
-            batch_tokens=32768 if DEVICE == "cuda" else 4096,
-            resume=is_begun(path),
-        )
+    if path.exists():
+        return path
+    forward = how == "targets"
+    name, language = ("en-de", "en") if forward else ("de-en", "de")
+    write_back_translations(
+        path,
+        Translator.load(WRITERS / f"multi30k-{name}-pairs", DEVICE),
+        multi30k_descriptions(language)[0],
+        SAMPLING.get(how),
+        forward=forward,
+        batch_tokens=32768 if DEVICE == "cuda" else 4096,
+        resume=is_begun(path),
+    )
     return path
 
 
@@ -117,8 +116,7 @@ def changed(path: Path, change: str) -> Path:
     else:
         pairs = dealt(pairs)
     path = path.with_name(f"{path.stem}, {change}.tsv")
-    with locked(path):
-        write_text(path, "".join(f"{x}\t{y}\n" for x, y in pairs))
+    write_text(path, "".join(f"{x}\t{y}\n" for x, y in pairs))
     return path
 
 

@@ -24,7 +24,7 @@ from annotated_transformer.runs.feeding import fixed_batches
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.runs.run import train
 from annotated_transformer.storage.model_folder import read_config
-from annotated_transformer.storage.shipped import find_model
+from annotated_transformer.storage.pretrained import find_model
 from annotated_transformer.training import validate
 from annotated_transformer.translation import Translator, corpus_scores
 

@@ -42,7 +42,7 @@ from annotated_transformer.runs.recipes import RECIPES
 from annotated_transformer.runs.setup import learn_tokenizer
 from annotated_transformer.speed.dropout import draw_fewer_numbers
 from annotated_transformer.speed.fast_kernels import use_fast_kernels
-from annotated_transformer.storage.shipped import find_model
+from annotated_transformer.storage.pretrained import find_model
 from annotated_transformer.teaching.pronoun_sentences import (
     PRONOUNS,
     Variation,

@@ -23,7 +23,7 @@ from annotated_transformer.runs.setup import inherit, learn_tokenizer
 from annotated_transformer.speed.dropout import draw_fewer_numbers
 from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.storage.model_folder import load_model
-from annotated_transformer.storage.shipped import find_model
+from annotated_transformer.storage.pretrained import find_model
 from annotated_transformer.training import TrainConfig
 
 from .shared.shipped_translator import weights

@@ -28,7 +28,7 @@ from annotated_transformer.data import (
 )
 from annotated_transformer.embedding import BOS, EOS, PAD, UNK
 from annotated_transformer.errors import UserError
-from annotated_transformer.storage.shipped import find_model
+from annotated_transformer.storage.pretrained import find_model
 
 PAIRS = [(x.source, x.target) for x in sentence_pairs(300, seed=5)]
 LINES = [side for pair in PAIRS for side in pair]

@@ -28,7 +28,7 @@ EXCEPTIONS = {
     ("training", "system.nonblocking_copy"): "its loss is read without a stop",
     ("translation", "storage.model_folder"): "a translator is loaded by name",
     ("translation", "storage.history"): "with the search of its scores",
-    ("translation", "storage.shipped"): "and some come with the package",
+    ("translation", "storage.pretrained"): "and some come with the package",
     ("translation", "speed.fast_kernels"): "and translate fast on a CPU",
     ("translation", "speed.matrix_products"): "and translate fast on a CPU",
     ("convert.torch_layers", "speed.fast_kernels"): "a fast layer converts",

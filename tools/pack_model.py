@@ -10,13 +10,13 @@ import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from record_scores import read_record
+from record_scores import known_history, read_record
 
 from annotated_transformer.errors import UserError
 from annotated_transformer.storage.history import History, Search
 from annotated_transformer.storage.model_folder import load_model, save_model
-from annotated_transformer.storage.shipped import find_model
-from annotated_transformer.system.atomic_files import check_new, new_folder
+from annotated_transformer.storage.pretrained import find_model
+from annotated_transformer.system.atomic_files import check_new
 
 SCORES = ("bleu", "bleu_lowercase", "bleu_moses", "chrf")
 
@@ -59,15 +59,14 @@ def pack(output: Path, model: Path, record: Path | None = None) -> None:
     check_new(output)
     transformer, tokenizer, history = load_model(model)
     if record is not None:
-        history = with_scores(history, record)
+        history = with_scores(known_history(history), record)
     for name, parameter in transformer.half().named_parameters():
         if not parameter.isfinite().all():
             raise UserError(
                 f"{model}: {name} has numbers beyond 65,504, the largest in "
                 "half precision; this model cannot be packed"
             )
-    with new_folder(output) as part:
-        save_model(part, transformer, tokenizer, history)
+    save_model(output, transformer, tokenizer, history)
 
 
 def main() -> None:

@@ -16,9 +16,8 @@ from annotated_transformer.errors import UserError
 from annotated_transformer.storage.history import History, Search
 from annotated_transformer.storage.metrics import read_metrics
 from annotated_transformer.storage.model_folder import read_config
-from annotated_transformer.storage.shipped import find_model
+from annotated_transformer.storage.pretrained import find_model
 from annotated_transformer.system.atomic_files import (
-    locked,
     read_json,
     unreadable,
     unwritable,
@@ -29,6 +28,13 @@ from annotated_transformer.translation import Translator, corpus_scores
 MOST_RECORD = 1 << 26  # bytes
 # what tells the models of one run apart
 MODEL = ("updates", "averaged", "checkpoints", "valid_perplexity")
+
+
+def known_history(history: History | None) -> History:
+    """The history of a model; UserError if nobody gave it one."""
+    if history is None:
+        raise UserError("a model without a history has no record")
+    return history
 
 
 def same_model(known: History, history: History) -> bool:
@@ -67,35 +73,33 @@ def record(
     scores are by the name of a test set, and so are texts, the SHA-256 of
     its pairs: UserError if the record has scores of another text by that
     name. Only a run's own folder has its curve, so one that is recorded
-    already stays. Others may add scores meanwhile. Without scores nothing is
-    written, and the errors are the same.
+    already stays. Without scores nothing is written, and the errors are the
+    same.
     """
-    history = read_config(folder).history
+    history = known_history(read_config(folder).history)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise unwritable(path.parent, error) from error
-    with locked(path):
-        known = read_record(path, history) if path.exists() else {}
-        there = known.get("scores", {})
-        for name, text in texts.items():
-            if there.get(name, {}).get("sha256", text) != text:
-                raise UserError(
-                    f"{path}: it has the scores of another text named "
-                    f"{name}; rename this one, or choose another record"
-                )
-        if not scores:
-            return
-        added = {
-            name: found | {"sha256": texts[name]}
-            for name, found in scores.items()
-        }
-        whole = {
-            **history.as_json(),
-            "curve": read_metrics(folder) or known.get("curve", []),
-            "scores": there | added,
-        }
-        write_text(path, json.dumps(whole, indent=1) + "\n")
+    known = read_record(path, history) if path.exists() else {}
+    there = known.get("scores", {})
+    for name, text in texts.items():
+        if there.get(name, {}).get("sha256", text) != text:
+            raise UserError(
+                f"{path}: it has the scores of another text named {name}; "
+                "rename this one, or choose another record"
+            )
+    if not scores:
+        return
+    added = {
+        name: found | {"sha256": texts[name]} for name, found in scores.items()
+    }
+    whole = {
+        **history.as_json(),
+        "curve": read_metrics(folder) or known.get("curve", []),
+        "scores": there | added,
+    }
+    write_text(path, json.dumps(whole, indent=1) + "\n")
 
 
 def scores_of(
@@ -104,7 +108,7 @@ def scores_of(
     """How a model searched, and what its translations score."""
     sources, references = zip(*pairs, strict=True)
     found = Translator.load(folder)([*sources], **asdict(search))
-    language = read_config(folder).history.data.target
+    language = read_config(folder).languages[1]
     return asdict(search) | asdict(corpus_scores(found, references, language))
 
 

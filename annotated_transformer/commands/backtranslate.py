@@ -41,7 +41,7 @@ def backtranslate(
     )
     from annotated_transformer.pairs.sampling import Sampling
     from annotated_transformer.storage.model_folder import read_config
-    from annotated_transformer.storage.shipped import find_model
+    from annotated_transformer.storage.pretrained import find_model
 
     search = {"beam": beam, "alpha": alpha, "no_repeat": no_repeat}
     draws = sample or top_k != 0 or temperature != 1

@@ -106,7 +106,7 @@ def evaluate(
     from annotated_transformer.storage.shipped import find_model
     from annotated_transformer.translation import corpus_scores
 
-    language = read_config(find_model(model)).history.data.target
+    language = read_config(find_model(model)).languages[1]
     pairs = read_pairs(source, reference)
     search = {"beam": beam, "alpha": alpha, "no_repeat": no_repeat}
     translator = load(model, device, **search)

@@ -13,7 +13,6 @@ from annotated_transformer.data import Tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.storage.history import (
-    Change,
     History,
     Result,
     Start,
@@ -46,7 +45,6 @@ __all__ = [
 ]
 
 WEIGHTS = "model.safetensors"  # by its sum a start is known
-FREE = ("batch_tokens", "accumulate")  # of train, to fit another memory
 PENDING = "pending.json"  # beside a checkpoint that is not yet validated
 LEARNED = ("step", "seconds", "tokens", "rate", "loss")  # what it holds
 OWN = ("run.json", "tokenizer.model", "metrics.jsonl", PENDING)
@@ -113,9 +111,8 @@ def check_same_run(
             f"{output}: the run began with another tokenizer; resume with "
             "that one"
         )
-    free = {f"train.{name}" for name in FREE}
     for name, value in recipe.flat().items():
-        if began[name] != value and name not in free:
+        if began[name] != value:
             raise UserError(
                 f"{output}: the run began with {name} = {began[name]!s:.80}, "
                 f"now it is {value}; resume with the options that began it"
@@ -279,30 +276,6 @@ class RunFolder:
         paths = self.checkpoints()
         return int(paths[-1].stem[5:]) if paths else 0
 
-    def changes(self) -> tuple[Change, ...]:
-        """How the batches were changed up to the last checkpoint."""
-        step = self.step()
-        return tuple(x for x in self.history().changes if x.after <= step)
-
-    def change(self, config: TrainConfig) -> tuple[Change, ...]:
-        """Note in run.json with which batches the run goes on from here.
-
-        The recipe there stays the one that the run began with. Returns what
-        is new. Changes of updates whose checkpoints are gone are forgotten.
-        """
-        history, changes = self.history(), self.changes()
-        began = Recipe.from_json(history.recipe, type(config)).train
-        known = {name: getattr(began, name) for name in FREE}
-        known |= {change.name: change.now for change in changes}
-        new = tuple(
-            Change(self.step(), name, known[name], getattr(config, name))
-            for name in FREE
-            if known[name] != getattr(config, name)
-        )
-        if changes + new != history.changes:
-            self.write(replace(history, changes=changes + new))
-        return new
-
     def abandon(self) -> None:
         """Remove a run that has no checkpoint, so that it can start anew."""
         if self.checkpoints():
@@ -343,7 +316,8 @@ class RunFolder:
         """What the model here has reached, if there is one that loads."""
         with suppress(UserError):
             if (self.path / "config.json").exists():
-                return load_model(self.path)[2].result
+                history = load_model(self.path)[2]
+                return history.result if history else Result()
         return Result()
 
     def averaged(self) -> list[Path]:

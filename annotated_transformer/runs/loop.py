@@ -233,9 +233,6 @@ class Run:
                 if self.step == steps
                 else f"continuing after update {self.step} of {steps}"
             )
-        if changes := self.folder.changes():
-            since = changes[-1].after
-            self.reading = self.reading.changed(len(changes), since)
         if not self.writes:
             return
         self.history = self.folder.history()

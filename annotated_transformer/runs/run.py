@@ -35,7 +35,6 @@ from annotated_transformer.runs.setup import (
     with_subwords,
 )
 from annotated_transformer.speed.bfloat16 import bf16_slowdown
-from annotated_transformer.storage.history import Change
 from annotated_transformer.system.console import console
 from annotated_transformer.system.processes import ALONE, Processes
 from annotated_transformer.system.random_numbers import random_numbers_kept
@@ -189,8 +188,6 @@ def train(
                 kind = run.device.type
                 history = describe(command, recipe, corpus, kind, start, fast)
                 run.folder.begin(history, tokenizer)
-            elif run.writes and run.folder.step() < steps:
-                tell(run.folder.change(recipe.train))
             if run.writes:
                 processes.wait()
             run.go(deadline)
@@ -208,16 +205,6 @@ def train(
                 raise too_little(where, recipe, error, saved) from error
             raise
     return output
-
-
-def tell(changes: tuple[Change, ...]) -> None:
-    """Say what a run changes in going on, if anything."""
-    if changes:
-        new = [f"{x.name} is {x.now} (was {x.was})" for x in changes]
-        console.out(
-            f"after update {changes[0].after} {' and '.join(new)}: from "
-            "there on the text comes in another order, as run.json notes"
-        )
 
 
 def warn_of_slow_products(fast: bool) -> None:

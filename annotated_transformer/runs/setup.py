@@ -26,7 +26,7 @@ from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.storage.builders import build
 from annotated_transformer.storage.history import Data, History, Start
 from annotated_transformer.storage.model_folder import load_model, read_config
-from annotated_transformer.storage.shipped import find_model
+from annotated_transformer.storage.pretrained import find_model
 from annotated_transformer.system.atomic_files import read_some
 from annotated_transformer.system.console import console
 from annotated_transformer.system.machine import this_machine, versions
@@ -179,7 +179,7 @@ def start_from(
     }
     recipe = replace(recipe, model=replace(model.config, **own))
     if not new_subwords:
-        kind = history.recipe["tokenizer"]
+        kind = history.recipe["tokenizer"] if history else "given"
         try:
             recipe = replace(recipe, vocab_size=len(tokenizer), tokenizer=kind)
         except ValueError as error:
@@ -291,6 +291,8 @@ def read_start(folder: Path | str) -> Start:
     """What a training started from: weights, their history, how good."""
     config = read_config(find_model(folder))
     known = config.history
+    if known is None:
+        return Start("no history was given", files=config.sha256)
     return Start(
         known.command, known.data, known.result, known.start, config.sha256
     )

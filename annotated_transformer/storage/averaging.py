@@ -21,7 +21,6 @@ from annotated_transformer.storage.weight_files import (
 )
 from annotated_transformer.system.atomic_files import (
     check_new,
-    new_folder,
     read_json,
 )
 from annotated_transformer.training import average
@@ -66,7 +65,6 @@ def average_checkpoints(output: Path, checkpoints: list[Path]) -> None:
     names = ", ".join(path.stem for path in checkpoints)
     result = Result(averaged=len(states), checkpoints=names)
     history = replace(history, result=result)
-    with new_folder(output) as part:
-        save_model(part, model, tokenizer, history)
-        if (run / "metrics.jsonl").is_file():
-            shutil.copy(run / "metrics.jsonl", part)
+    save_model(output, model, tokenizer, history)
+    if (run / "metrics.jsonl").is_file():
+        shutil.copy(run / "metrics.jsonl", output)

@@ -15,6 +15,7 @@ from annotated_transformer.storage.dataclass_json import from_plain, of_type
 __all__ = [
     "build",
     "builder_of",
+    "check_parts",
     "outline",
     "parameters_of",
     "read_sizes",
@@ -48,6 +49,37 @@ def builder_of(config: object) -> str:
         f"build the model with one of {', '.join(BUILDERS)}, or, if it was "
         "composed by hand, keep its state_dict() yourself"
     )
+
+
+def check_parts(model: EncoderDecoder) -> None:
+    """UserError unless the builder for its config makes all of a model.
+
+    A part that is not the builder's would be another when the model is
+    loaded, and compute something else.
+    """
+    builder = builder_of(model.config)
+    built = outline(model.config)
+    shapes = {x: y.shape for x, y in built.named_parameters()}
+    given = {x: y.shape for x, y in model.named_parameters()}
+    parts, own = dict(model.named_modules()), dict(built.named_modules())
+    other = [x for x in own.keys() & parts.keys() if differs(parts[x], own[x])]
+    other += own.keys() ^ parts.keys()
+    other += {x for x, _ in shapes.items() ^ given.items()}
+    if other:
+        raise UserError(
+            f"`{min(other) or 'model'}` is not what {builder} makes of the "
+            "config of this model, so it could not be loaded again: keep its "
+            "state_dict() yourself"
+        )
+
+
+def differs(part: nn.Module, own: nn.Module) -> bool:
+    """True if a part is of another kind than our own, or calls a stranger."""
+    homes = {getattr(x, "__module__", None) for x in vars(part).values()}
+    homes |= {type(part).__module__}
+    known = {PACKAGE, "torch", None}
+    strange = {x and x.partition(".")[0] for x in homes} - known
+    return bool(strange) or not isinstance(part, type(own))
 
 
 def read_sizes(builder: Any, plain: object, name: str = "model") -> Any:

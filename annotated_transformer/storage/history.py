@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from annotated_transformer.errors import check_kind
 from annotated_transformer.storage.dataclass_json import (
     FLAT,
     from_plain,
@@ -12,7 +13,6 @@ from annotated_transformer.storage.dataclass_json import (
 from annotated_transformer.system.machine import Machine
 
 __all__ = [
-    "Change",
     "Data",
     "History",
     "Result",
@@ -21,7 +21,6 @@ __all__ = [
     "check_search",
 ]
 
-MOST_STARTS = 100  # trainings before the last
 MOST_SEARCH = 1000  # places of a beam, tokens in a row
 LARGEST_ALPHA = 50  # powers of lengths beyond it may overflow
 
@@ -66,16 +65,6 @@ class Start:
 
 
 @dataclass(frozen=True)
-class Change:
-    """A field of the recipe that a resumed run has changed."""
-
-    after: int  # updates
-    name: str
-    was: int
-    now: int
-
-
-@dataclass(frozen=True)
 class Search:
     """How a model looks for a translation, unless a call says otherwise."""
 
@@ -89,18 +78,9 @@ class Search:
 
 def check_search(beam: Any = 1, alpha: Any = 0.0, no_repeat: Any = 0) -> None:
     """ValueError for options of a search that are none."""
-    whole = type(beam) is int and type(no_repeat) is int
-    known = whole and isinstance(alpha, int | float)
-    if not known or not (
-        1 <= beam <= MOST_SEARCH
-        and 0 <= alpha <= LARGEST_ALPHA
-        and 0 <= no_repeat <= MOST_SEARCH
-    ):
-        raise ValueError(
-            f"a search with beam {beam!r:.40}, alpha {alpha!r:.40} and "
-            f"no_repeat {no_repeat!r:.40}: beam is in 1..{MOST_SEARCH}, alpha "
-            f"in 0..{LARGEST_ALPHA}, no_repeat in 0..{MOST_SEARCH}"
-        )
+    check_kind("beam", beam, int, (1, MOST_SEARCH))
+    check_kind("alpha", alpha, float, (0, LARGEST_ALPHA))
+    check_kind("no_repeat", no_repeat, int, (0, MOST_SEARCH))
 
 
 @dataclass(frozen=True)
@@ -115,10 +95,11 @@ class History:
     machine: Machine
     fast: bool = True  # products and dropout; older runs do not tell
     start: Start | None = None
-    changes: tuple[Change, ...] = ()
     tokenizer_sha256: str | None = None  # of tokenizer.model; older: None
     result: Result = Result()
     search: Search | None = None  # that its scores were made with
+    # those of the weights that it was loaded with; no file has them
+    signs: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         asked = self.recipe
@@ -134,11 +115,6 @@ class History:
     @classmethod
     def from_json(cls, plain: object, name: str = "") -> "History":
         """The history that as_json wrote; ValueError names a wrong field."""
-        start, count = plain, 0
-        while isinstance(start, dict):
-            start, count = start.get("start"), count + 1
-        if count > MOST_STARTS:
-            raise ValueError(f"start: more than {MOST_STARTS} trainings")
         found: History = from_plain(cls, plain, name)
         return found
 

@@ -9,11 +9,26 @@ from annotated_transformer.storage.licences import TEXT_LICENCES
 
 __all__ = ["model_card"]
 
+UNKNOWN = """
+No history was given when it was saved. How it was trained, on which text and
+under which licence is for its maker to say.
+"""
+
 
 def model_card(
-    history: History, builder: str, sizes: dict[str, Any], parameters: int
+    history: History | None,
+    builder: str,
+    sizes: dict[str, Any],
+    parameters: int,
 ) -> str:
     """What a model is, what it learned from and what it has reached."""
+    parts = [f"{x} {sizes[x]}" for x in sizes if sizes[x] is not None]
+    size = (
+        f"A model of {parameters / 1e6:.2f} million parameters, made by the "
+        f"builder `{builder}` of `annotated_transformer`: {', '.join(parts)}."
+    )
+    if history is None:
+        return f"# A translation model\n\n{fill(size, 79)}\n{UNKNOWN}"
     data = history.data
     rows = [("start", quoted(one.command)) for one in history.starts()]
     rows += [
@@ -24,10 +39,6 @@ def model_card(
     ]
     if history.search is not None:
         rows += to_plain(history.search).items()
-    rows += [
-        (f"{x.name} after update {x.after}", f"{x.now}, not {x.was}")
-        for x in history.changes
-    ]
     table = "\n".join(f"| {name} | {value} |" for name, value in rows)
     text = f"{data.pairs:,} sentence pairs of {data.name}"
     if data.extra:
@@ -35,11 +46,6 @@ def model_card(
     if data.shares:
         shares = [f"{name} {data.shares[name]:.4g}" for name in data.shares]
         text += f", with a share of an epoch's pairs: {', '.join(shares)}"
-    parts = [f"{x} {sizes[x]}" for x in sizes if sizes[x] is not None]
-    size = (
-        f"A model of {parameters / 1e6:.2f} million parameters, made by the "
-        f"builder `{builder}` of `annotated_transformer`: {', '.join(parts)}."
-    )
     return f"""# {data.name}: {data.source} to {data.target}
 
 {fill(size, 79)}
@@ -61,11 +67,14 @@ def quoted(command: str) -> str:
 
 
 def licences(history: History) -> str:
-    """What the texts of all trainings allow, each text once."""
-    names = [one.data.name for one in history.starts() if one.data]
-    return " ".join(
+    """What the texts of all trainings allow, each licence once."""
+    texts = [*(one.data for one in history.starts()), history.data]
+    told = [
         TEXT_LICENCES.get(
-            name, f"The licence of {name} is for its owner to say."
+            text.name, f"The licence of {text.name} is for its owner to say."
         )
-        for name in dict.fromkeys([*names, history.data.name])
-    )
+        if text
+        else "What the model that it began with was trained on is not known."
+        for text in texts
+    ]
+    return " ".join(dict.fromkeys(told))

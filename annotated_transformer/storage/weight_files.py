@@ -1,6 +1,6 @@
 """Tensors as files: what a stranger wrote is measured before it is built."""
 
-import re
+import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
@@ -17,30 +17,25 @@ from annotated_transformer.storage.builders import outline
 __all__ = [
     "check_fit",
     "check_tensors",
-    "from_format_1",
+    "damaged",
     "part_of",
     "read_shapes",
     "read_tensors",
     "set_weights",
     "shapes_of",
+    "signs_of",
     "weights",
 ]
 
 MOST_HEADER = 1 << 22  # bytes that say what is in a safetensors file
-FORMAT_1 = (  # what a name began with, and what it begins with now
-    (r"(source|target)_embedding\.", r"\1.tokens."),
-    (r"(source|target)_positions\.", r"\1.positions."),
-    (r"output_embedding\.", r"output."),
-    (r"(encoder|decoder)\.(\d+)\.", r"\1.layers.\2."),
-    (r"(encoder|decoder)_norm\.", r"\1.norm."),
-)
+UNREADABLE = MemoryError, OSError, RuntimeError, SafetensorError, ValueError
+
+Shapes = dict[str, tuple[int, ...]]
 
 
-def from_format_1(name: str) -> str:
-    """A parameter's name today; names of today stay as they are."""
-    for before, now in FORMAT_1:
-        name = re.sub(rf"^{before}", now, name)
-    return name
+def damaged(path: Path, why: object) -> UserError:
+    """The error for a file that is not what its folder needs."""
+    return UserError(f"{path}: {why!s:.200}; copy the whole folder again")
 
 
 def weights(model: nn.Module) -> dict[str, Tensor]:
@@ -49,6 +44,17 @@ def weights(model: nn.Module) -> dict[str, Tensor]:
         name: parameter.detach().cpu().contiguous()
         for name, parameter in model.named_parameters()
     }
+
+
+def signs_of(model: nn.Module) -> str:
+    """The SHA-256 of the signs of all weights.
+
+    They stay in half precision, and some change when a model is trained.
+    """
+    found = hashlib.sha256()
+    for _, tensor in sorted(weights(model).items()):
+        found.update(tensor.signbit().numpy().data)
+    return found.hexdigest()
 
 
 @contextmanager
@@ -60,37 +66,30 @@ def opened(path: Path) -> Iterator[Any]:
         with path.open("rb") as file:
             if int.from_bytes(file.read(8), "little") > MOST_HEADER:
                 raise ValueError("its header is too long")
-        try:
-            mapped = safe_open(path, "pt")
-        except RuntimeError as error:  # no room, or just gone
-            kind = MemoryError if out_of_memory(error) else ValueError
-            raise kind(str(error)) from error
-        with mapped as file:
+        with safe_open(path, "pt") as file:
             kinds = {file.get_slice(x).get_dtype() for x in file.keys()}
             if others := kinds - {"F32", "F16"}:
                 raise ValueError(f"it holds {min(others)}, not F32 or F16")
             yield file
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
-    except MemoryError as error:  # which says nothing of the file
-        raise UserError(
-            f"{path}: out of memory while it was read ({error}); end other "
-            "programs, or give this one a higher limit, and try again"
-        ) from error
-    except (SafetensorError, OSError, ValueError) as error:
+    except UNREADABLE as error:
+        if out_of_memory(error):  # which says nothing of the file
+            raise UserError(
+                f"{path}: out of memory while it was read ({error}); end "
+                "other programs, or give this one a higher limit, and try "
+                "again"
+            ) from error
         raise UserError(
             f"{path}: not a whole safetensors file ({error}); copy the whole "
             "folder again, or delete the file if it is a checkpoint"
         ) from error
 
 
-def read_shapes(path: Path) -> dict[str, tuple[int, ...]]:
+def read_shapes(path: Path) -> Shapes:
     """The shapes of the tensors in a file, by name; none is read."""
     with opened(path) as file:
-        return {
-            name: tuple(file.get_slice(name).get_shape())
-            for name in file.keys()
-        }
+        return {x: tuple(file.get_slice(x).get_shape()) for x in file.keys()}
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
@@ -100,14 +99,12 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
         return tensors, file.metadata() or {}
 
 
-def shapes_of(tensors: Mapping[str, Tensor]) -> dict[str, tuple[int, ...]]:
+def shapes_of(tensors: Mapping[str, Tensor]) -> Shapes:
     """The shapes of tensors, by name."""
     return {name: tuple(tensor.shape) for name, tensor in tensors.items()}
 
 
-def check_fit(
-    config: Any, shapes: dict[str, tuple[int, ...]], path: Path
-) -> None:
+def check_fit(config: Any, shapes: Shapes, path: Path) -> None:
     """UserError unless tensors of these shapes make a model of the sizes.
 
     Nothing as large as the sizes is allocated: they may be a stranger's.
@@ -121,34 +118,27 @@ def check_fit(
         if layers > len(shapes):
             raise ValueError(f"{layers} layers in {len(shapes)} tensors")
         own = shapes_of(dict(outline(config).named_parameters()))
+        check_shapes(own, shapes)
     except (ValueError, TypeError, RuntimeError, OverflowError) as error:
-        raise of_another(path, f"{error!s:.80}") from error
-    check_shapes(own, shapes, path)
+        raise of_another(path, error) from error
 
 
-def check_shapes(
-    own: dict[str, tuple[int, ...]],
-    given: dict[str, tuple[int, ...]],
-    path: Path,
-) -> None:
-    """UserError unless each parameter has a tensor of its name and shape."""
+def check_shapes(own: Shapes, given: Shapes) -> None:
+    """ValueError unless each parameter has a tensor of its name and shape."""
     if missing := own.keys() ^ given.keys():
-        raise of_another(path, f"{min(missing)!r} is on one side only")
+        raise ValueError(f"{min(missing)!r} is on one side only")
     for name, shape in own.items():
         if shape != given[name]:
-            raise of_another(
-                path,
+            raise ValueError(
                 f"{name} has shape {given[name]}, the configuration says "
-                f"{shape}",
+                f"{shape}"
             )
 
 
-def of_another(path: Path, why: str) -> UserError:
+def of_another(path: Path, why: object) -> UserError:
     """The error for weights that are not those of the configuration."""
-    return UserError(
-        f"{path}: the weights are those of another configuration ({why}); "
-        "copy the whole folder again"
-    )
+    told = "the weights are those of another configuration"
+    return damaged(path, f"{told} ({why!s:.120})")
 
 
 def check_tensors(
@@ -156,13 +146,13 @@ def check_tensors(
 ) -> None:
     """UserError unless each parameter has its own, of its shape, finite."""
     own = shapes_of(dict(model.named_parameters()))
-    check_shapes(own, shapes_of(tensors), path)
+    try:
+        check_shapes(own, shapes_of(tensors))
+    except ValueError as error:
+        raise of_another(path, error) from error
     for name, tensor in tensors.items():
         if not tensor.isfinite().all():
-            raise UserError(
-                f"{path}: {name} has numbers that are not finite; copy the "
-                "whole folder again, or train it anew"
-            )
+            raise damaged(path, f"{name} has numbers that are not finite")
 
 
 def set_weights(
@@ -176,9 +166,9 @@ def set_weights(
 
 
 def part_of(tensors: dict[str, Tensor], kind: str) -> dict[str, Tensor]:
-    """The tensors whose name begins with the kind, by their names today."""
+    """The tensors whose name begins with the kind, without it."""
     return {
-        from_format_1(name.removeprefix(f"{kind}.")): tensor
+        name.removeprefix(f"{kind}."): tensor
         for name, tensor in tensors.items()
         if name.startswith(f"{kind}.")
     }

@@ -4,7 +4,6 @@ import errno
 import hashlib
 import json
 import os
-import secrets
 import shutil
 import sys
 from collections.abc import Iterator
@@ -22,9 +21,8 @@ if sys.platform != "win32":  # which has no such locks
 __all__ = [
     "check_name",
     "check_new",
+    "finish",
     "lock",
-    "locked",
-    "new_folder",
     "read_json",
     "read_some",
     "remove",
@@ -60,10 +58,9 @@ def read_some(path: Path, most: int) -> bytes:
     if path.exists() and not path.is_file():
         raise OSError(0, "not a file")  # a pipe or device might never end
     with path.open("rb") as file:
-        data = file.read(most + 1)
-    if len(data) > most:
-        raise ValueError(f"it has more than {most:,} bytes")
-    return data
+        if path.stat().st_size > most:
+            raise ValueError(f"it has more than {most:,} bytes")
+        return file.read(most)
 
 
 def read_json(path: Path, most: int = 1 << 20) -> dict[str, Any]:
@@ -101,16 +98,19 @@ def replacing(path: Path) -> Iterator[Path]:
             folder.mkdir()
             part = folder / path.name
             yield part
-            # safetensors keeps a file to its owner; it is for whoever may
-            # read its folder
-            part.chmod(folder.stat().st_mode & 0o666)
-            sync(part)
+            finish(part)
             part.replace(path)
             sync(path.parent)
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            remove(folder)
     except (OSError, SafetensorError) as error:
         raise unwritable(path, error) from error
+
+
+def finish(path: Path) -> None:
+    """Put a new file on the disk, for whoever may read its folder."""
+    path.chmod(path.parent.stat().st_mode & 0o666)  # safetensors allows less
+    sync(path)
 
 
 def check_name(path: Path) -> None:
@@ -128,29 +128,6 @@ def check_new(path: Path) -> None:
         raise UserError(f"{path}: exists already; choose another folder")
 
 
-@contextmanager
-def new_folder(path: Path) -> Iterator[Path]:
-    """Give a temporary folder to fill; it becomes path on success.
-
-    Of several processes that make the same folder one does, and the others
-    have a UserError. It stands beside path, so that a rename is enough.
-    """
-    check_new(path)
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        part.mkdir(parents=True)
-        yield part
-        part.rename(path)
-        sync(path.parent)
-    except UserError as error:  # it names files of a folder that will go
-        raise UserError(str(error).replace(str(part), str(path))) from error
-    except OSError as error:
-        check_new(path)  # another may have made it meanwhile
-        raise unwritable(path, error) from error
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
-
-
 def lock(handle: int, wait: bool) -> bool:
     """Lock an open file or folder; False if another has it locked.
 
@@ -165,35 +142,6 @@ def lock(handle: int, wait: bool) -> bool:
             except BlockingIOError:
                 return False
     return True
-
-
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Have a file for oneself, until others who want the same may go on."""
-    # Not the file itself, which is replaced; nor its folder, which a training
-    # may have locked for days.
-    name = path.parent / f".{path.name}.lock"  # the path may be a folder, "."
-    try:
-        while True:
-            handle = os.open(name, os.O_CREAT | os.O_RDWR)
-            try:
-                lock(handle, wait=True)
-                # who had it before has removed the file that was locked
-                with suppress(FileNotFoundError):
-                    if os.path.samestat(os.fstat(handle), name.stat()):
-                        break
-            except BaseException:
-                os.close(handle)
-                raise
-            os.close(handle)
-    except OSError as error:
-        raise unwritable(path, error) from error
-    try:
-        yield
-    finally:
-        with suppress(OSError):  # where files in use stay
-            name.unlink()
-        os.close(handle)
 
 
 def unwritable(path: Path, error: Exception) -> UserError:

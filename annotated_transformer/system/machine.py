@@ -43,9 +43,12 @@ def processor(device: str) -> str:
 
 
 def versions() -> dict[str, str]:
-    """The versions of Python and of the packages that a result rests on."""
-    python = {"python": platform.python_version()}
-    return python | {name: version(name) for name in PACKAGES}
+    """The versions of Python and of the packages that a result rests on.
+
+    Without +cpu or +cu130: that PyTorch is one version, built twice.
+    """
+    found = {name: version(name).partition("+")[0] for name in PACKAGES}
+    return {"python": platform.python_version(), **found}
 
 
 def environment(device: str = "cpu") -> dict[str, Any]:

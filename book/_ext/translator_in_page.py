@@ -26,7 +26,7 @@ from annotated_transformer.errors import UserError
 from annotated_transformer.model import Transformer, parameter_count
 from annotated_transformer.storage.licences import TEXT_LICENCES
 from annotated_transformer.storage.model_folder import load_model
-from annotated_transformer.storage.shipped import find_model
+from annotated_transformer.storage.pretrained import find_model
 from annotated_transformer.storage.weight_files import weights
 from annotated_transformer.teaching.records import read_run
 from annotated_transformer.translation import Translator

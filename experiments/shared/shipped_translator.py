@@ -10,7 +10,7 @@ from sacrebleu.metrics.bleu import BLEUScore
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.multi30k import multi30k
 from annotated_transformer.storage.model_folder import read_config
-from annotated_transformer.storage.shipped import find_model
+from annotated_transformer.storage.pretrained import find_model
 
 
 def weights(name: str) -> str:

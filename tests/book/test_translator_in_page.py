@@ -22,7 +22,7 @@ from annotated_transformer.errors import UserError
 from annotated_transformer.model import ModelConfig, Transformer, transformer
 from annotated_transformer.storage.licences import MULTI30K_LICENCE
 from annotated_transformer.storage.model_folder import load_model
-from annotated_transformer.storage.shipped import find_model
+from annotated_transformer.storage.pretrained import find_model
 from annotated_transformer.teaching.pronoun_sentences import variations
 from annotated_transformer.translation import Translator, corpus_scores
 

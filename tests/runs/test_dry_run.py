@@ -15,7 +15,7 @@ from annotated_transformer.runs.feeding import encode
 from annotated_transformer.runs.recipes import recipe_of
 from annotated_transformer.runs.setup import learn_tokenizer
 from annotated_transformer.storage.model_folder import load_model
-from annotated_transformer.storage.shipped import find_model
+from annotated_transformer.storage.pretrained import find_model
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from annotated_transformer.model import transformer
 from annotated_transformer.optimizer import adam, set_rate
 from annotated_transformer.speed.matrix_products import weights_at_rest
 from annotated_transformer.storage.model_folder import load_model, save_model
-from annotated_transformer.storage.shipped import find_model
+from annotated_transformer.storage.pretrained import find_model
 from annotated_transformer.translation import Translation
 
 

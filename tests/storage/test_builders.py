@@ -2,11 +2,10 @@
 
 import subprocess
 import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 import pytest
 import torch
-from histories import HISTORY
 from tiny_models import TINY
 from torch import nn
 
@@ -100,7 +99,7 @@ def test_loading_imports_no_chapter_that_is_not_needed():
     code = """
 import sys
 from annotated_transformer.storage.model_folder import load_model
-from annotated_transformer.storage.shipped import find_model
+from annotated_transformer.storage.pretrained import find_model
 load_model(find_model("multi30k-en-de"))
 others = ("modern", "recurrence", "writing")
 unused = {f"annotated_transformer.{name}" for name in others}
@@ -149,16 +148,5 @@ def test_a_model_composed_by_hand_trains_and_translates(tmp_path):
     assert losses[-1] < losses[0] - 0.5
     assert isinstance(Translator(model, tokenizer)("abc"), str)
     with pytest.raises(UserError, match=r"composed by hand, .*state_dict"):
-        save_model(tmp_path / "model", model, tokenizer, HISTORY)
+        save_model(tmp_path / "model", model, tokenizer)
     assert not list(tmp_path.iterdir())
-
-
-def test_other_parts_than_the_sizes_say_are_not_saved(tmp_path):
-    tokenizer = train_tokenizer(["abc", "cab"], 8, "char")
-    model = composed(len(tokenizer))
-    model.config = ModelConfig(len(tokenizer), 1, 8, 8, 2, pre_norm=True)
-    with pytest.raises(UserError, match="not written.*one side only"):
-        save_model(tmp_path / "model", model, tokenizer, HISTORY)
-    model.config = replace(model.config, pre_norm=False, d_ff=9)
-    with pytest.raises(UserError, match="not written.*has shape"):
-        save_model(tmp_path / "model", model, tokenizer, HISTORY)

@@ -2,19 +2,22 @@
 
 import json
 import os
-import threading
-from concurrent.futures import ThreadPoolExecutor
+import re
+import resource
 from dataclasses import replace
+from itertools import count
 
 import pytest
 import torch
 from histories import HISTORY
+from instants import before_each_change, instants
 
 from annotated_transformer.data import copy_task, train_tokenizer
 from annotated_transformer.errors import UserError
+from annotated_transformer.layers import FeedForward
 from annotated_transformer.model import ModelConfig, transformer
-from annotated_transformer.storage import model_folder, weight_files
 from annotated_transformer.storage.model_folder import load_model, save_model
+from annotated_transformer.translation import Translator
 
 
 @pytest.fixture(scope="module")
@@ -28,39 +31,235 @@ def small(tokenizer, **sizes):
     return transformer(ModelConfig(vocab_size=len(tokenizer), **numbers))
 
 
-def test_a_model_folder_comes_back(tmp_path, tokenizer):
+@pytest.mark.parametrize("history", [HISTORY, None])
+def test_a_model_folder_comes_back(tmp_path, tokenizer, history):
     model = small(tokenizer, pre_norm=True).eval()
-    save_model(tmp_path / "m", model, tokenizer, HISTORY)
-    loaded, pieces, history = load_model(tmp_path / "m")
-    assert history == HISTORY and pieces.model == tokenizer.model
+    drawn = torch.get_rng_state()
+    save_model(f"{tmp_path}/m", model, tokenizer, history)
+    assert torch.equal(torch.get_rng_state(), drawn)
+    loaded, pieces, known = load_model(tmp_path / "m")
+    assert known == history and pieces.model == tokenizer.model
     assert loaded.config == model.config and not loaded.training
     source = torch.tensor([[5, 6, 2]])
     assert torch.equal(loaded(source, source), model(source, source))
-    assert "abacus" in (tmp_path / "m" / "README.md").read_text()
+    card = (tmp_path / "m" / "README.md").read_text()
+    assert ("abacus" in card) == (history is not None)
+    assert ("No history was given" in card) == (history is None)
+    assert isinstance(Translator.load(tmp_path / "m")("abc"), str)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="files have no such modes")
 def test_whoever_may_read_the_folder_may_read_its_files(tmp_path, tokenizer):
     folder = tmp_path / "m"
-    save_model(folder, small(tokenizer), tokenizer, HISTORY)
+    save_model(folder, small(tokenizer), tokenizer)
     wanted = folder.stat().st_mode & 0o666
     assert {x.stat().st_mode & 0o777 for x in folder.iterdir()} == {wanted}
+
+
+class SquaredReLU(FeedForward):
+    """A part that no builder knows, with the parameters of one that it does.
+
+    So its weights would load, and another model would compute with them.
+    """
+
+    def forward(self, x):
+        return self.outer(self.inner(x).relu().square())
+
+
+def with_own_part(model):
+    model.encoder.layers[0].feed_forward.__class__ = SquaredReLU
+
+
+def with_own_kernel(model):
+    attention = model.decoder.layers[0].cross_attention
+    attention.kernel = lambda *_, **__: torch.zeros(1)
+
+
+def with_other_sizes(model):
+    model.config = replace(model.config, d_ff=9)
+
+
+def with_other_parts(model):
+    model.config = replace(model.config, pre_norm=True)
+
+
+def without_config(model):
+    model.config = None
+
+
+def overflowing(model):
+    next(model.parameters()).data.fill_(1e6)
+    model.half()
+
+
+REFUSED = {
+    with_own_part: "feed_forward` is not what transformer makes of the config",
+    with_own_kernel: "cross_attention` is not what transformer makes",
+    with_other_sizes: r"feed_forward.*` is not what transformer makes",
+    with_other_parts: r"norm.*` is not what transformer makes",
+    without_config: r"composed by hand, keep its state_dict\(\)",
+    overflowing: "not written, .* not finite",
+    torch.nn.Module.double: "not written, .* F64",
+}
+
+
+@pytest.mark.parametrize("change", REFUSED, ids=lambda x: x.__name__)
+def test_a_model_that_could_not_be_loaded_is_not_written(
+    tmp_path, tokenizer, change
+):
+    """It replaces none, and leaves no folder behind."""
+    good, wrong = tmp_path / "good", small(tokenizer)
+    save_model(good, small(tokenizer), tokenizer)
+    before = {path.name: path.read_bytes() for path in good.iterdir()}
+    change(wrong)
+    for folder in (good, tmp_path / "new"):
+        with pytest.raises(UserError, match=REFUSED[change]) as told:
+            save_model(folder, wrong, tokenizer, HISTORY)
+        assert ".new" not in str(told.value)
+    assert before == {x.name: x.read_bytes() for x in good.iterdir()}
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_history_is_of_one_models_weights(tmp_path, tokenizer):
+    """Whoever trains a loaded model cannot save it as what it was."""
+    save_model(tmp_path / "old", small(tokenizer), tokenizer, HISTORY)
+    model, _, history = load_model(tmp_path / "old")
+    save_model(tmp_path / "same", model.half(), tokenizer, history)
+    model.float()
+    with torch.no_grad():
+        model.encoder.layers[0].feed_forward.inner.bias[0] *= -1
+    for other in (model, small(tokenizer)):
+        with pytest.raises(UserError, match="history is of other weights"):
+            save_model(tmp_path / "new", other, tokenizer, history)
+    save_model(tmp_path / "new", model, tokenizer)
+    letters = train_tokenizer(["abc", "cab"], 8, "char")
+    with pytest.raises(UserError, match="save it with its own"):
+        save_model(tmp_path / "new", model, letters)
+
+
+# Kills and full disks
+
+
+@pytest.fixture
+def two_models(tokenizer):
+    """What save_model takes of two models, without a folder."""
+    letters = train_tokenizer(["abc", "cab"], 8, "char")
+    old, new = (replace(HISTORY, command=name) for name in ("old", "new"))
+    return {
+        "old": (small(tokenizer), tokenizer, old),
+        "new": (small(letters), letters, new),
+    }
+
+
+def which(folder, models):
+    """The name of the model in a folder; it must be whole. "" if none is."""
+    try:
+        model, pieces, history = load_model(folder)
+    except UserError as error:
+        assert "\n" not in str(error)
+        assert "no trained model here" in str(error), error
+        assert "resume=True" in str(error)
+        return ""
+    whole, text, _ = models[history.command]
+    assert pieces.model == text.model
+    assert all(map(torch.equal, model.parameters(), whole.parameters()))
+    return history.command
+
+
+@pytest.fixture
+def run_folder(tmp_path, two_models):
+    """The folder of a run that has made the old model."""
+    folder = tmp_path / "run"
+    (folder / "checkpoints").mkdir(parents=True)
+    (folder / "checkpoints" / "step-00000008.safetensors").write_text("8")
+    save_model(folder, *two_models["old"])
+    return folder
+
+
+def test_killed_at_any_instant_a_model_is_old_or_new_or_none(
+    tmp_path, two_models, run_folder
+):
+    def replace_it():
+        save_model(run_folder, *two_models["new"])
+
+    copies = instants(run_folder, tmp_path / "copies", replace_it)
+    found = [which(copy, two_models) for copy in copies]
+    assert {*found} == {"old", "", "new"}
+    order = ["old", "", "new"]
+    assert found == sorted(found, key=order.index)
+    for copy in copies:
+        save_model(copy, *two_models["new"])
+        assert which(copy, two_models) == "new"
+        assert (copy / "checkpoints/step-00000008.safetensors").read_text()
+        assert not list(copy.glob(".*"))
+
+
+def test_a_disk_that_fails_at_any_instant_is_told(two_models, run_folder):
+    """In one line; until the files change places, the old model stays."""
+    found = []
+    for number in count():
+        changes = count()
+
+        def fail(changes=changes, number=number):
+            if next(changes) >= number:
+                raise OSError(28, "No space left on device")
+
+        try:
+            before_each_change(
+                lambda: save_model(run_folder, *two_models["new"]), fail
+            )
+            break
+        except UserError as error:
+            told = rf"{run_folder}\S* cannot be written \(No space .*disk"
+            assert re.match(told, str(error)), error
+            assert "\n" not in str(error) and ".new" not in str(error)
+        found.append(which(run_folder, two_models))
+        if not found[-1]:
+            save_model(run_folder, *two_models["old"])
+    assert found.count("old") > found.count("") > 0
+    assert which(run_folder, two_models) == "new"
+
+
+def test_where_the_room_ends_the_old_model_stays(two_models, run_folder):
+    """Whichever of the files has no room, safetensors' among them."""
+    most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for size in (0, 100, 1000, 4000):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, most[1]))
+        try:
+            with pytest.raises(UserError, match="cannot be written"):
+                save_model(run_folder, *two_models["new"])
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, most)
+        assert which(run_folder, two_models) == "old"
+        assert not list(run_folder.glob(".*"))
+
+
+def test_what_has_the_place_of_a_file_is_told_in_time(two_models, run_folder):
+    (run_folder / "README.md").unlink()
+    (run_folder / "README.md").mkdir()
+    with pytest.raises(UserError, match=r"README.md cannot be .*move away"):
+        save_model(run_folder, *two_models["new"])
+    assert which(run_folder, two_models) == "old"
+
+
+def test_a_folder_without_config_has_no_model(tmp_path, tokenizer):
+    """And where no run is either, nothing can be resumed."""
+    save_model(tmp_path, small(tokenizer), tokenizer)
+    (tmp_path / "config.json").unlink()
+    with pytest.raises(UserError, match="no trained model.*another folder"):
+        load_model(tmp_path)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"format": 3}, "format is 3"),
-        ({"format": 1}, "`history=None`"),
+        ({"format": 1}, "format is 1"),
         ({"builder": None}, "`builder=None`"),
-        ({"builder": "x"}, "`builder='x'`: choose transformer"),
-        ({"model": {"wings": 2}}, "wings"),
         ({"model": {"layers": 0}}, "at least 1"),
-        ({"model": []}, "not the configuration"),
         ({"sha256": {}}, "SHA-256 differs"),
         ({"history": {}}, "history.command is missing"),
-        ({"history": HISTORY.as_json() | {"search": {"beam": 0}}}, "beam 0,"),
-        ({"wings": 2}, "wings"),
+        ({"wings": 2}, "no field 'wings'"),
     ],
 )
 def test_configurations_that_are_refused(tmp_path, tokenizer, change, message):
@@ -69,105 +268,3 @@ def test_configurations_that_are_refused(tmp_path, tokenizer, change, message):
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
     with pytest.raises(UserError, match=message):
         load_model(tmp_path)
-
-
-def test_a_tokenizer_of_another_size(tmp_path, tokenizer):
-    model = transformer(ModelConfig(99, 1, 8, 8, 2))
-    with pytest.raises(UserError, match="pieces, but config.json says 99"):
-        save_model(tmp_path, model, tokenizer, HISTORY)
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_model_that_could_not_be_loaded_replaces_none(tmp_path, tokenizer):
-    """What is written is read back before it counts."""
-    good = small(tokenizer)
-    save_model(tmp_path, good, tokenizer, HISTORY)
-    files = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    wild = small(tokenizer)
-    with torch.no_grad():
-        next(wild.parameters()).fill_(1e6)
-    drawn = torch.get_rng_state()
-    odd = replace(HISTORY, data=replace(HISTORY.data, pairs=-3))
-    for model, history, message in (
-        (wild.half(), HISTORY, "not finite"),
-        (small(tokenizer).double(), HISTORY, "F64"),
-        (good, odd, "data.pairs=-3"),
-    ):
-        torch.set_rng_state(drawn)
-        with pytest.raises(UserError, match=f"not written.*{message}") as told:
-            save_model(tmp_path, model, tokenizer, history)
-        assert ".new" not in str(told.value)
-        assert torch.equal(torch.get_rng_state(), drawn)
-    assert files == {x.name: x.read_bytes() for x in tmp_path.iterdir()}
-
-
-def test_weights_may_go_when_they_are_opened(tmp_path, tokenizer, monkeypatch):
-    """The model is replaced just then: the new one is loaded."""
-    first, second = (replace(HISTORY, command=name) for name in ("one", "two"))
-    model = small(tokenizer)
-    save_model(tmp_path, model, tokenizer, first)
-    real, opened = weight_files.safe_open, []
-
-    def late(path, framework):
-        opened.append(path)
-        if len(opened) > 1:
-            return real(path, framework)
-        with monkeypatch.context() as while_it_is_saved:
-            while_it_is_saved.setattr(weight_files, "safe_open", real)
-            save_model(tmp_path, model, tokenizer, second)
-        raise RuntimeError(f"unable to open file <{path}>: no such file")
-
-    monkeypatch.setattr(weight_files, "safe_open", late)
-    assert load_model(tmp_path)[2].command == "two"
-
-
-def test_a_file_on_its_way_is_taken_for_another(
-    tmp_path, tokenizer, monkeypatch
-):
-    """What .new holds is replaced under its name: it is read again."""
-    save_model(tmp_path, small(tokenizer), tokenizer, HISTORY)
-    weights = tmp_path / ".new" / "model.safetensors"
-    weights.parent.mkdir()
-    weights.write_bytes(b"of the next model")
-    real, calls = model_folder.read_model, []
-
-    def late(folder, device):
-        calls.append(folder)
-        if len(calls) > 1:
-            return real(folder, device)
-        other = weights.with_suffix(".other")
-        other.write_bytes(b"of the one after")
-        other.replace(weights)
-        raise UserError("its SHA-256 differs")
-
-    monkeypatch.setattr(model_folder, "read_model", late)
-    assert load_model(tmp_path)[2] == HISTORY
-    assert len(calls) == 2
-
-
-def test_a_model_is_loaded_while_it_is_replaced(tmp_path, tokenizer):
-    """Whole: the weights, the tokenizer and the history of one of them."""
-    letters = train_tokenizer(["abc", "cab"], 8, "char")
-    one, two = small(tokenizer), small(letters)
-    first, second = (replace(HISTORY, command=name) for name in ("one", "two"))
-    save_model(tmp_path, one, tokenizer, first)
-    stop = threading.Event()
-
-    def replace_it():
-        while not stop.is_set():
-            save_model(tmp_path, two, letters, second)
-            save_model(tmp_path, one, tokenizer, first)
-
-    with ThreadPoolExecutor(1) as thread:
-        writing = thread.submit(replace_it)
-        try:
-            found = [load_model(tmp_path) for _ in range(100)]
-        finally:
-            stop.set()
-        writing.result()
-    whole = {"one": (one, tokenizer), "two": (two, letters)}
-    for model, pieces, history in found:
-        expected, text = whole[history.command]
-        assert pieces.model == text.model
-        assert all(map(torch.equal, model.parameters(), expected.parameters()))
-    assert {history.command for _, _, history in found} == whole.keys()

@@ -24,13 +24,13 @@ from annotated_transformer.data import train_tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.storage.model_folder import load_model, save_model
-from annotated_transformer.storage.shipped import find_model, shipped
+from annotated_transformer.storage.pretrained import find_model, pretrained
 from annotated_transformer.teaching.records import read_run
 from annotated_transformer.translation import Translator, corpus_scores
 
 # Sums of the weights, and of the translations of sentences of our own, which
 # are the same in float64 and with the instructions of older processors. Those
-# of French come from the code of the first edition and a folder of format 1.
+# of French come from the code of the first edition.
 AS_IT_WAS = {
     "multi30k-de-en": (
         "c5e2fb287572a114d0026416fcc77e2587285aa45019fe4dba67d0dbc2c41430",
@@ -52,7 +52,7 @@ DOGS = {  # by target language
 }
 
 
-CAPTIONS = [name for name in shipped() if name.startswith("multi30k")]
+CAPTIONS = [name for name in pretrained() if name.startswith("multi30k")]
 # The sentence that the book follows, and what else may be it.
 FOLLOWED = {
     "The dog ate the soup because it was hungry.": "er hungrig",
@@ -72,12 +72,12 @@ def folder(tmp_path):
     return tmp_path / "model"
 
 
-@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize("name", pretrained())
 def test_a_folder_comes_before_a_shipped_model(name, folder, monkeypatch):
     assert find_model(folder) == folder
     with pytest.raises(UserError, match="nor a model that comes with"):
         find_model("multi30k-en-xx")
-    assert find_model(name).parent.name == "shipped"
+    assert find_model(name).parent.name == "pretrained"
     monkeypatch.chdir(folder.parent)
     folder.rename(folder.parent / name)
     assert str(find_model(name)) == name

@@ -6,7 +6,7 @@ import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from ctypes import CDLL
 from itertools import count
@@ -22,7 +22,6 @@ from annotated_transformer import Recipe, Translator, train
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.errors import UserError
 from annotated_transformer.runs import loop
-from annotated_transformer.storage.model_folder import load_model, save_model
 from annotated_transformer.training import Validation
 
 LETTERS = "abcdefghij éß語\u0301\U0001f600"
@@ -132,57 +131,6 @@ def remount(disk: Path, options: str) -> None:
 def limit(size: int) -> None:
     most = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, most))
-
-
-def killed_replacing(
-    folder: Path, old: tuple, new: tuple, every: int
-) -> list[tuple[str, str]]:
-    """Replace a model by save_model, killed at every so manyth operation.
-
-    What is loaded then, and what after the next attempt.
-    """
-    status, found = None, []
-    while status != 0:
-        save_model(folder, *old)
-        done = 0
-
-        def strike(name: str) -> None:
-            nonlocal done
-            done += 1
-            if done > every * len(found):
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        child = os.fork()
-        if not child:
-            at_operation(folder, strike)
-            save_model(folder, *new)
-            os._exit(0)
-        status = os.waitpid(child, 0)[1]
-        after_it = load_model(folder)[2].command
-        save_model(folder, *new)
-        found.append((after_it, load_model(folder)[2].command))
-    return found
-
-
-def replaced_without_room(
-    folder: Path, old: tuple, new: tuple, sizes: Iterable[int]
-) -> list[tuple[str, str]]:
-    """Replace a model by one whose files may have so few bytes.
-
-    The message of the error, and what is loaded then, for each size.
-    """
-    save_model(folder, *old)
-    found = []
-    for size in sizes:
-        limit(size)
-        try:
-            save_model(folder, *new)
-            told = ""
-        except UserError as error:
-            told = str(error)
-        limit(resource.RLIM_INFINITY)
-        found.append((told, load_model(folder)[2].command))
-    return found
 
 
 FAULTS = {  # how each begins and ends

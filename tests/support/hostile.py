@@ -15,37 +15,26 @@ from safetensors.torch import load_file, save_file
 from annotated_transformer.storage.model_folder import load_model
 
 Change = Callable[[Path], object]
+CONFIG, PIECES = "config.json", "tokenizer.model"
+WEIGHTS = "model.safetensors"
 
 
-def sizes(**changes: object) -> Change:
-    """Claim other sizes in config.json."""
+def sizes(builder: object = "transformer", **changes: object) -> Change:
+    """Claim other sizes, and perhaps another builder, in config.json."""
 
     def change(folder: Path) -> None:
-        path = folder / "config.json"
+        path = folder / CONFIG
         config = json.loads(path.read_text())
+        if builder != "transformer":
+            vocab_size = config["model"]["vocab_size"]
+            config |= {"builder": builder, "model": {"vocab_size": vocab_size}}
         config["model"] |= changes
         path.write_text(json.dumps(config))
 
     return change
 
 
-def built(builder: object, **model: object) -> Change:
-    """Claim another builder, and its sizes, in config.json."""
-
-    def change(folder: Path) -> None:
-        path = folder / "config.json"
-        config = json.loads(path.read_text())
-        history = config.pop("about", None) or config["history"]
-        config |= {"format": 2, "builder": builder, "history": history}
-        if model:
-            few = {"vocab_size": config["model"]["vocab_size"]}
-            config["model"] = few | model
-        path.write_text(json.dumps(config))
-
-    return change
-
-
-def text(data: str | bytes, name: str = "config.json") -> Change:
+def text(data: str | bytes, name: str = CONFIG) -> Change:
     """Put other bytes in the place of a file."""
     data = data.encode() if isinstance(data, str) else data
     return lambda folder: (folder / name).write_bytes(data)
@@ -55,7 +44,7 @@ def tensors(change: Callable[[dict], dict]) -> Change:
     """Change the weights, by name."""
 
     def change_weights(folder: Path) -> None:
-        path = folder / "model.safetensors"
+        path = folder / WEIGHTS
         save_file(change(load_file(path)), path)
 
     return change_weights
@@ -81,64 +70,66 @@ def padded(data: bytes) -> Change:
     return change
 
 
-def header(plain: dict) -> bytes:
-    """A safetensors file that claims this and has eight bytes."""
+def claims(**plain: object) -> Change:
+    """Weights whose header claims this; they have eight bytes."""
     data = json.dumps(plain).encode()
-    return len(data).to_bytes(8, "little") + data + bytes(8)
+    return padded(len(data).to_bytes(8, "little") + data + bytes(8))
 
 
-WEIGHTS = "model.safetensors"
 LARGE = {"dtype": "F32", "shape": [10**9, 10**9], "data_offsets": [0, 8]}
-HOSTILE = {
-    "wide": sizes(d_model=10**9),
-    "deep": sizes(layers=10**6),
-    "deeper": sizes(layers=10**999),
-    "many words": sizes(vocab_size=10**12),
-    "many heads": sizes(heads=10**9, d_k=1, d_v=1),
-    "long": sizes(positions="learned", max_length=10**9),
-    "text for a number": sizes(layers="2"),
-    "fraction": sizes(d_model=8.0),
-    "truth for a number": sizes(layers=True),
-    "negative": sizes(d_ff=-8),
-    "not a number": sizes(dropout=float("nan")),
-    "text for truth": sizes(pre_norm="no"),
-    "nested": sizes(heads={"heads": [2]}),
-    "nothing": sizes(d_ff=None),
-    "unknown name": sizes(wings=2),
-    "no builder": built(None),
-    "unknown builder": built("os.system"),
-    "another builder": built("modern_transformer"),
-    "recurrent": built("recurrent_translator"),
-    "deep LSTM": built("recurrent_translator", layers=10**7),
-    "wide LSTM": built("recurrent_translator", width=10**12, d_model=10**12),
-    "deep convolutions": built("convolutional_translator", layers=10**7),
-    "wide convolutions": built("convolutional_translator", places=10**12),
-    "many groups": built("modern_transformer", heads=10**9, groups=10**9),
-    "deep decoder": sizes(decoder_layers=10**6),
-    "deep JSON": text("[" * 10**5),
-    "deep object": text('{"a":' * 10**5),
-    "name twice": text('{"format": 1, "format": 1}'),
-    "huge JSON": text(" " * 2**21),
-    "long number": text('{"format": ' + "1" * 9999 + "}"),
-    "not UTF-8": text(b'{"format": "\xff\xfe"}'),
-    "empty JSON": text(""),
-    "folder": special(Path.mkdir, "config.json"),
-    "pipe": special(os.mkfifo, "config.json"),
-    "pipe of pieces": special(os.mkfifo, "tokenizer.model"),
-    "loop": special(lambda path: path.symlink_to(path), "config.json"),
-    "endless": special(lambda path: path.symlink_to("/dev/zero"), WEIGHTS),
-    "sparse": lambda folder: os.truncate(folder / WEIGHTS, 10**12),
-    "short": lambda folder: os.truncate(folder / WEIGHTS, 999),
-    "claims": padded(header({"a": LARGE})),
-    "long header": padded(b"\xff" * 7),
-    "longest header": padded((2**40).to_bytes(8, "little")),
-    "names": tensors(lambda t: {f"../../{name}": t[name] for name in t}),
-    "shapes": tensors(lambda t: {name: t[name].flatten() for name in t}),
-    "double": tensors(lambda t: {name: t[name].double() for name in t}),
-    "infinite": tensors(lambda t: {name: t[name] / 0 for name in t}),
-    "pickle": padded(pickle.dumps({"a": 1})),
-    "pieces": text("garbage", "tokenizer.model"),
-    "no pieces": text("", "tokenizer.model"),
+OTHER, BROKEN = "of another configuration (", "not a whole safetensors file ("
+NO_CONFIG = "not the configuration of a model ("
+RECURRENT, MODERN = "recurrent_translator", "modern_transformer"
+CONVOLUTIONAL = "convolutional_translator"
+# Each by its name: what is done to a good folder, and what its refusal says.
+HOSTILE: dict[str, tuple[Change, str]] = {
+    "wide": (sizes(d_model=10**9), OTHER),
+    "deep": (sizes(layers=10**6), OTHER),
+    "deeper": (sizes(layers=10**999), NO_CONFIG + "`model.layers=1000"),
+    "deep decoder": (sizes(decoder_layers=10**6), OTHER),
+    "many words": (sizes(vocab_size=10**12), OTHER),
+    "many heads": (sizes(heads=10**9, d_k=1, d_v=1), OTHER),
+    "long": (sizes(positions="learned", max_length=10**9), OTHER),
+    "many groups": (sizes(MODERN, heads=10**9, groups=10**9), NO_CONFIG),
+    "deep LSTM": (sizes(RECURRENT, layers=10**7), OTHER),
+    "wide LSTM": (sizes(RECURRENT, width=10**12, d_model=10**12), OTHER),
+    "wide convolutions": (sizes(CONVOLUTIONAL, places=10**12), OTHER),
+    "another builder": (sizes(MODERN), OTHER),
+    "unknown builder": (sizes("os.system"), NO_CONFIG + "`builder='os.sys"),
+    "truth for a number": (sizes(layers=True), "`model.layers=True`: must be"),
+    "not a number": (sizes(dropout=float("nan")), NO_CONFIG),
+    "unknown name": (sizes(wings=2), "there is no field 'model.wings'"),
+    "deep JSON": (text("[" * 10**5), "nested too deeply"),
+    "name twice": (text('{"format": 2, "format": 2}'), "a name stands twice"),
+    "huge JSON": (text(" " * 2**21), "more than 1,048,576 bytes"),
+    "long number": (text('{"format": ' + "1" * 9999 + "}"), NO_CONFIG),
+    "not UTF-8": (text(b'{"format": "\xff\xfe"}'), NO_CONFIG),
+    "folder": (special(Path.mkdir, CONFIG), "no trained model here"),
+    "pipe": (special(os.mkfifo, CONFIG), "no trained model here"),
+    "pipe of pieces": (special(os.mkfifo, PIECES), f"{PIECES}: not a file"),
+    "loop": (special(lambda x: x.symlink_to(x), CONFIG), "no trained model"),
+    "endless": (
+        special(lambda x: x.symlink_to("/dev/zero"), WEIGHTS),
+        "it is no file",
+    ),
+    "pipe of weights": (special(os.mkfifo, WEIGHTS), "it is no file"),
+    "endless pieces": (
+        special(lambda x: x.symlink_to("/dev/zero"), PIECES),
+        "not a file",
+    ),
+    "no weights": (lambda x: (x / WEIGHTS).unlink(), "it is missing"),
+    "sparse": (lambda x: os.truncate(x / WEIGHTS, 10**12), "out of memory"),
+    "sparse pieces": (lambda x: os.truncate(x / PIECES, 10**12), "more than"),
+    "short": (lambda x: os.truncate(x / WEIGHTS, 999), BROKEN),
+    "claims": (claims(a=LARGE), BROKEN),
+    "long header": (padded((2**40).to_bytes(8, "little")), "header is too"),
+    "names": (tensors(lambda t: {f"../{x}": t[x] for x in t}), OTHER),
+    "shapes": (tensors(lambda t: {x: t[x].flatten() for x in t}), "has shape"),
+    "double": (tensors(lambda t: {x: t[x].double() for x in t}), "holds F64"),
+    "infinite": (tensors(lambda t: {x: t[x] / 0 for x in t}), "not finite"),
+    "pickle": (padded(pickle.dumps({"a": 1})), "header is too long"),
+    "pieces": (text("garbage", PIECES), f"{PIECES}: "),
+    "no pieces": (text("", PIECES), f"{PIECES} is empty"),
 }
 
 
@@ -149,11 +140,11 @@ def hostile(good: Path, scratch: Path) -> Found:
         resource.setrlimit(resource.RLIMIT_AS, (used + 2**28, -1))
 
     def tries() -> Iterable[tuple[str, Callable[[], object]]]:
-        for name, change in HOSTILE.items():
+        for name, (change, _) in HOSTILE.items():
             folder = scratch / name
             shutil.copytree(good, folder)
             change(folder)
-            if name != "sparse":
+            if "sparse" not in name:
                 mend_sums(folder)
             yield name, lambda folder=folder: load_model(folder)
 

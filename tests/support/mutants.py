@@ -1,6 +1,7 @@
-"""Damaged and hostile copies of good folders, each made from a number."""
+"""Damaged copies of good folders: what Hypothesis makes of them."""
 
 import json
+import os
 import random
 import shutil
 from collections.abc import Callable, Iterable
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from faults import Work, peak
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from annotated_transformer import Translator
 from annotated_transformer.corpora.parallel_text import read_parallel
@@ -111,19 +114,33 @@ def mend_sums(folder: Path) -> None:
 def mutants(
     good: Path, scratch: Path, numbers: range, use: Callable[[Path], object]
 ) -> Found:
-    """Use changed copies of a good folder."""
+    """Use so many changed copies of a good folder; one that breaks is shrunk.
 
-    def tries() -> Iterable[tuple[str, Callable[[], object]]]:
-        for number in numbers:
-            folder = scratch / "mutant"
-            shutil.rmtree(folder, ignore_errors=True)
-            shutil.copytree(good, folder)
-            # where a crash of the process leaves its number
-            (scratch / "number").write_text(str(number))
-            change_folder(folder, random.Random(number))
-            yield str(number), lambda folder=folder: use(folder)
+    Where a crash ends the process, the copy stays in scratch.
+    """
+    found = Found([], {}, {}, 0)
 
-    return attempt(tries())
+    @given(st.randoms(use_true_random=False))
+    @settings(
+        max_examples=len(numbers),
+        deadline=None,
+        database=None,
+        derandomize=bool(os.environ.get("CI")),
+        suppress_health_check=[*HealthCheck],
+    )
+    def try_one(rng: random.Random) -> None:
+        folder = scratch / "mutant"
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(good, folder)
+        change_folder(folder, rng)
+        taken, refused, broken, _ = attempt([("it", lambda: use(folder))])
+        assert not broken, broken
+        found.taken.extend(taken)
+        found.refused.update((told, told) for told in refused.values())
+
+    before = peak()
+    try_one()
+    return found._replace(memory=peak() - before)
 
 
 # What is done with a copy

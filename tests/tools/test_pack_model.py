@@ -108,10 +108,10 @@ def test_what_could_not_be_loaded_is_not_packed(folder):
         pack(place / "a\udcff", folder)
     with pytest.raises(UserError, match="gone cannot be read"):
         pack(place / "packed", folder, place / "gone")
-    model, tokenizer, history = load_model(folder)
+    model, tokenizer, _ = load_model(folder)
     with torch.no_grad():
         next(model.parameters())[0] = 7e4
-    save_model(folder, model, tokenizer, history)
+    save_model(folder, model, tokenizer)
     with pytest.raises(UserError, match="model: .* beyond 65,504"):
         pack(place / "packed", folder)
     assert not list(place.iterdir())

@@ -16,7 +16,7 @@ from annotated_transformer.corpora.parallel_text import read_tsv
 from annotated_transformer.pairs.augmentation import extra_pairs
 from annotated_transformer.storage.history import History
 from annotated_transformer.storage.model_folder import read_config
-from annotated_transformer.storage.shipped import find_model
+from annotated_transformer.storage.pretrained import find_model
 
 SCRIPT = Path(__file__).parents[2] / "tools" / "train_translators.sh"
 STAND_IN = '''\

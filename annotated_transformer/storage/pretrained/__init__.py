@@ -4,12 +4,12 @@ from pathlib import Path
 
 from annotated_transformer.errors import UserError
 
-__all__ = ["find_model", "shipped"]
+__all__ = ["find_model", "pretrained"]
 
 HERE = Path(__file__).parent
 
 
-def shipped() -> list[str]:
+def pretrained() -> list[str]:
     """The names of the models that come with the package."""
     return sorted(path.parent.name for path in HERE.glob("*/config.json"))
 
@@ -18,14 +18,13 @@ def find_model(name: Path | str) -> Path:
     """The folder of that name, or the shipped model; a folder comes first."""
     if Path(name).is_file():
         raise UserError(
-            f"{name}: no trained model, but a file; average a checkpoint to "
-            "make a model of it"
+            f"{name}: no trained model, but a file; name the folder of one"
         )
     if Path(name).exists():
         return Path(name)
-    if str(name) in shipped():
+    if str(name) in pretrained():
         return HERE / name
     raise UserError(
         f"{name}: no such folder, nor a model that comes with the package "
-        f"({', '.join(shipped()) or 'there is none'})"
+        f"({', '.join(pretrained()) or 'there is none'})"
     )
