@@ -94,7 +94,7 @@ def load(
     **search: int | float | None,
 ) -> "Translator":
     """A translator that searches as asked for, or as suits the model."""
-    from annotated_transformer.runs.setup import choose_device
+    from annotated_transformer.runs.prepare import choose_device
     from annotated_transformer.speed.allocator import keep_freed_memory
     from annotated_transformer.translation import Translator
 

@@ -4,6 +4,7 @@ import json
 
 import pytest
 import torch
+from annotated_transformer.storage.averaging import average_checkpoints
 from tiny_models import TINY
 
 from annotated_transformer.corpora.corpus import Corpus
@@ -12,7 +13,6 @@ from annotated_transformer.errors import UserError
 from annotated_transformer.runs.dry_run import plan
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.runs.run import train
-from annotated_transformer.storage.averaging import average_checkpoints
 from annotated_transformer.storage.builders import build
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.training import TrainConfig

@@ -30,12 +30,12 @@ from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.runs.feeding import ahead
 from annotated_transformer.runs.loop import Run
-from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.runs.setup import (
+from annotated_transformer.runs.prepare import (
     build_model,
     choose_device,
     learn_tokenizer,
 )
+from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.storage.metrics import read_metrics
 from annotated_transformer.storage.model_folder import read_tensors, weights
 from annotated_transformer.system.processes import Processes, joined, launched

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from annotated_transformer.model import PRESETS, ModelConfig, transformer
+from annotated_transformer.runs.prepare import build_model
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.runs.setup import build_model
 from annotated_transformer.system.random_numbers import (
     Drawing,
     random_numbers_kept,
