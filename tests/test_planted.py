@@ -312,22 +312,22 @@ BEHIND = {
         "pairs/alignment::test_links_are_those_of_a_plain_loop",
     ),
     "the best has the smallest BLEU": (
-        "runs/folder",
+        "storage/checkpoints",
         '-line.get("valid_bleu", 0.0)',
         'line.get("valid_bleu", 0.0)',
-        "runs/run::test_the_best_checkpoint_has_the_highest_bleu",
+        "storage/checkpoints::test_the_best_checkpoint_has_the_highest_bleu",
     ),
     "a loss that is no number is the best": (
-        "runs/folder",
+        "storage/checkpoints",
         ' and line["valid_loss"] >= 0',
         "",
-        "runs/run::test_the_best_checkpoint_is_kept",
+        "storage/checkpoints::test_the_best_checkpoint_is_kept",
     ),
     "the best is deleted": (
-        "runs/folder",
-        "- {*self.kept(), self.best()}",
-        "- {*self.kept()}",
-        "runs/run::test_the_best_checkpoint_is_kept",
+        "storage/checkpoints",
+        "{*self.kept(), self.best(progress.metrics)}",
+        "{*self.kept()}",
+        "storage/checkpoints::test_the_best_checkpoint_is_kept",
     ),
     "a row is one id longer": (
         "data",
@@ -353,6 +353,12 @@ BEHIND = {
         "reader.device",
         "runs/feeding::test_the_reader_of_a_gpu_s_batches_copies_nothing",
     ),
+    "a stop forgets the interval so far": (
+        "storage/checkpoints",
+        "text = json.dumps(asdict(progress))",
+        "text = json.dumps({**asdict(progress), 'loss': 0.0})",
+        "faults::test_stopped_at_any_moment_a_run_ends_like_any_other",
+    ),
     "the process hears Ctrl-C": (
         "runs/bpe_dropout",
         "signal.signal(signal.SIGINT, signal.SIG_IGN)",
@@ -360,7 +366,7 @@ BEHIND = {
         "runs/bpe_dropout::test_it_is_deaf_to_what_stops_a_training",
     ),
     "the run sorts by the target": (
-        "runs/loop",
+        "runs/training_text",
         "                config.order,",
         "",
         "system/processes::test_a_run_sorts_its_pairs_as_the_recipe_says",

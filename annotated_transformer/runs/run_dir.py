@@ -149,14 +149,14 @@ def identity(history: History) -> dict[str, object]:
     data, start = history.data, history.start
     return flat(
         {
+            "start": start and start.files.get("model.safetensors"),
+            "tokenizer.model": history.tokenizer_sha256,
             **history.recipe,
             "fast": history.fast,
             "source": data.source,
             "target": data.target,
             "text": data.sha256,
             "share": data.shares,
-            "tokenizer.model": history.tokenizer_sha256,
-            "start": start and start.files.get("model.safetensors"),
         }
     )
 
