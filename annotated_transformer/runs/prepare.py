@@ -48,6 +48,7 @@ __all__ = [
 ]
 
 MOST_TOKENIZER = 1 << 26  # bytes
+MOST_CHECKPOINTS = 10_000  # the header of each has the metrics of all before
 RESERVED = {"pad_id": PAD, "bos_id": BOS, "eos_id": EOS, "unk_id": UNK}
 
 
@@ -157,6 +158,13 @@ def check_start(
     tokenizer: object = None,
 ) -> None:
     """UserError for what a training that begins so cannot be asked for."""
+    config = recipe.train
+    if config.steps > MOST_CHECKPOINTS * config.checkpoint_every:
+        raise UserError(
+            f"{config.steps:,} updates with a checkpoint after every "
+            f"{config.checkpoint_every}: at most {MOST_CHECKPOINTS:,} "
+            "checkpoints are written; raise `checkpoint_every`"
+        )
     if tokenizer is not None and start is not None:
         raise UserError(
             f"{start}: a model to begin with has subwords of its own; leave "
