@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +85,8 @@ def locked_run(output: Path) -> Iterator[None]:
         raise unwritable(output, error) from error
     lock = FileLock(path)
     try:
-        lock.acquire(timeout=0)
+        with suppress(NotImplementedError):  # of file systems without locks
+            lock.acquire(timeout=0)
     except Timeout as error:
         raise UserError(
             f"{output}: another training is going on here; wait for its end, "
