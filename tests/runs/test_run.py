@@ -428,6 +428,12 @@ def test_a_long_extra_pair_is_named_by_its_own_line(tmp_path, corpus, capsys):
     assert "the first in line 2 of next.tsv" in capsys.readouterr().err
 
 
+def test_more_checkpoints_than_a_header_can_list_are_refused(tmp_path, corpus):
+    with pytest.raises(UserError, match="at most 10,000 checkpoints"):
+        train(tmp_path / "x", corpus, learning(SMALL, steps=20_001))
+    assert not (tmp_path / "x").exists()
+
+
 def test_a_warm_up_that_never_ends_is_told(tmp_path, corpus, capsys):
     short = replace(SMALL, train=replace(SMALL.train, steps=3, warmup=9))
     train(tmp_path / "model", corpus, short, device="cpu")
