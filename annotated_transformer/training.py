@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.func import functional_call
 
@@ -22,8 +22,6 @@ from annotated_transformer.optimizer import (
     linear_rate,
     set_rate,
 )
-from annotated_transformer.system.nonblocking_copy import Pending
-from annotated_transformer.system.processes import ALONE, Processes
 
 __all__ = [
     "LARGEST_SEED",
@@ -32,6 +30,7 @@ __all__ = [
     "batch_loss",
     "Objective",
     "Update",
+    "AllReduce",
     "updates",
     "Validation",
     "validate",
@@ -132,19 +131,20 @@ class Update:
     rate: float
     norm: Float[Tensor, ""]  # of the gradient, before clipping
     tokens: int  # target tokens
-    copies: Pending  # of loss and norm, for the CPU
+    finite: Bool[Tensor, ""]  # were all losses and norms up to here?
 
     def check(self) -> None:
-        """FloatingPointError if the loss or the norm is not finite.
+        """FloatingPointError if a loss or a norm up to here is not finite.
 
         It waits until the device has come so far.
         """
-        loss, norm = self.copies.read()
-        if not (math.isfinite(loss) and math.isfinite(norm)):
+        if not self.finite:
             raise FloatingPointError(
-                f"update {self.step}: the loss is {loss}, "
-                f"the gradient {norm} long"
+                f"by update {self.step} a loss or a gradient was not finite"
             )
+
+
+AllReduce = Callable[[Any, Tensor, int], tuple[Tensor, int]]
 
 
 def updates(
@@ -154,24 +154,22 @@ def updates(
     config: TrainConfig,
     d_model: int,
     done: int = 0,
-    processes: Processes = ALONE,
     objective: Objective = batch_loss,
+    all_reduce: AllReduce | None = None,
 ) -> Iterator[Update]:
     """Train: one update a turn, so that stopping between turns is safe.
 
     Nothing hidden is carried from update to update: its batches and its
-    random numbers depend on the seed, the step and the process alone.
-    Processes, each with its own batches, sum what one would have summed.
-    An update is checked while the next one is computed.
+    random numbers depend on the seed and the step alone.
     """
     device = next(model.parameters()).device
-    update: Update | None = None
+    finite = torch.ones((), dtype=torch.bool, device=device)
     for step in range(done + 1, config.steps + 1):
         if not model.training:  # to say it anew takes milliseconds
             model.train()
-        torch.manual_seed(processes.seed(config.seed * 10_000_019 + step))
+        torch.manual_seed(config.seed * 10_000_019 + step)
         group = list(islice(batches, config.accumulate))
-        tokens = processes.sum(sum(batch.tokens for batch in group))
+        tokens = sum(batch.tokens for batch in group)
         if not tokens:
             raise ValueError(f"update {step}: the batches have come to an end")
         loss = torch.zeros((), device=device)
@@ -179,18 +177,17 @@ def updates(
             part = objective(model, batch.to(device), config) / tokens
             part.backward()
             loss += part.detach()
-        loss = processes.sum(loss)
-        processes.sum_gradients(model)
+        if all_reduce:
+            loss, tokens = all_reduce(model, loss, tokens)
         norm = nn.utils.clip_grad_norm_(model.parameters(), config.clip)
         rate = config.rate(step, d_model)
         set_rate(optimizer, rate)
         optimizer.step()
         optimizer.zero_grad()
-        if update:
-            update.check()
-        update = Update(step, loss, rate, norm, tokens, Pending(loss, norm))
+        finite = finite & torch.isfinite(loss + norm)
+        update = Update(step, loss, rate, norm, tokens, finite)
         yield update
-    if update:
+    if done < config.steps:
         update.check()
 
 

@@ -11,8 +11,8 @@ from torch.utils.flop_counter import FlopCounterMode
 from annotated_transformer.data import Batch, Example, make_batch
 from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.optimizer import adam, set_rate
+from annotated_transformer.runs.prepare import build_model
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.runs.setup import build_model
 from annotated_transformer.speed.allocator import keep_freed_memory
 from annotated_transformer.speed.attention_kernels import attention_kernel
 from annotated_transformer.training import TrainConfig, batch_loss, updates

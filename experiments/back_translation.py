@@ -26,9 +26,9 @@ from annotated_transformer.pairs.back_translation import (
 )
 from annotated_transformer.pairs.sampling import Sampling
 from annotated_transformer.runs.feeding import fixed_batches
+from annotated_transformer.runs.prepare import choose_device, learn_tokenizer
 from annotated_transformer.runs.recipes import recipe_of
 from annotated_transformer.runs.run import train
-from annotated_transformer.runs.setup import choose_device, learn_tokenizer
 from annotated_transformer.system.atomic_files import write_text
 from annotated_transformer.training import validate
 from annotated_transformer.translation import Translator, corpus_scores

@@ -23,8 +23,8 @@ from annotated_transformer.data import (
 )
 from annotated_transformer.model import ModelConfig, Transformer, transformer
 from annotated_transformer.runs.feeding import fixed_batches, resplit_of
+from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.runs.setup import learn_tokenizer
 from annotated_transformer.speed.allocator import keep_freed_memory
 from annotated_transformer.speed.dropout import draw_fewer_numbers
 from annotated_transformer.speed.fast_kernels import use_fast_kernels

@@ -38,8 +38,8 @@ from annotated_transformer.data import Tokenizer, encode_pairs, pad
 from annotated_transformer.embedding import BOS
 from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.model import Transformer, transformer
+from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import RECIPES
-from annotated_transformer.runs.setup import learn_tokenizer
 from annotated_transformer.speed.dropout import draw_fewer_numbers
 from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.storage.pretrained import find_model

@@ -12,8 +12,8 @@ from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.multi30k import multi30k
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.runs.setup import learn_tokenizer
 from annotated_transformer.speed.dropout import draw_fewer_numbers
 from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.training import TrainConfig

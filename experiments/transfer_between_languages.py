@@ -18,8 +18,11 @@ from annotated_transformer.corpora.multi30k import multi30k
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.embedding import UNK
 from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.runs.prepare import (
+    copy_parent_weights,
+    learn_tokenizer,
+)
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.runs.setup import inherit, learn_tokenizer
 from annotated_transformer.speed.dropout import draw_fewer_numbers
 from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.storage.model_folder import load_model
@@ -91,7 +94,7 @@ def take_over(child: Transformer, pieces: Tokenizer, way: str) -> None:
     """Give a child, as it was drawn, one part of its parent or another."""
     drawn = {name: w.clone() for name, w in child.state_dict().items()}
     model, known = parent()
-    inherit(child, pieces, model, known)
+    copy_parent_weights(child, pieces, model, known)
     for name, weight in child.state_dict().items():
         if way == "wrong vectors" and name == "source.tokens.weight":
             # the one table of a tied model; special tokens stay in place

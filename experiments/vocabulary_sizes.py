@@ -14,7 +14,7 @@ from functools import cache, partial
 from statistics import fmean
 
 from annotated_transformer.data import Tokenizer, bucket, encode_pairs
-from annotated_transformer.runs.setup import learn_tokenizer
+from annotated_transformer.runs.prepare import learn_tokenizer
 
 from .table3_captions import BASE, corpus, train
 from .table3_captions import RECIPE as CAPTIONS

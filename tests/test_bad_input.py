@@ -12,7 +12,6 @@ import sys
 import threading
 import time
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 from refusal import refused
@@ -23,7 +22,6 @@ from annotated_transformer.errors import UserError, printable
 from annotated_transformer.pairs.alignment import align_pairs
 from annotated_transformer.pairs.augmentation import extra_pairs
 from annotated_transformer.pairs.likelihood import score_pairs
-from annotated_transformer.storage.averaging import average_checkpoints
 from annotated_transformer.system.signals import stop_signals
 
 PAIRS = copy_task(60)

@@ -24,8 +24,6 @@ FLOORS = {
 FLOORS["commands"] = FLOORS["runs"] | {"runs", "pairs", "convert"}
 FLOORS["root"] = FLOORS["commands"] | {"commands"}
 EXCEPTIONS = {
-    ("training", "system.processes"): "an update is made by several devices",
-    ("training", "system.nonblocking_copy"): "its loss is read without a stop",
     ("translation", "storage.model_folder"): "a translator is loaded by name",
     ("translation", "storage.history"): "with the search of its scores",
     ("translation", "storage.pretrained"): "and some come with the package",
@@ -109,7 +107,7 @@ def test_every_exception_is_needed():
     [
         ("attention", "import NAME.runs.loop", "runs.loop"),
         ("system.stdio", "from NAME.training import Update", "training"),
-        ("storage.averaging", "from NAME import runs", "runs"),
+        ("storage.metrics", "from NAME import runs", "runs"),
         ("runs.loop", "from NAME.teaching import claims", "teaching.claims"),
         ("data", "def f():\n    from NAME import Corpus", "__init__"),
     ],

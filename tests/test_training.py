@@ -201,31 +201,66 @@ def test_batches_that_end_are_no_updates(examples):
         next(turns)
 
 
+POISONS = {
+    "infinite": lambda loss: loss * math.inf,
+    "nan": lambda loss: loss * math.nan,
+    # the loss is finite, its gradient is not
+    "gradient": lambda loss: loss + (0 * loss).sqrt(),
+}
+
+
+@pytest.mark.parametrize("poison", POISONS)
 @pytest.mark.parametrize("bad", [1, 5, 8])
-def test_an_update_that_is_not_finite_stops_the_next(examples, bad):
-    """It is named, and no later one is given out; the last one stops too."""
+def test_what_is_not_finite_is_remembered(examples, bad, poison):
+    """From that update on, and the loop ends with an error."""
 
     def objective(*arguments):
-        poison = math.inf if len(seen) == bad - 1 else 1.0
-        return batch_loss(*arguments) * poison
+        loss = batch_loss(*arguments)
+        return POISONS[poison](loss) if len(seen) == bad - 1 else loss
 
     model, seen = fresh(), []
     batches = training_batches(examples, CONFIG.batch_tokens, CONFIG.seed)
-    with pytest.raises(FloatingPointError, match=f"update {bad}: the loss is"):
-        for update in updates(
-            model,
-            batches,
-            adam(model.parameters()),
-            CONFIG,
-            SIZES.d_model,
-            objective=objective,
-        ):
+    turns = updates(
+        model,
+        batches,
+        adam(model.parameters()),
+        CONFIG,
+        SIZES.d_model,
+        objective=objective,
+    )
+    with pytest.raises(FloatingPointError, match="by update 8 a loss or a"):
+        for update in turns:
             seen.append(update)
-    assert [update.step for update in seen] == list(range(1, bad + 1))
-    for update in seen[:-1]:
+    assert [bool(x.finite) for x in seen] == [n < bad for n in range(1, 9)]
+    for update in seen[: bad - 1]:
         update.check()
-    with pytest.raises(FloatingPointError, match=f"update {bad}: the loss is"):
-        seen[-1].check()
+    for update in seen[bad - 1 :]:
+        with pytest.raises(FloatingPointError, match=f"update {update.step}"):
+            update.check()
+
+
+def test_several_devices_are_asked_before_the_gradient_is_clipped(examples):
+    """What they return is the loss, the gradient and the number of tokens."""
+    seen = []
+
+    def all_reduce(model, loss, tokens):
+        for parameter in model.parameters():
+            parameter.grad.mul_(0.5)
+        return loss + 1, tokens + 7
+
+    for given in (None, all_reduce):
+        torch.manual_seed(0)
+        model = fresh()
+        batches = training_batches(examples, CONFIG.batch_tokens, 0)
+        optimizer = adam(model.parameters())
+        turns = updates(
+            *(model, batches, optimizer, CONFIG, 16), all_reduce=given
+        )
+        seen.append(next(turns))
+    alone, together = seen
+    assert together.tokens == alone.tokens + 7
+    torch.testing.assert_close(together.loss, alone.loss + 1)
+    torch.testing.assert_close(together.norm, alone.norm / 2)
 
 
 def test_the_rate_follows_the_schedule(examples):

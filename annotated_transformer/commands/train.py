@@ -49,10 +49,10 @@ def train(
     torchrun --nproc-per-node=N -m annotated_transformer train ...
     """
     from annotated_transformer.runs.dry_run import plan
-    from annotated_transformer.runs.folder import check_output
+    from annotated_transformer.runs.prepare import check_start, choose_device
     from annotated_transformer.runs.recipes import recipe_of
     from annotated_transformer.runs.run import train as run_training
-    from annotated_transformer.runs.setup import check_start, choose_device
+    from annotated_transformer.runs.run_dir import check_output
     from annotated_transformer.speed.allocator import keep_freed_memory
     from annotated_transformer.system.processes import joined, launched
 

@@ -103,7 +103,7 @@ def evaluate(
     """
     from annotated_transformer.corpora.parallel_text import read_pairs
     from annotated_transformer.storage.model_folder import read_config
-    from annotated_transformer.storage.shipped import find_model
+    from annotated_transformer.storage.pretrained import find_model
     from annotated_transformer.translation import corpus_scores
 
     language = read_config(find_model(model)).languages[1]
@@ -153,7 +153,7 @@ def load(
     model: Path, device: str | None, **search: int | float | None
 ) -> "Translator":
     """A translator that searches as asked for, or as suits the model."""
-    from annotated_transformer.runs.setup import choose_device
+    from annotated_transformer.runs.prepare import choose_device
     from annotated_transformer.speed.allocator import keep_freed_memory
     from annotated_transformer.storage.history import check_search
     from annotated_transformer.translation import Translator

@@ -6,13 +6,13 @@ from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import Example, bucket
 from annotated_transformer.runs.feeding import encode, resplit_of
 from annotated_transformer.runs.memory import loss_bytes
-from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.runs.setup import (
+from annotated_transformer.runs.prepare import (
     learn_tokenizer,
     start_from,
     warn_of_overlap,
     with_subwords,
 )
+from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.storage.builders import parameters_of
 
 __all__ = ["plan"]

@@ -2,54 +2,42 @@
 
 import time
 from collections.abc import Generator
-from contextlib import closing, nullcontext
+from contextlib import closing
 from dataclasses import replace
-from functools import partial
 from itertools import islice
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 from annotated_transformer.corpora.corpus import Corpus
-from annotated_transformer.data import (
-    Batch,
-    Tokenizer,
-    encode_pairs,
-    training_batches,
-)
-from annotated_transformer.errors import Interrupted, UserError, out_of_memory
+from annotated_transformer.data import Batch, Tokenizer, encode_pairs
+from annotated_transformer.errors import Interrupted
 from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.optimizer import adam
 from annotated_transformer.risk import ExpectedError
-from annotated_transformer.runs.bpe_dropout import elsewhere
 from annotated_transformer.runs.devices import allow_tf32
-from annotated_transformer.runs.feeding import (
-    Reading,
-    ahead,
+from annotated_transformer.runs.memory import largest_batch, try_batch
+from annotated_transformer.runs.progress import progress_bar
+from annotated_transformer.runs.recipes import Recipe
+from annotated_transformer.runs.training_text import (
+    TrainingText,
     encode,
     fixed_batches,
     most_tokens,
-    resplit_of,
+    prefetch,
 )
-from annotated_transformer.runs.folder import Numbers, RunFolder
-from annotated_transformer.runs.memory import (
-    largest_batch,
-    too_little,
-    try_batch,
-)
-from annotated_transformer.runs.progress import progress
-from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.speed.allocator import (
     UPDATES_BETWEEN_RETURNS,
     return_freed_memory,
 )
 from annotated_transformer.speed.attention_kernels import attention_kernel
 from annotated_transformer.storage.checkpoints import (
+    Checkpoints,
+    Progress,
     checkpoint_weights,
-    load_checkpoint,
-    save_checkpoint,
 )
-from annotated_transformer.storage.history import Result
+from annotated_transformer.storage.history import History, Result
 from annotated_transformer.storage.model_folder import save_model
 from annotated_transformer.storage.weight_files import set_weights
 from annotated_transformer.system.console import console
@@ -57,6 +45,7 @@ from annotated_transformer.system.processes import ALONE, Processes
 from annotated_transformer.system.signals import stop_signals
 from annotated_transformer.training import (
     Objective,
+    Update,
     average,
     batch_loss,
     updates,
@@ -71,11 +60,11 @@ GROWN = 20  # batches: in the first 20, one is nearly as large as any
 
 
 class Run:
-    """One run in its folder: the model, its data and where it stands."""
+    """One run in its folder: the model, its text and how far it has come."""
 
     def __init__(
         self,
-        output: Path,
+        run_dir: Path,
         corpus: Corpus,
         recipe: Recipe,
         tokenizer: Tokenizer,
@@ -83,232 +72,163 @@ class Run:
         processes: Processes = ALONE,
         valid_bleu: int = 0,
     ):
-        self.corpus, self.tokenizer = corpus, tokenizer
+        self.run_dir = run_dir
         self.recipe, self.config = recipe, recipe.train
-        every, last = self.config.checkpoint_every, self.config.average
-        self.folder = RunFolder(output, every, last)
-        self.processes, self.writes = processes, processes.rank == 0
-        self.step, self.seconds = 0, 0.0
-        self.reading = Reading(self.config.seed)
-        self.learned: Numbers | None = None  # of the last checkpoint
-        self.seed_of_zero: int | None = None
-        self.examples, self.mixture = encode(
-            "training", corpus.train, tokenizer, recipe, corpus.extras
-        )
-        self.resplit = resplit_of(tokenizer, recipe)
+        self.tokenizer, self.processes = tokenizer, processes
+        self.text = TrainingText(corpus, tokenizer, recipe)
         valid, _ = encode("validation", corpus.valid, tokenizer, recipe)
         self.valid = fixed_batches(valid, self.config.batch_tokens)
         limit = most_tokens(recipe)[0]
         _, left_out = encode_pairs(corpus.valid, tokenizer, limit)
         places = sorted({*range(len(corpus.valid))} - {*left_out})
         self.to_translate = [corpus.valid[i] for i in places[:valid_bleu]]
-        with closing(self.training_batches()) as batches:
-            next(batches)  # better an error now than later
         self.model, self.device = model, next(model.parameters()).device
         self.optimizer = adam(model.parameters())
         self.objective: Objective = batch_loss
         if self.config.risk:
             self.objective = ExpectedError(tokenizer)
+        every, last = self.config.checkpoint_every, self.config.average
+        self.checkpoints = Checkpoints(run_dir, every, last)
+        self.progress = Progress()
+        self.losses: list[Tensor] = []  # summed ones that progress lacks yet
+        self.trying = ""  # the batch that is tried first, if one is now
+        with closing(self.batches()) as batches:
+            next(batches)  # better an error now than later
 
-    def training_batches(self) -> Generator[Batch, None, None]:
-        """The batches that are still to come to this process, for ever."""
-        config, size = self.config, self.processes.size
-        # dealt out like cards, so that nothing is read twice or left over
-        read = self.reading.read(self.step, config.accumulate * size)
-        own = elsewhere(self.resplit) if self.resplit else nullcontext()
-        with own as resplit:
-            yield from training_batches(
-                self.examples,
-                config.batch_tokens,
-                self.reading.seed,
-                read + self.processes.rank,
-                size,
-                resplit,
-                config.order,
-                partial(self.mixture.places, self.reading.seed),
-            )
+    @property
+    def writes(self) -> bool:
+        """True for the first process, which writes for all."""
+        return self.processes.rank == 0
 
-    def go(self, deadline: float | None = None) -> None:
-        """Train from the last checkpoint to the end, or to the deadline."""
-        self.rewind()
+    @property
+    def where(self) -> str:
+        """How far it is, for the message of an error."""
+        if self.trying:
+            return f"at the largest batch, {self.trying}"
+        return f"after update {self.progress.step}"
+
+    @property
+    def due(self) -> bool:
+        """True where an interval ends that has no line of metrics yet."""
+        step, config = self.progress.step, self.config
+        ends = step % config.checkpoint_every == 0 or step == config.steps
+        return ends and self.progress.tokens > 0
+
+    def go(self, history: History, deadline: float | None = None) -> None:
+        """Train from the last checkpoint to the end, or to the deadline.
+
+        The model that is made then keeps the history, and its own result.
+        """
+        self.resume()
         with allow_tf32(self.device, self.recipe.tf32):
-            if self.device.type in TRIED_ON:
+            with attention_kernel(self.device, self.config.bf16):
                 self.try_largest_batch()
-            self.learn(deadline)
+                self.learn(deadline)
             if self.writes:
-                self.finish()
+                self.finish(history)
 
-    def try_largest_batch(self) -> None:
-        """Run out of memory now or not at all, rather than after an hour."""
-        config = self.config
-        if self.step == config.steps:
+    def resume(self) -> None:
+        """Go back to the last checkpoint, if there is one."""
+        self.progress = self.checkpoints.load(self.model, self.optimizer)
+        step, steps = self.progress.step, self.config.steps
+        if step == 0:
             return
-        longest = max(max(map(len, example)) for example in self.examples)
-        with closing(self.training_batches()) as batches:
-            grown = list(islice(batches, GROWN if self.resplit else 0))
-        batch = largest_batch(config.batch_tokens, longest, grown)
-        try:
-            with attention_kernel(self.device, config.bf16):
-                try_batch(
-                    self.model, self.optimizer, self.objective, config, batch
-                )
-        except (MemoryError, RuntimeError) as error:
-            if not out_of_memory(error):
-                raise
-            rows, length = batch.labels.shape
-            where = (
-                f"at the largest batch, {rows} sentences of {length} tokens"
-            )
-            saved = bool(self.folder.checkpoints())
-            raise too_little(where, self.recipe, error, saved) from error
+        if self.writes:
+            self.checkpoints.tidy(self.progress)
+        console.out(
+            f"{self.run_dir}: all {steps} updates are done already"
+            if step == steps
+            else f"continuing after update {step} of {steps}"
+        )
 
     def learn(self, deadline: float | None) -> None:
         """Make the updates that are left, or those before the deadline."""
-        began = time.monotonic() - self.seconds
-        every, steps = self.config.checkpoint_every, self.config.steps
-        losses, tokens = [], 0
+        began = time.monotonic() - self.progress.seconds
+        config, processes = self.config, self.processes
         with (
-            attention_kernel(self.device, self.config.bf16),
             stop_signals() as stop,
-            progress(steps, self.step) as show,
-            closing(self.training_batches()) as made,
-            closing(ahead(made, self.device)) as batches,
+            progress_bar(config.steps, self.progress.step) as show,
+            closing(self.batches()) as made,
+            closing(prefetch(made, self.device)) as batches,
         ):
+            if self.due:  # a signal came before it was validated
+                self.save(validated=True)
             for update in updates(
                 self.model,
                 batches,
                 self.optimizer,
-                self.config,
+                replace(config, seed=processes.seed(config.seed)),
                 self.recipe.model.d_model,
-                self.step,
-                self.processes,
+                self.progress.step,
                 self.objective,
+                processes.mean_gradients if processes.size > 1 else None,
             ):
-                self.step = update.step
-                self.check_seed()
-                self.seconds = time.monotonic() - began
-                losses.append(update.loss * update.tokens)
-                tokens += update.tokens
-                if self.step % UPDATES_BETWEEN_RETURNS == 0:
-                    return_freed_memory()
+                self.count(update, time.monotonic() - began)
                 show(update)
                 late = deadline is not None and time.monotonic() > deadline
                 # 1 if out of time, more if a signal came to any process
-                end = self.processes.largest(
-                    1 + stop[0] if stop else int(late)
-                )
-                if end or self.step % every == 0 or self.step == steps:
+                end = processes.largest(1 + stop[0] if stop else int(late))
+                if end or self.due:
                     update.check()  # so that nothing spoilt is written
-                    loss = sum(torch.stack(losses).tolist()) / tokens
-                    self.save(loss, tokens, update.rate)
-                    losses, tokens = [], 0
+                    self.save(validated=self.due and end < 2)
                 if end > 1:
-                    raise Interrupted(end - 1, self.folder.path, self.step)
+                    step = self.progress.step
+                    raise Interrupted(end - 1, self.run_dir, step)
                 if end:
                     break
 
-    def check_seed(self) -> None:
-        """UserError if another thread has seeded PyTorch during an update.
+    def count(self, update: Update, seconds: float) -> None:
+        """Add an update to the progress; its loss stays on the device."""
+        self.losses.append(update.loss * update.tokens)
+        self.progress = replace(
+            self.progress,
+            step=update.step,
+            seconds=seconds,
+            tokens=self.progress.tokens + update.tokens,
+        )
+        if update.step % UPDATES_BETWEEN_RETURNS == 0:
+            update.check()
+            return_freed_memory()
 
-        The seeds of successive updates are successive numbers.
-        """
-        seed = torch.initial_seed() - self.step
-        if self.seed_of_zero not in (None, seed):
-            raise UserError(
-                f"{self.folder.path}: by update {self.step} another thread "
-                "had called torch.manual_seed, so this is not the model of "
-                "its seed; resume where no other thread does"
-            )
-        self.seed_of_zero = seed
+    def save(self, validated: bool) -> None:
+        """Write a checkpoint, which ends an interval if it is validated."""
+        loss = self.progress.loss
+        for one in torch.stack(self.losses).tolist() if self.losses else []:
+            loss += one  # in this order, wherever a stop has cut it
+        self.losses.clear()
+        self.progress = replace(self.progress, loss=loss)
+        told = self.measure() if validated else ""
+        if self.writes:
+            self.checkpoints.save(self.model, self.optimizer, self.progress)
+        if told:
+            console.out(told)
 
-    def rewind(self) -> None:
-        """Go back to the last checkpoint, if there is one."""
-        checkpoints = self.folder.checkpoints()
-        if checkpoints:
-            last = checkpoints[-1]
-            self.step = load_checkpoint(last, self.model, self.optimizer)
-            steps = self.config.steps
-            console.out(
-                f"{self.folder.path}: all {steps} updates are done already"
-                if self.step == steps
-                else f"continuing after update {self.step} of {steps}"
-            )
+    def measure(self) -> str:
+        """Validate, and end an interval with a line of metrics; report it."""
+        now, told = self.progress, ""
+        self.progress = replace(now, loss=0.0, tokens=0)
         if not self.writes:
-            return
-        self.history = self.folder.history()
-        self.seconds = self.folder.rewind(self.step)
-        self.learned = self.folder.find_pending(self.step)
-        if self.learned is None:
-            self.folder.drop_pending()
-            self.folder.prune()
-            return
-        self.seconds = self.learned["seconds"]
-        with attention_kernel(self.device, self.config.bf16):
-            self.note(self.learned)  # it was killed while it validated
-
-    def save(self, loss: float, tokens: int, rate: float) -> None:
-        """Write a checkpoint, validate, and write a line of metrics.
-
-        The checkpoint comes first, for a validation may take long: where it
-        is killed, `rewind` makes up for it.
-        """
-        if not self.writes:
-            return
-        self.learned = {
-            "step": self.step,
-            "seconds": self.seconds,
-            "tokens": tokens,
-            "rate": rate,
-            "loss": loss,
-        }
-        self.stay()
-        try:
-            self.keep()
-        except UserError:
-            self.stay()
-            raise
-        self.note(self.learned)
-
-    def keep(self) -> None:
-        """Write a checkpoint, and what its line of metrics will hold."""
-        if self.learned is not None:
-            self.folder.add_pending(self.learned)
-        path = self.folder.checkpoint(self.step)
-        save_checkpoint(path, self.model, self.optimizer, self.step)
-
-    def stay(self) -> None:
-        """UserError if the folder has gone; its checkpoint is saved then."""
-        gone = self.folder.follow(self.history, self.tokenizer)
-        if gone:
-            self.keep()
-            raise UserError(
-                f"{gone}; the checkpoint after update {self.step} is in "
-                f"{self.folder.path}: go on there with `resume=True`"
-            )
-
-    def note(self, learned: Numbers) -> None:
-        """Validate the last checkpoint, and write its line of metrics."""
-        result, loss = validate(self.model, self.valid), learned["loss"]
+            return ""
+        result, loss = validate(self.model, self.valid), now.loss / now.tokens
         line = {
-            **learned,
-            "seconds": round(learned["seconds"], 1),
+            "step": now.step,
+            "seconds": round(now.seconds, 1),
+            "tokens": now.tokens,
+            "rate": self.config.rate(now.step, self.recipe.model.d_model),
             "loss": round(loss, 4),
             "valid_loss": round(result.loss, 4),
             "valid_perplexity": round(result.perplexity, 3),
             "valid_accuracy": round(result.accuracy, 4),
         }
-        told = ""
         if self.to_translate:
             line["valid_bleu"] = round(self.bleu(), 2)
             told = f"BLEU {line['valid_bleu']:.2f}, "
-        self.stay()
-        self.folder.add_metrics(line)
-        console.out(
-            f"update {self.step} of {self.config.steps}: loss {loss:.3f}, "
+        self.progress = replace(self.progress, metrics=(*now.metrics, line))
+        return (
+            f"update {now.step} of {self.config.steps}: loss {loss:.3f}, "
             f"validation perplexity {result.perplexity:.2f}, accuracy "
-            f"{result.accuracy:.3f}, {told}{self.seconds / 60:.1f} minutes"
+            f"{result.accuracy:.3f}, {told}{now.seconds / 60:.1f} minutes"
         )
-        self.folder.prune()
 
     def bleu(self) -> float:
         """BLEU, cased, of greedy translations of validation sentences."""
@@ -316,15 +236,13 @@ class Run:
         translator = Translator(self.model, self.tokenizer)
         return corpus_scores(translator([*sources], beam=1), references).bleu
 
-    def finish(self) -> None:
+    def finish(self, history: History) -> None:
         """Make the final model: the mean of the last checkpoints.
 
         In a run too short for it the mean may be worse, on the validation
-        text, than the last checkpoint, which is then the final model. A
-        better model, of checkpoints that are here no more, stays.
+        text, than the last checkpoint, which is then the final model.
         """
-        self.stay()
-        paths = self.folder.averaged()
+        paths = self.checkpoints.averaged()
         states = [checkpoint_weights(path) for path in paths]
         told = f"the mean of the last {len(states)} checkpoints"
         last = validate(self.model, self.valid)
@@ -335,34 +253,40 @@ class Run:
             states, result = states[-1:], last
             set_weights(self.model, states[0], paths[-1])
         made = Result(
-            updates=self.step,
-            seconds=round(self.seconds, 1),
+            updates=self.progress.step,
+            seconds=round(self.progress.seconds, 1),
             averaged=len(states),
             valid_perplexity=round(result.perplexity, 3),
             valid_accuracy=round(result.accuracy, 4),
         )
-        path, known = self.folder.path, self.folder.result()
-        if is_better(known, made):
-            console.out(
-                f"{path}: the model of update {known.updates}, with a "
-                f"validation perplexity of {known.valid_perplexity}, stays:"
-                f" what can be made of update {self.step} is worse"
-            )
-            return
-        history = replace(self.history, result=made)
-        save_model(path, self.model, self.tokenizer, history)
+        history = replace(history, result=made)
+        save_model(self.run_dir, self.model, self.tokenizer, history)
         console.out(
-            f"{path}: the model is ready after update {self.step} of "
-            f"{self.config.steps}: {told}; "
+            f"{self.run_dir}: the model is ready after update {made.updates} "
+            f"of {self.config.steps}: {told}; "
             f"validation perplexity {result.perplexity:.2f}"
         )
 
+    def batches(self) -> Generator[Batch, None, None]:
+        """The batches that are still to come to this process, for ever.
 
-def is_better(one: Result, other: Result) -> bool:
-    """True if a result is of more updates, or as many that predict better."""
-    ranks = []
-    for result in (one, other):
-        if result.updates is None or result.valid_perplexity is None:
-            return False
-        ranks.append((-result.updates, result.valid_perplexity))
-    return ranks[0] < ranks[1]
+        They are dealt out like cards, so that nothing is read twice.
+        """
+        size = self.processes.size
+        read = self.progress.step * self.config.accumulate * size
+        return self.text.batches(read + self.processes.rank, size)
+
+    def try_largest_batch(self) -> None:
+        """Run out of memory now or not at all, rather than after an hour."""
+        config = self.config
+        finished = self.progress.step == config.steps
+        if finished or self.device.type not in TRIED_ON:
+            return
+        longest = max(max(map(len, example)) for example in self.text.examples)
+        with closing(self.batches()) as batches:
+            grown = list(islice(batches, GROWN if config.bpe_dropout else 0))
+        batch = largest_batch(config.batch_tokens, longest, grown)
+        rows, length = batch.labels.shape
+        self.trying = f"{rows} sentences of {length} tokens"
+        try_batch(self.model, self.optimizer, self.objective, config, batch)
+        self.trying = ""

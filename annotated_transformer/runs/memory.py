@@ -1,4 +1,4 @@
-"""Memory: what a training needs of it, counted, and tried at once."""
+"""What a training needs of memory, counted, and tried at once."""
 
 import math
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from annotated_transformer.training import Objective, TrainConfig, updates
 __all__ = [
     "largest_batch",
     "loss_bytes",
-    "too_little",
+    "out_of_memory_error",
     "try_batch",
 ]
 
@@ -61,7 +61,7 @@ def largest_batch(
     return make_batch([example] * rows)
 
 
-class Still(torch.optim.Optimizer):
+class NoOpOptimizer(torch.optim.Optimizer):
     """An optimizer that holds Adam's moments, and moves nothing."""
 
     def __init__(self, parameters: list[nn.Parameter], moments: int):
@@ -112,7 +112,7 @@ def try_batch(
             updates(
                 model,
                 iter([batch] * number),
-                Still(parameters, 0 if optimizer.state else 2),
+                NoOpOptimizer(parameters, 0 if optimizer.state else 2),
                 # another seed: dropout begins anew only where it changes
                 replace(config, accumulate=number, seed=config.seed + 1),
                 1,  # d_model, for a rate that nothing reads
@@ -122,13 +122,10 @@ def try_batch(
     optimizer.zero_grad()
 
 
-def too_little(
-    where: str, recipe: Recipe, error: BaseException, resumable: bool
+def out_of_memory_error(
+    where: str, recipe: Recipe, error: BaseException
 ) -> UserError:
-    """The error for a training that wants more memory than there is.
-
-    It names `resume=True` only if there is a checkpoint to resume from.
-    """
+    """The error for a training that wants more memory than there is."""
     config = recipe.train
     # how much of a GPU others use; what follows is about PyTorch's allocator
     told = str(error).partition("\n")[0].partition(" Of the allocated")[0]
@@ -137,9 +134,8 @@ def too_little(
     less += ["lower `risk`"] * bool(config.risk)
     less += ["use `bf16=True`"] * (not config.bf16)
     less += ["lower `max_length`", "choose a smaller model"]
-    both = " (`resume=True` takes both)" * resumable
     return UserError(
-        f"out of memory {where}: lower `batch_tokens`, and raise `accumulate` "
-        f"by as much, which keeps the tokens of an update{both}; else "
+        f"out of memory {where}: in a new run lower `batch_tokens`, and raise "
+        "`accumulate` by as much, which keeps the tokens of an update; else "
         f"{', or '.join(less)}"
     )

@@ -56,22 +56,15 @@ class Recipe:
         return plain
 
     @classmethod
-    def from_json(
-        cls, plain: dict[str, Any], kind: type[TrainConfig] = TrainConfig
-    ) -> "Recipe":
-        """The recipe that as_json wrote; ValueError names a wrong field.
-
-        kind is the class of its train: JSON has only the name of another.
-        """
+    def from_json(cls, plain: dict[str, Any]) -> "Recipe":
+        """The recipe that as_json wrote; ValueError names a wrong field."""
         builder = plain.get("builder", "transformer")  # which was the first
         sizes = read_sizes(builder, plain.get("model"), "recipe.model")
         plain = {name: plain[name] for name in plain if name != "builder"}
         train = {**of_type(dict, plain.get("train"), "recipe.train")}
         if train.get("clip", 0) is None:
             train["clip"] = math.inf
-        if has_own_rate(kind) and train.get("schedule") == name_of(kind):
-            del train["schedule"]
-        plain["train"] = from_plain(kind, train, "recipe.train")
+        plain["train"] = from_plain(TrainConfig, train, "recipe.train")
         plain["model"] = sizes
         found: Recipe = from_plain(cls, plain, "recipe")
         return found
@@ -83,7 +76,9 @@ class Recipe:
         A subclass of TrainConfig may have another rate than its field says.
         """
         kind = type(self.train)
-        return name_of(kind) if has_own_rate(kind) else self.train.schedule
+        if kind.rate is TrainConfig.rate:
+            return self.train.schedule
+        return f"{kind.__module__}.{kind.__qualname__}"
 
     def with_fields(self, settings: Iterable[str]) -> "Recipe":
         """The recipe with other values, such as model.d_ff=512.
@@ -131,16 +126,6 @@ class Recipe:
         del flat["model.vocab_size"]
         flat["train.schedule"] = self.schedule
         return flat
-
-
-def has_own_rate(kind: type[TrainConfig]) -> bool:
-    """True for a subclass whose rates follow a schedule of its own."""
-    return kind.rate is not TrainConfig.rate
-
-
-def name_of(kind: type) -> str:
-    """A class by its module and name."""
-    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 SMALL_TEXT = TrainConfig(

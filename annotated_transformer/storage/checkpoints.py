@@ -1,6 +1,9 @@
-"""Checkpoints: a training's weights and moments in one file, with its sum."""
+"""Checkpoints: each file holds a whole run, as far as it has come."""
 
 import hashlib
+import json
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
@@ -8,6 +11,11 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from annotated_transformer.errors import UserError
+from annotated_transformer.storage.metrics import (
+    Line,
+    check_line,
+    write_metrics,
+)
 from annotated_transformer.storage.weight_files import (
     check_tensors,
     part_of,
@@ -15,22 +23,60 @@ from annotated_transformer.storage.weight_files import (
     set_weights,
     weights,
 )
-from annotated_transformer.system.atomic_files import replacing
+from annotated_transformer.system.atomic_files import (
+    remove,
+    replacing,
+    unwritable,
+)
 
-__all__ = ["checkpoint_weights", "load_checkpoint", "save_checkpoint"]
+__all__ = [
+    "Checkpoints",
+    "Progress",
+    "checkpoint_weights",
+    "load_checkpoint",
+    "save_checkpoint",
+]
 
 MOMENTS = ("exp_avg", "exp_avg_sq")
+MOST_STEPS = 10**12
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run has come, beside its weights and moments."""
+
+    step: int = 0  # updates
+    seconds: float = 0.0
+    loss: float = 0.0  # summed over the tokens since the last line of metrics
+    tokens: int = 0
+    metrics: tuple[Line, ...] = ()
+
+    @classmethod
+    def from_json(cls, text: str) -> "Progress":
+        """What json.dumps(asdict(...)) wrote; ValueError if it is not that."""
+        try:
+            plain = json.loads(text)
+            lines = tuple(map(check_line, plain.pop("metrics")))
+            found = cls(**plain, metrics=lines)
+        except (AttributeError, KeyError, RecursionError, TypeError) as error:
+            raise ValueError(f"{error!r:.80}") from error
+        counts, sums = (found.step, found.tokens), (found.seconds, found.loss)
+        if {*map(type, counts)} != {int} or {*map(type, sums)} != {float}:
+            raise ValueError(f"{text:.80}")
+        if not all(0 <= count <= MOST_STEPS for count in counts):
+            raise ValueError(f"{counts}")
+        return found
 
 
 def save_checkpoint(
     path: Path,
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
-    step: int,
+    progress: Progress,
 ) -> None:
-    """Weights, Adam's moments and the number of updates, in one file.
+    """Write weights, Adam's moments and the progress into one file.
 
-    UserError if they are not finite: nothing could go on from them.
+    FloatingPointError if they are not finite: nothing could go on from them.
     """
     tensors = {f"model.{n}": t for n, t in weights(model).items()}
     for name, parameter in model.named_parameters():
@@ -38,79 +84,169 @@ def save_checkpoint(
             tensors[f"{moment}.{name}"] = optimizer.state[parameter][moment]
     for name, tensor in tensors.items():
         if not tensor.isfinite().all():
-            raise UserError(
-                f"{path}: after update {step}, {name} has numbers that are "
-                "not finite; train with a lower `peak_rate` or a longer "
-                "`warmup`"
+            raise FloatingPointError(
+                f"after update {progress.step}, {name} has numbers that are "
+                "not finite"
             )
+    text = json.dumps(asdict(progress))
     with replacing(path) as part:
         # one note, since safetensors writes several in any order
-        save_file(tensors, part, {"step": f"{step} {sum_of(tensors)}"})
+        save_file(tensors, part, {"run": f"{sum_of(tensors, text)} {text}"})
+
+
+def read_checkpoint(
+    path: Path,
+) -> tuple[dict[str, dict[str, Tensor]], Progress]:
+    """Weights and moments, each by name, and the progress.
+
+    UserError if the file is damaged, or named like another checkpoint.
+    """
+    tensors, notes = read_tensors(path)
+    parts = {kind: part_of(tensors, kind) for kind in ("model", *MOMENTS)}
+    known, _, text = notes.get("run", "").partition(" ")
+    try:
+        progress = Progress.from_json(text)
+        if not all(parts.values()):
+            raise ValueError("it lacks weights or moments")
+    except ValueError as error:
+        raise UserError(
+            f"{path}: not a checkpoint of a training run ({error!s:.200}); "
+            "delete it to resume from the one before"
+        ) from error
+    if known != sum_of(tensors, text):
+        raise UserError(
+            f"{path}: it is damaged (its SHA-256 differs); delete it to "
+            "resume from the one before"
+        )
+    if path.name.startswith("step-") and path.name != name_of(progress.step):
+        raise UserError(
+            f"{path}: by its name it is of another update than it is "
+            f"({progress.step}); give it its name back, or delete it"
+        )
+    return parts, progress
 
 
 def load_checkpoint(
     path: Path, model: nn.Module, optimizer: torch.optim.Optimizer
-) -> int:
-    """Put a checkpoint back into model and optimizer; return its step."""
-    tensors, notes = read_tensors(path)
-    parts = {kind: part_of(tensors, kind) for kind in ("model", *MOMENTS)}
-    step = notes.get("step", "").partition(" ")[0]
-    if not all(parts.values()) or not (step.isdecimal() and len(step) < 16):
-        raise UserError(
-            f"{path}: not a checkpoint of a training run; delete it to "
-            "resume from the one before"
-        )
-    check_notes(path, tensors, notes)
-    for kind in MOMENTS:
-        check_tensors(model, parts[kind], path)
+) -> Progress:
+    """Put a checkpoint back into model and optimizer; return its progress."""
+    parts, progress = read_checkpoint(path)
+    for moment in MOMENTS:
+        check_tensors(model, parts[moment], path)
     set_weights(model, parts["model"], path)
     for name, parameter in model.named_parameters():
+        device = parameter.device
         optimizer.state[parameter] = {
-            "step": torch.tensor(float(step), device=parameter.device),
+            "step": torch.tensor(float(progress.step), device=device),
             # a copy: as a view it would keep the file open
-            **{
-                m: parts[m][name].to(parameter.device, copy=True)
-                for m in MOMENTS
-            },
+            **{m: parts[m][name].to(device, copy=True) for m in MOMENTS},
         }
-    return int(step)
+    return progress
 
 
 def checkpoint_weights(path: Path) -> dict[str, Tensor]:
     """The weights alone of a checkpoint: what averaging needs."""
-    tensors, notes = read_tensors(path)
-    found = part_of(tensors, "model")
-    if not found:
-        raise UserError(f"{path}: not a checkpoint of a training run")
-    check_notes(path, tensors, notes)
-    return found
+    parts, _ = read_checkpoint(path)
+    return parts["model"]
 
 
-def sum_of(tensors: dict[str, Tensor]) -> str:
-    """The SHA-256 of tensors and their names, in the order of the names."""
-    found = hashlib.sha256()
+def sum_of(tensors: dict[str, Tensor], text: str) -> str:
+    """The SHA-256 of a text, and of tensors in the order of their names."""
+    found = hashlib.sha256(text.encode())
     for name in sorted(tensors):
         found.update(name.encode())
         found.update(tensors[name].detach().cpu().contiguous().numpy().data)
     return found.hexdigest()
 
 
-def check_notes(
-    path: Path, tensors: dict[str, Tensor], notes: dict[str, str]
-) -> None:
-    """UserError for a checkpoint that is damaged, or named like another.
+def name_of(step: int) -> str:
+    """The name of the checkpoint of a step; no other name is that of one."""
+    return f"step-{step:08d}.safetensors"
 
-    Those of earlier versions have no sum.
-    """
-    step, _, known = notes.get("step", "").partition(" ")
-    kind = "step-"
-    if path.stem.startswith(kind) and path.stem != kind + step.zfill(8):
-        raise UserError(
-            f"{path}: by its name it is of another update than it is "
-            f"({step:.20}); give it its name back, or delete it"
-        )
-    if known and known != sum_of(tensors):
-        raise UserError(
-            f"{path}: it is damaged (its SHA-256 differs); delete it to "
-            "resume from the one before"
-        )
+
+class Checkpoints:
+    """The checkpoints of a run's folder, and what follows from the last."""
+
+    def __init__(self, run_dir: Path, every: int, average: int):
+        self.run_dir, self.folder = run_dir, run_dir / "checkpoints"
+        self.every, self.average = every, average
+
+    def paths(self) -> dict[int, Path]:
+        """The checkpoints by their steps, oldest first."""
+        found: dict[int, Path] = {}
+        for path in self.folder.glob("step-*.safetensors"):
+            with suppress(ValueError):
+                step = int(path.stem.removeprefix("step-"))
+                if path.name == name_of(step) and path.is_file():
+                    found[step] = path
+        return dict(sorted(found.items()))
+
+    def kept(self) -> list[int]:
+        """The steps of those that an average may need, and the last.
+
+        A checkpoint that a stop has written counts only while it is the
+        last, so that an interrupted run ends with the weights of any other.
+        """
+        steps = [*self.paths()]
+        regular = [step for step in steps[:-1] if step % self.every == 0]
+        return [*regular[-self.average :], *steps[-1:]]
+
+    def averaged(self) -> list[Path]:
+        """The checkpoints that make the final model; UserError if none is."""
+        paths = self.paths()
+        if not paths:
+            raise UserError(
+                f"{self.folder}: the checkpoints of this run have gone; put "
+                "them back, and continue with `resume=True`"
+            )
+        return [paths[step] for step in self.kept()[-self.average :]]
+
+    def best(self, metrics: tuple[Line, ...]) -> int | None:
+        """The step of the checkpoint that did best on the validation text.
+
+        It has the highest BLEU, or the lowest loss where BLEU was not asked.
+        """
+        paths = self.paths()
+        known = [
+            (-line.get("valid_bleu", 0.0), line["valid_loss"], line["step"])
+            for line in metrics
+            if line["step"] in paths and line["valid_loss"] >= 0
+        ]
+        return int(min(known)[-1]) if known else None
+
+    def load(
+        self, model: nn.Module, optimizer: torch.optim.Optimizer
+    ) -> Progress:
+        """Put the last one, if any, back into a model and its optimizer."""
+        paths = self.paths()
+        if not paths:
+            return Progress()
+        return load_checkpoint(paths[max(paths)], model, optimizer)
+
+    def save(
+        self,
+        model: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        progress: Progress,
+    ) -> None:
+        """Write the checkpoint of a step, and what follows from it."""
+        try:
+            self.folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise unwritable(self.folder, error) from error
+        path = self.folder / name_of(progress.step)
+        save_checkpoint(path, model, optimizer, progress)
+        self.tidy(progress)
+
+    def tidy(self, progress: Progress) -> None:
+        """Make metrics.jsonl say what the last checkpoint says, and prune.
+
+        The best one stays, too, and what a killed process was writing goes.
+        """
+        write_metrics(self.run_dir, progress.metrics)
+        kept = {*self.kept(), self.best(progress.metrics)}
+        for step, path in self.paths().items():
+            if step not in kept:
+                path.unlink(missing_ok=True)
+        for part in self.folder.glob(".*"):
+            remove(part)

@@ -1,9 +1,9 @@
-"""Many devices: processes that make every update together.
+"""Processes that make every update together, each on a device of its own.
 
 `torchrun` starts them. Each has the whole model, reads batches of its own,
-and gives its gradient to the sum of all, so each makes the same update.
+and gives its gradient to the mean of all, so each makes the same update.
 
-The sum is one call on all gradients as one vector. PyTorch's
+The mean is one call on all gradients as one vector. PyTorch's
 DistributedDataParallel sums them in buckets while the backward pass still
 runs, which hides the time that it takes; but it orders its buckets anew after
 its first update, and the order in which numbers are added up changes with
@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TypeVar, cast
+from typing import cast
 
 import torch
 import torch.distributed as dist
@@ -29,8 +29,6 @@ from annotated_transformer.errors import UserError, out_of_memory
 __all__ = ["ALONE", "Processes", "joined", "launched"]
 
 PATIENCE = timedelta(hours=3)  # the first may learn subwords as long as that
-
-Number = TypeVar("Number", int, float, Tensor)
 
 
 @dataclass(frozen=True)
@@ -46,16 +44,13 @@ class Processes:
 
     def seed(self, seed: int) -> int:
         """A seed of this process's own; the first keeps the one given."""
-        return seed + 1_000_000_007 * self.rank
+        return (seed + 1_000_000_007 * self.rank) % 2**32
 
-    def sum(self, number: Number) -> Number:
-        """The sum of the numbers that all processes give.
-
-        A number in a tensor is summed on its device, and not waited for.
-        """
+    def sum(self, number: int) -> int:
+        """The sum of the numbers that all processes give."""
         return self._reduce(number, dist.ReduceOp.SUM)
 
-    def largest(self, number: Number) -> Number:
+    def largest(self, number: int) -> int:
         """The largest of the numbers that all processes give."""
         return self._reduce(number, dist.ReduceOp.MAX)
 
@@ -63,27 +58,33 @@ class Processes:
         """Wait until all processes are here."""
         self.sum(0)
 
-    def sum_gradients(self, model: nn.Module) -> None:
-        """Put the sum of all processes' gradients in place of each one's."""
-        if self.size > 1:
-            # an update gives every parameter a gradient
-            gradients = [cast(Tensor, p.grad) for p in model.parameters()]
-            vector = parameters_to_vector(gradients)
-            with others_alive():
-                dist.all_reduce(vector)
-            vector_to_parameters(vector, gradients)
+    def mean_gradients(
+        self, model: nn.Module, loss: Tensor, tokens: int
+    ) -> tuple[Tensor, int]:
+        """Put the mean of all gradients in place of each process's own.
 
-    def _reduce(self, number: Number, how: dist.ReduceOp.RedOpType) -> Number:
+        A process weighs as much as it has tokens. Returns the mean of the
+        losses and the number of all tokens.
+        """
+        total = self.sum(tokens)
+        share = tokens / total
+        # an update gives every parameter a gradient
+        gradients = [cast(Tensor, p.grad) for p in model.parameters()]
+        vector = parameters_to_vector(gradients).mul_(share)
+        loss = loss * share
+        with others_alive():
+            dist.all_reduce(vector)
+            dist.all_reduce(loss)
+        vector_to_parameters(vector, gradients)
+        return loss, total
+
+    def _reduce(self, number: int, how: dist.ReduceOp.RedOpType) -> int:
         if self.size == 1:
             return number
-        if isinstance(number, Tensor):
-            with others_alive():
-                dist.all_reduce(number, how)
-            return number
-        tensor = torch.tensor(number, dtype=torch.double)
+        tensor = torch.tensor(number)  # a device is not waited for
         with others_alive():
             dist.all_reduce(tensor, how)
-        return type(number)(tensor.item())
+        return int(tensor)
 
 
 ALONE = Processes()

@@ -1,12 +1,11 @@
 """Random numbers: PyTorch's own stream belongs to all that runs here."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
-from torch.overrides import TorchFunctionMode
 
-__all__ = ["Drawing", "random_numbers_kept"]
+__all__ = ["random_numbers_kept"]
 
 
 @contextmanager
@@ -23,27 +22,3 @@ def random_numbers_kept() -> Iterator[None]:
             yield
         finally:
             torch.manual_seed(seed)
-
-
-class Drawing(TorchFunctionMode):
-    """In this thread, draw the numbers of `torch.nn.init` from one generator.
-
-    PyTorch's own is that of all threads, whose draws would mix.
-    """
-
-    def __init__(self, generator: torch.Generator):
-        super().__init__()
-        self.generator = generator
-
-    def __torch_function__(
-        self,
-        func: Callable[..., object],
-        types: tuple[type, ...],
-        args: tuple[object, ...] = (),
-        kwargs: dict[str, object] | None = None,
-    ) -> object:
-        """Call func, with the generator if it names one."""
-        kwargs = kwargs or {}
-        if "generator" in kwargs:
-            kwargs = {**kwargs, "generator": self.generator}
-        return func(*args, **kwargs)

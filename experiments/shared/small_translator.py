@@ -12,8 +12,8 @@ from annotated_transformer.data import Pair, Tokenizer, encode_pairs
 from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.model import ModelConfig, Transformer, transformer
 from annotated_transformer.runs.feeding import fixed_batches
+from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.runs.setup import learn_tokenizer
 from annotated_transformer.training import TrainConfig, validate
 from annotated_transformer.translation import Translator, corpus_scores
 

@@ -16,8 +16,8 @@ from annotated_transformer.runs.devices import (
     device_line,
     idle_gpu,
 )
+from annotated_transformer.runs.prepare import choose_device
 from annotated_transformer.runs.recipes import recipe_of
-from annotated_transformer.runs.setup import choose_device
 
 PLAIN = recipe_of()
 matmul = torch.backends.cuda.matmul

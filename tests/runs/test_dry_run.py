@@ -12,8 +12,8 @@ from annotated_transformer.embedding import PAD
 from annotated_transformer.model import parameter_count
 from annotated_transformer.runs.dry_run import plan
 from annotated_transformer.runs.feeding import encode
+from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import recipe_of
-from annotated_transformer.runs.setup import learn_tokenizer
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.storage.pretrained import find_model
 

@@ -12,7 +12,6 @@ from annotated_transformer.errors import UserError
 from annotated_transformer.runs.dry_run import plan
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.runs.run import train
-from annotated_transformer.storage.averaging import average_checkpoints
 from annotated_transformer.storage.builders import build
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.training import TrainConfig
@@ -71,14 +70,6 @@ def test_a_run_goes_on_to_the_same_weights(trained, tmp_path):
     assert weights(part) != weights(folder)
     train(part, CORPUS, recipe, device="cpu", resume=True)
     assert weights(part) == weights(folder)
-
-
-def test_checkpoints_are_averaged(trained, tmp_path):
-    _, folder = trained
-    paths = sorted(folder.glob("checkpoints/step-*"))[-2:]
-    average_checkpoints(tmp_path / "mean", paths)
-    translator = Translator.load(tmp_path / "mean")
-    assert isinstance(translator("abc"), str)
 
 
 def test_another_training_begins_with_the_model(trained, tmp_path):

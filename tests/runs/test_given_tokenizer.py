@@ -18,6 +18,7 @@ from annotated_transformer import (
     train,
 )
 from annotated_transformer.data import copy_task
+from annotated_transformer.runs.prepare import given_tokenizer
 from annotated_transformer.system.atomic_files import sha256
 
 LEARNING = TrainConfig(
@@ -86,7 +87,7 @@ def test_a_run_goes_on_with_the_tokenizer_that_it_was_given(
     (part / "checkpoints" / "step-00000004.safetensors").unlink()
     other = learned("other", model_type="char", **OURS)
     for wrong, told in (
-        ({"tokenizer": other}, "another tokenizer"),
+        ({"tokenizer": other}, "began with tokenizer.model = "),
         ({}, "vocab_size = 30, now it is 8000"),
     ):
         with pytest.raises(UserError, match=told):
@@ -124,6 +125,11 @@ def test_a_file_that_is_no_tokenizer(content, corpus, tmp_path):
         with pytest.raises(UserError, match="own.model: no sentencepiece"):
             train(tmp_path / "run", corpus, RECIPE, tokenizer=wrong)
     assert not (tmp_path / "run").exists()
+
+
+def test_what_is_no_tokenizer_is_refused():
+    with pytest.raises(UserError, match="the tokenizer is a dict; pass a"):
+        given_tokenizer({}, RECIPE)
 
 
 def test_what_does_not_go_with_a_given_tokenizer(learned, corpus, tmp_path):

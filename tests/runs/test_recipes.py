@@ -1,15 +1,17 @@
 """Recipes by name, against the numbers of the paper."""
 
 import copy
+import json
 import math
 import re
 from dataclasses import fields
+from itertools import product
 
 import pytest
 
 from annotated_transformer.errors import UserError
-from annotated_transformer.model import parameter_count
-from annotated_transformer.runs.recipes import Recipe, recipe_of
+from annotated_transformer.model import PRESETS, parameter_count
+from annotated_transformer.runs.recipes import RECIPES, Recipe, recipe_of
 from annotated_transformer.training import TrainConfig
 
 
@@ -71,6 +73,13 @@ def test_a_recipe_from_a_stranger(part, name, value, told):
     del plain[part]
     with pytest.raises(ValueError, match=f"recipe.{part}( is missing|=None)"):
         Recipe.from_json(plain)
+
+
+def test_recipes_survive_json():
+    for task, preset in product([None, *RECIPES], [None, *PRESETS]):
+        recipe = recipe_of(task, preset)
+        text = json.dumps(recipe.as_json(), allow_nan=False)
+        assert Recipe.from_json(json.loads(text)) == recipe
 
 
 def test_any_field_can_be_set_by_its_name():

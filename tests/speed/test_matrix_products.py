@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
+from annotated_transformer.runs.prepare import build_model
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.runs.setup import build_model
 from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.speed.matrix_products import (
     available,

@@ -1,6 +1,9 @@
-"""Checkpoints: exact, whole or refused."""
+"""Checkpoints: exact, whole or refused; the best and the last are kept."""
 
+import json
 import math
+import random
+from dataclasses import asdict, replace
 from unittest import mock
 
 import pytest
@@ -11,12 +14,15 @@ from annotated_transformer.data import copy_task, train_tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.optimizer import adam
-from annotated_transformer.storage import weight_files
+from annotated_transformer.storage import checkpoints, weight_files
 from annotated_transformer.storage.checkpoints import (
+    Checkpoints,
+    Progress,
     checkpoint_weights,
     load_checkpoint,
     save_checkpoint,
 )
+from annotated_transformer.storage.metrics import read_metrics
 from annotated_transformer.storage.weight_files import read_tensors, weights
 
 
@@ -42,46 +48,41 @@ def steps(model, optimizer, count):
         optimizer.zero_grad()
 
 
+LINE = {"step": 2, "seconds": 0.1, "valid_loss": 1 / 3, "loss": 2.5}
+PROGRESS = Progress(3, 0.1 + 0.2, 1e16 / 3, 7, (LINE,))
+
+
+@pytest.fixture
+def saved(tmp_path, tokenizer):
+    """A model and its optimizer after three updates, and their checkpoint."""
+    model = small(tokenizer)
+    optimizer = adam(model.parameters())
+    steps(model, optimizer, 3)
+    save_checkpoint(tmp_path / "c", model, optimizer, PROGRESS)
+    return model, optimizer, tmp_path / "c"
+
+
 @pytest.mark.parametrize("tied", [True, False])
 def test_training_goes_on_exactly(tmp_path, tokenizer, tied):
     model = small(tokenizer, tied=tied)
     optimizer = adam(model.parameters())
     steps(model, optimizer, 3)
-    save_checkpoint(tmp_path / "c", model, optimizer, 3)
+    save_checkpoint(tmp_path / "c", model, optimizer, PROGRESS)
     other = small(tokenizer, tied=tied)
-    other_optimizer = adam(other.parameters())
-    assert load_checkpoint(tmp_path / "c", other, other_optimizer) == 3
+    moments = adam(other.parameters())
+    assert load_checkpoint(tmp_path / "c", other, moments) == PROGRESS
     steps(model, optimizer, 2)
-    steps(other, other_optimizer, 2)
+    steps(other, moments, 2)
     for one, two in zip(model.parameters(), other.parameters(), strict=True):
         assert torch.equal(one, two)
 
 
-def test_a_checkpoint_is_three_times_its_weights(tmp_path, tokenizer):
-    model = small(tokenizer)
-    optimizer = adam(model.parameters())
-    steps(model, optimizer, 1)
-    save_checkpoint(tmp_path / "c", model, optimizer, 1)
-    tensors, notes = read_tensors(tmp_path / "c")
+def test_a_checkpoint_is_three_times_its_weights(saved):
+    model, _, path = saved
+    tensors, notes = read_tensors(path)
     assert len(tensors) == 3 * len(list(model.parameters()))
-    assert notes.keys() == {"step"} and notes["step"].startswith("1 ")
-    found = checkpoint_weights(tmp_path / "c")
-    assert found.keys() == weights(model).keys()
-
-
-def test_files_that_are_no_checkpoints(tmp_path, tokenizer):
-    model = small(tokenizer)
-    path = tmp_path / "c"
-    with pytest.raises(UserError, match="no such file"):
-        checkpoint_weights(path)
-    path.write_bytes(b"not tensors")
-    with pytest.raises(UserError, match="not a whole safetensors file"):
-        checkpoint_weights(path)
-    save_file(weights(model), path)
-    with pytest.raises(UserError, match="not a checkpoint"):
-        checkpoint_weights(path)
-    with pytest.raises(UserError, match="not a checkpoint"):
-        load_checkpoint(path, model, adam(model.parameters()))
+    assert notes.keys() == {"run"}
+    assert checkpoint_weights(path).keys() == weights(model).keys()
 
 
 @pytest.mark.parametrize(
@@ -103,86 +104,169 @@ def test_too_little_memory_is_no_damage(
     assert "whole" not in str(told.value) and "12" in str(told.value)
 
 
-def test_a_bit_that_has_flipped_is_noticed(tmp_path, tokenizer):
-    """Also where the number stays finite, and changes by a little."""
-    model = small(tokenizer)
-    optimizer = adam(model.parameters())
-    steps(model, optimizer, 2)
-    path = tmp_path / "checkpoint.safetensors"
-    save_checkpoint(path, model, optimizer, 2)
-    whole = path.read_bytes()
-    start = 8 + int.from_bytes(whole[:8], "little")
-    for place in (start, (start + len(whole)) // 2, len(whole) - 4):
-        data = bytearray(whole)
-        data[place] ^= 1  # the last binary digit of a number
-        path.write_bytes(data)
-        with pytest.raises(UserError, match="it is damaged"):
-            load_checkpoint(path, model, optimizer)
-        with pytest.raises(UserError, match="it is damaged"):
-            checkpoint_weights(path)
-    path.write_bytes(whole)
-    assert load_checkpoint(path, model, optimizer) == 2
+def noted(path, text):
+    """Give a checkpoint another note, with the right sum."""
+    tensors, _ = read_tensors(path)
+    known = checkpoints.sum_of(tensors, text)
+    save_file(tensors, path, {"run": f"{known} {text}"})
 
 
-def test_weights_of_other_sizes(tmp_path, tokenizer):
-    model = small(tokenizer)
-    optimizer = adam(model.parameters())
-    steps(model, optimizer, 1)
-    save_checkpoint(tmp_path / "c", model, optimizer, 1)
-    for sizes in ({"layers": 2}, {"d_ff": 16}):
-        other = small(tokenizer, **sizes)
-        with pytest.raises(UserError, match="configuration"):
-            load_checkpoint(tmp_path / "c", other, adam(other.parameters()))
+PLAIN = asdict(PROGRESS)
 
 
-@pytest.mark.parametrize("step", [None, "", "x", "-1", "1.0", "9" * 99])
-def test_checkpoints_without_a_step(tmp_path, tokenizer, step):
-    model, path = small(tokenizer), tmp_path / "c"
-    optimizer = adam(model.parameters())
-    steps(model, optimizer, 1)
-    save_checkpoint(path, model, optimizer, 1)
-    notes = {} if step is None else {"step": step}
-    save_file(read_tensors(path)[0], path, notes)
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "x", "[]", "{}", "[" * 9999, "null"),
+        json.dumps({name: PLAIN[name] for name in PLAIN if name != "metrics"}),
+        *(
+            json.dumps(PLAIN | {name: value})
+            for name in PLAIN
+            for value in (None, "3", [[]], {"a": 1}, True, -1, 10**30)
+        ),
+        json.dumps(PLAIN | {"more": 1}),
+        json.dumps(PLAIN | {"metrics": [LINE | {"step": None}]}),
+    ],
+)
+def test_a_strangers_progress_is_refused(saved, text):
+    model, optimizer, path = saved
+    noted(path, text)
+    with pytest.raises(UserError, match="c: not a checkpoint of a training"):
+        load_checkpoint(path, model, optimizer)
+
+
+def test_files_that_are_no_checkpoints(tmp_path, saved):
+    model, optimizer, path = saved
+    with pytest.raises(UserError, match="no such file"):
+        checkpoint_weights(tmp_path / "nothing")
+    save_file(weights(model), path)
     with pytest.raises(UserError, match="not a checkpoint"):
         load_checkpoint(path, model, optimizer)
 
 
+def test_any_change_of_its_bytes_is_noticed(saved):
+    """Also where a number stays finite, and changes by a little."""
+    model, optimizer, path = saved
+    whole, rng = path.read_bytes(), random.Random(0)
+    start = 8 + int.from_bytes(whole[:8], "little")
+    places = [start, len(whole) - 4, whole.index(b"seconds") + 12]
+    places += [rng.randrange(len(whole)) for _ in range(60)]
+    before = [x.clone() for x in model.parameters()]
+    for place in places:
+        data = bytearray(whole)
+        data[place] ^= 1  # the last binary digit
+        path.write_bytes(data)
+        with pytest.raises(UserError, match=f"{path}: "):
+            load_checkpoint(path, model, optimizer)
+        path.write_bytes(whole[:place])
+        with pytest.raises(UserError, match=f"{path}: "):
+            checkpoint_weights(path)
+    assert all(map(torch.equal, before, model.parameters()))
+    path.write_bytes(whole)
+    assert load_checkpoint(path, model, optimizer) == PROGRESS
+
+
+def test_weights_of_other_sizes(saved, tokenizer):
+    _, _, path = saved
+    for sizes in ({"layers": 2}, {"d_ff": 16}):
+        other = small(tokenizer, **sizes)
+        with pytest.raises(UserError, match="configuration"):
+            load_checkpoint(path, other, adam(other.parameters()))
+
+
 @pytest.mark.parametrize("kind", ["model", "exp_avg", "exp_avg_sq"])
-def test_checkpoints_with_a_wrong_part(tmp_path, tokenizer, kind):
-    model, path = small(tokenizer), tmp_path / "c"
-    optimizer = adam(model.parameters())
-    steps(model, optimizer, 1)
-    save_checkpoint(path, model, optimizer, 1)
-    tensors, notes = read_tensors(path)
-    notes = {"step": "1"}  # as in earlier versions, without a sum
+def test_checkpoints_with_a_wrong_part(saved, kind):
+    model, optimizer, path = saved
+    tensors, _ = read_tensors(path)
+    text = json.dumps(PLAIN)
     name = next(x for x in tensors if x.startswith(f"{kind}."))
+    without = {x: tensors[x] for x in tensors if x != name}
     for wrong, message in (
-        (tensors[name][None].contiguous(), "has shape"),
-        (tensors[name] / 0, "not finite"),
-        (tensors[name].bfloat16(), "it holds BF16"),
+        ({name: tensors[name][None].contiguous()}, "has shape"),
+        ({name: tensors[name] / 0}, "not finite"),
+        ({name: tensors[name].bfloat16()}, "it holds BF16"),
+        ({}, "on one side only"),
     ):
-        save_file({**tensors, name: wrong}, path, notes)
+        save_file({**without, **wrong}, path)
+        if "BF16" not in message:
+            noted(path, text)
         with pytest.raises(UserError, match=message):
             load_checkpoint(path, model, optimizer)
-    del tensors[name]
-    save_file(tensors, path, notes)
-    with pytest.raises(UserError, match="on one side only"):
-        load_checkpoint(path, model, optimizer)
 
 
-def test_weights_that_are_not_finite_are_not_saved(tmp_path, tokenizer):
-    model, path = small(tokenizer), tmp_path / "c"
-    optimizer = adam(model.parameters())
-    steps(model, optimizer, 1)
-    save_checkpoint(path, model, optimizer, 1)
+def test_weights_that_are_not_finite_are_not_saved(saved):
+    model, optimizer, path = saved
     good = path.read_bytes()
     for spoilt in (next(model.parameters()), *optimizer.state.values()):
         tensor = spoilt["exp_avg"] if isinstance(spoilt, dict) else spoilt
         with torch.no_grad():
             kept = tensor.clone()
             tensor.view(-1)[-1] = math.nan
-        with pytest.raises(UserError, match="after update 2.*peak_rate"):
-            save_checkpoint(path, model, optimizer, 2)
+        with pytest.raises(FloatingPointError, match="after update 3, "):
+            save_checkpoint(path, model, optimizer, PROGRESS)
         with torch.no_grad():
             tensor.copy_(kept)
     assert path.read_bytes() == good
+
+
+def a_run(saved, every, average, lines):
+    """The checkpoints of a run that saved each of these lines of metrics."""
+    model, optimizer, path = saved
+    found = Checkpoints(path.parent, every, average)
+    progress = Progress()
+    for line in lines:
+        whole = "valid_loss" in line
+        metrics = (*progress.metrics, line) if whole else progress.metrics
+        progress = replace(progress, step=line["step"], metrics=metrics)
+        found.save(model, optimizer, progress)
+        assert str(read_metrics(path.parent)) == str([*metrics])
+    return found, progress
+
+
+def test_what_a_stop_has_written_counts_only_while_it_is_the_last(saved):
+    stopped = [{"step": step} for step in (4, 8, 10, 12, 13)]
+    found, _ = a_run(saved, 4, 2, stopped)
+    assert [*found.paths()] == [8, 12, 13]
+    assert [x.stem[-2:] for x in found.averaged()] == ["12", "13"]
+    found, _ = a_run(saved, 4, 2, [{"step": 16}])
+    assert [x.stem[-2:] for x in found.averaged()] == ["12", "16"]
+
+
+def test_the_best_checkpoint_is_kept(saved):
+    nan = math.nan  # neither less than a number nor more
+    losses = {1: nan, 2: 3.0, 4: 1.0, 6: nan, 8: 2.0, 10: 1.5, 12: 1.0}
+    lines = [
+        {"step": step, "seconds": 1.0, "valid_loss": losses[step]}
+        for step in losses
+    ]
+    found, progress = a_run(saved, 2, 2, lines)
+    assert [*found.paths()] == [4, 8, 10, 12]
+    assert found.best(progress.metrics) == 4
+
+
+def test_the_best_checkpoint_has_the_highest_bleu(saved):
+    lines = [
+        {"step": n, "seconds": 1.0, "valid_loss": n / 1, "valid_bleu": bleu}
+        for n, bleu in ((2, 10.0), (4, 12.0), (6, 12.0))
+    ]
+    found, progress = a_run(saved, 2, 1, lines)
+    assert found.best(progress.metrics) == 4
+    assert [*found.paths()] == [4, 6]
+
+
+def test_what_no_run_has_named_is_no_checkpoint(saved):
+    """And stays; but a checkpoint under another's name is refused."""
+    model, optimizer, _ = saved
+    found, progress = a_run(saved, 2, 1, [{"step": 2}, {"step": 4}])
+    last = found.folder / "step-00000004.safetensors"
+    names = [f"step-{x}.safetensors" for x in ("9", "000000009", "٩", "²")]
+    for name in names:
+        (found.folder / name).write_bytes(last.read_bytes())
+    (found.folder / "step-00000007.safetensors").mkdir()
+    assert [*found.paths()] == [2, 4]
+    assert found.load(model, optimizer) == progress
+    found.tidy(progress)
+    assert len([*found.folder.iterdir()]) == 7
+    last.rename(found.folder / "step-00000005.safetensors")
+    with pytest.raises(UserError, match=r"another update than it is \(4\)"):
+        found.load(model, optimizer)

@@ -11,8 +11,8 @@ import torch
 
 from annotated_transformer.data import make_batch
 from annotated_transformer.optimizer import adam
+from annotated_transformer.runs.prepare import build_model
 from annotated_transformer.runs.recipes import RECIPES
-from annotated_transformer.runs.setup import build_model
 from annotated_transformer.training import TrainConfig, updates
 
 # the longest, and the longest that there may be, are in the middle

@@ -3,26 +3,22 @@
 import os
 import random
 import resource
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from ctypes import CDLL
-from itertools import count
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NamedTuple
-from unittest import mock
 
 import torch
 
 from annotated_transformer import Recipe, Translator, train
 from annotated_transformer.corpora.corpus import Corpus
-from annotated_transformer.errors import UserError
-from annotated_transformer.runs import loop
-from annotated_transformer.training import Validation
+from annotated_transformer.errors import Interrupted, UserError
+from annotated_transformer.storage.checkpoints import checkpoint_weights
 
 LETTERS = "abcdefghij éß語\u0301\U0001f600"
 
@@ -89,33 +85,27 @@ def at_operation(output: Path, strike: Callable[[str], None]) -> None:
     sys.addaudithook(hook)
 
 
-def killed_at(number: int, work: Work, output: Path) -> int:
-    """Train, killed at that operation; how many there were if not."""
+def disturbed(
+    number: int, what: int, work: Work, output: Path
+) -> tuple[bool, int]:
+    """Train, and send the process a signal at that operation on its files.
+
+    Whether it has come to the end, and how many operations there were.
+    """
     done = 0
 
     def strike(name: str) -> None:
         nonlocal done
         done += 1
         if done == number:
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), what)
 
     at_operation(output, strike)
-    work.into(output)
-    return done
-
-
-def killed_validating(number: int, work: Work, output: Path) -> None:
-    """Train, killed during the validation of that number."""
-    plain, calls = loop.validate, count(1)
-
-    def validate(*arguments: object) -> Validation:
-        found = plain(*arguments)
-        if next(calls) == number:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return found
-
-    with mock.patch.object(loop, "validate", validate):
+    try:
         work.into(output)
+    except Interrupted:
+        return False, done
+    return True, done
 
 
 def fill(disk: Path) -> None:
@@ -133,10 +123,13 @@ def limit(size: int) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, most))
 
 
-FAULTS = {  # how each begins and ends
+FAULTS = {  # how each begins and ends, for a run in disk / "model"
     "full": (fill, lambda disk: (disk / "filler").unlink()),
-    "read-only": (lambda d: remount(d, "ro"), lambda d: remount(d, "rw")),
     "limited": (lambda _: limit(100), lambda _: limit(resource.RLIM_INFINITY)),
+    "vanished": (
+        lambda disk: (disk / "model").rename(disk / "hidden"),
+        lambda disk: (disk / "hidden").rename(disk / "model"),
+    ),
 }
 
 
@@ -153,22 +146,24 @@ def own_disk(disk: Path) -> None:
 
 
 def struck(
-    fault: str, name: str, work: Work, disk: Path
-) -> tuple[str, list[str], bytes]:
-    """Train until a fault strikes as a file is made; go on without it.
+    fault: str, number: int, work: Work, disk: Path
+) -> tuple[str, list[str], list[str]]:
+    """Train until a fault strikes at that operation; go on without it.
 
-    The message of the error, the files it left, and the final weights.
+    The message of the error, the checkpoints there were, and those that were
+    left, all of which can be read.
     """
-    if fault != "limited":
+    if fault == "full":
         own_disk(disk)
     output = disk / "model"
     begin, end = FAULTS[fault]
-    due = True
+    done, before = 0, []
 
     def strike(changed: str) -> None:
-        nonlocal due
-        if due and Path(changed).name == name:
-            due = False
+        nonlocal done
+        done += 1
+        if done == number:
+            before.extend(names(output))
             begin(disk)
 
     at_operation(output, strike)
@@ -177,11 +172,31 @@ def struck(
         work.into(output)
     except UserError as error:
         told = str(error)
-    left = [str(path.relative_to(output)) for path in output.rglob("*")]
     end(disk)
+    left = names(output)
+    for name in left:
+        checkpoint_weights(output / "checkpoints" / name)
     work.into(output)
-    assert not list(output.glob(".*"))
-    return told, left, (output / "model.safetensors").read_bytes()
+    return told, before, left
+
+
+def names(output: Path) -> list[str]:
+    return sorted(x.name for x in output.glob("checkpoints/step-*"))
+
+
+def read_only(work: Work, disk: Path) -> list[str]:
+    """Begin a run on a disk that is read-only, and resume one there."""
+    own_disk(disk)
+    told = []
+    for _ in range(2):
+        remount(disk, "ro")
+        try:
+            work.into(disk / "model")
+        except UserError as error:
+            told.append(str(error))
+        remount(disk, "rw")
+        work.into(disk / "model")
+    return told
 
 
 # Memory

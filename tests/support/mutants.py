@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from annotated_transformer import Translator
 from annotated_transformer.corpora.parallel_text import read_parallel
 from annotated_transformer.errors import UserError
-from annotated_transformer.storage.averaging import average_checkpoints
 from annotated_transformer.system.atomic_files import sha256
 
 NASTY = [
@@ -150,15 +149,6 @@ def translated(folder: Path) -> None:
     """Load a model folder and translate with it: a line for each line."""
     texts = Translator.load(folder)(["abc", "", "\u2028\0é"], beam=1)
     assert len(texts) == 3 and texts[1] == ""
-
-
-def averaged(folder: Path) -> None:
-    """Average the checkpoints of a run's folder."""
-    output = folder.parent / "averaged"
-    shutil.rmtree(output, ignore_errors=True)
-    paths = sorted(folder.glob("checkpoints/step-*"))
-    average_checkpoints(output, paths)
-    translated(output)
 
 
 class Resumed(NamedTuple):

@@ -6,9 +6,7 @@ import os
 import re
 import signal
 import socket
-import subprocess
 import sys
-import threading
 import time
 from dataclasses import replace
 from itertools import chain, islice, pairwise
@@ -28,14 +26,15 @@ from annotated_transformer.data import (
 from annotated_transformer.errors import UserError, out_of_memory
 from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.optimizer import adam
-from annotated_transformer.runs.feeding import ahead
 from annotated_transformer.runs.loop import Run
-from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.runs.setup import (
+from annotated_transformer.runs.prepare import (
     build_model,
     choose_device,
     learn_tokenizer,
 )
+from annotated_transformer.runs.recipes import Recipe
+from annotated_transformer.runs.training_text import prefetch
+from annotated_transformer.storage.checkpoints import Progress
 from annotated_transformer.storage.metrics import read_metrics
 from annotated_transformer.storage.model_folder import read_tensors, weights
 from annotated_transformer.system.processes import Processes, joined, launched
@@ -95,6 +94,7 @@ def parts(steps):
 
 def learn(batches, config, processes):
     """Three updates in double precision: what they told, and the weights."""
+    together = processes.size > 1
     torch.manual_seed(0)
     model = transformer(SIZES).double()
     told = list(
@@ -104,7 +104,7 @@ def learn(batches, config, processes):
             adam(model.parameters()),
             config,
             16,
-            processes=processes,
+            all_reduce=processes.mean_gradients if together else None,
         )
     )
     return told, model.state_dict()
@@ -143,9 +143,10 @@ def test_two_processes_make_the_updates_of_one(tmp_path):
 
 def test_processes_draw_different_numbers():
     seeds = [Processes(rank, 64).seed(7) for rank in range(64)]
-    assert seeds[0] == 7
-    # the generator of the CPU takes 32 bits
-    apart = [b - a for a, b in pairwise(sorted(x % 2**32 for x in seeds))]
+    assert seeds[0] == 7 and max(seeds) < 2**32
+    # as `updates` begins; the generator of the CPU takes 32 bits
+    first = sorted(seed * 10_000_019 % 2**32 for seed in seeds)
+    apart = [b - a for a, b in pairwise(first)]
     assert min(apart) > 300_000  # updates of the longest run
 
 
@@ -160,8 +161,8 @@ def stream(recipe, corpus, processes, step=0):
     tokenizer = learn_tokenizer(corpus, recipe)
     model = transformer(replace(SIZES, vocab_size=len(tokenizer)))
     run = Run(Path("none"), corpus, recipe, tokenizer, model, processes)
-    run.step = step
-    return (batch.source for batch in run.training_batches())
+    run.progress = Progress(step)
+    return (batch.source for batch in run.batches())
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -280,46 +281,6 @@ def test_a_killed_process_ends_the_run(options, whole, tmp_path):
     same(resumed(output, tmp_path, options), whole)
 
 
-@pytest.mark.skipif(
-    not Path("/proc/self/environ").exists(), reason="there is no /proc"
-)
-def test_torchrun_ends_with_a_killed_process(options, tmp_path):
-    """It stops the other one, which may not have found out by itself."""
-    torchrun = [sys.executable, "-m", "torch.distributed.run"]
-    process = subprocess.Popen(
-        [
-            *[*torchrun, "--standalone", "--nproc-per-node=2", "-m"],
-            *["annotated_transformer", "train", tmp_path / "model", *options],
-        ],
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )
-    for line in process.stderr:
-        if line.startswith("update 4 of 24"):
-            break
-    other = worker(process.pid, rank=1)
-    os.kill(worker(process.pid, rank=0), signal.SIGKILL)
-    process.stderr.read()
-    process.stderr.close()
-    assert process.wait(PATIENCE) != 0
-    assert not Path(f"/proc/{other}").exists()
-
-
-def worker(parent, rank):
-    """The child process of torchrun that has this rank."""
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            status = (folder / "status").read_text()
-            given = (folder / "environ").read_bytes().split(b"\0")
-        except OSError:  # it has ended, or is another user's
-            continue
-        mine = f"PPid:\t{parent}\n" in status
-        if mine and b"RANK=%d" % rank in given:
-            return int(folder.name)
-    raise AssertionError(f"torchrun has no process of rank {rank}")
-
-
 def short_of_memory(folder, *words):
     """The second process has too little memory at its third batch."""
     from annotated_transformer.runs import loop
@@ -428,18 +389,6 @@ def test_each_process_has_a_gpu_of_its_own(monkeypatch):
         choose_device()
 
 
-def test_batches_ahead_are_the_same_batches():
-    batches = [make_batch(rows) for rows in islice(parts(5), 9)]
-    before = threading.active_count()
-    found = list(ahead(iter(batches), "cpu"))
-    assert len(found) == 9
-    assert all(
-        torch.equal(a.labels, b.labels)
-        for a, b in zip(batches, found, strict=True)
-    )
-    assert threading.active_count() == before
-
-
 def test_batches_come_ahead_but_not_without_end():
     asked = []
 
@@ -448,22 +397,11 @@ def test_batches_come_ahead_but_not_without_end():
             asked.append(place)
             yield make_batch([([place % 7 + 4, 2], [4, 2])])
 
-    batches = ahead(endless(), "cpu", number=3)
+    batches = prefetch(endless(), "cpu", number=3)
     for _ in range(5):
         next(batches)
     batches.close()
     assert 5 <= len(asked) <= 8
-
-
-def test_an_error_ahead_reaches_the_reader():
-    def broken():
-        yield make_batch([([4, 2], [4, 2])])
-        raise UserError("no more")
-
-    batches = ahead(broken(), "cpu")
-    next(batches)
-    with pytest.raises(UserError, match="no more"):
-        next(batches)
 
 
 def compile_and_compare(folder):

@@ -1,18 +1,14 @@
-"""PyTorch's random numbers are kept, and first weights drawn apart."""
+"""PyTorch's random numbers are kept, and weights drawn from their seed."""
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
 import torch
 
 from annotated_transformer.model import PRESETS, ModelConfig, transformer
+from annotated_transformer.runs.prepare import build_model
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.runs.setup import build_model
-from annotated_transformer.system.random_numbers import (
-    Drawing,
-    random_numbers_kept,
-)
+from annotated_transformer.system.random_numbers import random_numbers_kept
 from annotated_transformer.training import TrainConfig
 
 
@@ -52,11 +48,3 @@ def test_a_model_is_drawn_from_its_own_seed_alone(sizes, fast):
     found.append(transformer(sizes).state_dict())
     for other in found[1:]:
         torch.testing.assert_close(other, found[0], rtol=0, atol=0)
-
-
-def test_other_threads_draw_from_their_own():
-    with Drawing(torch.Generator()), ThreadPoolExecutor(1) as thread:
-        torch.manual_seed(3)
-        layer = thread.submit(torch.nn.Linear, 3, 4).result()
-    torch.manual_seed(3)
-    assert torch.equal(layer.weight, torch.nn.Linear(3, 4).weight)

@@ -1,5 +1,6 @@
-"""Preparation: what a run needs: a device, text, subwords, a model."""
+"""What a run needs before its first update: device, subwords, model."""
 
+import hashlib
 import os
 from dataclasses import replace
 from datetime import date
@@ -31,15 +32,14 @@ from annotated_transformer.system.atomic_files import read_some
 from annotated_transformer.system.console import console
 from annotated_transformer.system.machine import this_machine, versions
 from annotated_transformer.system.processes import launched
-from annotated_transformer.system.random_numbers import Drawing
 
 __all__ = [
     "build_model",
     "check_start",
     "choose_device",
+    "copy_parent_weights",
     "describe",
     "given_tokenizer",
-    "inherit",
     "learn_tokenizer",
     "read_start",
     "start_from",
@@ -48,6 +48,7 @@ __all__ = [
 ]
 
 MOST_TOKENIZER = 1 << 26  # bytes
+MOST_CHECKPOINTS = 10_000  # the header of each has the metrics of all before
 RESERVED = {"pad_id": PAD, "bos_id": BOS, "eos_id": EOS, "unk_id": UNK}
 
 
@@ -82,13 +83,16 @@ def choose_device(name: str | None = None) -> str:
     return f"cuda:{own}"
 
 
-def given_tokenizer(
-    given: Tokenizer | Path | str, recipe: Recipe
-) -> tuple[Tokenizer, Recipe]:
+def given_tokenizer(given: object, recipe: Recipe) -> tuple[Tokenizer, Recipe]:
     """A tokenizer, or that of a sentencepiece model's file, and its recipe.
 
     UserError if there is none, or if its reserved ids are not RESERVED.
     """
+    if not isinstance(given, Tokenizer | Path | str):
+        raise UserError(
+            f"the tokenizer is a {type(given).__name__}; pass a Tokenizer, or "
+            "the path of a sentencepiece model"
+        )
     if not isinstance(given, Tokenizer):
         try:
             data = read_some(Path(given), MOST_TOKENIZER)
@@ -148,9 +152,24 @@ def warn_of_overlap(corpus: Corpus) -> None:
 
 
 def check_start(
-    recipe: Recipe, start: Path | str | None, new_subwords: bool
+    recipe: Recipe,
+    start: Path | str | None,
+    new_subwords: bool,
+    tokenizer: object = None,
 ) -> None:
-    """UserError if a recipe needs a trained model to begin with."""
+    """UserError for what a training that begins so cannot be asked for."""
+    config = recipe.train
+    if config.steps > MOST_CHECKPOINTS * config.checkpoint_every:
+        raise UserError(
+            f"{config.steps:,} updates with a checkpoint after every "
+            f"{config.checkpoint_every}: at most {MOST_CHECKPOINTS:,} "
+            "checkpoints are written; raise `checkpoint_every`"
+        )
+    if tokenizer is not None and start is not None:
+        raise UserError(
+            f"{start}: a model to begin with has subwords of its own; leave "
+            "out the tokenizer, or `start`"
+        )
     if recipe.train.risk and start is None:
         raise UserError(
             "`risk` learns from a model's own translations, so it needs a "
@@ -190,7 +209,7 @@ def start_from(
 
 
 @torch.no_grad()
-def inherit(
+def copy_parent_weights(
     model: EncoderDecoder,
     tokenizer: Tokenizer,
     parent: EncoderDecoder,
@@ -226,7 +245,7 @@ def build_model(
 
     Compiled or not, its parameters have the same names. fast is for a CPU:
     products by oneDNN, short rows of attention by the formula, and dropout
-    from fewer random bits, whose generator no other thread draws from.
+    from fewer random bits.
     UserError if torch.compile cannot compile for the device here.
     """
     if compiled:
@@ -238,7 +257,8 @@ def build_model(
                 f"({' '.join(str(error).splitlines()[:2])}); "
                 "install a C++ compiler such as g++, or leave it out"
             ) from error
-    with Drawing(torch.Generator().manual_seed(recipe.train.seed)):
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(recipe.train.seed)
         model = build(recipe.model)
     model = model.to(device)
     if compiled:
@@ -261,8 +281,9 @@ def describe(
     recipe: Recipe,
     corpus: Corpus,
     device: str,
-    start: Path | str | None = None,
-    fast: bool = True,
+    start: Path | str | None,
+    fast: bool,
+    tokenizer: Tokenizer,
 ) -> History:
     """What a run is, before its first update; device is cuda, mps or cpu."""
     extra = sum(one.pairs for one in corpus.extras)
@@ -275,7 +296,7 @@ def describe(
         shares=corpus.shares,
         sha256=corpus.checksums,
     )
-    return History(
+    history = History(
         command=command,
         recipe=recipe.as_json(),
         fast=fast,
@@ -284,7 +305,10 @@ def describe(
         versions=versions(),
         machine=this_machine(device),
         start=None if start is None else read_start(start),
+        tokenizer_sha256=hashlib.sha256(tokenizer.model).hexdigest(),
     )
+    History.from_json(history.as_json())  # what is written can be read
+    return history
 
 
 def read_start(folder: Path | str) -> Start:
