@@ -3,6 +3,8 @@
 import random
 import re
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import islice
 
 import pytest
@@ -16,8 +18,8 @@ from annotated_transformer.corpora.multi30k import multi30k
 from annotated_transformer.data import (
     ORDERS,
     Ragged,
-    Resplit,
     Tokenizer,
+    bpe_dropout,
     bucket,
     copy_task,
     encode_pairs,
@@ -352,10 +354,14 @@ def test_bucket_shuffles_ties_and_batches():
     assert longest != sorted(longest)
 
 
-def test_bucket_refuses_a_sentence_over_the_budget():
-    for lengths in ([(5, 2), (2, 9)], [(9, 2), (5, 2)]):
-        with pytest.raises(UserError, match="9 tokens .* batch of 8"):
-            bucket(lengths, 8)
+@given(st.lists(st.integers(1, 30), min_size=1), st.integers(1, 40))
+def test_a_text_over_the_budget_is_alone_in_its_batch(lengths, max_tokens):
+    """And texts without targets have one length; none is left out."""
+    batches = bucket([(n,) for n in lengths], max_tokens)
+    assert sorted(sum(batches, [])) == [*range(len(lengths))]
+    for batch in batches:
+        cells = len(batch) * max(lengths[place] for place in batch)
+        assert cells <= max_tokens or len(batch) == 1
 
 
 def test_buckets_have_far_less_padding_than_random_batches():
@@ -433,56 +439,70 @@ def test_no_examples_are_refused_instead_of_waited_for():
         next(training_batches([], 256, seed=0))
 
 
-def resplit(dropout, max_length=256):
-    return Resplit(BPE.vocabulary, dropout, max_length)
+def dropped(texts, dropout, seed="0", max_length=256, tokenizer=BPE):
+    """The subwords of each text, and of its copy on the other side."""
+    examples, _ = encode_pairs([(x, x) for x in texts], tokenizer, 256)
+    return bpe_dropout(tokenizer, dropout, max_length, examples, seed)
 
 
-@settings(max_examples=50, deadline=None)
-@given(st.text(st.sampled_from("abcdeßé .,"), max_size=40))
-def test_no_merge_left_out_is_the_usual_cut(text):
-    ids = BPE.encode(text)
-    assert resplit(0.0).split(ids, random.Random(0)) == ids
-
-
-@settings(max_examples=50, deadline=None)
-@given(
-    st.text(st.sampled_from("abcdeßé .,"), max_size=40),
-    st.floats(0.01, 0.99),
-    st.integers(0, 9),
+texts_lists = st.lists(
+    st.text(st.sampled_from("abcdeßéЖ .,"), max_size=40), max_size=5
 )
-def test_other_pieces_are_the_same_text(text, dropout, seed):
-    rng = random.Random(seed)
-    ids = resplit(dropout).split(BPE.encode(text), rng)
-    if UNK in ids:
-        assert ids == BPE.encode(text)
-    else:
-        assert BPE.decode(ids) == text
-        assert len(ids) >= len(BPE.encode(text))
+
+
+@settings(max_examples=60, deadline=None)
+@given(texts_lists, st.floats(0, 1), st.integers(0, 9), st.integers(1, 60))
+def test_other_subwords_are_the_same_text(texts, dropout, seed, limit):
+    """Or the usual ones, where one is unknown or the others are too many."""
+    found = dropped(texts, dropout, str(seed), limit)
+    for text, sides in zip(texts, found, strict=True):
+        usual = BPE.encode(text)
+        for ids in sides:
+            assert BPE.decode(ids) == BPE.decode(usual)
+            if ids != usual:
+                assert dropout > 0 and UNK not in usual
+                assert len(usual) < len(ids) <= limit
+
+
+def test_every_merge_is_left_out_as_often_as_asked():
+    """Two merges that do not touch: each is made or not by itself."""
+    tokenizer = train_tokenizer(["ab", "cd"] * 9, 11)
+    assert {"ab", "cd"} < {*tokenizer.vocabulary}
+    found = Counter(
+        (tokenizer.split("abcd")[1:] == ["ab", "cd"], len(ids))
+        for side in dropped(["abcd"] * 4000, 0.3, tokenizer=tokenizer)
+        for ids in side
+    )
+    assert {made for made, _ in found} == {True}
+    # ▁ and EOS come on top: both merges, one of them, none
+    expected = {4: 0.7**2, 5: 2 * 0.3 * 0.7, 6: 0.3**2}
+    for (_, length), number in found.items():
+        assert number / 8000 == pytest.approx(expected[length], abs=0.02)
 
 
 def test_all_merges_left_out_are_characters():
-    text = LINES[0]
-    ids = resplit(1.0).split(BPE.encode(text), random.Random(0))
+    ((ids, _),) = dropped(LINES[:1], 1.0)
     pieces = BPE.pieces.id_to_piece(ids[:-1])
-    assert pieces == list("▁" + text.replace(" ", "▁"))
+    assert pieces == list("▁" + LINES[0].replace(" ", "▁"))
 
 
-def test_other_pieces_depend_on_the_seed_alone():
-    """A run that is resumed meets them in another order and process."""
-    examples, _ = encode_pairs(PAIRS[:50], BPE, 256)
-    one, other = resplit(0.2), resplit(0.2)
-    other(examples[::-1], "9")
-    assert one(examples, "1") == other(examples, "1") != one(examples, "2")
-    whole = training_batches(examples, 128, 0, resplit=one)
-    rest = training_batches(examples, 128, 0, skip=20, resplit=other)
-    whole = list(islice(whole, 25))
-    assert all(map(same, whole[20:], rest))
+def test_other_subwords_follow_from_the_seed_alone():
+    """Whatever was drawn before, by whom, and in which thread."""
+    before = torch.get_rng_state()
+    first = dropped(LINES, 0.2, "1")
+    assert first != dropped(LINES, 0.2, "2")
+    BPE.pieces.encode(LINES, enable_sampling=True, alpha=0.5, nbest_size=-1)
+    assert dropped(LINES, 0.2, "1") == first
+    with ThreadPoolExecutor(1) as thread:
+        assert thread.submit(dropped, LINES, 0.2, "1").result() == first
+    assert torch.get_rng_state().equal(before)
+    assert dropped(LINES, 0.0) == dropped(LINES, 0.0, max_length=1)
 
+    def batches(skip):
+        change = partial(bpe_dropout, BPE, 0.2, 256)
+        return training_batches(EXAMPLES, 128, 0, skip, resplit=change)
 
-def test_pieces_over_the_limit_stay_as_they_were():
-    ids = BPE.encode(LINES[0])
-    limited = resplit(1.0, max_length=len(ids))
-    assert limited.split(ids, random.Random(0)) == ids
+    assert all(map(same, [*islice(batches(0), 25)][20:], batches(20)))
 
 
 def test_twice_has_each_sentence_two_times():

@@ -2,35 +2,26 @@
 
 import time
 from collections.abc import Generator
-from contextlib import closing, nullcontext
-from dataclasses import replace
-from functools import partial
+from contextlib import closing
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
 import torch
 
 from annotated_transformer.corpora.corpus import Corpus
-from annotated_transformer.data import (
-    Batch,
-    Tokenizer,
-    encode_pairs,
-    training_batches,
-)
+from annotated_transformer.data import Batch, Tokenizer
 from annotated_transformer.errors import Interrupted, UserError, out_of_memory
 from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.optimizer import adam
 from annotated_transformer.risk import ExpectedError
-from annotated_transformer.runs.bpe_dropout import elsewhere
-from annotated_transformer.runs.devices import allow_tf32
-from annotated_transformer.runs.feeding import (
-    Reading,
-    ahead,
-    encode,
+from annotated_transformer.runs.batches import (
+    TrainingText,
+    encode_text,
     fixed_batches,
-    most_tokens,
-    resplit_of,
+    prefetch,
 )
+from annotated_transformer.runs.devices import allow_tf32
 from annotated_transformer.runs.folder import Numbers, RunFolder
 from annotated_transformer.runs.memory import (
     largest_batch,
@@ -56,6 +47,7 @@ from annotated_transformer.system.console import console
 from annotated_transformer.system.processes import ALONE, Processes
 from annotated_transformer.system.signals import stop_signals
 from annotated_transformer.training import (
+    LARGEST_SEED,
     Objective,
     average,
     batch_loss,
@@ -68,6 +60,26 @@ __all__ = ["Run"]
 
 TRIED_ON = ("cuda",)  # the memory of a CPU is the system's, which may swap
 GROWN = 20  # batches: in the first 20, one is nearly as large as any
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a run reads its text: shuffled by which seed, since which update.
+
+    Batches of another size are cut and shuffled anew, beginning with a new
+    epoch, so the batches of before do not count.
+    """
+
+    seed: int
+    since: int = 0  # updates that were made before
+
+    def changed(self, times: int, since: int) -> "Reading":
+        """As it is after so many changes; no run begins with this seed."""
+        return Reading(self.seed + times * (LARGEST_SEED + 1), since)
+
+    def read(self, step: int, each: int) -> int:
+        """The batches read by a step, at so many for each update."""
+        return (step - self.since) * each
 
 
 class Run:
@@ -92,14 +104,11 @@ class Run:
         self.reading = Reading(self.config.seed)
         self.learned: Numbers | None = None  # of the last checkpoint
         self.seed_of_zero: int | None = None
-        self.examples, self.mixture = encode(
-            "training", corpus.train, tokenizer, recipe, corpus.extras
+        self.text = TrainingText(corpus, tokenizer, recipe)
+        valid, left_out = encode_text(
+            "validation text", corpus.valid, tokenizer, recipe
         )
-        self.resplit = resplit_of(tokenizer, recipe)
-        valid, _ = encode("validation", corpus.valid, tokenizer, recipe)
         self.valid = fixed_batches(valid, self.config.batch_tokens)
-        limit = most_tokens(recipe)[0]
-        _, left_out = encode_pairs(corpus.valid, tokenizer, limit)
         places = sorted({*range(len(corpus.valid))} - {*left_out})
         self.to_translate = [corpus.valid[i] for i in places[:valid_bleu]]
         with closing(self.training_batches()) as batches:
@@ -115,18 +124,8 @@ class Run:
         config, size = self.config, self.processes.size
         # dealt out like cards, so that nothing is read twice or left over
         read = self.reading.read(self.step, config.accumulate * size)
-        own = elsewhere(self.resplit) if self.resplit else nullcontext()
-        with own as resplit:
-            yield from training_batches(
-                self.examples,
-                config.batch_tokens,
-                self.reading.seed,
-                read + self.processes.rank,
-                size,
-                resplit,
-                config.order,
-                partial(self.mixture.places, self.reading.seed),
-            )
+        self.text.seed = self.reading.seed
+        yield from self.text.batches(read + self.processes.rank, size)
 
     def go(self, deadline: float | None = None) -> None:
         """Train from the last checkpoint to the end, or to the deadline."""
@@ -143,9 +142,9 @@ class Run:
         config = self.config
         if self.step == config.steps:
             return
-        longest = max(max(map(len, example)) for example in self.examples)
+        longest = max(max(map(len, example)) for example in self.text.examples)
         with closing(self.training_batches()) as batches:
-            grown = list(islice(batches, GROWN if self.resplit else 0))
+            grown = list(islice(batches, GROWN if self.text.resplit else 0))
         batch = largest_batch(config.batch_tokens, longest, grown)
         try:
             with attention_kernel(self.device, config.bf16):
@@ -172,7 +171,7 @@ class Run:
             stop_signals() as stop,
             progress(steps, self.step) as show,
             closing(self.training_batches()) as made,
-            closing(ahead(made, self.device)) as batches,
+            closing(prefetch(made, self.device)) as batches,
         ):
             for update in updates(
                 self.model,

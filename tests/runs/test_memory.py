@@ -237,7 +237,7 @@ def test_the_batch_that_is_tried_is_the_largest(corpus, tmp_path):
     model = transformer(replace(SMALL.model, vocab_size=len(tokenizer)))
     run = loop.Run(tmp_path, text, recipe, tokenizer, model)
     grown = list(islice(run.training_batches(), loop.GROWN))
-    longest = max(max(map(len, example)) for example in run.examples)
+    longest = max(max(map(len, example)) for example in run.text.examples)
     batch = largest_batch(200, longest, grown)
     assert batch.source.numel() > 1.2 * 200
     for other in islice(run.training_batches(), 200):

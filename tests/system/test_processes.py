@@ -28,7 +28,7 @@ from annotated_transformer.data import (
 from annotated_transformer.errors import UserError, out_of_memory
 from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.optimizer import adam
-from annotated_transformer.runs.feeding import ahead
+from annotated_transformer.runs.batches import prefetch
 from annotated_transformer.runs.loop import Run
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.runs.setup import (
@@ -431,7 +431,7 @@ def test_each_process_has_a_gpu_of_its_own(monkeypatch):
 def test_batches_ahead_are_the_same_batches():
     batches = [make_batch(rows) for rows in islice(parts(5), 9)]
     before = threading.active_count()
-    found = list(ahead(iter(batches), "cpu"))
+    found = list(prefetch(iter(batches), "cpu"))
     assert len(found) == 9
     assert all(
         torch.equal(a.labels, b.labels)
@@ -448,7 +448,7 @@ def test_batches_come_ahead_but_not_without_end():
             asked.append(place)
             yield make_batch([([place % 7 + 4, 2], [4, 2])])
 
-    batches = ahead(endless(), "cpu", number=3)
+    batches = prefetch(endless(), "cpu", number=3)
     for _ in range(5):
         next(batches)
     batches.close()
@@ -460,7 +460,7 @@ def test_an_error_ahead_reaches_the_reader():
         yield make_batch([([4, 2], [4, 2])])
         raise UserError("no more")
 
-    batches = ahead(broken(), "cpu")
+    batches = prefetch(broken(), "cpu")
     next(batches)
     with pytest.raises(UserError, match="no more"):
         next(batches)
