@@ -14,11 +14,9 @@ from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from annotated_transformer.corpora.builtin import sentence_pairs
-from annotated_transformer.corpora.multi30k import multi30k
 from annotated_transformer.data import (
     ORDERS,
     Ragged,
-    Tokenizer,
     bpe_dropout,
     bucket,
     copy_task,
@@ -30,7 +28,6 @@ from annotated_transformer.data import (
 )
 from annotated_transformer.embedding import BOS, EOS, PAD, UNK
 from annotated_transformer.errors import UserError
-from annotated_transformer.storage.shipped import find_model
 
 PAIRS = [(x.source, x.target) for x in sentence_pairs(300, seed=5)]
 LINES = [side for pair in PAIRS for side in pair]
@@ -44,8 +41,10 @@ NO_LINE = RESERVED + "<\n\r"  # what ends a line is not part of it
 each_kind = pytest.mark.parametrize(
     "tokenizer", [BPE, UNIGRAM, CHAR], ids=["bpe", "unigram", "char"]
 )
-lengths_lists = st.lists(
-    st.tuples(st.integers(1, 20), st.integers(1, 20)), max_size=60
+sides = st.integers(1, 20)
+# of pairs, or of texts without targets
+lengths_lists = st.lists(st.tuples(sides, sides), max_size=60) | st.lists(
+    st.tuples(sides), max_size=60
 )
 
 
@@ -77,15 +76,6 @@ def test_any_training_text_comes_back(lines):
     """Tabs, line separators, emoji, accents in either form: all of it."""
     tokenizer = train_tokenizer(lines, 1000, "char")
     assert [tokenizer.decode(tokenizer.encode(x)) for x in lines] == lines
-
-
-def test_odd_separators_stay_inside_their_line():
-    lines = ["one\u2028two", "three\x85four", "five\x0bsix\x0c", "a\u00a0b\tc"]
-    tokenizer = train_tokenizer(lines * 3, 100, "char")
-    for line in lines:
-        ids = tokenizer.encode(line)
-        assert UNK not in ids and ids.count(EOS) == 1
-        assert tokenizer.decode(ids) == line
 
 
 def test_nothing_is_normalised():
@@ -195,13 +185,12 @@ def test_copy_task_is_distinct_and_deterministic(seed, size, longest):
     pairs = copy_task(size, seed, "abcdef", (3, longest))
     assert pairs == copy_task(size, seed, "abcdef", (3, longest))
     assert len(set(pairs)) == len(pairs) == size
+    assert size < 9 or pairs != copy_task(
+        size, seed + 1, "abcdef", (3, longest)
+    )
     for source, target in pairs:
         assert source == target
         assert 3 <= len(source) <= longest and set(source) <= set("abcdef")
-
-
-def test_copy_task_depends_on_its_seed():
-    assert copy_task(20, seed=0) != copy_task(20, seed=1)
 
 
 def test_copy_task_says_when_there_are_not_so_many_strings():
@@ -258,11 +247,6 @@ def test_inputs_are_labels_shifted_by_one(examples):
         assert batch.where[row].tolist() == [
             column < n for column in range(batch.labels.size(1))
         ]
-
-
-def test_padding_is_on_the_right_and_as_short_as_can_be():
-    assert pad([[5, 6, 7], [8]]).tolist() == [[5, 6, 7], [8, PAD, PAD]]
-    assert pad([[5]]).dtype == torch.long
 
 
 def test_to_moves_all_tensors_and_knows_how_many_labels_there_are():
@@ -323,26 +307,25 @@ def test_a_batch_takes_as_many_calls_whatever_is_in_it():
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@given(lengths_lists, st.integers(20, 200), st.integers(0, 9))
-def test_bucket_has_every_place_once_and_keeps_its_budget(
+@given(lengths_lists, st.integers(5, 200), st.integers(0, 9))
+def test_batches_are_full_of_neighbours_in_length(
     order, lengths, max_tokens, seed
 ):
-    batches = bucket(lengths, max_tokens, str(seed), order)
-    places = [place for batch in batches for place in batch]
-    assert Counter(places) == Counter(range(len(lengths)))
-    for batch in batches:
-        assert batch
-        for side in range(2):
-            longest = max(lengths[place][side] for place in batch)
-            assert longest * len(batch) <= max_tokens
-
-
-@given(lengths_lists, st.integers(20, 200), st.integers(0, 9))
-def test_bucket_depends_on_its_seed_alone(lengths, max_tokens, seed):
+    """Every place is in one; what is over the budget is alone in its own."""
     random.seed(seed)  # the global generator must not matter
-    assert bucket(lengths, max_tokens, str(seed)) == bucket(
-        lengths, max_tokens, str(seed)
-    )
+    batches = bucket(lengths, max_tokens, str(seed), order)
+    assert bucket(lengths, max_tokens, str(seed), order) == batches
+    assert Counter(sum(batches, [])) == Counter(range(len(lengths)))
+
+    by_hand = []
+    for both in sorted(lengths, key=ORDERS[order]):
+        more = [*by_hand[-1], both] if by_hand else []
+        if more and max(map(max, more)) * len(more) <= max_tokens:
+            by_hand[-1] = more
+        else:
+            by_hand.append([both])
+    found = [sorted(lengths[place] for place in batch) for batch in batches]
+    assert sorted(found) == sorted(map(sorted, by_hand))
 
 
 def test_bucket_shuffles_ties_and_batches():
@@ -352,49 +335,6 @@ def test_bucket_shuffles_ties_and_batches():
     assert {frozenset(b) for b in first} != {frozenset(b) for b in second}
     longest = [max(lengths[place] for place in batch) for batch in first]
     assert longest != sorted(longest)
-
-
-@given(st.lists(st.integers(1, 30), min_size=1), st.integers(1, 40))
-def test_a_text_over_the_budget_is_alone_in_its_batch(lengths, max_tokens):
-    """And texts without targets have one length; none is left out."""
-    batches = bucket([(n,) for n in lengths], max_tokens)
-    assert sorted(sum(batches, [])) == [*range(len(lengths))]
-    for batch in batches:
-        cells = len(batch) * max(lengths[place] for place in batch)
-        assert cells <= max_tokens or len(batch) == 1
-
-
-def test_buckets_have_far_less_padding_than_random_batches():
-    rng = random.Random(0)
-    lengths = [(n := rng.randint(3, 30), n) for _ in range(2000)]
-
-    def padded(batches):
-        cells = sum(
-            len(b) * max(lengths[place][1] for place in b) for b in batches
-        )
-        return 1 - sum(n for _, n in lengths) / cells
-
-    random_batches = [list(range(i, i + 32)) for i in range(0, 1984, 32)]
-    assert padded(bucket(lengths, 1024)) < padded(random_batches) / 3
-
-
-def test_the_order_by_the_longest_side_wastes_less_in_large_batches(
-    real_folder,
-):
-    """Real text at the paper's size: a third of the source is padding now."""
-    model = find_model("multi30k-en-de") / "tokenizer.model"
-    pairs = multi30k("en", "de", real_folder).train
-    examples, _ = encode_pairs(pairs, Tokenizer(model.read_bytes()), 256)
-    lengths = [(len(source), len(target)) for source, target in examples]
-
-    def cut(order):
-        batches = bucket(lengths, 25_000, "0 0", order)
-        sources = [[lengths[i][0] for i in batch] for batch in batches]
-        cells = sum(len(some) * max(some) for some in sources)
-        return len(batches), 1 - sum(map(sum, sources)) / cells
-
-    assert cut("target") == (27, pytest.approx(0.332, abs=0.005))
-    assert cut("longest") == (21, pytest.approx(0.116, abs=0.005))
 
 
 EXAMPLES, _ = encode_pairs(PAIRS[:60], BPE, max_length=100)

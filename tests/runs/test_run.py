@@ -780,7 +780,8 @@ def test_a_long_extra_pair_is_named_by_its_own_line(tmp_path, corpus, capsys):
     corpus = replace(corpus, train=corpus.train + extra, extras=extras)
     config = replace(SMALL.train, max_length=20)
     train(tmp_path / "x", corpus, replace(SMALL, train=config), device="cpu")
-    assert "the first in line 2 of next.tsv" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "next.tsv: 1 of 2 pairs" in told and "the first in line 2 (" in told
 
 
 def test_an_update_that_is_not_finite_ends_the_run(
