@@ -8,8 +8,7 @@ import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import chain, count, islice, pairwise
+from itertools import chain, count, islice
 from typing import Any
 
 import numpy as np
@@ -39,7 +38,7 @@ __all__ = [
     "bucket",
     "training_batches",
     "copy_task",
-    "Resplit",
+    "bpe_dropout",
 ]
 
 
@@ -235,14 +234,14 @@ def make_batch(examples: Sequence[Example]) -> Batch:
 
 
 # by what of the lengths, of source and target, pairs are sorted
-ORDERS: dict[str, Callable[[tuple[int, int]], tuple]] = {
+ORDERS: dict[str, Callable[[tuple[int, ...]], tuple]] = {
     "target": lambda lengths: lengths[::-1],  # then by the source
     "longest": lambda lengths: (max(lengths), *lengths[::-1]),
 }
 
 
 def bucket(
-    lengths: Sequence[tuple[int, int]],
+    lengths: Sequence[tuple[int, ...]],
     max_tokens: int,
     seed: str = "0",
     order: str = "target",
@@ -250,7 +249,9 @@ def bucket(
     """Batches of places, alike in length, of at most max_tokens a side.
 
     Padding counts: a batch has at most max_tokens cells in its source
-    matrix, and in its target matrix. Ties and batches are shuffled.
+    matrix, and in its target matrix. A text that is longer has a batch of
+    its own. Ties and batches are shuffled. Texts without targets have
+    lengths of one side.
     """
     rng = random.Random(seed)
     places = list(range(len(lengths)))
@@ -260,11 +261,6 @@ def bucket(
     longest = 0
     for place in places:
         here = max(lengths[place])
-        if here > max_tokens:
-            raise UserError(
-                f"a sentence of {here} tokens does not fit into a batch of "
-                f"{max_tokens}: raise the tokens per batch"
-            )
         longest = max(longest, here)
         if not batches or longest * (len(batches[-1]) + 1) > max_tokens:
             batches.append([])
@@ -287,9 +283,9 @@ def training_batches(
     """Batches for ever: each epoch is a function of the seed and its number.
 
     skip passes over the first batches, and every takes each so-many-th,
-    without building the others. With resplit each batch's text is cut into
-    other pieces, after its size has been counted in the usual ones. reads
-    gives the places that an epoch of a number has, where that is not all.
+    without building the others. resplit gives a batch's text in other
+    subwords, which a seed decides; its size is counted in the usual ones.
+    reads gives the places that an epoch has, where these are not all.
     """
     if not examples:
         raise UserError("there is no sentence pair to make batches of")
@@ -339,43 +335,31 @@ def copy_task(
     return [(string, string) for string in strings]
 
 
-class Resplit:
-    """BPE-dropout: the same text in other pieces, at each reading."""
+def bpe_dropout(
+    tokenizer: Tokenizer,
+    dropout: float,
+    max_length: int,
+    examples: Iterable[Example],
+    seed: str,
+) -> list[Example]:
+    """The same text in other subwords: each merge may be left out.
 
-    ways = 64  # of cutting a word
-
-    def __init__(self, pieces: list[str], dropout: float, max_length: int):
-        self.pieces, self.dropout = pieces, dropout
-        self.max_length = max_length  # tokens; longer text stays as it was
-        # first merges, in the order of their ids, then characters
-        self.ids = {piece: i for i, piece in enumerate(pieces) if i > UNK}
-        self.cached_cut = lru_cache(2**20)(self.cut)  # most words come again
-
-    def __call__(
-        self, examples: Iterable[Example], seed: str
-    ) -> list[Example]:
-        """The examples in pieces that the seed decides."""
-        rng = random.Random(seed)
-        return [(self.split(a, rng), self.split(b, rng)) for a, b in examples]
-
-    def split(self, ids: list[int], rng: random.Random) -> list[int]:
-        """The ids of the same text, cut anew; unknown pieces stay."""
-        if UNK in ids or ids == [EOS]:
-            return ids
-        text = "".join(self.pieces[i] for i in ids[:-1])
-        again = []
-        for word in re.findall("▁[^▁]*", text):
-            again += self.cached_cut(word, rng.randrange(self.ways))
-        return [*again, EOS] if len(again) < self.max_length else ids
-
-    def cut(self, word: str, way: int) -> list[int]:
-        """The ids of a word's pieces in one of the ways."""
-        parts, rng = list(word), random.Random(f"{word} {way}")
-        while merges := [
-            (self.ids[a + b], place)
-            for place, (a, b) in enumerate(pairwise(parts))
-            if a + b in self.ids and rng.random() >= self.dropout
-        ]:
-            _, place = min(merges)
-            parts[place : place + 2] = ["".join(parts[place : place + 2])]
-        return [self.ids[part] for part in parts]
+    The seed decides which, whatever was drawn before. A text that would be
+    longer than max_length keeps its subwords, as does one with UNK in it.
+    """
+    usual = [*chain.from_iterable(examples)]
+    sentencepiece.set_random_generator_seed(
+        random.Random(seed).getrandbits(31)
+    )
+    drawn = tokenizer.pieces.encode(
+        [tokenizer.decode(ids) for ids in usual],
+        enable_sampling=True,
+        alpha=dropout,  # the probability
+        nbest_size=-1,
+        num_threads=1,  # several would share the numbers out by chance
+    )
+    rows = [
+        ids if UNK in ids or len(other) >= max_length else [*other, EOS]
+        for ids, other in zip(usual, drawn, strict=True)
+    ]
+    return [*zip(rows[::2], rows[1::2], strict=True)]

@@ -7,10 +7,14 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 from torch.autograd.function import once_differentiable
+from torch.nn import functional as F
+
+from annotated_transformer.embedding import PAD
 
 __all__ = [
     "SmoothedCrossEntropy",
     "label_smoothing_loss",
+    "log_probabilities",
     "SymmetricDivergence",
     "consistency_loss",
 ]
@@ -53,6 +57,17 @@ def label_smoothing_loss(
     different sizes add up; whoever steps divides by the tokens (5.4).
     """
     return SmoothedCrossEntropy.apply(logits, labels, smoothing)
+
+
+def log_probabilities(
+    logits: Float[Tensor, "tokens vocab_size"],
+    labels: Int[Tensor, "rows length"],
+) -> Float[Tensor, "rows"]:
+    """The log-probability of each row's labels, in nats; no padding."""
+    where = labels != PAD
+    nats = F.cross_entropy(logits, labels[where], reduction="none")
+    log_p = torch.zeros_like(labels, dtype=nats.dtype)
+    return log_p.masked_scatter(where, -nats).sum(-1)
 
 
 class SymmetricDivergence(torch.autograd.Function):

@@ -12,10 +12,11 @@ from torch.nn import functional as F
 from annotated_transformer.data import Batch, Tokenizer, pad
 from annotated_transformer.decoding import beam_decode
 from annotated_transformer.embedding import BOS, EOS, PAD
+from annotated_transformer.loss import log_probabilities
 from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.training import TrainConfig
 
-__all__ = ["risk", "log_probabilities", "ExpectedError"]
+__all__ = ["risk", "ExpectedError"]
 
 
 def risk(
@@ -27,17 +28,6 @@ def risk(
     log_p are the candidates' log-probabilities in nats, errors their errors.
     """
     return (log_p.softmax(-1) * errors).sum(-1)
-
-
-def log_probabilities(
-    logits: Float[Tensor, "tokens vocab_size"],
-    labels: Int[Tensor, "rows length"],
-) -> Float[Tensor, "rows"]:
-    """The log-probability of each row's labels, in nats; no padding."""
-    where = labels != PAD
-    nats = F.cross_entropy(logits, labels[where], reduction="none")
-    log_p = torch.zeros_like(labels, dtype=nats.dtype)
-    return log_p.masked_scatter(where, -nats).sum(-1)
 
 
 class ExpectedError:

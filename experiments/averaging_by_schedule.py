@@ -15,7 +15,7 @@ import torch
 
 from annotated_transformer.data import encode_pairs
 from annotated_transformer.model import ModelConfig, transformer
-from annotated_transformer.runs.feeding import fixed_batches
+from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.training import TrainConfig, average, validate
 from annotated_transformer.translation import Translator, corpus_scores
 

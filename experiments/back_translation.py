@@ -25,7 +25,7 @@ from annotated_transformer.pairs.back_translation import (
     write_back_translations,
 )
 from annotated_transformer.pairs.sampling import Sampling
-from annotated_transformer.runs.feeding import fixed_batches
+from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.runs.prepare import choose_device, learn_tokenizer
 from annotated_transformer.runs.recipes import recipe_of
 from annotated_transformer.runs.run import train

@@ -38,7 +38,7 @@ from annotated_transformer.model import (
     transformer,
 )
 from annotated_transformer.optimizer import adam
-from annotated_transformer.runs.feeding import fixed_batches
+from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.training import TrainConfig, updates, validate
 from annotated_transformer.translation import corpus_scores
 

@@ -20,7 +20,7 @@ from statistics import median
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import encode_pairs
 from annotated_transformer.errors import UserError
-from annotated_transformer.runs.feeding import fixed_batches
+from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.runs.run import train
 from annotated_transformer.storage.model_folder import read_config

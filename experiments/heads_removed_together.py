@@ -21,7 +21,7 @@ from sacrebleu.metrics import BLEU
 from annotated_transformer.data import Pair, encode_pairs
 from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.model import Transformer
-from annotated_transformer.runs.feeding import fixed_batches
+from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.speed.allocator import keep_freed_memory
 from annotated_transformer.training import validate
 from annotated_transformer.translation import Translator

@@ -22,7 +22,10 @@ from annotated_transformer.data import (
     encode_pairs,
 )
 from annotated_transformer.model import ModelConfig, Transformer, transformer
-from annotated_transformer.runs.feeding import fixed_batches, resplit_of
+from annotated_transformer.runs.batches import (
+    fixed_batches,
+    subword_sampling,
+)
 from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.speed.allocator import keep_freed_memory
@@ -94,7 +97,7 @@ def trained(
     draw_fewer_numbers(model)
 
     examples, _ = encode_pairs(learned, pieces, train.max_length)
-    resplit = resplit_of(pieces, replace(BASE, train=train))
+    resplit = subword_sampling(pieces, replace(BASE, train=train))
     every, saved = train.steps // (4 * SAVED), []
     for update in updates_on(examples, model, train, config.d_model, resplit):
         left = train.steps - update.step

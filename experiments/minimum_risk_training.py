@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from annotated_transformer.data import Batch, encode_pairs
 from annotated_transformer.model import Transformer, transformer
 from annotated_transformer.risk import ExpectedError
-from annotated_transformer.runs.feeding import fixed_batches
+from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.speed.dropout import draw_fewer_numbers
 from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.training import TrainConfig, batch_loss, validate

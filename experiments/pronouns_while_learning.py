@@ -16,7 +16,7 @@ import torch
 
 from annotated_transformer.data import encode_pairs
 from annotated_transformer.model import transformer
-from annotated_transformer.runs.feeding import fixed_batches
+from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.speed.dropout import draw_fewer_numbers
 from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.teaching.pronoun_sentences import (

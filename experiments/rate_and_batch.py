@@ -14,7 +14,7 @@ import torch
 
 from annotated_transformer.data import encode_pairs
 from annotated_transformer.model import ModelConfig, transformer
-from annotated_transformer.runs.feeding import fixed_batches
+from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.training import TrainConfig, validate
 
 from .shared.small_translator import LEARNING as SHORT

@@ -25,7 +25,7 @@ from annotated_transformer.data import Batch, encode_pairs, training_batches
 from annotated_transformer.layers import AddNorm
 from annotated_transformer.model import ModelConfig, Transformer, transformer
 from annotated_transformer.optimizer import adam, linear_rate
-from annotated_transformer.runs.feeding import fixed_batches
+from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.training import TrainConfig, updates, validate
 
 from .shared.small_translator import corpus, tokenizer

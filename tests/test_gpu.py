@@ -17,8 +17,8 @@ from annotated_transformer.errors import UserError
 from annotated_transformer.model import transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.runs import loop
+from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.runs.devices import allow_tf32
-from annotated_transformer.runs.feeding import fixed_batches
 from annotated_transformer.storage.metrics import read_metrics
 from annotated_transformer.training import updates
 

@@ -1,7 +1,7 @@
 """A corpus: sentence pairs to learn from, to choose by and to test with."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -64,6 +64,30 @@ class Corpus:
                 )
 
     @classmethod
+    def from_pairs(
+        cls,
+        train: Iterable[tuple[str, str]],
+        valid: Iterable[tuple[str, str]],
+        source: str = "en",
+        target: str = "de",
+    ) -> "Corpus":
+        """A corpus of pairs of strings, from one language to another.
+
+        UserError says which pair is no two strings, or has a blank side.
+        """
+        train, valid = check_pairs(train), check_pairs(valid)
+        sums = {}
+        for name, pairs in {"train": train, "valid": valid}.items():
+            sums[name] = pairs_sha256(pairs)
+            for place, pair in enumerate(pairs):
+                if not all(side.strip() for side in pair):
+                    raise UserError(
+                        f"{name}, pair {place}: a side is blank; fill it in, "
+                        "or leave the pair out"
+                    )
+        return cls(train, valid, {}, "text", source, target, sums)
+
+    @classmethod
     def from_files(
         cls,
         train: Sequence[Path | str],
@@ -78,20 +102,18 @@ class Corpus:
         with a file, and where.
         """
         texts = read_parallel(train), read_parallel(valid)
-        names = ("train", "valid")
-        sums = dict(zip(names, map(pairs_sha256, texts), strict=True))
-        return cls(*texts, {}, "text", source, target, sums)
+        return cls.from_pairs(*texts, source, target)
 
     def with_extra(
         self, path: Path | str, share: float | None = None
     ) -> "Corpus":
         """The corpus with more to train on, as `read_tsv` reads it.
 
-        share is what part of an epoch's pairs is from there: an epoch has
-        all pairs without a share, and of these so many, other ones than the
-        epoch before or, where there are too few, some again. Without a share
-        an epoch has each of these pairs once, too. UserError for a share that
-        is not above 0 and below 1, as all shares together must be.
+        share says what part of an epoch's pairs is from there. An epoch has
+        all pairs without a share, and as many of these as make up the share:
+        other ones than the epoch before or, where there are too few, some
+        again. Without a share an epoch has each of these pairs once. UserError
+        unless a share, and all of them together, are above 0 and below 1.
         """
         pairs = read_tsv(path)
         name = extra_name(len(self.extras))
@@ -132,4 +154,4 @@ def _refuse_halves(name: str, pairs: list[tuple[str, str]]) -> None:
 def pairs_sha256(pairs: Sequence[tuple[str, str]]) -> str:
     """Give the SHA-256 of pairs: that of `paste SOURCE TARGET | sha256sum`."""
     text = "".join(f"{source}\t{target}\n" for source, target in pairs)
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

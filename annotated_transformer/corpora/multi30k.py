@@ -5,14 +5,12 @@ import tomllib
 import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
-from urllib import request
 
-from platformdirs import user_cache_path
+import pooch
 
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.parallel_text import read_pairs
 from annotated_transformer.errors import UserError
-from annotated_transformer.system.download import download, https_opener
 from annotated_transformer.system.text_lines import read_lines
 
 __all__ = ["download_multi30k", "multi30k", "multi30k_descriptions"]
@@ -35,7 +33,6 @@ MULTI30K_SUMS, DESCRIPTION_SUMS = tomllib.loads(
 def download_multi30k(
     folder: Path | str | None = None,
     languages: Sequence[str] = MULTI30K_LANGUAGES,
-    opener: request.OpenerDirector | None = None,
     descriptions: Sequence[str] = (),
 ) -> Path:
     """Fetch the files of Multi30k that are absent, check all, say where.
@@ -44,14 +41,9 @@ def download_multi30k(
     the user's cache. descriptions names languages, too: those of the training
     images' descriptions go into a folder of their own there.
     """
-    cache = user_cache_path("annotated-transformer", appauthor=False)
-    named = folder or os.environ.get(DATA_VARIABLE) or cache / "multi30k"
-    folder = Path(os.path.expanduser(named))
-    instead = (
-        f"put the file into {folder} yourself, or set {DATA_VARIABLE} to a "
-        "folder that has it"
-    )
-    opener = opener or https_opener()
+    cache = pooch.os_cache("annotated-transformer") / "multi30k"
+    folder = Path(folder or os.environ.get(DATA_VARIABLE) or cache)
+    folder = folder.expanduser()
     for url, place, sums, wanted in [
         (MULTI30K_URL, folder, MULTI30K_SUMS, languages),
         (
@@ -63,8 +55,35 @@ def download_multi30k(
     ]:
         for name, expected in sums.items():
             if language_of(name) in wanted:
-                download(url + name, place / name, expected, instead, opener)
+                fetch(url, name, expected, place)
     return folder
+
+
+def fetch(url: str, name: str, expected: str, folder: Path) -> None:
+    """Have a file of that SHA-256 in the folder, whole or not at all.
+
+    A file of another sum stays as it is. UserError for one, and where there
+    is no network.
+    """
+    path = folder / name
+    store = pooch.create(
+        folder, url, registry={name: expected}, allow_updates=False
+    )
+    # no redirect is followed, so none leads away from HTTPS
+    downloader = pooch.HTTPDownloader(allow_redirects=False)
+    try:
+        store.fetch(name, downloader=downloader)
+    except (OSError, ValueError) as error:  # requests' own are OSErrors
+        if path.exists():
+            raise UserError(
+                f"{path} cannot be used: it is unreadable, or its SHA-256 is "
+                f"not {expected}; delete it, then run the command again"
+            ) from error
+        raise UserError(
+            f"{url}{name} could not be downloaded ({error!s:.300}); run the "
+            f"command again, put the file into {folder} yourself, or set "
+            f"{DATA_VARIABLE} to a folder that has it"
+        ) from error
 
 
 def language_of(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Alignment: which words belong together, read off the cross-attention."""
+"""Which words of a pair belong together, by the cross-attention."""
 
 from collections.abc import Iterable
 
@@ -6,9 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from annotated_transformer.data import Pair
+from annotated_transformer.data import Pair, bucket, make_batch
 from annotated_transformer.errors import check_budget, check_pairs
-from annotated_transformer.pairs.placed_batches import placed_batches
 from annotated_transformer.speed.matrix_products import weights_at_rest
 from annotated_transformer.translation import TextModel, attention_maps
 
@@ -41,12 +40,12 @@ def align_pairs(
     """For each pair, the source word that each target word came from.
 
     That is the word with the most weight when the model had to predict the
-    target word: a sum over the pieces of both, of the mean over the heads of
-    the last decoder layer but one. The last layer often looks elsewhere. What
-    a source piece receives in all counts against it, by its root, since some,
-    such as the full stop, are looked at for want of anything better. A
-    blank side has no links. Batches are those of score_pairs. UserError for
-    what is no text, ValueError for a batch that cannot be.
+    target word: a sum over the subwords of both, of the mean over the heads
+    of the last decoder layer but one. (The last layer often looks elsewhere.)
+    Each weight is divided by the root of what its source subword receives in
+    all, since some, such as the full stop, are looked at for want of anything
+    better. A blank side has no links. Batches are those of score_pairs.
+    UserError for what is no text, ValueError for a batch that cannot be.
     """
     check_budget(batch_tokens)
     pairs = check_pairs(pairs)
@@ -58,7 +57,9 @@ def align_pairs(
         for source, target in zip(sources, targets, strict=True)
     ]
     found: list[Links] = [[] for _ in pairs]
-    for places, batch in placed_batches(examples, batch_tokens):
+    lengths = [(len(source), len(target)) for source, target in examples]
+    for places in bucket(lengths, batch_tokens):
+        batch = make_batch([examples[i] for i in places])
         batch = batch.to(translator.device)
         maps = attention_maps(translator.model, batch.source, batch.inputs)
         looked = maps.cross[-2:][0].mean(1).float().cpu()

@@ -1,4 +1,4 @@
-"""Augmentation: more pairs from the same text, made by trained models."""
+"""More pairs of the same text, one side of each written by a model."""
 
 from collections.abc import Iterable
 
@@ -14,9 +14,9 @@ __all__ = ["extra_pairs", "nearest", "other_targets", "swapped"]
 def nearest(
     found: Iterable[Translation], reference: str, number: int
 ) -> list[str]:
-    """The translations most like a person's, by the BLEU of a sentence.
+    """The translations most like the reference, by the BLEU of a sentence.
 
-    None is given twice, nor what the person wrote: it would add nothing.
+    Each text comes once, and the reference itself is left out.
     """
     known, new = {reference.strip().lower(), ""}, []
     for text in (translation.text.strip() for translation in found):
@@ -34,12 +34,11 @@ def other_targets(
     number: int,
     batch_tokens: int = 4096,
 ) -> list[Pair]:
-    """Each pair's source with targets of the translator's own making.
+    """Each pair's source with new targets that the translator writes.
 
-    Of the translations that it finds, as many as its beam is wide, those
-    nearest to the pair's target are taken, so many at most. batch_tokens is
-    that of n_best. UserError for what is no text, ValueError for a number
-    that is not above 0.
+    Of all translations in its beam, those nearest to the pair's target are
+    taken, at most `number` of them. batch_tokens is that of n_best. UserError
+    for what is no text, ValueError for a number that is not above 0.
     """
     pairs = check_pairs(pairs)
     if number < 1:
@@ -69,9 +68,9 @@ def extra_pairs(
 ) -> list[Pair]:
     """Pairs in which a model wrote one side: up to 2 * number for each pair.
 
-    Backward writes sources for people's targets, which is back-translation,
-    and forward writes targets for people's sources, which is distillation:
-    together data diversification (Nguyen et al., 2020). See other_targets.
+    The backward model writes new sources, which is back-translation, and the
+    forward model new targets, which is distillation: together, data
+    diversification (Nguyen et al., 2020). See other_targets.
     """
     pairs = check_pairs(pairs)
     limits = (number, batch_tokens)

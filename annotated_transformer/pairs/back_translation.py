@@ -1,21 +1,19 @@
-"""Back-translation: a model writes the side that a text does not have.
+"""Back-translation: a model writes the missing side of monolingual text.
 
-Sources for targets of people's make pairs of text in one language (Sennrich
-et al., 2016); they may be searched for or drawn (Edunov et al., 2018), and
-marked by a tag (Caswell et al., 2019).
+Sources written for real targets are pairs to train on (Sennrich et al.,
+2016). They may be searched for or drawn (Edunov et al., 2018), and marked by
+a tag (Caswell et al., 2019).
 """
 
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+import signal
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, BinaryIO
 
 from annotated_transformer.data import Pair, bucket, pad
-from annotated_transformer.decoding import beam_decode
 from annotated_transformer.errors import (
     Interrupted,
     UserError,
@@ -25,17 +23,14 @@ from annotated_transformer.errors import (
 from annotated_transformer.pairs.sampling import Sampling, sample_decode
 from annotated_transformer.speed.matrix_products import weights_at_rest
 from annotated_transformer.storage.history import Search
-from annotated_transformer.system.atomic_files import (
-    lock,
-    unwritable,
-    write_text,
-)
+from annotated_transformer.system.atomic_files import unwritable, write_text
 from annotated_transformer.system.console import console
-from annotated_transformer.system.signals import stop_signals
 from annotated_transformer.system.stdio import in_column
 from annotated_transformer.translation import Translator
 
 __all__ = ["back_translate", "write_back_translations"]
+
+BLOCK = 1000  # texts: what a kill may cost
 
 
 def back_translate(
@@ -47,21 +42,19 @@ def back_translate(
     forward: bool = False,
     batch_tokens: int = 4096,
 ) -> list[Pair]:
-    """Pairs of a source that the translator made, and a text as its target.
+    """Turn monolingual texts into pairs: the translator writes the sources.
 
-    It searches as the translator does, or draws if a sampling is given. A tag
-    stands before each source, as a word of its own. With forward the texts
-    are the sources, and the targets are made. A pair whose made side is blank
-    is left out. Batches have texts of like length and at most batch_tokens
-    source tokens, padding included and counted once for each place of the
-    beam. UserError for what is no text or blank, ValueError for a batch that
-    cannot be.
+    It searches with its own settings, or draws if a sampling is given. A tag
+    is put before each source, as a word of its own. With forward the texts
+    are the sources, and the targets are written. A pair whose written side is
+    blank is left out. Batches have texts of like length and at most
+    batch_tokens source tokens, padding included and counted once for each
+    place of the beam. UserError for what is no text or blank, ValueError for
+    a batch that cannot be.
     """
     texts = checked(texts, tag, forward)
-    made: dict[int, str] = {}
-    for some in batches(translator, texts, sampling, batch_tokens):
-        made |= some
-    return paired(texts, made, tag, forward)
+    written = write(translator, texts, sampling, batch_tokens)
+    return paired(texts, written, tag, forward)
 
 
 def checked(texts: Iterable[str], tag: str, forward: bool) -> list[str]:
@@ -78,56 +71,38 @@ def checked(texts: Iterable[str], tag: str, forward: bool) -> list[str]:
     return texts
 
 
-def batches(
+@weights_at_rest()
+def write(
     translator: Translator,
     texts: list[str],
     sampling: Sampling | None,
     batch_tokens: int,
-    done: int = 0,
-) -> Iterator[dict[int, str]]:
-    """What is made of each text, by its place, a batch at a time.
-
-    The longest texts come first, so that memory runs out at once or not at
-    all. The first batches, so many as are done, are passed over.
-    """
+    first: int = 0,
+) -> list[str]:
+    """What the model writes for each text; first is the place of the first."""
+    if sampling is None:
+        return translator(texts, batch_tokens=batch_tokens)
     check_budget(batch_tokens)
     sources = [translator.tokenizer.encode(text) for text in texts]
-    lengths = [(len(ids), len(ids)) for ids in sources]
-    width = 1 if sampling else translator.beam
-    budget = max([batch_tokens // width, *map(len, sources)])
-    cut = bucket(lengths, budget)
-    cut.sort(key=lambda batch: max(lengths[i] for i in batch), reverse=True)
-    for batch in cut[done:]:
-        ids = pad(sources[i] for i in batch).to(translator.device)
-        with weights_at_rest():
-            if sampling:
-                found = sample_decode(translator.model, ids, sampling, batch)
-            else:
-                found = [
-                    best[0]
-                    for best in beam_decode(
-                        translator.model,
-                        ids,
-                        width,
-                        translator.alpha,
-                        no_repeat=translator.no_repeat,
-                    )
-                ]
-        yield {
-            i: translator.tokenizer.decode(one.tokens)
-            for i, one in zip(batch, found, strict=True)
-        }
+    written = [""] * len(texts)
+    for places in bucket([(len(ids),) for ids in sources], batch_tokens):
+        ids = pad(sources[i] for i in places).to(translator.device)
+        numbers = [first + i for i in places]
+        found = sample_decode(translator.model, ids, sampling, numbers)
+        for i, hypothesis in zip(places, found, strict=True):
+            written[i] = translator.tokenizer.decode(hypothesis.tokens)
+    return written
 
 
 def paired(
-    texts: list[str], made: dict[int, str], tag: str, forward: bool
+    texts: list[str], written: list[str], tag: str, forward: bool
 ) -> list[Pair]:
-    """The pairs, in the order of the texts, whose made side is not blank."""
+    """The pairs in the order of the texts, without blank written sides."""
     mark = f"{tag} " if tag else ""
     return [
-        (text, made[place]) if forward else (mark + made[place], text)
-        for place, text in enumerate(texts)
-        if made[place].strip()
+        (text, made) if forward else (mark + made, text)
+        for text, made in zip(texts, written, strict=True)
+        if made.strip()
     ]
 
 
@@ -145,12 +120,13 @@ def write_back_translations(
 ) -> int:
     """Write what back_translate gives as lines: source, tab, target.
 
-    Returns their number. Each batch is kept in a file beside the output, with
-    `.part` at its end, until the output is whole. SIGINT and SIGTERM raise
-    Interrupted after a batch; then, or after a kill, resume goes on to the
-    same output. model says which one it is, such as by the checksum of its
+    Returns their number. Until the output is whole, a file beside it, with
+    `.part` at its end, has a first line that says what is being done, and
+    then what was written for each text, block by block. After a kill or
+    Ctrl-C, which raises Interrupted, resume goes on after the last whole
+    block. model says which model this is, such as by the checksum of its
     weights. UserError if the output is there already, if there is nothing to
-    resume, or if it began with something else.
+    resume, or if it was begun with something else.
     """
     texts = checked(texts, tag, forward)
     search = Search(translator.beam, translator.alpha, translator.no_repeat)
@@ -160,102 +136,68 @@ def write_back_translations(
         "search": asdict(sampling or search),
         "tag": tag,
         "forward": forward,
-        "batch_tokens": batch_tokens,
     }
+    note = json.dumps(settings)
     part = output.with_name(f"{output.name}.part")
-    check_place(output, part, resume)
+    written: list[str] = []
     try:
-        with own(part) as file, stop_signals() as stop:
-            kept = read_batches(part, file, settings)
-            made = {int(i): x for some in kept for i, x in some.items()}
-            number = len(kept)
-            for some in batches(
-                translator, texts, sampling, batch_tokens, number
-            ):
-                tenth = 10 * len(made) // len(texts)
-                made |= some
-                if not file.tell():  # what fails at once has not begun
-                    add_line(file, settings)
-                add_line(file, some)
-                number += 1
-                if 10 * len(made) // len(texts) > tenth:
-                    console.out(f"{len(made):,} of {len(texts):,} lines")
-                if stop and len(made) < len(texts):
-                    raise Interrupted(stop[0], output, number, "batch")
-            pairs = paired(texts, made, tag, forward)
-            blank = [i + 1 for i in sorted(made) if not made[i].strip()]
-            if blank:
-                console.out(
-                    f"{output}: {len(blank)} of {len(texts)} lines left out, "
-                    f"the first line {blank[0]}: the model says nothing there"
-                )
-            rows = ["\t".join(map(in_column, pair)) + "\n" for pair in pairs]
-            write_text(output, "".join(rows))
-            part.unlink()
+        written += begun(output, part, note, resume)
+        with part.open("ab") as file:
+            for start in range(len(written), len(texts), BLOCK):
+                some = texts[start : start + BLOCK]
+                made = write(translator, some, sampling, batch_tokens, start)
+                lines = [*map(in_column, made)]
+                if file.tell() == 0:  # what fails at once has not begun
+                    lines.insert(0, note)
+                file.write("".join(f"{line}\n" for line in lines).encode())
+                file.flush()
+                os.fsync(file.fileno())
+                written += lines[-len(some) :]
+                console.out(f"{len(written):,} of {len(texts):,} lines")
+        pairs = paired(texts, written, tag, forward)
+        blank = [i for i, made in enumerate(written, 1) if not made.strip()]
+        if blank:
+            console.out(
+                f"{output}: {len(blank)} of {len(texts)} lines left out, "
+                f"the first line {blank[0]}: the model says nothing there"
+            )
+        rows = ["\t".join(map(in_column, pair)) + "\n" for pair in pairs]
+        write_text(output, "".join(rows))
+        part.unlink()
+    except KeyboardInterrupt:
+        if not (done := len(written)):
+            raise
+        raise Interrupted(signal.SIGINT, output, done, "line") from None
     except OSError as error:
         raise unwritable(part, error) from error
     return len(pairs)
 
 
-def check_place(output: Path, part: Path, resume: bool) -> None:
-    """UserError if a work cannot begin there, or none is there to resume."""
-    begun = part.exists() and part.stat().st_size > 0
-    if begun and not resume:
+def begun(output: Path, part: Path, note: str, resume: bool) -> list[str]:
+    """What was written before, in whole blocks; the part has no more then.
+
+    UserError if nothing can begin there, or if nothing is there to resume.
+    """
+    lines = part.read_bytes().split(b"\n")[:-1] if part.exists() else []
+    if lines and not resume:
         raise UserError(
             f"{part}: begun already; go on with `resume=True`, or delete it"
         )
-    if output.exists() and not begun:
+    if output.exists() and not lines:
         raise UserError(f"{output}: exists already; choose another name")
-    if resume and not begun:
+    if resume and not lines:
         raise UserError(
             f"{output}: nothing to resume here ({part.name} is missing or "
             "empty); start it without `resume=True`"
         )
-
-
-@contextmanager
-def own(part: Path) -> Iterator[BinaryIO]:
-    """The file, open at its end, which no other program may have."""
-    with part.open("ab") as file:
-        if not lock(file.fileno(), wait=False):
-            raise UserError(
-                f"{part}: another program is at work on it; wait for its end"
-            )
-        yield file
-
-
-def read_batches(
-    part: Path, file: BinaryIO, settings: dict[str, Any]
-) -> list[dict[str, str]]:
-    """What is done already, if it began with these settings.
-
-    A line that has no end was being written and is cut off.
-    """
-    data = part.read_bytes()
-    whole = data[: data.rfind(b"\n") + 1]
-    file.truncate(len(whole))
-    file.seek(0, os.SEEK_END)
-    if not whole:
+    if not lines:
         return []
-    try:
-        began, *kept = map(json.loads, whole.splitlines())
-        known = {name: began[name] for name in settings}
-    except (ValueError, TypeError, KeyError) as error:
+    if lines[0] != note.encode():
         raise UserError(
-            f"{part}: not the beginning of this work ({error!r:.200}); delete "
-            "it, and start without `resume=True`"
-        ) from error
-    for name, value in settings.items():
-        if known[name] != value:
-            raise UserError(
-                f"{part}: it began with {name} = {known[name]!s:.80}, now it "
-                f"is {value!s:.80}; resume with what began it"
-            )
-    return kept
-
-
-def add_line(file: BinaryIO, entry: object) -> None:
-    """Add a line of JSON, and wait until it is on the disk."""
-    file.write(json.dumps(entry).encode() + b"\n")
-    file.flush()
-    os.fsync(file.fileno())
+            f"{part}: begun with another text, model, search or tag; resume "
+            "with what began it, or delete it"
+        )
+    whole = len(lines) - 1 - (len(lines) - 1) % BLOCK
+    written = [line.decode() for line in lines[1 : whole + 1]]
+    write_text(part, "".join(f"{line}\n" for line in [note, *written]))
+    return written

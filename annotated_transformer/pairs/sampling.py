@@ -1,4 +1,4 @@
-"""Sampling: outputs drawn token by token, as the model finds them probable."""
+"""Outputs drawn token by token, as often as the model finds them probable."""
 
 import random
 from collections.abc import Sequence
@@ -26,8 +26,8 @@ __all__ = ["Sampling", "drawn", "sample_decode"]
 class Sampling:
     """Draw each token with its probability; do not search for the best.
 
-    The numbers that decide belong to a text's place among the texts, so what
-    is drawn for it depends on no other text and, but for rounding, no batch.
+    The random numbers belong to a text's place among the texts, so what is
+    drawn for it depends on no other text and, but for rounding, no batch.
     """
 
     top_k: int = 0  # likeliest tokens to draw from; 0: all
@@ -40,7 +40,7 @@ class Sampling:
         )
 
     def numbers(self, place: int, count: int) -> list[float]:
-        """The first so many numbers in [0, 1) of the text at a place."""
+        """The first `count` numbers in [0, 1) of the text at a place."""
         rng = random.Random(f"{self.seed} {place}")
         return [rng.random() for _ in range(count)]
 
@@ -68,7 +68,7 @@ def drawn(
 
 
 @dataclass(frozen=True)
-class Drawing:
+class SamplingState:
     """A state of the search, and the numbers that each row has left."""
 
     state: SearchState
@@ -76,17 +76,19 @@ class Drawing:
 
     def select(
         self, rows: Int[Tensor, "rows"], sentences: Int[Tensor, "batch"]
-    ) -> "Drawing":
+    ) -> "SamplingState":
         """Keep these rows; a number of each has been used."""
         numbers = self.numbers[rows, 1:]
-        return Drawing(self.state.select(rows, sentences), numbers)
+        return SamplingState(self.state.select(rows, sentences), numbers)
 
 
-def drawing_step(model: EncoderDecoder, sampling: Sampling) -> Step:
+def sampling_step(model: EncoderDecoder, sampling: Sampling) -> Step:
     """The step of a model that leaves no choice but the token drawn."""
     step = model_step(model)
 
-    def draw(tokens: Tensor, state: Drawing) -> tuple[Tensor, Drawing]:
+    def draw(
+        tokens: Tensor, state: SamplingState
+    ) -> tuple[Tensor, SamplingState]:
         log_p, after = step(tokens, state.state)
         number = state.numbers[:, :1]
         token = drawn(log_p, number, sampling.top_k, sampling.temperature)
@@ -114,7 +116,7 @@ def sample_decode(
         [sampling.numbers(place, most) for place in places],
         device=source.device,
     )
-    state = Drawing(first_state(model, source), numbers)
-    step = drawing_step(model, sampling)
+    state = SamplingState(first_state(model, source), numbers)
+    step = sampling_step(model, sampling)
     found = beam_search(step, state, limits, width=1, alpha=0.0)
     return [best[0] for best in found]

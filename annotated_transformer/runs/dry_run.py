@@ -4,7 +4,7 @@ from pathlib import Path
 
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import Example, bucket
-from annotated_transformer.runs.feeding import encode, resplit_of
+from annotated_transformer.runs.batches import TrainingText, encode_text
 from annotated_transformer.runs.memory import loss_bytes
 from annotated_transformer.runs.prepare import (
     learn_tokenizer,
@@ -37,19 +37,16 @@ def plan(
         _, tokenizer, recipe = start_from(start, recipe, new_subwords)
     if start is None or new_subwords:
         tokenizer = learn_tokenizer(corpus, recipe)
-    examples, mixture = encode(
-        "training", corpus.train, tokenizer, recipe, corpus.extras
-    )
-    first = [examples[i] for i in mixture.places(recipe.train.seed, 0)]
-    encode("validation", corpus.valid, tokenizer, recipe)
-    resplit_of(tokenizer, recipe)
+    text = TrainingText(corpus, tokenizer, recipe)
+    first = [text.examples[i] for i in text.epoch(0)]
+    encode_text("validation text", corpus.valid, tokenizer, recipe)
     warn_of_overlap(corpus)
     count = parameters_of(with_subwords(recipe, tokenizer).model)
     rows = {
         "parameters": f"{count:,}",
         "subwords": f"{len(tokenizer):,}",
         **memory(recipe, count, len(tokenizer)),
-        "pairs": f"{len(examples):,}",
+        "pairs": f"{len(text.examples):,}",
         **batches(recipe, first),
     }
     width = max(map(len, rows))

@@ -11,22 +11,21 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.corpora.corpus import Corpus
-from annotated_transformer.data import Batch, Tokenizer, encode_pairs
+from annotated_transformer.data import Batch, Tokenizer
 from annotated_transformer.errors import Interrupted
 from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.optimizer import adam
 from annotated_transformer.risk import ExpectedError
+from annotated_transformer.runs.batches import (
+    TrainingText,
+    encode_text,
+    fixed_batches,
+    prefetch,
+)
 from annotated_transformer.runs.devices import allow_tf32
 from annotated_transformer.runs.memory import largest_batch, try_batch
 from annotated_transformer.runs.progress import progress_bar
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.runs.training_text import (
-    TrainingText,
-    encode,
-    fixed_batches,
-    most_tokens,
-    prefetch,
-)
 from annotated_transformer.speed.allocator import (
     UPDATES_BETWEEN_RETURNS,
     return_freed_memory,
@@ -76,10 +75,10 @@ class Run:
         self.recipe, self.config = recipe, recipe.train
         self.tokenizer, self.processes = tokenizer, processes
         self.text = TrainingText(corpus, tokenizer, recipe)
-        valid, _ = encode("validation", corpus.valid, tokenizer, recipe)
+        valid, left_out = encode_text(
+            "validation text", corpus.valid, tokenizer, recipe
+        )
         self.valid = fixed_batches(valid, self.config.batch_tokens)
-        limit = most_tokens(recipe)[0]
-        _, left_out = encode_pairs(corpus.valid, tokenizer, limit)
         places = sorted({*range(len(corpus.valid))} - {*left_out})
         self.to_translate = [corpus.valid[i] for i in places[:valid_bleu]]
         self.model, self.device = model, next(model.parameters()).device
@@ -284,7 +283,7 @@ class Run:
             return
         longest = max(max(map(len, example)) for example in self.text.examples)
         with closing(self.batches()) as batches:
-            grown = list(islice(batches, GROWN if config.bpe_dropout else 0))
+            grown = list(islice(batches, GROWN if self.text.resplit else 0))
         batch = largest_batch(config.batch_tokens, longest, grown)
         rows, length = batch.labels.shape
         self.trying = f"{rows} sentences of {length} tokens"

@@ -1,4 +1,4 @@
-"""Text as bytes and lines: what a line is, and what is no text."""
+"""Text files as lines: what a line is, and what is no text."""
 
 import codecs
 import gzip
@@ -14,14 +14,7 @@ from annotated_transformer.system.atomic_files import unreadable
 __all__ = ["decode_lines", "read_bytes", "read_lines"]
 
 MOST_UNZIPPED = 1 << 33  # bytes; a hundred million sentences have fewer
-
-
-MARKS = {  # the longer first: one begins like the other
-    codecs.BOM_UTF32_LE: "UTF-32",
-    codecs.BOM_UTF32_BE: "UTF-32",
-    codecs.BOM_UTF16_LE: "UTF-16",
-    codecs.BOM_UTF16_BE: "UTF-16",
-}
+WIDE_MARKS = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE
 
 
 def read_bytes(path: Path | str) -> bytes:
@@ -29,7 +22,10 @@ def read_bytes(path: Path | str) -> bytes:
     path = Path(path)
     try:
         with path.open("rb") as file:
-            data = whole(file)
+            device = stat.S_ISCHR(os.fstat(file.fileno()).st_mode)
+            if device and not file.isatty() and file.read(1):
+                raise OSError(0, "a device, not a text")  # it may never end
+            data = file.read()
     except OSError as error:
         raise unreadable(path, error) from error
     if path.suffix != ".gz":
@@ -37,30 +33,14 @@ def read_bytes(path: Path | str) -> bytes:
     try:
         if not data:  # which Python takes for a whole file of nothing
             raise EOFError("it has no byte")
-        return unzipped(data, path)
+        with gzip.open(io.BytesIO(data)) as packed:
+            found = packed.read(MOST_UNZIPPED + 1)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise UserError(
             f"{path} is damaged or cut short, or not gzip in spite of its "
             f"name ({error}); copy or download it again"
         ) from error
-
-
-def whole(file: io.BufferedReader) -> bytes:
-    """All bytes of an open file; OSError for a device that has no end."""
-    device = stat.S_ISCHR(os.fstat(file.fileno()).st_mode)
-    if device and not file.isatty() and file.read(1):
-        raise OSError(0, "a device, not a text")
-    return file.read()
-
-
-def unzipped(data: bytes, path: Path) -> bytes:
-    """What gzip packed; UserError beyond what a corpus may need.
-
-    A file of some kilobytes can unpack to more than any memory holds.
-    """
-    with gzip.open(io.BytesIO(data)) as file:
-        found = file.read(MOST_UNZIPPED + 1)
-    if len(found) > MOST_UNZIPPED:
+    if len(found) > MOST_UNZIPPED:  # of kilobytes, perhaps
         raise UserError(
             f"{path} unpacks to more than {MOST_UNZIPPED >> 30} GB; unzip "
             "it yourself, and name the text"
@@ -68,34 +48,30 @@ def unzipped(data: bytes, path: Path) -> bytes:
     return found
 
 
-def wide_encoding(data: bytes) -> str:
-    """The encoding with several bytes a character that this looks like.
+def is_wide(data: bytes) -> bool:
+    """True for text in UTF-16 or UTF-32, with a mark at its start or not.
 
-    Nothing if it looks like none. Much of UTF-16 is UTF-8 by its bytes, all
-    letters of Russian for one; but its line feeds have a zero beside them.
+    Much of it is UTF-8 by its bytes, all letters of Russian for one; but
+    letters of English have a zero beside them, and all line feeds.
     """
-    for mark, encoding in MARKS.items():
-        if data.startswith(mark):
-            return encoding
-    zeros = data[::2].count(0), data[1::2].count(0)
-    if 2 * sum(zeros) > len(data) and min(zeros):
-        return "UTF-32" + ("BE" if data[0] == 0 else "LE")
-    if sum(zeros) and not min(zeros):
-        order = "LE" if zeros[1] else "BE"
-        # a part of a text ends with a line feed, whose zero is yet to come
-        whole = data + bytes(len(data) % 2)
-        ends = whole.count(b"\n\0" if order == "LE" else b"\0\n")
-        if 3 * sum(zeros) > len(data) or 0 < data.count(b"\n") == ends:
-            return f"UTF-16{order}"
-    return ""
+    first, second = data[::2].count(0), data[1::2].count(0)
+    if first > second:
+        ends = data.count(b"\0\n")
+    else:  # a part of a text ends with a line feed, whose zero is to come
+        ends = (data + bytes(len(data) % 2)).count(b"\n\0")
+    return (
+        data.startswith(WIDE_MARKS)
+        or 3 * (first + second) > len(data)
+        or (first + second > 0 and 0 < ends == data.count(b"\n"))
+    )
 
 
 def check_text(data: bytes, name: Path | str) -> None:
     """UserError for what is UTF-8 by its bytes, but no text of lines."""
-    if encoding := wide_encoding(data):
+    if is_wide(data):
         raise UserError(
-            f"{name}: this looks like {encoding}; convert the file, for "
-            f"example with iconv -f {encoding} -t UTF-8"
+            f"{name}: this looks like UTF-16 or UTF-32; convert the file, for "
+            "example with iconv -f UTF-16 -t UTF-8"
         )
     if b"\n" not in data and b"\r" in data.rstrip(b"\r"):
         raise UserError(

@@ -11,7 +11,7 @@ from annotated_transformer.corpora.generated import builtin_corpus
 from annotated_transformer.data import Pair, Tokenizer, encode_pairs
 from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.model import ModelConfig, Transformer, transformer
-from annotated_transformer.runs.feeding import fixed_batches
+from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.training import TrainConfig, validate

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor, nn
 
-from annotated_transformer.data import Example, Resplit, training_batches
+from annotated_transformer.data import Example, training_batches
 from annotated_transformer.optimizer import adam, linear_rate, set_rate
 from annotated_transformer.training import (
     Objective,
@@ -45,7 +45,7 @@ def updates_on(
     model: nn.Module,
     config: TrainConfig,
     d_model: int,
-    resplit: Resplit | None = None,
+    resplit: Callable | None = None,
     objective: Objective = batch_loss,
 ) -> Iterator[Update]:
     """The updates of a recipe on pairs, in the order of its seed, by Adam."""

@@ -36,6 +36,29 @@ def test_two_files_and_a_table_give_the_same_corpus(tmp_path):
     assert set(corpus.checksums.values()) == {sha256(table)}
 
 
+def test_a_corpus_of_pairs_is_that_of_their_file(tmp_path):
+    """As are languages, en and de if none are named."""
+    pairs = [["a b", "Ä"], ("c", "\u2028C")]
+    table = write(tmp_path / "t.tsv", "a b\tÄ\nc\t\u2028C\n")
+    corpus = Corpus.from_pairs(iter(pairs), iter(pairs[:1]))
+    assert corpus.train == [("a b", "Ä"), ("c", "\u2028C")]
+    assert corpus.valid == corpus.train[:1] and corpus.tests == {}
+    read = Corpus.from_files([table], [table], "en", "de")
+    assert corpus.train == read.train
+    assert corpus.checksums["train"] == read.checksums["train"]
+    assert (corpus.source, corpus.target) == (read.source, read.target)
+    for wrong, told in [
+        ([("a", "b"), ("a", " ")], "train, pair 1: a side is blank"),
+        ([("a", "b", "c")], "pair 0 is .*; a pair is two strings"),
+        (["ab"], "pair 0 is 'ab'"),
+        ([("a", "\ud800")], "train, pair 0: half a character"),
+    ]:
+        with pytest.raises(UserError, match=told):
+            Corpus.from_pairs(iter(wrong), iter(pairs))
+    with pytest.raises(UserError, match="language"):
+        Corpus.from_pairs(iter(pairs), iter(pairs), "e\nn")
+
+
 def test_a_single_path_is_no_list_of_letters(tmp_path):
     """In a process whose signatures are not checked, as a user's are not."""
     program = """

@@ -1,14 +1,12 @@
 """Multi30k fetched from a server of our own, and its real files."""
 
+import functools
 import gzip
 import hashlib
+import http.server
 import threading
-import time
-from contextlib import suppress
-from http.client import HTTPConnection
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections import Counter
 from pathlib import Path
-from urllib import request
 
 import pytest
 
@@ -19,126 +17,139 @@ from annotated_transformer.corpora.multi30k import (
     multi30k_descriptions,
 )
 from annotated_transformer.errors import UserError
-from annotated_transformer.system import download
-from annotated_transformer.system.download import https_opener
 
-# Downloads: the opener of production, its connections led to 127.0.0.1
-
-
-class Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), Answer)
-        self.files, self.asked = {}, []
-        self.cut, self.ranges, self.moved = None, True, None
-        self.stopped = threading.Event()
-        self.endless = None  # bytes before, and bytes again and again
+SUMS = multi30k_files.MULTI30K_SUMS
+DESCRIPTION_SUMS = multi30k_files.DESCRIPTION_SUMS
 
 
-class Answer(BaseHTTPRequestHandler):
-    def do_GET(self):
-        server, name = self.server, self.path.rsplit("/", 1)[1]
-        start = int(self.headers["Range"][len("bytes=") : -1])
-        server.asked.append((self.headers["Host"], self.path, start))
-        if server.endless:
-            before, again, pause = server.endless
-            with suppress(OSError):  # until the reader leaves
-                self.wfile.write(before)
-                while not server.stopped.wait(pause):
-                    self.wfile.write(again)
-            return
-        if server.moved:
-            self.send_response(302)
-            self.send_header("Location", server.moved)
-            self.end_headers()
-            return
-        if name not in server.files:
-            return self.send_error(404)
-        data = server.files[name]
-        if server.ranges and start >= len(data):
-            return self.send_error(416)
-        data = data[start:] if server.ranges else data
-        self.send_response(206 if server.ranges else 200)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data[: server.cut])
-
+class Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *_):
-        pass
+        self.server.asked.append(self.path)
 
+    def end_headers(self):
+        if self.server.length:  # than there are bytes
+            self.send_header("Content-Length", self.server.length)
+        super().end_headers()
 
-class Local(request.HTTPSHandler):
-    handler_order = 100  # before the one that would leave this machine
-
-    def __init__(self, server):
-        super().__init__()
-        self.port = server.server_port
-
-    def https_open(self, ask):
-        def connect(host, **options):
-            connection = HTTPConnection(host, **options)
-            create = connection._create_connection
-            connection._create_connection = lambda _, *rest: create(
-                ("127.0.0.1", self.port), *rest
-            )
-            return connection
-
-        return self.do_open(connect, ask)
+    def send_header(self, name, value):
+        if name != "Content-Length" or value == self.server.length:
+            super().send_header(name, value)
 
 
 @pytest.fixture
-def server(monkeypatch):
+def server(monkeypatch, tmp_path):
     """A server of small files, whose sums stand for Multi30k's."""
-    with Server() as server:
-        for sums in (
-            multi30k_files.MULTI30K_SUMS,
-            multi30k_files.DESCRIPTION_SUMS,
-        ):
-            for name in list(sums):
-                split, language, _ = name.rsplit(".", 2)
-                text = "".join(f"{split} {language} {n}\n" for n in range(50))
-                data = gzip.compress(text.encode(), mtime=0)
-                server.files[name] = data
-                found = hashlib.sha256(data).hexdigest()
-                monkeypatch.setitem(sums, name, found)
+    folder = tmp_path / "server"
+    folder.mkdir()
+    for sums in (SUMS, DESCRIPTION_SUMS):
+        for name in list(sums):
+            split, language, _ = name.rsplit(".", 2)
+            text = "".join(f"{split} {language} {n}\n" for n in range(50))
+            data = gzip.compress(text.encode(), mtime=0)
+            (folder / name).write_bytes(data)
+            monkeypatch.setitem(sums, name, hashlib.sha256(data).hexdigest())
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    answer = functools.partial(Quiet, directory=folder)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), answer) as server:
+        server.asked, server.length, server.folder = [], "", folder
+        url = f"http://127.0.0.1:{server.server_port}/"
+        monkeypatch.setattr(multi30k_files, "MULTI30K_URL", url)
+        monkeypatch.setattr(multi30k_files, "DESCRIPTIONS_URL", url)
         thread = threading.Thread(
             target=server.serve_forever, args=(0.01,), daemon=True
         )
         thread.start()
         yield server
-        server.stopped.set()
         server.shutdown()
         thread.join()
 
 
-@pytest.fixture
-def opener(server, monkeypatch):
-    for name in ("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    opener = https_opener()
-    opener.add_handler(Local(server))
-    return opener
+def contents(folder):
+    return {p.name: p.read_bytes() for p in folder.iterdir() if p.is_file()}
 
 
-def test_download_then_read_without_network(server, opener, tmp_path):
+def test_files_come_by_https_from_their_authors():
+    path = "raw.githubusercontent.com/multi30k/dataset/master/data"
+    urls = multi30k_files.MULTI30K_URL, multi30k_files.DESCRIPTIONS_URL
+    assert urls == tuple(f"https://{path}/task{n}/raw/" for n in (1, 2))
+
+
+def test_download_then_read_without_network(server, tmp_path):
     folder = tmp_path / "new" / "folder"
-    assert download_multi30k(folder, opener=opener) == folder
-    found = {p.name: p.read_bytes() for p in folder.iterdir()}
-    assert found == {x: server.files[x] for x in multi30k_files.MULTI30K_SUMS}
-    assert {host for host, _, _ in server.asked} == {
-        "raw.githubusercontent.com"
-    }
-    assert all(
-        path.startswith("/multi30k/dataset/master/data/task1/raw/")
-        for _, path, _ in server.asked
-    )
-    asked = len(server.asked)
-    assert asked == 15
+    assert download_multi30k(folder) == folder
+    served = contents(server.folder)
+    assert contents(folder) == {name: served[name] for name in SUMS}
+    assert Counter(server.asked) == Counter(f"/{name}" for name in SUMS)
     corpus = multi30k("fr", "de", folder)
     assert corpus.valid[1] == ("val fr 1", "val de 1")
-    assert len(corpus.checksums) == 10
-    assert len(server.asked) == asked
+    assert corpus.checksums == {x: SUMS[x] for x in SUMS if ".en." not in x}
+    assert len(server.asked) == len(SUMS) == 15
+    download_multi30k(folder, [], descriptions=["de"])
+    names = [f"train.{n}.de.gz" for n in range(1, 6)]
+    found = contents(folder / "descriptions")
+    assert found == {name: served[name] for name in names}
+
+
+NAME = next(iter(SUMS))
+
+
+@pytest.mark.parametrize("fault", ["missing", "cut", "other", "moved", "down"])
+def test_what_goes_wrong_is_one_line_and_leaves_nothing(
+    fault, server, tmp_path, monkeypatch
+):
+    """The next call begins as if this one had never been."""
+    good, sent = tmp_path / "here", server.folder / NAME
+    data = sent.read_bytes()
+    if fault == "missing":
+        sent.unlink()
+    elif fault == "cut":
+        server.length = "9999"
+    elif fault == "other":
+        sent.write_bytes(b"<html>")
+    elif fault == "moved":  # perhaps to where no HTTPS would be
+        sent.unlink()
+        sent.mkdir()
+        (sent / "index.html").write_bytes(data)
+    else:
+        monkeypatch.setattr(multi30k_files, "MULTI30K_URL", "http://[::1]:1/")
+    with pytest.raises(UserError) as caught:
+        download_multi30k(good, [NAME.split(".")[1]])
+    message = str(caught.value)
+    assert f"/{NAME} could not be downloaded (" in message
+    assert f"put the file into {good} yourself" in message
+    assert "ANNOTATED_TRANSFORMER_DATA" in message
+    assert not good.exists() or contents(good) == {}
+    if fault == "other":
+        sent.write_bytes(data)
+        assert download_multi30k(good, ["de"]) == good
+        assert contents(good)[NAME] == data
+
+
+def test_a_damaged_file_in_the_folder_is_told_and_left(server, tmp_path):
+    path = tmp_path / NAME
+    path.write_bytes(b"damaged")
+    with pytest.raises(UserError, match=f"{NAME} cannot be .* delete it"):
+        download_multi30k(tmp_path)
+    assert path.read_bytes() == b"damaged" and server.asked == []
+
+
+def test_where_the_files_are_kept(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("ANNOTATED_TRANSFORMER_DATA", raising=False)
+    cache = tmp_path / "annotated-transformer" / "multi30k"
+    assert download_multi30k(languages=[]) == cache
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert Path.home() in download_multi30k(languages=[]).parents
+    monkeypatch.setenv("ANNOTATED_TRANSFORMER_DATA", str(tmp_path / "mine"))
+    assert download_multi30k(languages=[]) == tmp_path / "mine"
+    assert download_multi30k("~/own", []) == Path.home() / "own"
+
+
+@pytest.mark.parametrize("pair", [("en", "cs"), ("xx", "de"), ("en", "en")])
+def test_languages_that_multi30k_lacks(pair, tmp_path):
+    with pytest.raises(UserError, match="en, de, fr"):
+        multi30k(*pair, folder=tmp_path)
 
 
 def write(folder, lines):
@@ -150,24 +161,6 @@ def write(folder, lines):
         (folder / name).write_bytes(data)
         sums[Path(name).name] = hashlib.sha256(data).hexdigest()
     return sums
-
-
-def test_descriptions_are_downloaded_when_asked(server, opener, tmp_path):
-    download_multi30k(tmp_path, ["en"], opener)
-    assert not (tmp_path / "descriptions").exists()
-    download_multi30k(tmp_path, [], opener, descriptions=["de"])
-    found = {
-        path.name: path.read_bytes()
-        for path in (tmp_path / "descriptions").iterdir()
-    }
-    names = [f"train.{n}.de.gz" for n in range(1, 6)]
-    assert found == {name: server.files[name] for name in names}
-    assert server.asked[-1][1].startswith(
-        "/multi30k/dataset/master/data/task2/raw/train."
-    )
-    (tmp_path / "descriptions" / names[2]).write_bytes(b"damaged")
-    with pytest.raises(UserError, match=r"train\.3\.de\.gz is damaged"):
-        download_multi30k(tmp_path, [], opener, descriptions=["de"])
 
 
 def test_descriptions_that_stand_in_the_captions(tmp_path, monkeypatch):
@@ -209,122 +202,6 @@ def test_descriptions_that_stand_in_the_captions(tmp_path, monkeypatch):
         multi30k_descriptions("fr", tmp_path)
 
 
-@pytest.mark.parametrize("ranges", [True, False])
-def test_a_cut_download_continues(server, opener, tmp_path, ranges):
-    server.cut, server.ranges = 40, ranges
-    names = sorted(multi30k_files.MULTI30K_SUMS)
-    with pytest.raises(UserError, match=r"https://.*\.gz could not be .*miss"):
-        download_multi30k(tmp_path, opener=opener)
-    (part,) = tmp_path.iterdir()
-    assert part.name.endswith(".gz.part") and part.stat().st_size == 40
-    server.cut = None
-    download_multi30k(tmp_path, opener=opener)
-    assert sorted(p.name for p in tmp_path.iterdir()) == names
-    assert [start for _, _, start in server.asked[:3]] == [0, 40, 0]
-    assert (tmp_path / part.stem).read_bytes() == server.files[part.stem]
-
-
-def test_a_whole_part_is_only_renamed(server, opener, tmp_path):
-    name = next(iter(multi30k_files.MULTI30K_SUMS))
-    (tmp_path / f"{name}.part").write_bytes(server.files[name])
-    download_multi30k(tmp_path, opener=opener)
-    assert (tmp_path / name).read_bytes() == server.files[name]
-    assert not list(tmp_path.glob("*.part"))
-
-
-def test_a_corrupted_download_is_not_kept(server, opener, tmp_path):
-    name = next(iter(multi30k_files.MULTI30K_SUMS))
-    expected, server.files[name] = (
-        multi30k_files.MULTI30K_SUMS[name],
-        b"<html>",
-    )
-    found = hashlib.sha256(b"<html>").hexdigest()
-    with pytest.raises(UserError, match=f"{name} .*{found}, not {expected}"):
-        download_multi30k(tmp_path, opener=opener)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_damaged_file_in_the_folder_is_told_and_left(opener, tmp_path):
-    name = next(iter(multi30k_files.MULTI30K_SUMS))
-    path = tmp_path / name
-    path.write_bytes(b"damaged")
-    with pytest.raises(UserError, match=f"{name} is damaged.*delete it"):
-        download_multi30k(tmp_path, opener=opener)
-    assert path.read_bytes() == b"damaged"
-
-
-def test_a_network_failure_names_url_folder_variable(server, opener, tmp_path):
-    server.files.clear()
-    with pytest.raises(UserError) as caught:
-        download_multi30k(tmp_path / "here", opener=opener)
-    message = str(caught.value)
-    url = "https://raw.githubusercontent.com/multi30k/dataset/master/data/"
-    assert url in message and "404" in message
-    assert str(tmp_path / "here") in message
-    assert "ANNOTATED_TRANSFORMER_DATA" in message
-    assert list((tmp_path / "here").iterdir()) == []
-
-
-@pytest.mark.parametrize("scheme", ["http", "ftp", "file"])
-def test_no_redirect_leads_away_from_https(server, opener, tmp_path, scheme):
-    server.moved = f"{scheme}://127.0.0.1:{server.server_port}/train.en.gz"
-    with pytest.raises(UserError, match="could not be downloaded"):
-        download_multi30k(tmp_path, opener=opener)
-    assert len(server.asked) == 1
-    with pytest.raises(OSError, match=f"unknown url type: {scheme}"):
-        https_opener().open(server.moved)
-
-
-BODY = b"HTTP/1.1 200 OK\r\n\r\n"
-
-
-@pytest.mark.parametrize(
-    ("endless", "told"),
-    [
-        ((BODY, b"a" * 10_000, 0), "more than 100,000 bytes"),
-        ((BODY, b"a", 0.1), "not done after 1 seconds"),
-        ((b"", b"HTTP/1.1 100 Continue\r\n\r\n", 0.1), "not done after 1"),
-        ((b"HTTP/1.1 200 OK\r\n", b"A", 0.1), "not done after 1"),
-    ],
-)
-def test_no_download_goes_on_for_ever(
-    endless, told, server, opener, tmp_path, monkeypatch
-):
-    server.endless = endless
-    monkeypatch.setattr(download, "MOST_SECONDS", 1)
-    monkeypatch.setattr(download, "MOST_BYTES", 100_000)
-    began = time.monotonic()
-    with pytest.raises(UserError, match=told):
-        download_multi30k(tmp_path, opener=opener)
-    assert time.monotonic() - began < 20
-    sizes = [path.stat().st_size for path in tmp_path.iterdir()]
-    assert sum(sizes) <= 100_000
-
-
-def test_a_redirect_to_nowhere(server, opener, tmp_path):
-    server.moved = "https://[::1/x"
-    with pytest.raises(UserError, match="could not be downloaded"):
-        download_multi30k(tmp_path, opener=opener)
-
-
-def test_where_the_files_are_kept(monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.delenv("ANNOTATED_TRANSFORMER_DATA", raising=False)
-    cache = tmp_path / "annotated-transformer" / "multi30k"
-    assert download_multi30k(languages=[]) == cache
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    assert Path.home() in download_multi30k(languages=[]).parents
-    monkeypatch.setenv("ANNOTATED_TRANSFORMER_DATA", str(tmp_path / "mine"))
-    assert download_multi30k(languages=[]) == tmp_path / "mine"
-    assert download_multi30k("~/own", []) == Path.home() / "own"
-
-
-@pytest.mark.parametrize("pair", [("en", "cs"), ("xx", "de"), ("en", "en")])
-def test_languages_that_multi30k_lacks(pair, tmp_path):
-    with pytest.raises(UserError, match="en, de, fr"):
-        multi30k(*pair, folder=tmp_path)
-
-
 # The real files, where they are at hand
 
 
@@ -351,5 +228,4 @@ def test_descriptions_are_as_many_as_perl_and_awk_leave(
     if not (real_folder / "descriptions").is_dir():
         pytest.skip("the descriptions are not here")
     lines, dropped = multi30k_descriptions(language, real_folder)
-    assert len(lines) == kept
-    assert kept + sum(dropped.values()) == 145_000
+    assert len(lines) == kept == 145_000 - sum(dropped.values())

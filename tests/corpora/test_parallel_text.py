@@ -1,13 +1,15 @@
-"""Pairs in files, read with care: what is wrong is told with its place."""
+"""Files of text, read with care: what is wrong is told with its place."""
 
 import gzip
 import os
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from annotated_transformer.corpora.parallel_text import read_pairs, read_tsv
 from annotated_transformer.errors import UserError
-from annotated_transformer.system.text_lines import read_lines
+from annotated_transformer.system.text_lines import decode_lines, read_lines
 
 
 def write(path, data):
@@ -15,43 +17,74 @@ def write(path, data):
     return path
 
 
-def test_missing_file_and_folder(tmp_path):
-    with pytest.raises(UserError, match=r"gone\.txt cannot be read .*No such"):
-        read_lines(tmp_path / "gone.txt")
-    with pytest.raises(UserError, match="check the path"):
-        read_lines(tmp_path)
+sentences = st.lists(
+    st.text(st.characters(exclude_characters="\n\r\0", codec="utf-8")),
+    min_size=1,
+)
 
 
-@pytest.mark.parametrize("data", ["", "\ufeff"])
-@pytest.mark.parametrize("name", ["t.txt", "t.gz"])
-def test_empty_file(tmp_path, name, data):
-    data = data.encode()
+@given(lines=sentences, gz=st.booleans(), ends=st.sampled_from(["\n", "\r\n"]))
+def test_any_lines_survive_a_round_trip(tmp_path_factory, lines, gz, ends):
+    """Line separators too: only a line feed ends a line."""
+    data = "".join(line + ends for line in lines).encode()
+    path = tmp_path_factory.mktemp("text") / ("t.gz" if gz else "t.txt")
+    write(path, gzip.compress(data) if gz else data)
+    # a first character U+FEFF is a byte order mark, and no part of the text
+    expected = [lines[0].removeprefix("\ufeff"), *lines[1:]]
+    assert read_lines(path) == expected
+    assert decode_lines(data, "standard input") == expected
+
+
+@given(sentences.filter(lambda lines: "\0" not in "".join(lines)), st.data())
+def test_a_byte_that_is_no_text_has_a_line_and_a_column(lines, data):
+    """Counted from 1, and on from lines that came before."""
+    number = data.draw(st.integers(1, len(lines)))
+    before = data.draw(st.integers(0, 9))
+    rows = [line.encode() for line in lines]
+    column = len(rows[number - 1]) + 1
+    rows[number - 1] += b"\xff"
+    told = f"text, line {before + number}: byte {column} of the line, 0xff"
+    with pytest.raises(UserError, match=told):
+        decode_lines(b"\n".join(rows), "text", before)
+
+
+PACKED = gzip.compress(os.urandom(5000).hex().encode())
+MISSING = None
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "told"),
+    [
+        ("t.txt", MISSING, "cannot be read .*No such.*; check the path"),
+        ("t.txt", b"", "is empty"),
+        ("t.txt", "\ufeff", "is empty"),
+        ("t.gz", gzip.compress(b""), "is empty"),
+        ("t.gz", b"", "is damaged or cut short"),
+        ("t.gz", b"plain text\n", "not gzip in spite of its name .*again"),
+        *[
+            ("t.gz", PACKED[:size], "is damaged or cut short")
+            for size in (5, 100, len(PACKED) - 4)
+        ],
+        ("t.gz", PACKED[:900] + b"?" + PACKED[901:], "is damaged"),
+        ("t.txt", "eins\nzwei\n".encode("utf-16"), "looks like UTF-16"),
+        ("t.txt", "eins\nzwei\n".encode("utf-32-be"), "looks like UTF-16"),
+        ("t.txt", "\u043f\n\u0440\n".encode("utf-16-be"), "looks like UTF-16"),
+        ("t.txt", b"eins\rzwei\r", "carriage returns alone"),
+    ],
+)
+def test_what_is_no_text_is_one_line(tmp_path, name, data, told):
     path = tmp_path / name
-    write(path, gzip.compress(data) if name == "t.gz" else data)
-    with pytest.raises(UserError, match=f"{name} is empty"):
+    if data is not MISSING:
+        write(path, data)
+    with pytest.raises(UserError, match=told) as caught:
         read_lines(path)
+    message = str(caught.value)
+    assert message.startswith(f"{path}") and "\n" not in message
 
 
-def test_undecodable_byte_has_a_line_and_a_column(tmp_path):
-    path = write(tmp_path / "t.de", "eins\nzwei\nfünf drei".encode("latin-1"))
-    with pytest.raises(
-        UserError, match=r"t\.de, line 3: byte 2 .* 0xfc.*iconv"
-    ):
-        read_lines(path)
-
-
-def test_damaged_gzip(tmp_path):
-    whole = gzip.compress(os.urandom(5000).hex().encode())
-    for cut in (5, 100, len(whole) - 4):
-        path = write(tmp_path / "t.gz", whole[:cut])
-        with pytest.raises(UserError, match=r"t\.gz is damaged or cut short"):
-            read_lines(path)
-    flipped = bytearray(whole)
-    flipped[len(whole) // 2] ^= 0xFF
-    for data in (flipped, b"plain text\n"):
-        path = write(tmp_path / "t.gz", bytes(data))
-        with pytest.raises(UserError, match="again"):
-            read_lines(path)
+def test_a_folder_is_no_text(tmp_path):
+    with pytest.raises(UserError, match="cannot be read"):
+        read_lines(tmp_path)
 
 
 def test_counts_that_differ_are_both_told(tmp_path):

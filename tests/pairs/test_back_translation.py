@@ -1,6 +1,5 @@
-"""Made sides of pairs: one sentence at a time, in batches, in parts."""
+"""Written sides of pairs: a text at a time, in batches, killed and resumed."""
 
-import json
 import os
 import signal
 import subprocess
@@ -11,6 +10,8 @@ from unittest import mock
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from refusal import refused
 
 from annotated_transformer import (
@@ -45,60 +46,44 @@ def translator():
     return Translator(model.double(), pieces, beam=3, alpha=0.7, no_repeat=2)
 
 
-def test_a_search_says_what_it_says_of_each_text_alone(translator):
-    """Against a loop over the texts, each searched by itself."""
-    expected = []
-    for text in TEXTS:
-        made = translator(text, beam=3, alpha=0.7, no_repeat=2)
-        if made.strip():
-            expected.append((made, text))
-    assert len(expected) > 20
-    for budget in (1, 50, 4096):
+@pytest.fixture(scope="module")
+def expected(translator):
+    """What a search finds for each text by itself, and what is drawn."""
+    alone = ((translator(text), text) for text in TEXTS)
+    searched = [pair for pair in alone if pair[0].strip()]
+    assert len(searched) > 20
+    return {None: searched, DRAWN: back_translate(translator, TEXTS, DRAWN)}
+
+
+def test_a_search_says_what_it_says_of_each_text_alone(translator, expected):
+    for budget in (1, 4096):
         made = back_translate(translator, iter(TEXTS), batch_tokens=budget)
-        assert made == expected
+        assert made == expected[None]
     ahead = back_translate(translator, TEXTS, forward=True)
-    assert ahead == [(text, made) for made, text in expected]
+    assert ahead == [(text, made) for made, text in expected[None]]
     marked = back_translate(translator, TEXTS, tag="<BT>")
-    assert marked == [(f"<BT> {made}", text) for made, text in expected]
+    assert marked == [(f"<BT> {made}", text) for made, text in expected[None]]
 
 
-def test_draws_do_not_depend_on_the_batch(translator):
-    made = back_translate(translator, TEXTS, DRAWN)
-    assert back_translate(translator, TEXTS, DRAWN, batch_tokens=1) == made
+def test_draws_do_not_depend_on_the_batch(translator, expected):
+    made = back_translate(translator, TEXTS, DRAWN, batch_tokens=20)
+    assert made == expected[DRAWN]
     assert back_translate(translator, TEXTS, Sampling(seed=1)) != made
     best = back_translate(translator, TEXTS, Sampling(top_k=1))
     plain = Translator(translator.model, translator.tokenizer, beam=1)
     assert best == back_translate(plain, TEXTS)
 
 
-def test_batches_are_full_and_the_longest_come_first(translator):
-    lengths = [len(translator.tokenizer.encode(text)) for text in TEXTS]
-    for sampling, width in (None, 3), (DRAWN, 1):
-        made = [
-            [*some]
-            for some in back_translation.batches(
-                translator, TEXTS, sampling, 120
-            )
-        ]
-        assert sorted(sum(made, [])) == [*range(40)]
-        longest = [max(lengths[i] for i in some) for some in made]
-        assert longest == sorted(longest, reverse=True)
-        for some, top, after in zip(made, longest, made[1:], strict=False):
-            assert width * top * len(some) <= 120
-            # one text more would not have found room
-            least = max(lengths[i] for i in after)
-            assert width * top * (len(some) + 1) > 120 or least < top
-
-
-def test_what_cannot_be_made(translator, tmp_path):
+def test_what_cannot_be_made(translator):
     for texts, told in [(["a", " "], "text 1 is blank"), (["a", 1], "text 1")]:
         with pytest.raises(UserError, match=told):
             back_translate(translator, iter(texts))
     with pytest.raises(UserError, match="'<BT>' marks sources"):
         back_translate(translator, TEXTS, tag="<BT>", forward=True)
-    with pytest.raises(ValueError, match="batch_tokens=0"):
-        back_translate(translator, TEXTS, batch_tokens=0)
-    assert back_translate(translator, []) == []
+    for sampling in (None, DRAWN):
+        with pytest.raises(ValueError, match="batch_tokens=0"):
+            back_translate(translator, TEXTS, sampling, batch_tokens=0)
+        assert back_translate(translator, [], sampling) == []
 
 
 def test_pairs_with_a_blank_side_are_left_out_and_told(
@@ -119,133 +104,98 @@ def test_pairs_with_a_blank_side_are_left_out_and_told(
     assert f"{40 - number} of 40 lines left out, the first line" in told
 
 
-class Killed(Exception):
-    pass
+def told(translator, texts, sampling, batch_tokens, first):
+    """In the place of a model: the text and its place, or nothing at all."""
+    return [
+        f"{text} {i}" if i % 5 else "" for i, text in enumerate(texts, first)
+    ]
 
 
-@pytest.mark.parametrize(
-    ("sampling", "done", "torn"),
-    [
-        *[(DRAWN, 0, 0), (DRAWN, 4, 0), (DRAWN, 1, 1), (DRAWN, 4, 30)],
-        *[(None, 4, 1), (Sampling(top_k=3), 1, 30)],
-    ],
-)
-def test_after_a_kill_the_same_comes_out(
-    sampling, done, torn, translator, tmp_path, monkeypatch
+@given(kill=st.integers(0, 7), kept=st.floats(0, 1))
+@settings(max_examples=50, deadline=None)
+def test_killed_at_any_instant_it_resumes_to_the_same(
+    kill, kept, tmp_path_factory
 ):
-    """Killed after so many batches, or while it wrote the last of them."""
-    output, part = tmp_path / "made.tsv", tmp_path / "made.tsv.part"
-    options = {"sampling": sampling, "batch_tokens": 100, "tag": "<BT>"}
-    add_line, lines = back_translation.add_line, []
+    """Killed in a block, or while it writes; then any part of it is there."""
+    output = tmp_path_factory.mktemp("made") / "made.tsv"
+    part = output.with_name("made.tsv.part")
+    model = mock.Mock(Translator, beam=1, alpha=0.0, no_repeat=0)
+    done = []
 
-    def add(file, entry):
-        if len(lines) > done:
-            raise Killed
-        lines.append(entry)
-        add_line(file, entry)
+    def killed(*arguments):
+        if len(done) == kill:
+            raise KeyboardInterrupt
+        done.append(arguments[-1])
+        return told(*arguments)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(back_translation, "add_line", add)
-        with pytest.raises(Killed):
-            write_back_translations(output, translator, TEXTS, **options)
-    assert not output.exists()
-    if torn and done:
-        part.write_bytes(part.read_bytes()[:-torn])
-    calls, decoded = [], translator.tokenizer.decode
-    monkeypatch.setattr(
-        translator.tokenizer, "decode", lambda x: calls.append(x) or decoded(x)
-    )
-    write_back_translations(output, translator, TEXTS, **options, resume=True)
-    kept = sum(len(some) for some in lines[1 : done + 1 - bool(torn)])
-    assert lines[0]["batch_tokens"] == 100
-    assert len(calls) == 40 - kept  # nothing is made twice
-    assert read_tsv(output) == back_translate(translator, TEXTS, **options)
-    assert {*tmp_path.iterdir()} == {output}
-
-
-def test_what_fails_at_once_has_not_begun(translator, tmp_path, monkeypatch):
-    """So it may begin again with less memory."""
-    output = tmp_path / "made.tsv"
-    with monkeypatch.context() as patch:
-        patch.setattr(
-            back_translation, "beam_decode", mock.Mock(side_effect=MemoryError)
-        )
-        with pytest.raises(MemoryError):
-            write_back_translations(output, translator, TEXTS)
-    with pytest.raises(UserError, match="nothing to resume"):
-        write_back_translations(output, translator, TEXTS, resume=True)
-    write_back_translations(output, translator, TEXTS, batch_tokens=50)
-    assert {*tmp_path.iterdir()} == {output}
+    with mock.patch.multiple(back_translation, BLOCK=7, write=killed):
+        try:
+            write_back_translations(output, model, TEXTS)
+        except Interrupted as stop:
+            assert f"after line {7 * kill}; the same" in str(stop)
+        except KeyboardInterrupt:
+            assert kill == 0
+    if not output.exists():
+        data = part.read_bytes()
+        part.write_bytes(data := data[: int(kept * len(data))])
+        again = mock.Mock(side_effect=told)
+        with mock.patch.multiple(back_translation, BLOCK=7, write=again):
+            write_back_translations(output, model, TEXTS, resume=b"\n" in data)
+        first = [call.args[-1] for call in again.call_args_list]
+        whole = max(0, data.count(b"\n") - 1) // 7
+        assert first == [*range(7 * whole, 40, 7)]  # nothing is made twice
+    expected = [(f"{x} {i}", x) for i, x in enumerate(TEXTS) if i % 5]
+    assert read_tsv(output) == expected
+    assert {*output.parent.iterdir()} == {output}
 
 
-def test_it_goes_on_only_with_what_began_it(translator, tmp_path, monkeypatch):
+def test_it_goes_on_only_with_what_began_it(translator, expected, tmp_path):
     output, part = tmp_path / "made.tsv", tmp_path / "made.tsv.part"
 
     def write(texts=TEXTS, sampling=DRAWN, resume=True, **options):
-        options = {"model": "m", "batch_tokens": 100} | options
         return write_back_translations(
-            output, translator, texts, sampling, resume=resume, **options
+            output,
+            translator,
+            texts,
+            sampling,
+            resume=resume,
+            **{"model": "m"} | options,
         )
 
     with pytest.raises(UserError, match="nothing to resume"):
         write()
-    with monkeypatch.context() as patch:
-        stop = StopAfter(2)
-        patch.setattr(back_translation, "stop_signals", lambda: stop)
-        with pytest.raises(Interrupted, match="after batch 2"):
-            write(resume=False)
+    written = back_translation.write
+    full = OSError(28, "No space left on device")
+    stops = [written(translator, TEXTS[:9], DRAWN, 99), full]
+    ending = mock.Mock(side_effect=stops)
+    with (
+        mock.patch.multiple(back_translation, BLOCK=9, write=ending),
+        pytest.raises(UserError, match="No space left"),
+    ):
+        write(resume=False)
+    kept = part.read_bytes()
     with pytest.raises(UserError, match=r"part: begun already"):
         write(resume=False)
-    for wrong, told in [
-        ({"texts": TEXTS[1:]}, "text"),
-        ({"sampling": None}, "search"),
-        ({"sampling": Sampling(seed=9)}, "search"),
-        ({"model": "n"}, "model"),
-        ({"tag": "<BT>"}, "tag"),
-        ({"forward": True}, "forward"),
-        ({"batch_tokens": 99}, "batch_tokens"),
+    for wrong in [
+        {"texts": TEXTS[1:]},
+        {"sampling": None},
+        {"sampling": Sampling(seed=9)},
+        {"model": "n"},
+        {"tag": "<BT>"},
+        {"forward": True},
     ]:
-        with pytest.raises(UserError, match=f"it began with {told} = "):
+        with pytest.raises(UserError, match=r"part: begun with another"):
             write(**wrong)
-    with part.open("ab") as file:
-        assert back_translation.lock(file.fileno(), wait=False)
-        with pytest.raises(UserError, match="another program is at work"):
-            write()
-    kept = part.read_bytes()
     part.write_bytes(b"no json\n")
-    with pytest.raises(UserError, match="not the beginning of this work"):
+    with pytest.raises(UserError, match=r"part: begun with another"):
         write()
     part.write_bytes(kept)
-    write()
-    assert read_tsv(output) == back_translate(translator, TEXTS, DRAWN)
+    write(batch_tokens=50)  # memory may have run out
+    assert read_tsv(output) == expected[DRAWN]
     with pytest.raises(UserError, match="exists already"):
         write(resume=False)
-
-
-class StopAfter:
-    """In the place of `stop_signals`: true when asked so many times."""
-
-    def __init__(self, times):
-        self.left = times
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        return False
-
-    def __bool__(self):
-        self.left -= 1
-        return self.left <= 0
-
-    def __getitem__(self, place):
-        return signal.SIGTERM
-
-
-def test_a_disk_that_is_full_loses_nothing(translator, tmp_path):
-    output = tmp_path / "no folder" / "made.tsv"
     with pytest.raises(UserError, match="cannot be written"):
-        write_back_translations(output, translator, TEXTS)
+        write_back_translations(output / "x", translator, TEXTS)
 
 
 # The command
@@ -299,27 +249,21 @@ def test_targets_for_sources(command, tmp_path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_a_process_that_is_stopped_goes_on(number, german, tmp_path, command):
-    german.write_text(german.read_text() * 8)
+def test_control_c_ends_a_process_with_one_line(german, tmp_path, command):
+    german.write_text(german.read_text() * 200)
     words = ["backtranslate", "multi30k-de-en", german, "--top-k=5"]
-    words += ["--batch-tokens=30", "--output"]
-    output, whole = tmp_path / "made.tsv", tmp_path / "whole.tsv"
+    words += ["--output", tmp_path / "made.tsv"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "annotated_transformer", *words, output],
+        [sys.executable, "-m", "annotated_transformer", *words],
         stderr=subprocess.PIPE,
         text=True,
     )
     part = tmp_path / "made.tsv.part"
-    while not part.exists() or part.read_bytes().count(b"\n") < 5:
+    while not part.exists() or not part.stat().st_size:
         time.sleep(0.01)
         assert process.poll() is None
-    process.send_signal(number)
+    process.send_signal(signal.SIGINT)
     _, told = process.communicate(timeout=60)
-    assert process.returncode == (130 if number == signal.SIGINT else -9)
-    if number == signal.SIGINT:
-        assert "with --resume continues" in told and "Traceback" not in told
-    assert json.loads(part.read_text().splitlines()[0])["tag"] == ""
-    assert command(*words, output, "--resume").status == 0
-    assert command(*words, whole).status == 0
-    assert output.read_bytes() == whole.read_bytes()
+    assert process.returncode == 130 and "Traceback" not in told
+    assert "with --resume continues" in told.splitlines()[-1]
+    assert command(*words, "--resume").status == 0

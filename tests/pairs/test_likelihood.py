@@ -204,25 +204,6 @@ def test_a_line_for_each_pair_in_order(command, trained, files):
         assert found == pytest.approx(wanted, abs=1e-4)
 
 
-def test_it_ranks_as_translate_does(command, trained, files):
-    sources = ["abc", "dcba", "ghij"]
-    text = files([(source, "") for source in sources])[0]
-    words = (trained, text, "--n-best=3", "--alpha=0.6")
-    lines = command("translate", *words).out.splitlines()
-    rows = [line.split("\t") for line in lines]
-    pairs = [(sources[int(number) - 1], text) for number, _, text in rows]
-    encode = Translator.load(trained).tokenizer.encode
-    ended = command("score", trained, *files(pairs), "--alpha=0.6")
-    compared = 0
-    for (_, told, text), again in zip(
-        rows, ended.out.splitlines(), strict=True
-    ):
-        if len(encode(text)) < 50:  # else it may have been cut off
-            assert float(again) == pytest.approx(float(told), abs=2e-4)
-            compared += 1
-    assert compared > 3
-
-
 def test_confidence_is_the_score_by_the_number_of_tokens(
     command, shipped, files
 ):
@@ -242,15 +223,6 @@ def test_confidence_is_the_score_by_the_number_of_tokens(
         assert float(told) == pytest.approx(float(nats) / tokens, abs=2e-4)
     best = command(*words, "--confidence", "--n-best=2").out.splitlines()
     assert best[0].split("\t")[2:] == rows[0][:2] and len(best) == 5
-
-
-def test_a_long_file_in_parts(command, trained, files):
-    pairs = [("abc"[: i % 3 + 1], "cba"[: i % 2]) for i in range(2345)]
-    lines = command("score", trained, *files(pairs)).out.splitlines()
-    every = dict(zip(pairs, map(float, lines), strict=True))
-    assert len(every) == 6
-    again = [float(line) for line in lines]
-    assert again == pytest.approx([every[pair] for pair in pairs], abs=2e-4)
 
 
 def test_text_that_cannot_be_scored(command, trained, files, tmp_path):

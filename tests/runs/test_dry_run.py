@@ -10,8 +10,8 @@ from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import ORDERS, copy_task, training_batches
 from annotated_transformer.embedding import PAD
 from annotated_transformer.model import parameter_count
+from annotated_transformer.runs.batches import encode_text
 from annotated_transformer.runs.dry_run import plan
-from annotated_transformer.runs.feeding import encode
 from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import recipe_of
 from annotated_transformer.storage.model_folder import load_model
@@ -46,9 +46,8 @@ def numbers(text):
 def test_the_plan_is_what_the_run_does(corpus, recipe, order):
     recipe = replace(recipe, train=replace(recipe.train, order=order))
     rows = table(plan(recipe, corpus))
-    examples, _ = encode(
-        "training", corpus.train, learn_tokenizer(corpus, recipe), recipe
-    )
+    tokenizer = learn_tokenizer(corpus, recipe)
+    examples, _ = encode_text("text", corpus.train, tokenizer, recipe)
     stream, epoch = training_batches(examples, 500, 4, order=order), []
     while sum(len(batch.source) for batch in epoch) < len(examples):
         epoch.append(next(stream))

@@ -425,7 +425,8 @@ def test_a_long_extra_pair_is_named_by_its_own_line(tmp_path, corpus, capsys):
     corpus = replace(corpus, train=corpus.train + extra, extras=extras)
     config = replace(SMALL.train, max_length=20)
     train(tmp_path / "x", corpus, replace(SMALL, train=config), device="cpu")
-    assert "the first in line 2 of next.tsv" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "next.tsv: 1 of 2 pairs" in told and "the first in line 2 (" in told
 
 
 def test_more_checkpoints_than_a_header_can_list_are_refused(tmp_path, corpus):

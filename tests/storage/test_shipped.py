@@ -134,7 +134,7 @@ def test_only_notebooks_need_plots_yaml_and_statistics(installed):
         needs[line.partition("extra == ")[2]].add(re.match(r"[\w-]+", line)[0])
     assert needs['"notebooks"'] == {"matplotlib", "pyyaml", "scipy"}
     assert "annotated-transformer" in needs['"book"']
-    assert {"torch", "platformdirs"} < needs[""]
+    assert {"torch", "pooch"} < needs[""]
     assert not needs[""] & needs['"notebooks"']
 
 

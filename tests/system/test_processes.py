@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from annotated_transformer.runs.training_text import prefetch
 
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import (
@@ -33,7 +34,6 @@ from annotated_transformer.runs.prepare import (
     learn_tokenizer,
 )
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.runs.training_text import prefetch
 from annotated_transformer.storage.checkpoints import Progress
 from annotated_transformer.storage.metrics import read_metrics
 from annotated_transformer.storage.model_folder import read_tensors, weights

@@ -1,0 +1,216 @@
+"""What a run reads: a corpus as ids, in batches, ready before they are used.
+
+The batches follow from the recipe and its seed alone. A run that resumes
+passes over those that it has had.
+"""
+
+import random
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import torch
+
+from annotated_transformer.corpora.corpus import Corpus
+from annotated_transformer.data import (
+    Batch,
+    Example,
+    Pair,
+    Tokenizer,
+    bpe_dropout,
+    bucket,
+    encode_pairs,
+    make_batch,
+    training_batches,
+)
+from annotated_transformer.errors import UserError
+from annotated_transformer.runs.recipes import Recipe
+from annotated_transformer.storage.builders import outline
+from annotated_transformer.system.console import console
+
+__all__ = [
+    "TrainingText",
+    "encode_text",
+    "fixed_batches",
+    "prefetch",
+    "subword_sampling",
+]
+
+
+def longest_side(recipe: Recipe) -> tuple[int, str]:
+    """The most tokens that a side of a pair may have, and why."""
+    limits = [
+        (recipe.train.max_length, "`max_length` raises the limit"),
+        (recipe.train.batch_tokens, "no batch has more tokens a side"),
+    ]
+    learned = outline(recipe.model).most_positions
+    if learned is not None:
+        limits.append((learned, "as many positions are learned"))
+    return min(limits, key=lambda limit: limit[0])
+
+
+def encode_text(
+    name: str, pairs: list[Pair], tokenizer: Tokenizer, recipe: Recipe
+) -> tuple[list[Example], list[int]]:
+    """Pairs as ids, and the places of those that are too long, left out.
+
+    It says how many these are, and where the first one is. UserError if no
+    pair is left.
+    """
+    limit, why = longest_side(recipe)
+    examples, too_long = encode_pairs(pairs, tokenizer, limit)
+    if too_long:
+        console.out(
+            f"{name}: {len(too_long)} of {len(pairs)} pairs have more than "
+            f"{limit} tokens on a side and are left out, the first in line "
+            f"{too_long[0] + 1} ({why})"
+        )
+    if not examples:
+        raise UserError(
+            f"{name}: none of its {len(pairs)} sentence pairs can be used; it "
+            f"needs one of at most {limit} tokens a side"
+        )
+    return examples, too_long
+
+
+def subword_sampling(
+    tokenizer: Tokenizer, recipe: Recipe
+) -> Callable[[list[Example], str], list[Example]] | None:
+    """What gives a batch other subwords, if the recipe wants BPE-dropout.
+
+    UserError for subwords that are not made by merges: sentencepiece draws
+    those, too, but its number means something else there.
+    """
+    if not recipe.train.bpe_dropout:
+        return None
+    if recipe.tokenizer != "bpe":
+        raise UserError(
+            f"`bpe_dropout` leaves out merges, and of {recipe.tokenizer} "
+            "subwords none are known; use `tokenizer='bpe'`"
+        )
+    limit, _ = longest_side(recipe)
+    return partial(bpe_dropout, tokenizer, recipe.train.bpe_dropout, limit)
+
+
+class TrainingText:
+    """The pairs that a run learns from, and its batches for ever.
+
+    An epoch has each pair once. Of extra pairs with a share it has as many as
+    make up that share of its pairs, at least one: an epoch takes those that
+    come next in an endless shuffled order.
+    """
+
+    def __init__(self, corpus: Corpus, tokenizer: Tokenizer, recipe: Recipe):
+        self.config, self.seed = recipe.train, recipe.train.seed
+        self.resplit = subword_sampling(tokenizer, recipe)
+        start = len(corpus.train) - sum(x.pairs for x in corpus.extras)
+        own = corpus.train[:start]
+        self.examples, _ = encode_text("training text", own, tokenizer, recipe)
+        self.whole = [*range(len(self.examples))]
+        shares: list[tuple[range, float]] = []
+        for extra in corpus.extras:
+            pairs = corpus.train[start : start + extra.pairs]
+            more, _ = encode_text(extra.name, pairs, tokenizer, recipe)
+            places = range(len(self.examples), len(self.examples) + len(more))
+            start, self.examples = start + extra.pairs, self.examples + more
+            if extra.share is None:
+                self.whole += places
+            else:
+                shares.append((places, extra.share))
+        size = len(self.whole) / (1 - sum(share for _, share in shares))
+        self.shared = [
+            (places, max(1, round(share * size))) for places, share in shares
+        ]
+
+    def epoch(self, number: int) -> list[int]:
+        """The places of the examples that an epoch reads, in no order."""
+        found = [*self.whole]
+        for places, count in self.shared:
+            name = f"{self.seed} {places.start}"
+            found += dealt(places, count, name, number)
+        return found
+
+    def batches(
+        self, skip: int = 0, every: int = 1
+    ) -> Generator[Batch, None, None]:
+        """All batches after the first ones, or each so-many-th of them."""
+        yield from training_batches(
+            self.examples,
+            self.config.batch_tokens,
+            self.seed,
+            skip,
+            every,
+            resplit=self.resplit,
+            order=self.config.order,
+            reads=self.epoch,
+        )
+
+
+def dealt(places: range, count: int, seed: str, turn: int) -> list[int]:
+    """So many places, as cards are dealt: each turn takes the next ones.
+
+    When all have been dealt they are shuffled again.
+    """
+    first = turn * count
+    rounds = range(
+        first // len(places), (first + count - 1) // len(places) + 1
+    )
+    cards: list[int] = []
+    for number in rounds:
+        shuffled = random.Random(f"{seed} {number}")
+        cards += shuffled.sample(places, len(places))
+    start = first - rounds.start * len(places)
+    return cards[start : start + count]
+
+
+def fixed_batches(examples: list[Example], max_tokens: int) -> list[Batch]:
+    """Examples as batches in one order: what validation runs over."""
+    lengths = [(len(source), len(target)) for source, target in examples]
+    places = bucket(lengths, max_tokens)
+    return [make_batch([examples[i] for i in some]) for some in places]
+
+
+def prefetch(
+    batches: Iterator[Batch], device: torch.device | str, number: int = 2
+) -> Generator[Batch, None, None]:
+    """The same batches on the device, prepared while others are computed on.
+
+    A thread builds and moves them, as many ahead as the number says; what
+    it raises, the reader gets in the place of the batch. To a GPU they are
+    copied on a stream of their own, and nobody here waits for it.
+    """
+    device = torch.device(device)
+    stream = torch.cuda.Stream(device) if device.type == "cuda" else None
+
+    def prepare() -> Batch | None:
+        batch = next(batches, None)
+        if batch is None or stream is None:
+            return batch and batch.to(device)
+        return copied(batch, stream)
+
+    with ThreadPoolExecutor(1) as thread:
+        coming = deque(thread.submit(prepare) for _ in range(number))
+        while (batch := coming.popleft().result()) is not None:
+            coming.append(thread.submit(prepare))
+            if stream is not None:
+                received(batch, stream)
+            yield batch
+
+
+def copied(batch: Batch, stream: torch.cuda.Stream) -> Batch:
+    """The batch on the stream's GPU, as soon as the stream has come so far.
+
+    Only from pinned memory is a copy made while the GPU computes.
+    """
+    with torch.cuda.stream(stream):
+        pinned = Batch(*(x.pin_memory() for x in vars(batch).values()))
+        return pinned.to(stream.device, non_blocking=True)
+
+
+def received(batch: Batch, stream: torch.cuda.Stream) -> None:
+    """Let the GPU's next work wait for the copies that the stream makes."""
+    reader = torch.cuda.current_stream(stream.device)
+    reader.wait_stream(stream)
+    for tensor in vars(batch).values():
+        tensor.record_stream(reader)  # not to be overwritten before it is read

@@ -1,0 +1,297 @@
+"""What a run reads: each epoch counted by hand, and batches made ahead."""
+
+import threading
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import islice
+from unittest import mock
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from annotated_transformer.corpora.corpus import Corpus, Extra
+from annotated_transformer.data import (
+    Batch,
+    copy_task,
+    make_batch,
+    train_tokenizer,
+    training_batches,
+)
+from annotated_transformer.errors import UserError
+from annotated_transformer.runs import batches
+from annotated_transformer.runs.batches import (
+    TrainingText,
+    encode_text,
+    fixed_batches,
+    prefetch,
+)
+from annotated_transformer.runs.recipes import RECIPES
+from annotated_transformer.runs.run import train
+from annotated_transformer.system.atomic_files import sha256
+
+LETTERS = train_tokenizer(["abcdefghij"], 20, "char")
+COPY = RECIPES["copy"]
+
+
+def recipe_with(**options):
+    return replace(COPY, train=replace(COPY.train, **options))
+
+
+def text_of(*sizes, long=(), **options):
+    """The text of a corpus that has as many pairs, with shares or without.
+
+    Pair n is the number n in letters, twice; long ones have more letters
+    than the limit allows.
+    """
+    total = sum(size for size, _ in sizes)
+    words = [
+        "".join("abcdefghij"[int(x)] for x in f"{n}") for n in range(total)
+    ]
+    pairs = [
+        (word * 9 if n in long else word, word) for n, word in enumerate(words)
+    ]
+    extras = [
+        Extra(f"extra {n}", size, share)
+        for n, (size, share) in enumerate(sizes[1:])
+    ]
+    corpus = Corpus(pairs, pairs, {}, "numbers", "x", "x", {}, tuple(extras))
+    options = {"max_length": 9, "seed": 3} | options
+    return TrainingText(corpus, LETTERS, recipe_with(**options))
+
+
+parts = st.lists(
+    st.tuples(st.integers(1, 40), st.sampled_from([None, 0.01, 0.1, 0.3])),
+    max_size=3,
+)
+
+
+@given(st.integers(1, 60), parts, st.integers(0, 9))
+@settings(max_examples=30, deadline=None)
+def test_an_epoch_has_its_shares_and_every_pair_its_turn(own, extras, seed):
+    """Against a count by hand, over many epochs."""
+    text = text_of((own, None), *extras, seed=seed)
+    plain = own + sum(size for size, share in extras if share is None)
+    total = plain / (1 - sum(share or 0 for _, share in extras))
+    read = [Counter(text.epoch(number)) for number in range(15)]
+    start = own
+    assert all(epoch[i] == 1 for epoch in read for i in range(own))
+    for size, share in extras:
+        places = range(start, start + size)
+        counts = [sum(epoch[i] for i in places) for epoch in read]
+        expected = size if share is None else max(1, round(share * total))
+        assert counts == [expected] * 15
+        so_far = Counter()
+        for epoch in read:  # like cards: nobody has two more than another
+            so_far.update({i: epoch[i] for i in places})
+            assert max(so_far.values()) - min(so_far.values()) <= 1
+        start += size
+
+
+def test_epochs_differ_and_follow_from_the_seed():
+    sizes = (30, None), (400, 0.4)
+    one, same = text_of(*sizes), text_of(*sizes)
+    assert [one.epoch(n) for n in (5, 0)] == [same.epoch(n) for n in (5, 0)]
+    assert one.epoch(0)[30:] != one.epoch(1)[30:]
+    assert one.epoch(0) != text_of(*sizes, seed=4).epoch(0)
+    rounds = [
+        sum((one.epoch(n)[30:] for n in some), [])
+        for some in ((0, 1), (20, 21))
+    ]
+    assert rounds[0] != rounds[1]
+
+
+@pytest.mark.parametrize("order", ["target", "longest"])
+def test_batches_are_those_of_the_epochs(order):
+    """And the same if some are passed over, or dealt to several readers."""
+    text = text_of((30, None), (60, 0.4), order=order, batch_tokens=24)
+    whole = [*islice(text.batches(), 60)]
+    number = 0
+    for epoch in range(4):
+        left = Counter(
+            LETTERS.decode(text.examples[i][1]) for i in text.epoch(epoch)
+        )
+        while left.total():
+            rows = whole[number].labels.tolist()
+            left.subtract(Counter(map(LETTERS.decode, rows)))
+            number += 1
+        assert not any(left.values())
+    for skip, every in [(0, 3), (1, 3), (17, 1)]:
+        some = islice(text.batches(skip, every), 10)
+        for one, other in zip(some, whole[skip::every], strict=False):
+            assert one.source.equal(other.source)
+    plain = text_of((30, None), order=order, batch_tokens=24)
+    expected = training_batches(plain.examples, 24, 3, order=order)
+    for one, other in islice(zip(plain.batches(), expected, strict=True), 40):
+        assert one.labels.equal(other.labels)
+
+
+def test_pairs_that_are_too_long_are_told_and_left_out(capsys):
+    sizes = (6, None), (3, None), (4, 0.5)
+    text = text_of(*sizes, long=(0, 4, 6, 12))
+    assert len(text.examples) == 9
+    assert text.epoch(0)[:6] == [*range(6)] and len(text.epoch(0)) == 12
+    told = capsys.readouterr().err
+    assert "training text: 2 of 6 pairs have more than 9 tokens" in told
+    assert "extra 0: 1 of 3 pairs" in told and "first in line 1" in told
+    assert "first in line 4" in told and "`max_length` raises" in told
+    for long, name in [(range(6), "training text"), (range(9, 13), "extra 1")]:
+        with pytest.raises(UserError, match=f"{name}: none of its [46] "):
+            text_of(*sizes, long=long)
+    # no batch is larger than it may be, and no text outgrows its positions
+    text_of((1000, None), batch_tokens=4)
+    assert "900 of 1000" in (told := capsys.readouterr().err)
+    assert "more than 4 tokens" in told and "no batch has more" in told
+    model = replace(COPY.model, positions="learned", max_length=4)
+    pairs = [("a", "b"), ("abcd", "b")]
+    encode_text("text", pairs, LETTERS, replace(COPY, model=model))
+    assert "as many positions are learned" in capsys.readouterr().err
+
+
+def test_validation_runs_over_each_pair_once():
+    examples = text_of((50, None)).examples
+    found = fixed_batches(examples, 16)
+    assert all(b.labels.numel() <= 16 >= b.source.numel() for b in found)
+    rows = [LETTERS.decode(row) for b in found for row in b.labels.tolist()]
+    assert Counter(rows) == Counter(LETTERS.decode(x) for _, x in examples)
+    again = fixed_batches(examples, 16)
+    assert all(
+        a.source.equal(b.source) for a, b in zip(found, again, strict=True)
+    )
+
+
+def test_a_run_that_resumes_reads_the_same(tmp_path):
+    """With shares and BPE-dropout: the model of one run, to the bit."""
+    pairs = copy_task(60)
+    (tmp_path / "more.tsv").write_text(
+        "".join(f"{a}\t{b}\n" for a, b in pairs[30:])
+    )
+    corpus = Corpus.from_pairs(pairs[:20], pairs[20:30], "x", "x")
+    corpus = corpus.with_extra(tmp_path / "more.tsv", 0.5)
+    recipe = recipe_with(
+        steps=8, batch_tokens=64, checkpoint_every=2, bpe_dropout=0.3
+    )
+    sizes = replace(recipe.model, layers=1, d_model=8, d_ff=8, heads=1)
+    recipe = replace(recipe, model=sizes, vocab_size=30, tokenizer="bpe")
+    whole = train(tmp_path / "a", corpus, recipe, device="cpu")
+    part = train(tmp_path / "b", corpus, recipe, device="cpu", max_minutes=0.0)
+    train(part, corpus, recipe, device="cpu", resume=True)
+    sums = [sha256(x / "model.safetensors") for x in (whole, part)]
+    assert sums[0] == sums[1]
+    less = replace(corpus, extras=(replace(corpus.extras[0], share=0.4),))
+    with pytest.raises(UserError, match="began with the shares"):
+        train(part, less, recipe, device="cpu", resume=True)
+
+
+@pytest.mark.parametrize("kind", ["unigram", "char", "given"])
+def test_bpe_dropout_needs_merges(kind):
+    recipe = replace(recipe_with(bpe_dropout=0.1), tokenizer=kind)
+    corpus = Corpus.from_pairs(copy_task(9), copy_task(9))
+    with pytest.raises(UserError, match=f"of {kind} subwords none are known"):
+        TrainingText(corpus, LETTERS, recipe)
+
+
+BATCHES = [make_batch([([4] * n + [2], [5, 2])] * n) for n in (1, 2, 3, 4)]
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    """The calls that would go to a GPU, by the thread that makes them."""
+    calls = {"reader": [], "thread": []}
+
+    def said(what):
+        here = threading.current_thread() is threading.main_thread()
+        calls["reader" if here else "thread"].append(what)
+
+    device = torch.device("cuda")
+    own, reader = (
+        mock.Mock(spec=torch.cuda.Stream, device=device) for _ in range(2)
+    )
+    names = {id(own): "its own stream", id(reader): "the reader's"}
+    reader.wait_stream = lambda which: said(f"wait for {names[id(which)]}")
+
+    @contextmanager
+    def stream(which):
+        said(names[id(which)])
+        yield
+        said("end")
+
+    def to(batch, device, non_blocking=False):
+        said(f"to {device}" + " at once" * (not non_blocking))
+        return batch
+
+    def pin(tensor):
+        said("pin")
+        return tensor
+
+    def record(tensor, which):
+        said(f"kept for {names[id(which)]}")
+
+    cuda = batches.torch.cuda
+    monkeypatch.setattr(cuda, "Stream", lambda device: own)
+    monkeypatch.setattr(cuda, "stream", stream)
+    monkeypatch.setattr(cuda, "current_stream", lambda device: reader)
+    monkeypatch.setattr(torch.Tensor, "pin_memory", pin)
+    monkeypatch.setattr(torch.Tensor, "record_stream", record)
+    monkeypatch.setattr(Batch, "to", to)
+    return calls
+
+
+def test_the_reader_of_a_gpu_s_batches_copies_nothing(gpu):
+    """It only tells the GPU what to wait for, before it uses the batch."""
+    for number, batch in enumerate(prefetch(iter(BATCHES), "cuda"), 1):
+        for name, tensor in vars(BATCHES[number - 1]).items():
+            assert tensor.equal(getattr(batch, name))
+        each = ["wait for its own stream", *["kept for the reader's"] * 5]
+        assert gpu["reader"] == number * each
+    each = ["its own stream", *["pin"] * 5, "to cuda", "end"]
+    assert number == 4 and gpu["thread"] == 4 * each
+
+
+def test_on_a_cpu_nothing_is_pinned():
+    for batch, made in zip(
+        prefetch(iter(BATCHES), "cpu"), BATCHES, strict=True
+    ):
+        for tensor, other in zip(
+            vars(batch).values(), vars(made).values(), strict=True
+        ):
+            assert tensor is other
+
+
+def test_elsewhere_they_are_moved():
+    found = list(prefetch(iter(BATCHES), "meta"))
+    assert {batch.source.device.type for batch in found} == {"meta"}
+    assert [b.tokens for b in found] == [b.tokens for b in BATCHES]
+
+
+def test_what_the_thread_raises_comes_in_the_place_of_the_batch():
+    def broken():
+        yield from BATCHES[:3]
+        raise ValueError("no more")
+
+    found = []
+    with pytest.raises(ValueError, match="no more"):
+        found.extend(prefetch(broken(), "cpu"))
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(
+    not torch.cuda.is_available(), reason="no CUDA device is at hand"
+)
+def test_batches_come_to_a_gpu_without_waiting():
+    """Many, so that memory of the first ones has been given away again."""
+    rows = [[([i, n, 2], [n] * n + [2])] * n for i in range(9) for n in (4, 9)]
+    made = [make_batch(some) for some in rows]
+    busy = torch.randn(2000, 2000, device="cuda")
+    moved, sums = prefetch(iter(made), "cuda"), []
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        for batch in moved:
+            busy = (busy @ busy).clamp(-1, 1)  # while the next are copied
+            sums.append(torch.stack([x.sum() for x in vars(batch).values()]))
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    expected = [[int(x.sum()) for x in vars(b).values()] for b in made]
+    assert torch.stack(sums).tolist() == expected
