@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import overload
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from sacrebleu.metrics import BLEU, CHRF
 from torch import Tensor
 
-from annotated_transformer.attention import causal_mask, padding_mask
+from annotated_transformer.attention import Mask, causal_mask, padding_mask
 from annotated_transformer.data import Tokenizer, bucket, pad
 from annotated_transformer.decoding import Hypothesis, beam_decode
 from annotated_transformer.embedding import BOS, PAD
@@ -22,6 +22,7 @@ from annotated_transformer.errors import (
     check_budget,
     check_texts,
 )
+from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.model import EncoderDecoder, Transformer
 from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.speed.matrix_products import weights_at_rest
@@ -32,6 +33,7 @@ from annotated_transformer.storage.shipped import find_model
 __all__ = [
     "Translation",
     "AttentionMaps",
+    "weights_used",
     "attention_maps",
     "TextModel",
     "Translator",
@@ -65,15 +67,33 @@ class AttentionMaps:
     cross: list[Tensor]
 
 
+def weights_used(
+    attention: MultiHeadAttention, x: Tensor, memory: Tensor, mask: Mask
+) -> Float[Tensor, "batch heads queries keys"]:
+    """The weights of an attention; UserError if it computes otherwise."""
+    weights = attention.weights(x, memory, mask)
+    _, values = attention.keys_values(memory)
+    values = values.repeat_interleave(weights.size(1) // values.size(1), 1)
+    expected = attention.output((weights @ values).transpose(1, 2).flatten(2))
+    found = attention(x, memory, mask)
+    if (found - expected).abs().max() > 0.01 * expected.abs().max():
+        raise UserError(
+            f"{type(attention).__name__} has no maps: what it answers is not "
+            "the mean of its values by its `weights`; give it a method "
+            "`weights` that says what it computes"
+        )
+    return weights
+
+
 @torch.no_grad()
 def attention_maps(
     model: EncoderDecoder,
     source: Int[Tensor, "batch source_length"],
     target: Int[Tensor, "batch target_length"],
 ) -> AttentionMaps:
-    """What each head looks at, by the textbook formula, without dropout.
+    """What each head looks at, as it computes, without dropout.
 
-    UserError unless the model is a Transformer.
+    UserError unless the model is a Transformer whose attentions have weights.
     """
     if not isinstance(model, Transformer):
         raise UserError(
@@ -87,7 +107,7 @@ def attention_maps(
     x = model.source(source)
     for layer in model.encoder.layers:
         y = layer.around_attention.before(x)
-        maps.encoder.append(layer.self_attention.weights(y, y, mask))
+        maps.encoder.append(weights_used(layer.self_attention, y, y, mask))
         x = layer(x, mask)
     encoded = model.encoder.norm(x)
     sources, _ = model.decoder.read(encoded, mask)
@@ -95,10 +115,12 @@ def attention_maps(
     x = model.target(target)
     for layer, keys_values in zip(model.decoder.layers, sources, strict=True):
         y = layer.around_self.before(x)
-        maps.decoder.append(layer.self_attention.weights(y, y, causal))
+        maps.decoder.append(weights_used(layer.self_attention, y, y, causal))
         y = layer.around_self.after(x, layer.self_attention(y, y, causal))
         y = layer.around_cross.before(y)
-        maps.cross.append(layer.cross_attention.weights(y, encoded, mask))
+        maps.cross.append(
+            weights_used(layer.cross_attention, y, encoded, mask)
+        )
         x, _ = layer(x, keys_values, mask, causal)
     model.train(training)
     return maps
@@ -117,7 +139,7 @@ class TextModel:
             self.tokenizer.decode(hypothesis.tokens),
             hypothesis.score,
             hypothesis.log_probability,
-            len(hypothesis.tokens) + 1,
+            len(hypothesis.tokens) + hypothesis.finished,
         )
 
     def attention(

@@ -9,7 +9,11 @@ from torch import Tensor, nn
 
 from annotated_transformer.attention import causal_mask
 from annotated_transformer.embedding import TokenEmbedding
-from annotated_transformer.model import Encoder, InputEmbedding, start_small
+from annotated_transformer.model import (
+    Encoder,
+    InputEmbedding,
+    scale_residual_init,
+)
 from annotated_transformer.modern import (
     ModernConfig,
     modern_encoder_layer,
@@ -34,7 +38,7 @@ class LanguageModel(nn.Module):
         )
         share_tables(self.decoder.layers)
         if config.pre_norm:
-            start_small(self.decoder.layers)
+            scale_residual_init(self.decoder.layers)
 
     def forward(
         self, tokens: Int[Tensor, "batch length"]

@@ -202,20 +202,6 @@ def test_the_number_of_heads_costs_no_parameters(heads):
     assert count == 4 * 64**2 + 4 * 64
 
 
-def test_rows_that_share_keys_are_as_repeated_keys():
-    layer = with_biases(MultiHeadAttention(16, 4))
-    memory, beams = draw(2, 5, 16), draw(6, 1, 16, seed=1)
-    mask = padding_mask(torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]]))
-    torch.testing.assert_close(
-        layer.attend(beams, *layer.keys_values(memory), mask),
-        layer(
-            beams,
-            memory.repeat_interleave(3, 0),
-            mask.repeat_interleave(3, 0),
-        ),
-    )
-
-
 def test_shuffled_tokens_give_shuffled_answers():
     layer = MultiHeadAttention(16, 4)
     x, order = draw(2, 6, 16), torch.randperm(6)

@@ -16,7 +16,7 @@ from annotated_transformer.layers import (
     DecoderLayer,
     EncoderLayer,
     FeedForward,
-    extend,
+    append_kv,
 )
 
 both_orders = pytest.mark.parametrize("pre_norm", [False, True])
@@ -238,8 +238,8 @@ def test_the_past_can_be_kept_instead_of_computed(pre_norm, pieces):
 def test_extend_appends_along_the_length():
     old = torch.zeros(2, 3, 4, 5), torch.zeros(2, 3, 4, 6)
     new = torch.ones(2, 3, 1, 5), torch.ones(2, 3, 1, 6)
-    assert extend(None, new) is new
-    keys, values = extend(old, new)
+    assert append_kv(None, new) is new
+    keys, values = append_kv(old, new)
     assert keys.shape == (2, 3, 5, 5) and values.shape == (2, 3, 5, 6)
     assert keys[:, :, :4].sum() == 0 and (values[:, :, 4] == 1).all()
 

@@ -187,7 +187,7 @@ BEHIND = {
     ),
     "a language model starts large": (
         "writing",
-        "            start_small(self.decoder.layers)",
+        "            scale_residual_init(self.decoder.layers)",
         "            pass",
         "writing::test_a_language_model_starts_small",
     ),

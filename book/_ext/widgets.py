@@ -113,7 +113,7 @@ def search_tree(translator: Translator, caption: str, width: int) -> dict:
     at = [0] * width  # the node of each place
     while not beam.done(live.max().item(), width):
         log_p, state = step(tokens[0, :, -1], state)
-        before, free = live[0].tolist(), width - len(beam.finished)
+        before, free = live[0].tolist(), width - len(beam.ended)
         live, parents, token = best_continuations(live, log_p, width)
         tokens = tokens.take_along_dim(parents[:, :, None], dim=1)
         tokens = torch.cat([tokens, token[:, :, None]], dim=2)

@@ -95,8 +95,8 @@ def test_gradients_are_the_same(pre_norm, tied):
     model(*inputs).square().sum().backward()
     theirs(*inputs).square().sum().backward()
     for mine, other in (
-        (model.source.tokens, theirs.source_embedding),
-        (model.target.tokens, theirs.target_embedding),
+        (model.source.tokens, theirs.source.tokens),
+        (model.target.tokens, theirs.target.tokens),
     ):
         torch.testing.assert_close(mine.weight.grad, other.weight.grad)
     # what is before all the rest has felt all the rest

@@ -344,7 +344,9 @@ def test_what_cross_attention_sees(bug, seen):
     query, keys = torch.randn(2, 1, 4, 6, 16)
     mask = torch.tensor([[1, 1, 1, 0, 0, 0]], dtype=torch.bool)
     unit = torch.eye(6).expand(1, 4, 6, 6)
-    weights = layer.kernel(query, keys, unit, attn_mask=mask, dropout_p=0.0)
+    weights = layer.attention_fn(
+        query, keys, unit, attn_mask=mask, dropout_p=0.0
+    )
     assert torch.equal((weights[0, 0] > 0).float(), torch.tensor(seen).float())
 
 
@@ -353,7 +355,9 @@ def test_over_which_axis_weights_sum_to_one():
     unit, mask = torch.eye(6).expand(1, 4, 6, 6), torch.ones(6, 6).bool()
     over = {"control": -1, "softmax over queries": -2, "softmax over keys": -1}
     for bug, axis in over.items():
-        kernel = program(bug).model.encoder.layers[0].self_attention.kernel
+        kernel = (
+            program(bug).model.encoder.layers[0].self_attention.attention_fn
+        )
         weights = kernel(query, keys, unit, attn_mask=mask, dropout_p=0.0)
         for each in (-1, -2):
             ones = torch.ones(1, 4, 6)
