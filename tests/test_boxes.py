@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from annotated_transformer.attention import additive
 from annotated_transformer.data import (
     Tokenizer,
     copy_task,
@@ -48,7 +49,11 @@ from annotated_transformer.model import (
     greedy_decode,
     transformer,
 )
-from annotated_transformer.modern import ModernConfig, modern_transformer
+from annotated_transformer.modern import (
+    ModernConfig,
+    SwiGLU,
+    modern_transformer,
+)
 from annotated_transformer.optimizer import adam
 from annotated_transformer.pairs.likelihood import score_pairs
 from annotated_transformer.recurrence import (
@@ -197,6 +202,28 @@ def by_hand(vocab_size: int) -> Transformer:
     )
 
 
+class Cosines(MultiHeadAttention):
+    """Weights by cosines, in a function of its own."""
+
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        self.attention_fn = self.by_cosines
+
+    def by_cosines(self, query, key, value, attn_mask=None, dropout_p=0.0):
+        query, key = (
+            5 * nn.functional.normalize(x, dim=-1) for x in (query, key)
+        )
+        bias = 0.0 if attn_mask is None else additive(attn_mask, query)
+        return (query @ key.mT + bias).softmax(-1) @ value
+
+
+class Squared(MultiHeadAttention):
+    """What it answers is no mean of its values."""
+
+    def attend(self, x, keys, values, mask=None):
+        return super().attend(x, keys, values, mask).square()
+
+
 BUILD = {
     "recurrent": lambda n: recurrent_translator(RecurrentConfig(n, 16, 24)),
     "convolutional": lambda n: convolutional_translator(
@@ -209,6 +236,9 @@ BUILD = {
         ModelConfig(n, 2, 16, 32, 4, pre_norm=True, decoder_layers=1)
     ),
     "by hand": by_hand,
+    "own parts": lambda n: transformer(
+        ModelConfig(n, 1, 16, 32, 4), Cosines, nn.RMSNorm, SwiGLU
+    ),
 }
 each_model = pytest.mark.parametrize("name", BUILD)
 CONFIG = TrainConfig(
@@ -350,3 +380,10 @@ def test_only_a_transformer_has_maps(name):
         return
     with pytest.raises(UserError, match="no maps of attention"):
         translator.attention("abc", "ab")
+
+
+def test_maps_that_would_not_be_what_computes_are_refused():
+    tokenizer = text()[1]
+    model = transformer(ModelConfig(len(tokenizer), 1, 16, 32, 4), Squared)
+    with pytest.raises(UserError, match="Squared has no maps"):
+        Translator(model, tokenizer).attention("abc", "ab")

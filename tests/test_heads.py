@@ -222,3 +222,26 @@ def test_weights_ignore_dropout_and_explain_forward():
     _, values = layer.keys_values(memory)
     heads = (weights @ values).transpose(1, 2).flatten(2)
     torch.testing.assert_close(layer.output(heads), answer)
+
+
+def cosine_attention(query, key, value, attn_mask=None, dropout_p=0.0):
+    cosines = F.cosine_similarity(
+        query[..., None, :], key[..., None, :, :], -1
+    )
+    return masked_softmax(5 * cosines, visible(attn_mask)) @ value
+
+
+def test_weights_are_those_of_the_function_that_computes():
+    layer = with_biases(MultiHeadAttention(16, 4))
+    x, memory, mask = draw(2, 5, 16), draw(2, 5, 16, seed=1), causal_mask(5)
+    usual = layer.weights(x, memory, mask)
+    layer.attention_fn = cosine_attention
+    keys, values = layer.keys_values(memory)
+    query = layer.split(layer.query(x))
+    cosines = F.normalize(query, dim=-1) @ F.normalize(keys, dim=-1).mT
+    weights = layer.weights(x, memory, mask)
+    expected = (5 * cosines).masked_fill(~mask, -math.inf).softmax(-1)
+    torch.testing.assert_close(weights, expected)
+    assert (weights - usual).abs().max() > 0.1
+    heads = (weights @ values).transpose(1, 2).flatten(2)
+    torch.testing.assert_close(layer.output(heads), layer(x, memory, mask))
