@@ -369,13 +369,13 @@ def parameter_count(config: ModelConfig) -> int:
 
 
 def length_limit(
-    source: Int[Tensor, "batch length"], most: int | None = None
+    source: Int[Tensor, "batch length"], max_positions: int | None = None
 ) -> Int[Tensor, "batch"]:
     """The longest output allowed: the input's length plus 50 (6.1).
 
-    Nor more than `most`, where a model has no more positions than that.
+    No more than max_positions, if the model has no more than these.
     """
-    return ((source != PAD).sum(1) + 50).clamp(0, most)
+    return ((source != PAD).sum(1) + 50).clamp(0, max_positions)
 
 
 @torch.no_grad()
