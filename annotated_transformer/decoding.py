@@ -250,5 +250,5 @@ def beam_decode(
 ) -> list[list[Hypothesis]]:
     """Translate a batch of ids; width 1 is greedy decoding (6.1)."""
     step, state = model_step(model), first_state(model, source)
-    limits = length_limit(source, model.most_positions)
+    limits = length_limit(source, model.max_positions)
     return beam_search(step, state, limits, width, alpha, number, no_repeat)

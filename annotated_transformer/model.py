@@ -232,9 +232,9 @@ class EncoderDecoder(nn.Module):
         self.target, self.decoder, self.output = target, decoder, output
 
     @property
-    def most_positions(self) -> int | None:
+    def max_positions(self) -> int | None:
         """Where learned positions end; others (None) do not."""
-        return getattr(self.target.positions, "most_positions", None)
+        return getattr(self.target.positions, "max_positions", None)
 
     def encode(self, source: Tokens) -> Nested:
         """What the encoder makes of the source tokens: vectors."""
@@ -383,7 +383,7 @@ def greedy_decode(
     model: EncoderDecoder, source: Int[Tensor, "batch source_length"]
 ) -> Int[Tensor, "batch target_length"]:
     """Take the likeliest token again and again, until EOS or the limit."""
-    limit = length_limit(source, model.most_positions)
+    limit = length_limit(source, model.max_positions)
     target = source.new_full((len(source), 1), BOS)
     finished = limit < 1
     while not finished.all():

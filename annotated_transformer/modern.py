@@ -43,7 +43,7 @@ __all__ = [
     "linear_bias",
     "GroupedProjections",
     "GroupedQueryAttention",
-    "Table",
+    "PositionCache",
     "share_tables",
     "RotaryAttention",
     "BiasedAttention",
@@ -201,7 +201,7 @@ class GroupedQueryAttention(GroupedProjections):
         )
 
 
-class Table:
+class PositionCache:
     """What depends on positions alone, for all that have been needed so far.
 
     make(length) computes it, with the positions along the second last axis.
@@ -242,7 +242,7 @@ class RotaryAttention(GroupedQueryAttention):
 
     def __init__(self, *sizes):
         super().__init__(*sizes)
-        self.table = Table(partial(rotations, d_k=self.d_k))
+        self.table = PositionCache(partial(rotations, d_k=self.d_k))
 
     def place(
         self, query: Tensor, keys: Tensor, mask: Tensor | None
@@ -258,7 +258,7 @@ class BiasedAttention(GroupedQueryAttention):
 
     def __init__(self, *sizes):
         super().__init__(*sizes)
-        self.table = Table(lambda n: linear_bias(self.heads, n, n))
+        self.table = PositionCache(lambda n: linear_bias(self.heads, n, n))
 
     def place(
         self, query: Tensor, keys: Tensor, mask: Tensor | None

@@ -73,10 +73,13 @@ def chances(
 
 @torch.inference_mode()
 def sample(
-    model: nn.Module, tokens: Int[Tensor, "rows length"], most: int, **knobs
+    model: nn.Module,
+    tokens: Int[Tensor, "rows length"],
+    max_new_tokens: int,
+    **knobs,
 ) -> Int[Tensor, "rows longer"]:
-    """Draw `most` more tokens for each row; knobs are those of chances."""
-    for _ in range(most):
+    """Draw max_new_tokens for each row; knobs are those of chances."""
+    for _ in range(max_new_tokens):
         p = chances(model(tokens)[:, -1], **knobs)
         tokens = torch.cat([tokens, p.multinomial(1)], dim=1)
     return tokens

@@ -227,7 +227,7 @@ def other_start(program: Program) -> None:
         def begun(source, target):
             return model(source, F.pad(target[:, 1:], (1, 0), value=PAD))
 
-        begun.most_positions = model.eval().most_positions
+        begun.max_positions = model.eval().max_positions
         return greedy_decode(begun, batch.source)
 
     program.decode = decode

@@ -35,10 +35,10 @@ from annotated_transformer.modern import (
     BiasedAttention,
     GroupedQueryAttention,
     ModernConfig,
+    PositionCache,
     RMSNorm,
     RotaryAttention,
     SwiGLU,
-    Table,
     linear_bias,
     modern_feed_forward,
     modern_transformer,
@@ -407,7 +407,7 @@ def test_a_table_is_made_once_for_all_layers():
         made.append(n)
         return torch.arange(n).double()[:, None]
 
-    table, single = Table(make), torch.zeros(1)
+    table, single = PositionCache(make), torch.zeros(1)
     with torch.inference_mode():
         assert table(5, single).flatten().tolist() == [0, 1, 2, 3, 4]
     table(3, single), table(6, single), table(9, single)

@@ -41,7 +41,7 @@ def most_tokens(recipe: Recipe) -> tuple[int, str]:
     where that is less.
     """
     most = recipe.train.max_length
-    learned = outline(recipe.model).most_positions
+    learned = outline(recipe.model).max_positions
     if learned is not None and learned < most:
         return learned, "as many positions are learned"
     return most, "`max_length` raises the limit"

@@ -103,7 +103,7 @@ def search_tree(translator: Translator, caption: str, width: int) -> dict:
     """
     model, tokenizer = translator.model, translator.tokenizer
     source = torch.tensor([tokenizer.encode(caption)])
-    limit = length_limit(source, model.most_positions)
+    limit = length_limit(source, model.max_positions)
     step, state = model_step(model), first_state(model, source)
     beam = Beam(width, 0.0, limit.item())
     found = [{"step": 0, "piece": "", "total": 0.0, "place": 0}]
