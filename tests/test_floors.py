@@ -33,7 +33,6 @@ EXCEPTIONS = {
     ("translation", "speed.matrix_products"): "and translate fast on a CPU",
     ("convert.torch_layers", "speed.fast_kernels"): "a fast layer converts",
     ("convert.torch_layers", "speed.dropout"): "a fast layer converts",
-    ("convert.torch_layers", "speed.attention_kernels"): "a fast one, too",
     ("__init__", "teaching.exercises"): "readers write `check(...)`",
     ("commands.app", "__init__"): "--version",
 }

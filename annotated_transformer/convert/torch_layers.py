@@ -10,7 +10,6 @@ from typing import TypeVar
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from annotated_transformer.attention import causal_mask
 from annotated_transformer.embedding import (
@@ -37,7 +36,6 @@ from annotated_transformer.model import (
     chosen,
     transformer,
 )
-from annotated_transformer.speed.attention_kernels import attention
 from annotated_transformer.speed.dropout import FewerBitsDropout
 from annotated_transformer.speed.fast_kernels import FASTER
 
@@ -142,19 +140,17 @@ CONVERTIBLE = {
     *(SinusoidalPositions, LearnedPositions),
     *(nn.ModuleList, nn.Linear, nn.LayerNorm, nn.Dropout, nn.Identity),
     *(*FASTER.values(), FewerBitsDropout),
-    *(F.scaled_dot_product_attention, attention),
 }
 
 
 def check_convertible(model: Transformer) -> None:
     """UserError if a part of the model exists only in this package."""
     for module in model.modules():
-        for part in (type(module), getattr(module, "attention_fn", nn.Linear)):
-            if part not in CONVERTIBLE:
-                raise UserError(
-                    f"{part.__name__} has no counterpart elsewhere: only "
-                    "a model of the standard parts can be converted"
-                )
+        if type(module) not in CONVERTIBLE:
+            raise UserError(
+                f"{type(module).__name__} has no counterpart elsewhere: only "
+                "a model of the standard parts can be converted"
+            )
     config = model.config
     if config is None:
         raise UserError(

@@ -127,12 +127,6 @@ class Variant(MultiHeadAttention):
     pass
 
 
-def with_a_function_of_its_own():
-    model = transformer(SMALL)
-    model.decoder.layers[1].cross_attention.attention_fn = torch.add
-    return model
-
-
 def without_a_config():
     model = transformer(SMALL)
     model.config = None
@@ -145,7 +139,6 @@ def without_a_config():
         (lambda: transformer(replace(SMALL, d_k=3)), "d_k = 3: .* here 4"),
         (lambda: transformer(replace(SMALL, d_v=3)), "d_v = 3: .* here 4"),
         (lambda: transformer(SMALL, Variant), "Variant has no counterpart"),
-        (with_a_function_of_its_own, "add has no counterpart"),
         (without_a_config, "does not know its sizes"),
     ],
 )
