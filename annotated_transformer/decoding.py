@@ -89,7 +89,7 @@ class Beam:
         self.ended.append(Hypothesis(tokens, log_probability, score, finished))
 
     def best(self, number: int) -> list[Hypothesis]:
-        """The hypotheses that ended with the highest scores, best first."""
+        """The ended hypotheses with the highest scores, best first."""
         ranked = sorted(self.ended, key=lambda h: h.score, reverse=True)
         return ranked[:number]
 

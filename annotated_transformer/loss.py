@@ -27,7 +27,7 @@ class SmoothedCrossEntropy(torch.autograd.Function):
         label = labels[:, None]
         right = log_p.gather(-1, label)
         loss = -kept * right.sum()
-        if smoothing:  # 0 times the logarithm of 0 would be no number
+        if smoothing:  # 0 * log 0 is not a number
             loss = loss - share * log_p.sum()
         if ctx.needs_input_grad[0]:
             gradient = log_p.exp_().sub_(share)  # p - eps / V, in place
