@@ -24,7 +24,7 @@ __all__ = [
     "collect",
     "Step",
     "beam_search",
-    "each",
+    "tree_map",
     "SearchState",
     "model_step",
     "first_state",
@@ -65,30 +65,32 @@ def length_penalty(length: int, alpha: float) -> float:
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A finished output: its tokens without EOS, and how good it is."""
+    """An output: its tokens without EOS, and how good it is."""
 
     tokens: list[int]
     log_probability: float  # of all its tokens, EOS included, in nats
     score: float  # log_probability / length penalty
+    finished: bool  # with EOS; False if the limit cut it
 
 
 class Beam:
-    """The search of one sentence: its places and what has finished."""
+    """The search of one sentence: its places and what has ended."""
 
     def __init__(self, width: int, alpha: float, limit: int):
         self.width, self.alpha, self.limit = width, alpha, limit
-        self.finished: list[Hypothesis] = []
+        self.ended: list[Hypothesis] = []
 
-    def finish(self, tokens: list[int], log_probability: float) -> None:
+    def end(self, tokens: list[int], log_probability: float) -> None:
         """A hypothesis has ended; it keeps its place in the beam."""
         score = log_probability / length_penalty(len(tokens), self.alpha)
-        if tokens[-1] == EOS:
+        finished = tokens[-1] == EOS
+        if finished:
             tokens = tokens[:-1]
-        self.finished.append(Hypothesis(tokens, log_probability, score))
+        self.ended.append(Hypothesis(tokens, log_probability, score, finished))
 
     def best(self, number: int) -> list[Hypothesis]:
-        """The finished hypotheses with the highest scores, best first."""
-        ranked = sorted(self.finished, key=lambda h: h.score, reverse=True)
+        """The ended hypotheses with the highest scores, best first."""
+        ranked = sorted(self.ended, key=lambda h: h.score, reverse=True)
         return ranked[:number]
 
     def done(self, live: float, number: int) -> bool:
@@ -97,7 +99,7 @@ class Beam:
         Its log-probability can only fall; the most it can gain is the
         penalty of the longest output allowed.
         """
-        if live == -inf or len(self.finished) < number:
+        if live == -inf or len(self.ended) < number:
             return live == -inf
         bound = live / length_penalty(self.limit, self.alpha)
         return bound <= self.best(number)[-1].score
@@ -129,10 +131,10 @@ def collect(
     going = []
     for beam, rows in zip(beams, found, strict=True):
         places = []
-        for log_p, *written in rows[: beam.width - len(beam.finished)]:
+        for log_p, *written in rows[: beam.width - len(beam.ended)]:
             ended = written[-1] == EOS or len(written) >= beam.limit
             if ended and log_p != -inf:  # or nan
-                beam.finish([int(token) for token in written], log_p)
+                beam.end([int(token) for token in written], log_p)
             places.append(-inf if ended else log_p)
         going.append(places + [-inf] * (len(rows) - len(places)))
     return going
@@ -190,12 +192,12 @@ def beam_search(
     return [beam.best(number) for beam in searches]
 
 
-def each(change: Callable[[Tensor], Tensor], tree: Nested) -> Nested:
+def tree_map(change: Callable[[Tensor], Tensor], tree: Nested) -> Nested:
     """The tree with change(x) in the place of each tensor x."""
     if isinstance(tree, Tensor):
         return change(tree)
     if isinstance(tree, tuple | list):
-        return type(tree)(each(change, part) for part in tree)
+        return type(tree)(tree_map(change, part) for part in tree)
     return tree
 
 
@@ -213,8 +215,8 @@ class SearchState:
         """Reorder the rows; copy the memory only when a sentence leaves."""
         memory, number = self.memory, len(sentences)
         if number < self.sentences:
-            memory = each(lambda x: x.index_select(0, sentences), memory)
-        written = each(lambda x: x.index_select(0, rows), self.written)
+            memory = tree_map(lambda x: x.index_select(0, sentences), memory)
+        written = tree_map(lambda x: x.index_select(0, rows), self.written)
         return SearchState(memory, number, written)
 
 
@@ -233,7 +235,7 @@ def first_state(
     model: EncoderDecoder, source: Int[Tensor, "batch source_length"]
 ) -> SearchState:
     """What is known before the first token; copied, as it is read often."""
-    memory = each(Tensor.contiguous, model.read(source))
+    memory = tree_map(Tensor.contiguous, model.read(source))
     return SearchState(memory, len(source))
 
 
@@ -248,5 +250,5 @@ def beam_decode(
 ) -> list[list[Hypothesis]]:
     """Translate a batch of ids; width 1 is greedy decoding (6.1)."""
     step, state = model_step(model), first_state(model, source)
-    limits = length_limit(source, model.most_positions)
+    limits = length_limit(source, model.max_positions)
     return beam_search(step, state, limits, width, alpha, number, no_repeat)

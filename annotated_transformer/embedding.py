@@ -95,7 +95,7 @@ class LearnedPositions(nn.Module):
 
     def __init__(self, d_model: int, max_length: int):
         super().__init__()
-        self.most_positions = max_length
+        self.max_positions = max_length
         self.weight = nn.Parameter(torch.empty(max_length, d_model))
         nn.init.normal_(self.weight, std=d_model**-0.5)
 

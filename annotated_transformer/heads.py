@@ -5,11 +5,12 @@ Written in book/02_heads.ipynb: edit the chapter, then `make package`.
 
 from collections.abc import Callable
 
-from jaxtyping import Bool, Float
+import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from annotated_transformer.attention import Mask, attention_weights
+from annotated_transformer.attention import Mask
 
 __all__ = ["head_width", "Projections", "MultiHeadAttention"]
 
@@ -27,6 +28,8 @@ def head_width(d_model: int, heads: int) -> int:
 class Projections(nn.Module):
     """W^Q, W^K, W^V and W^O of all heads, cut into heads on demand."""
 
+    attention_fn: Callable[..., Tensor]
+
     def __init__(
         self,
         d_model: int,
@@ -40,8 +43,7 @@ class Projections(nn.Module):
         self.d_k = d_k or head_width(d_model, heads)
         self.d_v = d_v or head_width(d_model, heads)
         self.dropout = dropout
-        # equation 1, fused
-        self.kernel: Callable[..., Tensor] = F.scaled_dot_product_attention
+        self.attention_fn = F.scaled_dot_product_attention  # eq. 1, fused
         self.query = nn.Linear(d_model, heads * self.d_k)
         self.key_value = nn.Linear(d_model, heads * (self.d_k + self.d_v))
         self.output = nn.Linear(heads * self.d_v, d_model)
@@ -80,21 +82,20 @@ class MultiHeadAttention(Projections):
 
     def attend(
         self,
-        x: Float[Tensor, "rows queries d_model"],
+        x: Float[Tensor, "batch queries d_model"],
         keys: Float[Tensor, "batch heads keys d_k"],
         values: Float[Tensor, "batch heads keys d_v"],
         mask: Mask | None = None,
-    ) -> Float[Tensor, "rows queries d_model"]:
-        """Attend from x; rows that share keys become further queries."""
-        query = self.split(self.query(x.reshape(len(keys), -1, x.size(-1))))
-        heads = self.kernel(
-            query,
+    ) -> Float[Tensor, "batch queries d_model"]:
+        """Attend from every position of x to keys that are projected."""
+        heads = self.attention_fn(
+            self.split(self.query(x)),
             keys,
             values,
             attn_mask=mask,
             dropout_p=self.dropout if self.training else 0.0,
         )
-        return self.output(heads.transpose(1, 2).flatten(2)).view_as(x)
+        return self.output(heads.transpose(1, 2).flatten(2))
 
     def forward(
         self,
@@ -109,8 +110,15 @@ class MultiHeadAttention(Projections):
         self,
         x: Float[Tensor, "batch queries d_model"],
         memory: Float[Tensor, "batch keys d_model"],
-        mask: Bool[Tensor, "..."] | None = None,
+        mask: Mask | None = None,
     ) -> Float[Tensor, "batch heads queries keys"]:
-        """The weights that forward uses, without dropout, for pictures."""
+        """The weights that forward uses, without dropout, for pictures.
+
+        If value j is the unit vector e_j, the answers are the weights.
+        """
         keys, _ = self.keys_values(memory)
-        return attention_weights(self.split(self.query(x)), keys, mask)
+        unit = torch.eye(keys.size(2)).to(keys).expand(*keys.shape[:3], -1)
+        query = self.split(self.query(x))
+        return self.attention_fn(
+            query, keys, unit, attn_mask=mask, dropout_p=0.0
+        )

@@ -19,7 +19,7 @@ __all__ = [
     "FeedForward",
     "AddNorm",
     "EncoderLayer",
-    "extend",
+    "append_kv",
     "DecoderLayer",
 ]
 
@@ -53,9 +53,15 @@ class AddNorm(nn.Module):
     Pre-norm, as practised:  x + Dropout(Sublayer(LayerNorm(x))).
     """
 
-    def __init__(self, d_model: int, dropout: float, pre_norm: bool = False):
+    def __init__(
+        self,
+        d_model: int,
+        dropout: float,
+        pre_norm: bool = False,
+        norm: Callable[[int], nn.Module] = nn.LayerNorm,
+    ):
         super().__init__()
-        self.norm: nn.Module = nn.LayerNorm(d_model)
+        self.norm = norm(d_model)
         self.dropout = nn.Dropout(dropout)
         self.pre_norm = pre_norm
 
@@ -96,7 +102,7 @@ class EncoderLayer(nn.Module):
         return self.around_feed_forward(x, self.feed_forward)
 
 
-def extend(past: KeysValues | None, new: KeysValues) -> KeysValues:
+def append_kv(past: KeysValues | None, new: KeysValues) -> KeysValues:
     """Append new keys and values to the past ones along the length."""
     if past is None:
         return new
@@ -138,12 +144,14 @@ class DecoderLayer(nn.Module):
         is what an earlier call returned for the positions before x.
         """
         y = self.around_self.before(x)
-        keys_values = extend(past, self.self_attention.keys_values(y))
+        keys_values = append_kv(past, self.self_attention.keys_values(y))
         y = self.self_attention.attend(y, *keys_values, target_mask)
         x = self.around_self.after(x, y)
-        x = self.around_cross(
-            x,
+        # rows that share a source sentence are queries side by side
+        queries = x.reshape(len(source[0]), -1, x.size(-1))
+        queries = self.around_cross(
+            queries,
             lambda y: self.cross_attention.attend(y, *source, source_mask),
         )
-        x = self.around_feed_forward(x, self.feed_forward)
+        x = self.around_feed_forward(queries.view_as(x), self.feed_forward)
         return x, keys_values

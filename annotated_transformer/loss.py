@@ -30,7 +30,9 @@ class SmoothedCrossEntropy(torch.autograd.Function):
         kept, share = 1 - smoothing, smoothing / logits.size(-1)
         label = labels[:, None]
         right = log_p.gather(-1, label)
-        loss = -kept * right.sum() - share * log_p.sum()
+        loss = -kept * right.sum()
+        if smoothing:  # 0 * log 0 is not a number
+            loss = loss - share * log_p.sum()
         if ctx.needs_input_grad[0]:
             gradient = log_p.exp_().sub_(share)  # p - eps / V, in place
             part = torch.full_like(right, -kept)

@@ -41,11 +41,6 @@ __all__ = [
     "check_sizes",
     "ModelConfig",
     "PRESETS",
-    "encoder_layer",
-    "decoder_layer",
-    "positions",
-    "final_norm",
-    "start_small",
     "InputEmbedding",
     "Encoder",
     "Decoder",
@@ -56,8 +51,7 @@ __all__ = [
     "State",
     "EncoderDecoder",
     "Transformer",
-    "embeddings",
-    "assemble",
+    "scale_residual_init",
     "check_published",
     "transformer",
     "parameter_count",
@@ -126,55 +120,6 @@ PRESETS = {
 }
 
 
-def encoder_layer(
-    config: ModelConfig, attention: Callable = MultiHeadAttention
-) -> EncoderLayer:
-    """One encoder layer of the given sizes."""
-    sizes = (config.d_model, config.heads, config.d_k, config.d_v)
-    return EncoderLayer(
-        attention(*sizes, config.attention_dropout),
-        FeedForward(config.d_model, config.d_ff),
-        partial(AddNorm, config.d_model, config.dropout, config.pre_norm),
-    )
-
-
-def decoder_layer(
-    config: ModelConfig, attention: Callable = MultiHeadAttention
-) -> DecoderLayer:
-    """One decoder layer of the given sizes."""
-    sizes = (config.d_model, config.heads, config.d_k, config.d_v)
-    return DecoderLayer(
-        attention(*sizes, config.attention_dropout),
-        attention(*sizes, config.attention_dropout),
-        FeedForward(config.d_model, config.d_ff),
-        partial(AddNorm, config.d_model, config.dropout, config.pre_norm),
-    )
-
-
-def positions(config: ModelConfig) -> nn.Module:
-    """Sinusoidal or learned positions, as the configuration says."""
-    if config.positions == "learned":
-        return LearnedPositions(config.d_model, config.max_length)
-    return SinusoidalPositions(config.d_model)
-
-
-def final_norm(config: ModelConfig) -> nn.Module:
-    """Pre-norm leaves its sums unnormalised, so a last norm follows them."""
-    if config.pre_norm:
-        return nn.LayerNorm(config.d_model)
-    return nn.Identity()
-
-
-def start_small(stack: nn.ModuleList) -> None:
-    """Divide what each sub-layer writes by the root of how many write."""
-    last = ("output.weight", "outer.weight")
-    writers = [
-        w for name, w in stack.named_parameters() if name.endswith(last)
-    ]
-    for weight in writers:
-        weight.data /= math.sqrt(len(writers))
-
-
 class InputEmbedding(nn.Module):
     """Tokens and their positions as vectors, with dropout (3.4, 3.5, 5.4).
 
@@ -190,11 +135,6 @@ class InputEmbedding(nn.Module):
         super().__init__()
         self.tokens, self.positions = tokens, positions
         self.dropout = nn.Dropout(dropout)
-
-    @property
-    def most_positions(self) -> int | None:
-        """Learned positions end somewhere; others (None) do not."""
-        return getattr(self.positions, "most_positions", None)
 
     def forward(
         self, ids: Int[Tensor, "rows length"], start: int = 0
@@ -284,7 +224,7 @@ State = tuple[int, Nested]  # how many tokens are written, and what of them
 class EncoderDecoder(nn.Module):
     """The frame of Figure 1: five boxes, joined, whatever is in them."""
 
-    config: Any = None  # what a builder made the model of
+    config: Any = None  # the sizes, if they say all about the model
 
     def __init__(self, source, encoder, target, decoder, output):
         super().__init__()
@@ -292,9 +232,9 @@ class EncoderDecoder(nn.Module):
         self.target, self.decoder, self.output = target, decoder, output
 
     @property
-    def most_positions(self) -> int | None:
-        """The length at which any output ends, if there is one."""
-        return self.target.most_positions
+    def max_positions(self) -> int | None:
+        """Where learned positions end; others (None) do not."""
+        return getattr(self.target.positions, "max_positions", None)
 
     def encode(self, source: Tokens) -> Nested:
         """What the encoder makes of the source tokens: vectors."""
@@ -338,40 +278,17 @@ class Transformer(EncoderDecoder):
     """
 
 
-def embeddings(config: ModelConfig) -> list[TokenEmbedding]:
-    """Those of source, target and output: one matrix, or one each (3.4)."""
-    sizes = (config.vocab_size, config.d_model)
-    if config.tied:
-        return 3 * [TokenEmbedding(*sizes)]
-    return [TokenEmbedding(*sizes) for _ in range(3)]
+def scale_residual_init(stack: nn.ModuleList) -> None:
+    """Divide the last matrix of each sub-layer by the root of their number.
 
-
-def assemble(
-    config: ModelConfig,
-    positions: Callable,
-    encoder_layer: Callable,
-    decoder_layer: Callable,
-    final_norm: Callable,
-) -> Transformer:
-    """The boxes of these sizes, joined; four functions of config fill them."""
-    *embedded, output = embeddings(config)
-    source, target = (
-        InputEmbedding(tokens, positions(config), config.dropout)
-        for tokens in embedded
-    )
-    n, m = config.layers, config.decoder_layers or config.layers
-    encoder = Encoder(
-        (encoder_layer(config) for _ in range(n)), final_norm(config)
-    )
-    decoder = Decoder(
-        (decoder_layer(config) for _ in range(m)), final_norm(config)
-    )
-    if config.pre_norm:
-        start_small(encoder.layers)
-        start_small(decoder.layers)
-    model = Transformer(source, encoder, target, decoder, output)
-    model.config = config
-    return model
+    It is called output in an attention, outer in a feed-forward network.
+    """
+    last = ("output.weight", "outer.weight")
+    matrices = [
+        w for name, w in stack.named_parameters() if name.endswith(last)
+    ]
+    for weight in matrices:
+        weight.data /= math.sqrt(len(matrices))
 
 
 def check_published(config: ModelConfig) -> None:
@@ -384,13 +301,46 @@ def check_published(config: ModelConfig) -> None:
 
 
 def transformer(
-    config: ModelConfig, attention: Callable = MultiHeadAttention
+    config: ModelConfig,
+    attention: Callable[..., Any] = MultiHeadAttention,
+    norm: Callable[[int], nn.Module] = nn.LayerNorm,
+    feed_forward: Callable[[int, int], nn.Module] = FeedForward,
 ) -> Transformer:
-    """The Transformer of these sizes, its weights newly drawn."""
+    """The Transformer of these sizes, its weights newly drawn.
+
+    Its parts are attention(d_model, heads, d_k, d_v, dropout), norm(d_model)
+    and feed_forward(d_model, d_ff). With parts of your own it has no config:
+    no file can say what they are, so such a model cannot be saved.
+    """
     check_published(config)
-    reads = partial(encoder_layer, attention=attention)
-    writes = partial(decoder_layer, attention=attention)
-    return assemble(config, positions, reads, writes, final_norm)
+    d, dropout = config.d_model, config.dropout
+    sizes = config.heads, config.d_k, config.d_v, config.attention_dropout
+    look = partial(attention, d, *sizes)
+    think = partial(feed_forward, d, config.d_ff)
+    box = partial(AddNorm, d, dropout, config.pre_norm, norm)
+    last = partial(norm, d) if config.pre_norm else nn.Identity
+    embed = partial(TokenEmbedding, config.vocab_size, d)
+    place: Callable[[], nn.Module] = partial(SinusoidalPositions, d)
+    if config.positions == "learned":
+        place = partial(LearnedPositions, d, config.max_length)
+
+    read = write = output = embed()  # one matrix for three uses (3.4)
+    if not config.tied:
+        write, output = embed(), embed()
+    source = InputEmbedding(read, place(), dropout)
+    target = InputEmbedding(write, place(), dropout)
+    n, m = config.layers, config.decoder_layers or config.layers
+    reads = [EncoderLayer(look(), think(), box) for _ in range(n)]
+    writes = [DecoderLayer(look(), look(), think(), box) for _ in range(m)]
+    encoder, decoder = Encoder(reads, last()), Decoder(writes, last())
+    if config.pre_norm:
+        scale_residual_init(encoder.layers)
+        scale_residual_init(decoder.layers)
+    model = Transformer(source, encoder, target, decoder, output)
+    ours = MultiHeadAttention, nn.LayerNorm, FeedForward
+    if (attention, norm, feed_forward) == ours:
+        model.config = config
+    return model
 
 
 def parameter_count(config: ModelConfig) -> int:
@@ -419,13 +369,13 @@ def parameter_count(config: ModelConfig) -> int:
 
 
 def length_limit(
-    source: Int[Tensor, "batch length"], most: int | None = None
+    source: Int[Tensor, "batch length"], max_positions: int | None = None
 ) -> Int[Tensor, "batch"]:
     """The longest output allowed: the input's length plus 50 (6.1).
 
-    Nor more than `most`, where a model has no more positions than that.
+    No more than max_positions, if the model has no more than these.
     """
-    return ((source != PAD).sum(1) + 50).clamp(0, most)
+    return ((source != PAD).sum(1) + 50).clamp(0, max_positions)
 
 
 @torch.no_grad()
@@ -433,7 +383,7 @@ def greedy_decode(
     model: EncoderDecoder, source: Int[Tensor, "batch source_length"]
 ) -> Int[Tensor, "batch target_length"]:
     """Take the likeliest token again and again, until EOS or the limit."""
-    limit = length_limit(source, model.most_positions)
+    limit = length_limit(source, model.max_positions)
     target = source.new_full((len(source), 1), BOS)
     finished = limit < 1
     while not finished.all():

@@ -10,12 +10,12 @@ from functools import partial
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float, Float64
+from jaxtyping import Float, Float64
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from annotated_transformer.attention import Mask, additive
-from annotated_transformer.embedding import SinusoidalPositions
+from annotated_transformer.embedding import SinusoidalPositions, TokenEmbedding
 from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.layers import (
     AddNorm,
@@ -24,10 +24,13 @@ from annotated_transformer.layers import (
     FeedForward,
 )
 from annotated_transformer.model import (
+    Decoder,
+    Encoder,
+    InputEmbedding,
     ModelConfig,
     Transformer,
-    assemble,
     check_sizes,
+    scale_residual_init,
 )
 
 __all__ = [
@@ -40,7 +43,7 @@ __all__ = [
     "linear_bias",
     "GroupedProjections",
     "GroupedQueryAttention",
-    "Table",
+    "PositionCache",
     "share_tables",
     "RotaryAttention",
     "BiasedAttention",
@@ -173,7 +176,7 @@ class GroupedQueryAttention(GroupedProjections):
 
     def __init__(self, d_model: int, heads: int, groups: int, *sizes):
         super().__init__(d_model, heads, groups, *sizes)
-        self.kernel = self.grouped
+        self.attention_fn = self.grouped
 
     def place(
         self, query: Tensor, keys: Tensor, mask: Tensor | None
@@ -197,19 +200,8 @@ class GroupedQueryAttention(GroupedProjections):
             query, keys, values, attn_mask=mask, dropout_p=dropout_p
         )
 
-    def weights(
-        self,
-        x: Float[Tensor, "batch queries d_model"],
-        memory: Float[Tensor, "batch keys d_model"],
-        mask: Bool[Tensor, "..."] | None = None,
-    ) -> Float[Tensor, "batch heads queries keys"]:
-        """The weights: the answers if value j is the j-th unit vector."""
-        keys, _ = self.keys_values(memory)
-        unit = torch.eye(keys.size(2)).to(keys).expand(*keys.shape[:3], -1)
-        return self.grouped(self.split(self.query(x)), keys, unit, mask)
 
-
-class Table:
+class PositionCache:
     """What depends on positions alone, for all that have been needed so far.
 
     make(length) computes it, with the positions along the second last axis.
@@ -250,7 +242,7 @@ class RotaryAttention(GroupedQueryAttention):
 
     def __init__(self, *sizes):
         super().__init__(*sizes)
-        self.table = Table(partial(rotations, d_k=self.d_k))
+        self.table = PositionCache(partial(rotations, d_k=self.d_k))
 
     def place(
         self, query: Tensor, keys: Tensor, mask: Tensor | None
@@ -266,7 +258,7 @@ class BiasedAttention(GroupedQueryAttention):
 
     def __init__(self, *sizes):
         super().__init__(*sizes)
-        self.table = Table(lambda n: linear_bias(self.heads, n, n))
+        self.table = PositionCache(lambda n: linear_bias(self.heads, n, n))
 
     def place(
         self, query: Tensor, keys: Tensor, mask: Tensor | None
@@ -388,7 +380,23 @@ def modern_decoder_layer(config: ModernConfig) -> DecoderLayer:
 
 def modern_transformer(config: ModernConfig) -> Transformer:
     """The boxes of Figure 1 with the parts that config names."""
-    layers = modern_encoder_layer, modern_decoder_layer
-    model = assemble(config, modern_positions, *layers, modern_norm)
-    share_tables([*model.encoder.layers, *model.decoder.layers])
+    embed = partial(TokenEmbedding, config.vocab_size, config.d_model)
+    read = write = output = embed()
+    if not config.tied:
+        write, output = embed(), embed()
+    source, target = (
+        InputEmbedding(tokens, modern_positions(config), config.dropout)
+        for tokens in (read, write)
+    )
+    n, m = config.layers, config.decoder_layers or config.layers
+    reads = [modern_encoder_layer(config) for _ in range(n)]
+    encoder = Encoder(reads, modern_norm(config))
+    writes = [modern_decoder_layer(config) for _ in range(m)]
+    decoder = Decoder(writes, modern_norm(config))
+    if config.pre_norm:
+        scale_residual_init(encoder.layers)
+        scale_residual_init(decoder.layers)
+    share_tables([*reads, *writes])
+    model = Transformer(source, encoder, target, decoder, output)
+    model.config = config
     return model

@@ -58,7 +58,7 @@ class ExpectedError:
         model.eval()
         found = beam_decode(model, batch.source, number, number=number)
         model.train()
-        rows, errors, most = [], [], model.most_positions
+        rows, errors, most = [], [], model.max_positions
         for beam, reference in zip(found, batch.labels.tolist(), strict=True):
             beam += beam[-1:] * (number - len(beam))  # the search found fewer
             rows += [[*best.tokens, EOS][:most] for best in beam]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import overload
+from typing import Any, overload
 
 import torch
 from jaxtyping import Int
@@ -22,7 +22,6 @@ from annotated_transformer.errors import (
     check_budget,
     check_texts,
 )
-from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.model import EncoderDecoder, Transformer
 from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.speed.matrix_products import weights_at_rest
@@ -68,23 +67,29 @@ class AttentionMaps:
 
 
 @contextmanager
-def recorded(
-    attention: MultiHeadAttention, maps: list[Tensor]
-) -> Iterator[None]:
-    """Add the weights of each call of an attention to the maps."""
-    kernel = attention.kernel
+def recorded(attention: Any, maps: list[Tensor]) -> Iterator[None]:
+    """Add the weights of each call of an attention to the maps.
+
+    UserError if it has no `attention_fn` that could be asked.
+    """
+    attention_fn = getattr(attention, "attention_fn", None)
+    if attention_fn is None:
+        raise UserError(
+            f"{type(attention).__name__} has no maps: its weights are those "
+            "of its `attention_fn`, and it has none"
+        )
 
     def watched(query: Tensor, keys: Tensor, values: Tensor, **options):
         unit = torch.eye(keys.size(-2)).to(keys)
         units = unit.expand(*keys.shape[:-1], -1)
-        maps.append(kernel(query, keys, units, **options))
-        return kernel(query, keys, values, **options)
+        maps.append(attention_fn(query, keys, units, **options))
+        return attention_fn(query, keys, values, **options)
 
-    attention.kernel = watched
+    attention.attention_fn = watched
     try:
         yield
     finally:
-        attention.kernel = kernel
+        attention.attention_fn = attention_fn
 
 
 @torch.no_grad()
@@ -131,7 +136,7 @@ class TextModel:
             self.tokenizer.decode(hypothesis.tokens),
             hypothesis.score,
             hypothesis.log_probability,
-            len(hypothesis.tokens) + 1,
+            len(hypothesis.tokens) + hypothesis.finished,
         )
 
     def attention(

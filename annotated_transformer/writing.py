@@ -9,7 +9,11 @@ from torch import Tensor, nn
 
 from annotated_transformer.attention import causal_mask
 from annotated_transformer.embedding import TokenEmbedding
-from annotated_transformer.model import Encoder, InputEmbedding, start_small
+from annotated_transformer.model import (
+    Encoder,
+    InputEmbedding,
+    scale_residual_init,
+)
 from annotated_transformer.modern import (
     ModernConfig,
     modern_encoder_layer,
@@ -34,7 +38,7 @@ class LanguageModel(nn.Module):
         )
         share_tables(self.decoder.layers)
         if config.pre_norm:
-            start_small(self.decoder.layers)
+            scale_residual_init(self.decoder.layers)
 
     def forward(
         self, tokens: Int[Tensor, "batch length"]
@@ -69,10 +73,13 @@ def chances(
 
 @torch.inference_mode()
 def sample(
-    model: nn.Module, tokens: Int[Tensor, "rows length"], most: int, **knobs
+    model: nn.Module,
+    tokens: Int[Tensor, "rows length"],
+    max_new_tokens: int,
+    **knobs,
 ) -> Int[Tensor, "rows longer"]:
-    """Draw `most` more tokens for each row; knobs are those of chances."""
-    for _ in range(most):
+    """Draw max_new_tokens for each row; knobs are those of chances."""
+    for _ in range(max_new_tokens):
         p = chances(model(tokens)[:, -1], **knobs)
         tokens = torch.cat([tokens, p.multinomial(1)], dim=1)
     return tokens

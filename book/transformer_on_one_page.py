@@ -40,7 +40,7 @@ class MultiHeadAttention(nn.Module):
         self.output = nn.Linear(d_model, d_model)
     def split(self, x):  # batch heads length d_head
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
-    def forward(self, x, memory, mask):  # rows queries d_model
+    def forward(self, x, memory, mask):  # batch queries d_model
         keys, values = self.key_value(memory).chunk(2, -1)
         query, keys, values = map(self.split, (self.query(x), keys, values))
         heads = attention_weights(query, keys, mask) @ values

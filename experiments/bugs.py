@@ -115,7 +115,7 @@ def no_mask(program: Program) -> None:
         return F.scaled_dot_product_attention(query, key, value)
 
     for layer in program.model.decoder.layers:
-        layer.self_attention.kernel = all_seen
+        layer.self_attention.attention_fn = all_seen
 
 
 def not_shifted(program: Program) -> None:
@@ -132,7 +132,7 @@ def wrong_axis(program: Program) -> None:
         return masked_softmax(scores.mT, mask.mT).mT @ value
 
     for attention in attentions(program.model):
-        attention.kernel = columns
+        attention.attention_fn = columns
 
 
 def right_axis(program: Program) -> None:
@@ -144,7 +144,7 @@ def right_axis(program: Program) -> None:
         return masked_softmax(scores, mask) @ value
 
     for attention in attentions(program.model):
-        attention.kernel = rows
+        attention.attention_fn = rows
 
 
 def wrong_view(program: Program) -> None:
@@ -184,7 +184,7 @@ def upside_down(program: Program) -> None:
         return masked_softmax(scores, ~visible(attn_mask)) @ value
 
     for layer in program.model.decoder.layers:
-        layer.cross_attention.kernel = inverted
+        layer.cross_attention.attention_fn = inverted
 
 
 def target_s_mask(program: Program) -> None:
@@ -196,7 +196,7 @@ def target_s_mask(program: Program) -> None:
         )
 
     for layer in program.model.decoder.layers:
-        layer.cross_attention.kernel = causal
+        layer.cross_attention.attention_fn = causal
 
 
 def padding_seen(program: Program) -> None:
@@ -206,9 +206,9 @@ def padding_seen(program: Program) -> None:
         return F.scaled_dot_product_attention(query, key, value)
 
     for layer in program.model.encoder.layers:
-        layer.self_attention.kernel = all_seen
+        layer.self_attention.attention_fn = all_seen
     for layer in program.model.decoder.layers:
-        layer.cross_attention.kernel = all_seen
+        layer.cross_attention.attention_fn = all_seen
 
 
 def dropout_on(program: Program) -> None:
@@ -227,7 +227,7 @@ def other_start(program: Program) -> None:
         def begun(source, target):
             return model(source, F.pad(target[:, 1:], (1, 0), value=PAD))
 
-        begun.most_positions = model.eval().most_positions
+        begun.max_positions = model.eval().max_positions
         return greedy_decode(begun, batch.source)
 
     program.decode = decode

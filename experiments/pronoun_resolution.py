@@ -178,7 +178,7 @@ def with_head_from(
     """What host() gives if one head's output is what it was in donor()."""
     stack, layer, number = head
     attention = attentions(model)[stack][layer]
-    kernel = attention.kernel
+    kernel = attention.attention_fn
     kept: list[Tensor] = []
 
     def keep(*inputs: Tensor, **options: object) -> Tensor:
@@ -191,12 +191,12 @@ def with_head_from(
         return output
 
     try:
-        attention.kernel = keep
+        attention.attention_fn = keep
         donor()
-        attention.kernel = put
+        attention.attention_fn = put
         return host()
     finally:
-        attention.kernel = kernel
+        attention.attention_fn = kernel
 
 
 @torch.no_grad()

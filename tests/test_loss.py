@@ -1,4 +1,4 @@
-"""The smoothed loss, against plain loops, torch's divergence and the paper."""
+"""The smoothed loss, against a plain loop, torch's loss and the paper."""
 
 import math
 
@@ -45,43 +45,32 @@ def test_equals_a_plain_loop(tokens, vocab_size, smoothing, seed):
 
 
 @quickly
-@given(st.integers(1, 6), st.integers(2, 9), smoothings, st.integers(0, 99))
-def test_is_divergence_plus_the_entropy_of_the_target(
-    tokens, vocab_size, smoothing, seed
+@given(
+    st.integers(1, 6),
+    st.integers(2, 9),
+    st.just(0.0) | smoothings,
+    st.booleans(),
+    st.integers(0, 99),
+)
+def test_loss_and_gradient_are_torchs(
+    tokens, vocab_size, smoothing, hidden, seed
 ):
+    """Without smoothing, other logits than the label's may be -inf."""
     logits, labels = draw(tokens, vocab_size, seed)
-    q = smoothed(labels, vocab_size, smoothing)
-    divergence = F.kl_div(logits.log_softmax(-1), q, reduction="sum")
-    entropy = torch.special.entr(q).sum()
-    loss = label_smoothing_loss(logits, labels, smoothing)
-    torch.testing.assert_close(
-        loss, divergence + entropy, rtol=1e-6, atol=1e-6
-    )
-    assert loss >= entropy - 1e-6
-
-
-@quickly
-@given(st.integers(1, 6), st.integers(2, 9), smoothings, st.integers(0, 99))
-def test_gradient_is_prediction_minus_target(
-    tokens, vocab_size, smoothing, seed
-):
-    logits, labels = draw(tokens, vocab_size, seed)
+    if hidden and not smoothing:
+        right = F.one_hot(labels, vocab_size).bool()
+        logits[(torch.rand_like(logits) < 0.5) & ~right] = -torch.inf
     logits.requires_grad_()
-    label_smoothing_loss(logits, labels, smoothing).backward()
-    expected = logits.softmax(-1) - smoothed(labels, vocab_size, smoothing)
-    torch.testing.assert_close(
-        logits.grad, expected.detach(), rtol=0, atol=1e-6
+    expected = F.cross_entropy(
+        logits, labels, reduction="sum", label_smoothing=smoothing
     )
-
-
-def test_without_smoothing_it_is_the_likelihood():
-    logits, labels = draw(5, 8, 0)
-    p = logits.softmax(-1)
-    likelihood = math.prod(
-        p[i, label].item() for i, label in enumerate(labels)
+    loss = label_smoothing_loss(logits, labels, smoothing)
+    assert loss.isfinite()
+    torch.testing.assert_close(loss, expected)
+    ours, theirs = (
+        torch.autograd.grad(3 * x, logits)[0] for x in (loss, expected)
     )
-    loss = label_smoothing_loss(logits, labels, 0.0)
-    assert loss.item() == pytest.approx(-math.log(likelihood))
+    torch.testing.assert_close(ours, theirs)
 
 
 def test_the_default_is_the_papers():
@@ -128,15 +117,6 @@ def test_certain_predictions_stay_finite():
     assert loss.item() == pytest.approx(0.1 / 3 * (1e4 + 2e4), rel=1e-5)
     loss.backward()
     assert logits.grad.isfinite().all()
-
-
-@quickly
-@given(st.floats(-1000, 1000), smoothings)
-def test_a_constant_added_to_all_logits_changes_nothing(constant, smoothing):
-    logits, labels = draw(4, 6, 1)
-    moved = label_smoothing_loss(logits + constant, labels, smoothing)
-    fixed = label_smoothing_loss(logits, labels, smoothing)
-    torch.testing.assert_close(moved, fixed, rtol=1e-6, atol=1e-6)
 
 
 @quickly

@@ -12,7 +12,7 @@ from torch import nn
 from torch.nn import functional as F
 from torch_twins import lively
 
-from annotated_transformer.attention import causal_mask, padding_mask
+from annotated_transformer.attention import causal_mask
 from annotated_transformer.attention import (
     scaled_dot_product_attention as textbook,
 )
@@ -35,10 +35,10 @@ from annotated_transformer.modern import (
     BiasedAttention,
     GroupedQueryAttention,
     ModernConfig,
+    PositionCache,
     RMSNorm,
     RotaryAttention,
     SwiGLU,
-    Table,
     linear_bias,
     modern_feed_forward,
     modern_transformer,
@@ -176,18 +176,6 @@ def test_as_many_groups_as_heads_is_multi_head(queries, keys):
 def test_heads_that_make_no_groups_are_refused():
     with pytest.raises(ValueError, match="4 heads do not make 3 groups"):
         GroupedQueryAttention(8, 4, 3)
-
-
-def test_rows_that_share_keys_are_further_queries():
-    layer = lively(GroupedQueryAttention(8, 4, 2))
-    x = torch.randn(6, 1, 8, dtype=double)
-    memory = torch.randn(2, 5, 8, dtype=double)
-    mask = padding_mask(torch.tensor([[4, 4, 4, 4, 4], [4, 4, 0, 0, 0]]))
-    shared = layer.attend(x, *layer.keys_values(memory), mask)
-    copied = layer(
-        x, memory.repeat_interleave(3, 0), mask.repeat_interleave(3, 0)
-    )
-    torch.testing.assert_close(shared, copied)
 
 
 @given(sizes, st.sampled_from([1, 2, 4]), st.booleans())
@@ -419,7 +407,7 @@ def test_a_table_is_made_once_for_all_layers():
         made.append(n)
         return torch.arange(n).double()[:, None]
 
-    table, single = Table(make), torch.zeros(1)
+    table, single = PositionCache(make), torch.zeros(1)
     with torch.inference_mode():
         assert table(5, single).flatten().tolist() == [0, 1, 2, 3, 4]
     table(3, single), table(6, single), table(9, single)
@@ -440,4 +428,4 @@ def test_a_copy_has_its_own_kernel():
     layer = lively(RotaryAttention(8, 2, 1))
     other, x = deepcopy(layer), torch.randn(1, 3, 8).to(layer.query.weight)
     assert torch.equal(other(x, x), layer(x, x))
-    assert other.kernel.__self__ is other
+    assert other.attention_fn.__self__ is other

@@ -10,8 +10,6 @@ from torch.utils.flop_counter import FlopCounterMode
 from annotated_transformer.embedding import PAD
 from annotated_transformer.model import (
     PRESETS,
-    decoder_layer,
-    encoder_layer,
     length_limit,
     parameter_count,
     transformer,
@@ -96,7 +94,7 @@ def test_presets_are_the_papers():
         assert config.tied and not config.pre_norm
         assert config.positions == "sinusoidal"
         with torch.device("meta"):
-            attention = encoder_layer(config).self_attention
+            attention = transformer(config).encoder.layers[0].self_attention
         assert (attention.d_k, attention.d_v) == (64, 64)
 
 
@@ -141,7 +139,8 @@ def test_row_e_adds_two_tables():
 
 def test_layer_counts():
     with torch.device("meta"):
-        layers = [encoder_layer(BASE), decoder_layer(BASE)]
+        model = transformer(BASE)
+    layers = [model.encoder.layers[0], model.decoder.layers[0]]
     counts = [sum(p.numel() for p in layer.parameters()) for layer in layers]
     assert counts == [3_152_384, 4_204_032]
     feed_forward = sum(p.numel() for p in layers[0].feed_forward.parameters())

@@ -289,7 +289,7 @@ def test_convolutional_decoder_by_loop():
 def test_convolutions_end_where_positions_do():
     short = replace(CONVOLUTIONAL, layers=1, max_length=9)
     model = convolutional_translator(short).eval()
-    assert model.most_positions == 9
+    assert model.max_positions == 9
     outputs = beam_decode(model, sentences(9, 2), width=2)
     assert all(len(best[0].tokens) <= 9 for best in outputs)
     with pytest.raises(ValueError, match="only 9 positions"):

@@ -1,5 +1,7 @@
 """Sequence layers against torch's own, against loops, and by what they see."""
 
+from functools import partial
+
 import pytest
 import torch
 from hypothesis import given
@@ -10,7 +12,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from annotated_transformer.attention import causal_mask, padding_mask
 from annotated_transformer.heads import MultiHeadAttention
-from annotated_transformer.model import ModelConfig, encoder_layer
+from annotated_transformer.layers import AddNorm, EncoderLayer, FeedForward
 from annotated_transformer.sequences import (
     LSTM,
     Convolution,
@@ -235,12 +237,8 @@ def test_dropout_of_weights_is_training_s_alone():
 
 
 def test_an_encoder_layer_takes_it():
-    config = ModelConfig(d_model=6, d_ff=8, heads=2, dropout=0.0)
-
-    def attention(*sizes):
-        return RestrictedAttention(3, *sizes)
-
-    layer = encoder_layer(config, attention).double()
+    attention, box = RestrictedAttention(3, 6, 2), partial(AddNorm, 6, 0.0)
+    layer = EncoderLayer(attention, FeedForward(6, 8), box).double()
     rows = sees(lambda x: layer(x), 7)
     assert rows == places(7, lambda i, j: abs(i - j) <= 1)
 

@@ -165,7 +165,7 @@ def test_maps_are_what_the_layers_use(tokenizer, pre_norm, kernel):
     model = translator.model
     for part in model.modules():
         if kernel and isinstance(part, MultiHeadAttention):
-            part.kernel = kernel
+            part.attention_fn = kernel
     batch = make_batch(
         [
             (tokenizer.encode(a), tokenizer.encode(b))

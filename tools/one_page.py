@@ -54,11 +54,8 @@ SIMPLER = {
         ("self.d_k = d_k or head_width(d_model, heads)", ""),
         ("self.d_v = d_v or head_width(d_model, heads)", ""),
         ("self.dropout = dropout", ""),
-        (
-            "self.kernel: Callable[..., Tensor] = "
-            "F.scaled_dot_product_attention",
-            "",
-        ),
+        ("attention_fn: Callable[..., Tensor]", ""),
+        ("self.attention_fn = F.scaled_dot_product_attention", ""),
         ("(d_model, heads * self.d_k)", "(d_model, d_model)"),
         ("heads * (self.d_k + self.d_v)", "2 * d_model"),
         ("(heads * self.d_v, d_model)", "(d_model, d_model)"),
@@ -68,18 +65,14 @@ SIMPLER = {
             "forward(self, x, memory, mask)",
         ),
         (
-            "query = self.split(self.query(x.reshape(len(keys), -1, "
-            "x.size(-1))))",
+            "heads = self.attention_fn(self.split(self.query(x)), keys, "
+            "values, attn_mask=mask, dropout_p=self.dropout if self.training "
+            "else 0.0)",
             "keys, values = self.key_value(memory).chunk(2, -1)\n"
             "        query, keys, values = map(self.split, "
-            "(self.query(x), keys, values))",
+            "(self.query(x), keys, values))\n"
+            "        heads = attention_weights(query, keys, mask) @ values",
         ),
-        (
-            "self.kernel(query, keys, values, attn_mask=mask, "
-            "dropout_p=self.dropout if self.training else 0.0)",
-            "attention_weights(query, keys, mask) @ values",
-        ),
-        ("flatten(2)).view_as(x)", "flatten(2))"),
     ],
     "TokenEmbedding": [
         (
@@ -95,8 +88,8 @@ SIMPLER = {
     ],
     "AddNorm": [
         ("around a sub-layer", "around a sub-layer, the norm first"),
-        ("d_model, dropout, pre_norm=False", "d_model"),
-        ("self.norm: nn.Module =", "self.norm ="),
+        ("d_model, dropout, pre_norm=False, norm=nn.LayerNorm", "d_model"),
+        ("self.norm = norm(d_model)", "self.norm = nn.LayerNorm(d_model)"),
         ("self.dropout = nn.Dropout(dropout)", ""),
         ("self.pre_norm = pre_norm", ""),
         (
@@ -114,7 +107,8 @@ SIMPLER = {
         ),
         ("y = self.around_self.before(x)", ""),
         (
-            "keys_values = extend(past, self.self_attention.keys_values(y))",
+            "keys_values = "
+            "append_kv(past, self.self_attention.keys_values(y))",
             "",
         ),
         (
@@ -125,11 +119,17 @@ SIMPLER = {
             "self.around_self.after(x, y)",
             "self.around_self(x, lambda y: self.self_attention(y, y, causal))",
         ),
+        ("queries = x.reshape(len(source[0]), -1, x.size(-1))", ""),
         (
-            "self.cross_attention.attend(y, *source, source_mask)",
-            "self.cross_attention(y, memory, pad)",
+            "queries = self.around_cross(queries, lambda y: "
+            "self.cross_attention.attend(y, *source, source_mask))",
+            "x = self.around_cross(x, lambda y: "
+            "self.cross_attention(y, memory, pad))",
         ),
-        ("x = self.around_feed_forward(", "return self.around_feed_forward("),
+        (
+            "x = self.around_feed_forward(queries.view_as(x), ",
+            "return self.around_feed_forward(x, ",
+        ),
         ("return (x, keys_values)", ""),
     ],
 }

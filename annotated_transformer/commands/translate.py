@@ -186,7 +186,7 @@ def too_long(translator: "Translator", line: str) -> str:
             f"{len(line)} characters, and a line has at most {LONGEST_LINE}; "
             "split the line"
         )
-    most = translator.model.most_positions
+    most = translator.model.max_positions
     if most is None:
         return ""
     length = len(translator.tokenizer.encode(line))

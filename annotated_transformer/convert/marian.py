@@ -32,28 +32,37 @@ from annotated_transformer.system.atomic_files import unwritable, write_text
 __all__ = ["from_marian", "save_marian", "to_marian"]
 
 
+# A size of ours, and its names there.
+SIZES = {
+    "vocab_size": ("vocab_size", "decoder_vocab_size"),
+    "layers": ("encoder_layers",),
+    "decoder_layers": ("decoder_layers",),
+    "d_model": ("d_model",),
+    "d_ff": ("encoder_ffn_dim", "decoder_ffn_dim"),
+    "heads": ("encoder_attention_heads", "decoder_attention_heads"),
+    "dropout": ("dropout",),
+    "attention_dropout": ("attention_dropout",),
+}
+ALIKE = {  # in all our models
+    "activation_function": "relu",
+    "scale_embedding": True,
+    "share_encoder_decoder_embeddings": True,
+    "tie_word_embeddings": True,
+    "pad_token_id": PAD,
+    "eos_token_id": EOS,
+    "decoder_start_token_id": BOS,
+}
+
+
 def fields(config: ModelConfig) -> dict[str, object]:
     """What Marian's configuration says of a model of these sizes."""
-    return {
-        "vocab_size": config.vocab_size,
-        "decoder_vocab_size": config.vocab_size,
-        "d_model": config.d_model,
-        "encoder_layers": config.layers,
-        "decoder_layers": config.decoder_layers or config.layers,
-        "encoder_ffn_dim": config.d_ff,
-        "decoder_ffn_dim": config.d_ff,
-        "encoder_attention_heads": config.heads,
-        "decoder_attention_heads": config.heads,
-        "dropout": config.dropout,
-        "attention_dropout": config.attention_dropout,
-        "activation_function": "relu",
-        "scale_embedding": True,
-        "share_encoder_decoder_embeddings": True,
-        "tie_word_embeddings": True,
-        "pad_token_id": PAD,
-        "eos_token_id": EOS,
-        "decoder_start_token_id": BOS,
+    sizes = {
+        name: getattr(config, ours)
+        for ours, names in SIZES.items()
+        for name in names
     }
+    depth = config.decoder_layers or config.layers
+    return sizes | ALIKE | {"decoder_layers": depth}
 
 
 def sines_first(d_model: int) -> Tensor:
@@ -122,19 +131,11 @@ def from_marian(theirs: nn.Module) -> Transformer:
     what our models have (ReLU, scaled and tied embeddings, our ids).
     """
     given: Any = theirs.config
-    encoder_layers, decoder_layers = given.encoder_layers, given.decoder_layers
-    alike = encoder_layers == decoder_layers
+    sizes = {ours: getattr(given, names[0]) for ours, names in SIZES.items()}
+    if sizes["decoder_layers"] == sizes["layers"]:
+        sizes["decoder_layers"] = None
     try:
-        config = ModelConfig(
-            vocab_size=given.vocab_size,
-            layers=encoder_layers,
-            d_model=given.d_model,
-            d_ff=given.encoder_ffn_dim,
-            heads=given.encoder_attention_heads,
-            dropout=given.dropout,
-            attention_dropout=given.attention_dropout,
-            decoder_layers=None if alike else decoder_layers,
-        )
+        config = ModelConfig(**sizes)
     except (ValueError, TypeError) as error:
         raise UserError(
             f"Marian's configuration: {error!s:.200}; this one cannot be "

@@ -4,7 +4,6 @@ One table says what corresponds to what, and serves both directions; the
 module marian adds Hugging Face's Marian.
 """
 
-import math
 from collections.abc import Iterator
 from typing import TypeVar
 
@@ -35,8 +34,6 @@ from annotated_transformer.model import (
     Transformer,
     Where,
     chosen,
-    final_norm,
-    positions,
     transformer,
 )
 from annotated_transformer.speed.dropout import FewerBitsDropout
@@ -50,56 +47,49 @@ __all__ = [
     "to_torch",
 ]
 
-# By the class of theirs: the name of a part of ours, and its name there.
+ENCODER_LAYER = (
+    *("self_attention", "around_attention.norm"),
+    *("feed_forward.inner", "feed_forward.outer", "around_feed_forward.norm"),
+)
+DECODER_LAYER = (
+    *("self_attention", "around_self.norm"),
+    *("cross_attention", "around_cross.norm"),
+    *("feed_forward.inner", "feed_forward.outer", "around_feed_forward.norm"),
+)
+STACKS = "encoder.layers", "encoder.norm", "decoder.layers", "decoder.norm"
+# By the class of theirs: the names of our parts, and their names there.
 NAMES = {
-    "TransformerEncoderLayer": {
-        "self_attention": "self_attn",
-        "around_attention.norm": "norm1",
-        "feed_forward.inner": "linear1",
-        "feed_forward.outer": "linear2",
-        "around_feed_forward.norm": "norm2",
-    },
-    "TransformerDecoderLayer": {
-        "self_attention": "self_attn",
-        "around_self.norm": "norm1",
-        "cross_attention": "multihead_attn",
-        "around_cross.norm": "norm2",
-        "feed_forward.inner": "linear1",
-        "feed_forward.outer": "linear2",
-        "around_feed_forward.norm": "norm3",
-    },
-    "TorchTransformer": {
-        "source.tokens": "source_embedding",
-        "source.positions": "source_positions",
-        "encoder.layers": "encoder.layers",
-        "encoder.norm": "encoder.norm",
-        "target.tokens": "target_embedding",
-        "target.positions": "target_positions",
-        "decoder.layers": "decoder.layers",
-        "decoder.norm": "decoder.norm",
-        "output": "output",
-    },
-    "MarianEncoderLayer": {
-        "self_attention": "self_attn",
-        "around_attention.norm": "self_attn_layer_norm",
-        "feed_forward.inner": "fc1",
-        "feed_forward.outer": "fc2",
-        "around_feed_forward.norm": "final_layer_norm",
-    },
-    "MarianDecoderLayer": {
-        "self_attention": "self_attn",
-        "around_self.norm": "self_attn_layer_norm",
-        "cross_attention": "encoder_attn",
-        "around_cross.norm": "encoder_attn_layer_norm",
-        "feed_forward.inner": "fc1",
-        "feed_forward.outer": "fc2",
-        "around_feed_forward.norm": "final_layer_norm",
-    },
-    "MarianMTModel": {
-        "source.tokens": "model.shared",
-        "encoder.layers": "model.encoder.layers",
-        "decoder.layers": "model.decoder.layers",
-    },
+    "TransformerEncoderLayer": (
+        ENCODER_LAYER,
+        ("self_attn", "norm1", "linear1", "linear2", "norm2"),
+    ),
+    "TransformerDecoderLayer": (
+        DECODER_LAYER,
+        (
+            *("self_attn", "norm1", "multihead_attn", "norm2"),
+            *("linear1", "linear2", "norm3"),
+        ),
+    ),
+    "TorchTransformer": 2 * (("source", "target", "output", *STACKS),),
+    "MarianEncoderLayer": (
+        ENCODER_LAYER,
+        (
+            *("self_attn", "self_attn_layer_norm"),
+            *("fc1", "fc2", "final_layer_norm"),
+        ),
+    ),
+    "MarianDecoderLayer": (
+        DECODER_LAYER,
+        (
+            *("self_attn", "self_attn_layer_norm"),
+            *("encoder_attn", "encoder_attn_layer_norm"),
+            *("fc1", "fc2", "final_layer_norm"),
+        ),
+    ),
+    "MarianMTModel": (
+        ("source.tokens", "encoder.layers", "decoder.layers"),
+        ("model.shared", "model.encoder.layers", "model.decoder.layers"),
+    ),
 }
 
 
@@ -136,7 +126,7 @@ def pairs(
     elif isinstance(ours, MultiHeadAttention):
         yield from zip(projections(ours), projections(theirs), strict=True)
     elif names := NAMES.get(type(theirs).__name__):
-        for name, other in names.items():
+        for name, other in zip(*names, strict=True):
             part = ours.get_submodule(name), theirs.get_submodule(other)
             yield from pairs(*part)
     else:
@@ -200,33 +190,23 @@ def torch_layer(kind: type[Layer], config: ModelConfig) -> Layer:
 
 
 class TorchTransformer(nn.Module):
-    """Our Transformer built of torch's layers: tokens in, logits out."""
+    """Our Transformer, its stacks built of torch's layers."""
 
     def __init__(self, config: ModelConfig):
         super().__init__()
-        self.config = config
-        sizes = config.vocab_size, config.d_model
-        self.source_embedding = nn.Embedding(*sizes)
-        self.target_embedding = self.source_embedding
-        self.output = nn.Linear(config.d_model, config.vocab_size, bias=False)
-        if config.tied:
-            self.output.weight = self.source_embedding.weight
-        else:
-            self.target_embedding = nn.Embedding(*sizes)
-        self.source_positions = positions(config)
-        self.target_positions = positions(config)
-        self.source_dropout = nn.Dropout(config.dropout)
-        self.target_dropout = nn.Dropout(config.dropout)
+        self.config, ours = config, transformer(config)
+        self.source, self.target = ours.source, ours.target
+        self.output = ours.output
         self.encoder = nn.TransformerEncoder(
             torch_layer(nn.TransformerEncoderLayer, config),
             config.layers,
-            final_norm(config),
+            ours.encoder.norm,
             enable_nested_tensor=False,
         )
         self.decoder = nn.TransformerDecoder(
             torch_layer(nn.TransformerDecoderLayer, config),
             config.decoder_layers or config.layers,
-            final_norm(config),
+            ours.decoder.norm,
         )
 
     def forward(
@@ -239,18 +219,17 @@ class TorchTransformer(nn.Module):
 
         Torch's masks are True where attention is forbidden.
         """
-        scale, hidden = math.sqrt(self.config.d_model), source == PAD
-        x = self.source_positions(self.source_embedding(source) * scale)
-        x = self.source_dropout(x)
-        memory = self.encoder(x, src_key_padding_mask=hidden)
-        x = self.target_positions(self.target_embedding(target) * scale)
+        hidden = source == PAD
+        memory = self.encoder(self.source(source), src_key_padding_mask=hidden)
         x = self.decoder(
-            self.target_dropout(x),
+            self.target(target),
             memory,
             tgt_mask=~causal_mask(target.size(1), target.device),
             memory_key_padding_mask=hidden,
         )
-        logits: Tensor = self.output(x if where is None else chosen(x, where))
+        logits: Tensor = self.output.logits(
+            x if where is None else chosen(x, where)
+        )
         return logits
 
 

@@ -51,7 +51,7 @@ def align_pairs(
     pairs = check_pairs(pairs)
     sources, targets = ([pair[i] for pair in pairs] for i in (0, 1))
     encode, split = translator.tokenizer.encode, translator.tokenizer.split
-    most = translator.model.most_positions  # outputs may end there
+    most = translator.model.max_positions  # outputs may end there
     examples = [
         (encode(source), encode(target)[:most])
         for source, target in zip(sources, targets, strict=True)

@@ -110,7 +110,7 @@ def sample_decode(
 
     Log-probabilities are the model's own, whatever top_k and temperature.
     """
-    limits = length_limit(source, model.most_positions)
+    limits = length_limit(source, model.max_positions)
     most = int(limits.max())
     numbers = torch.tensor(
         [sampling.numbers(place, most) for place in places],

@@ -44,7 +44,7 @@ def longest_side(recipe: Recipe) -> tuple[int, str]:
         (recipe.train.max_length, "`max_length` raises the limit"),
         (recipe.train.batch_tokens, "no batch has more tokens a side"),
     ]
-    learned = outline(recipe.model).most_positions
+    learned = outline(recipe.model).max_positions
     if learned is not None:
         limits.append((learned, "as many positions are learned"))
     return min(limits, key=lambda limit: limit[0])

@@ -31,7 +31,10 @@ def use_fast_kernels(model: nn.Module) -> None:
         return
     for layer in model.modules():
         fused = F.scaled_dot_product_attention  # a kernel of its own stays
-        if isinstance(layer, MultiHeadAttention) and layer.kernel is fused:
-            layer.kernel = attention
+        if (
+            isinstance(layer, MultiHeadAttention)
+            and layer.attention_fn is fused
+        ):
+            layer.attention_fn = attention
         if faster := FASTER.get(type(layer)):
             layer.__class__ = faster

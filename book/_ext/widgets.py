@@ -87,7 +87,7 @@ def search_tree(translator: Translator, caption: str, width: int) -> dict:
     """
     model, tokenizer = translator.model, translator.tokenizer
     source = torch.tensor([tokenizer.encode(caption)])
-    limit = length_limit(source, model.most_positions)
+    limit = length_limit(source, model.max_positions)
     step, state = model_step(model), first_state(model, source)
     beam = Beam(width, 0.0, limit.item())
     found = [{"step": 0, "piece": "", "total": 0.0, "place": 0}]
@@ -97,7 +97,7 @@ def search_tree(translator: Translator, caption: str, width: int) -> dict:
     at = [0] * width  # the node of each place
     while not beam.done(live.max().item(), width):
         log_p, state = step(tokens[0, :, -1], state)
-        before, free = live[0].tolist(), width - len(beam.finished)
+        before, free = live[0].tolist(), width - len(beam.ended)
         live, parents, token = best_continuations(live, log_p, width)
         tokens = tokens.take_along_dim(parents[:, :, None], dim=1)
         tokens = torch.cat([tokens, token[:, :, None]], dim=2)

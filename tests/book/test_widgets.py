@@ -305,7 +305,7 @@ def may_stop(tree, step, alpha):
     beam = Beam(tree["width"], alpha, tree["limit"])
     for node in widgets.outputs(tree):
         if node["step"] <= step:
-            beam.finish([EOS] * node["step"], node["total"])
+            beam.end([EOS] * node["step"], node["total"])
     kept = [n for n in tree["nodes"] if n["place"] is not None]
     live = [n for n in kept if n["step"] == step and not n.get("end")]
     return beam.done(max(node["total"] for node in live), number=1)

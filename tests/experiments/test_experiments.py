@@ -333,7 +333,9 @@ def test_what_cross_attention_sees(bug, seen):
     query, keys = torch.randn(2, 1, 4, 6, 16)
     mask = torch.tensor([[1, 1, 1, 0, 0, 0]], dtype=torch.bool)
     unit = torch.eye(6).expand(1, 4, 6, 6)
-    weights = layer.kernel(query, keys, unit, attn_mask=mask, dropout_p=0.0)
+    weights = layer.attention_fn(
+        query, keys, unit, attn_mask=mask, dropout_p=0.0
+    )
     assert torch.equal((weights[0, 0] > 0).float(), torch.tensor(seen).float())
 
 
@@ -341,7 +343,9 @@ def test_over_which_axis_weights_sum_to_one():
     query, keys = torch.randn(2, 1, 4, 6, 16)
     unit, mask = torch.eye(6).expand(1, 4, 6, 6), torch.ones(6, 6).bool()
     for bug, axis in (("control", -1), ("softmax over queries", -2)):
-        kernel = program(bug).model.encoder.layers[0].self_attention.kernel
+        kernel = (
+            program(bug).model.encoder.layers[0].self_attention.attention_fn
+        )
         weights = kernel(query, keys, unit, attn_mask=mask, dropout_p=0.0)
         even = [(weights.sum(d) - 1).abs().max() < 1e-5 for d in (-2, -1)]
         assert even == [axis == -2, axis == -1]

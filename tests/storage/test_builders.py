@@ -20,7 +20,6 @@ from annotated_transformer.model import (
     InputEmbedding,
     ModelConfig,
     Transformer,
-    decoder_layer,
     parameter_count,
     transformer,
 )
@@ -124,12 +123,11 @@ def composed(vocab_size):
     sizes = ModelConfig(vocab_size, 1, 8, 8, 2)
     tokens = TokenEmbedding(vocab_size, 8)
     source, target = (InputEmbedding(tokens, None, 0.0) for _ in range(2))
-    plain = transformer(sizes).encoder.layers[0]
-    layer = EncoderLayer(
-        plain.self_attention, SquaredReLU(8, 8), lambda: AddNorm(8, 0.0)
-    )
+    plain = transformer(sizes)
+    attention = plain.encoder.layers[0].self_attention
+    layer = EncoderLayer(attention, SquaredReLU(8, 8), lambda: AddNorm(8, 0.0))
     encoder = Encoder([layer], nn.Identity())
-    decoder = Decoder([decoder_layer(sizes)], nn.Identity())
+    decoder = Decoder(plain.decoder.layers, nn.Identity())
     return Transformer(source, encoder, target, decoder, tokens)
 
 
