@@ -6,7 +6,7 @@ Written in book/11_translation.ipynb: edit the chapter, then `make package`.
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import overload
+from typing import Any, overload
 
 import torch
 from jaxtyping import Float, Int
@@ -22,7 +22,6 @@ from annotated_transformer.errors import (
     check_budget,
     check_texts,
 )
-from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.model import EncoderDecoder, Transformer
 from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.speed.matrix_products import weights_at_rest
@@ -68,21 +67,21 @@ class AttentionMaps:
 
 
 def weights_used(
-    attention: MultiHeadAttention, x: Tensor, memory: Tensor, mask: Mask
+    attention: Any, x: Tensor, memory: Tensor, mask: Mask
 ) -> Float[Tensor, "batch heads queries keys"]:
     """The weights of an attention; UserError if it computes otherwise."""
-    weights = attention.weights(x, memory, mask)
-    _, values = attention.keys_values(memory)
-    values = values.repeat_interleave(weights.size(1) // values.size(1), 1)
-    expected = attention.output((weights @ values).transpose(1, 2).flatten(2))
-    found = attention(x, memory, mask)
-    if (found - expected).abs().max() > 0.01 * expected.abs().max():
-        raise UserError(
-            f"{type(attention).__name__} has no maps: what it answers is not "
-            "the mean of its values by its `weights`; give it a method "
-            "`weights` that says what it computes"
-        )
-    return weights
+    if hasattr(attention, "weights"):
+        weights: Tensor = attention.weights(x, memory, mask)
+        _, values = attention.keys_values(memory)
+        values = values.repeat_interleave(weights.size(1) // values.size(1), 1)
+        heads = (weights @ values).transpose(1, 2).flatten(2)
+        expected, found = attention.output(heads), attention(x, memory, mask)
+        if (found - expected).abs().max() <= 0.01 * expected.abs().max():
+            return weights
+    raise UserError(
+        f"{type(attention).__name__} has no maps: give it a method `weights` "
+        "whose weights, times the values, are what it computes"
+    )
 
 
 @torch.no_grad()
