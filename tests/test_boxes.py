@@ -53,6 +53,7 @@ from annotated_transformer.recurrence import (
     recurrent_translator,
 )
 from annotated_transformer.risk import ExpectedError
+from annotated_transformer.sequences import RestrictedAttention
 from annotated_transformer.training import (
     TrainConfig,
     batch_loss,
@@ -338,8 +339,11 @@ def test_only_a_transformer_has_maps(name):
         translator.attention("abc", "ab")
 
 
-def test_maps_that_would_not_be_what_computes_are_refused():
+@pytest.mark.parametrize("kind", [Squared, RestrictedAttention])
+def test_maps_that_would_not_be_what_computes_are_refused(kind):
     tokenizer = text()[1]
-    model = transformer(ModelConfig(len(tokenizer), 1, 16, 32, 4), Squared)
-    with pytest.raises(UserError, match="Squared has no maps"):
+    model = transformer(ModelConfig(len(tokenizer), 1, 16, 32, 4))
+    sizes = (16, 4) if kind is Squared else (3, 16, 4)
+    model.encoder.layers[0].self_attention = kind(*sizes)
+    with pytest.raises(UserError, match=f"{kind.__name__} has no maps"):
         Translator(model, tokenizer).attention("abc", "ab")
