@@ -3,20 +3,20 @@
 Written in book/11_translation.ipynb: edit the chapter, then `make package`.
 """
 
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, overload
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from sacrebleu.metrics import BLEU, CHRF
 from torch import Tensor
 
+from annotated_transformer.attention import Mask, causal_mask, padding_mask
 from annotated_transformer.data import Tokenizer, bucket, pad
 from annotated_transformer.decoding import Hypothesis, beam_decode
-from annotated_transformer.embedding import BOS
+from annotated_transformer.embedding import BOS, PAD
 from annotated_transformer.errors import (
     UserError,
     check_budget,
@@ -32,7 +32,7 @@ from annotated_transformer.storage.pretrained import find_model
 __all__ = [
     "Translation",
     "AttentionMaps",
-    "recorded",
+    "weights_used",
     "attention_maps",
     "TextModel",
     "Translator",
@@ -66,30 +66,22 @@ class AttentionMaps:
     cross: list[Tensor]
 
 
-@contextmanager
-def recorded(attention: Any, maps: list[Tensor]) -> Iterator[None]:
-    """Add the weights of each call of an attention to the maps.
-
-    UserError if it has no `attention_fn` that could be asked.
-    """
-    attention_fn = getattr(attention, "attention_fn", None)
-    if attention_fn is None:
-        raise UserError(
-            f"{type(attention).__name__} has no maps: its weights are those "
-            "of its `attention_fn`, and it has none"
-        )
-
-    def watched(query: Tensor, keys: Tensor, values: Tensor, **options):
-        unit = torch.eye(keys.size(-2)).to(keys)
-        units = unit.expand(*keys.shape[:-1], -1)
-        maps.append(attention_fn(query, keys, units, **options))
-        return attention_fn(query, keys, values, **options)
-
-    attention.attention_fn = watched
-    try:
-        yield
-    finally:
-        attention.attention_fn = attention_fn
+def weights_used(
+    attention: Any, x: Tensor, memory: Tensor, mask: Mask
+) -> Float[Tensor, "batch heads queries keys"]:
+    """The weights of an attention; UserError if it computes otherwise."""
+    if hasattr(attention, "weights"):
+        weights: Tensor = attention.weights(x, memory, mask)
+        _, values = attention.keys_values(memory)
+        values = values.repeat_interleave(weights.size(1) // values.size(1), 1)
+        heads = (weights @ values).transpose(1, 2).flatten(2)
+        expected, found = attention.output(heads), attention(x, memory, mask)
+        if (found - expected).abs().max() <= 0.01 * expected.abs().max():
+            return weights
+    raise UserError(
+        f"{type(attention).__name__} has no maps: give it a method `weights` "
+        "whose weights, times the values, are what it computes"
+    )
 
 
 @torch.no_grad()
@@ -98,9 +90,9 @@ def attention_maps(
     source: Int[Tensor, "batch source_length"],
     target: Int[Tensor, "batch target_length"],
 ) -> AttentionMaps:
-    """What each head looks at, without dropout.
+    """What each head looks at, as it computes, without dropout.
 
-    UserError unless the model is a Transformer.
+    UserError unless the model is a Transformer whose attentions have weights.
     """
     if not isinstance(model, Transformer):
         raise UserError(
@@ -108,17 +100,27 @@ def attention_maps(
             "ask one of those"
         )
     training = model.training
+    model.eval()
     maps = AttentionMaps([], [], [])
-    with ExitStack() as stack:
-        for layer in model.encoder.layers:
-            found = recorded(layer.self_attention, maps.encoder)
-            stack.enter_context(found)
-        for layer in model.decoder.layers:
-            found = recorded(layer.self_attention, maps.decoder)
-            stack.enter_context(found)
-            found = recorded(layer.cross_attention, maps.cross)
-            stack.enter_context(found)
-        model.eval()(source, target)
+    mask = padding_mask(source, PAD)
+    x = model.source(source)
+    for layer in model.encoder.layers:
+        y = layer.around_attention.before(x)
+        maps.encoder.append(weights_used(layer.self_attention, y, y, mask))
+        x = layer(x, mask)
+    encoded = model.encoder.norm(x)
+    sources, _ = model.decoder.read(encoded, mask)
+    causal = causal_mask(target.size(1), target.device)
+    x = model.target(target)
+    for layer, keys_values in zip(model.decoder.layers, sources, strict=True):
+        y = layer.around_self.before(x)
+        maps.decoder.append(weights_used(layer.self_attention, y, y, causal))
+        y = layer.around_self.after(x, layer.self_attention(y, y, causal))
+        y = layer.around_cross.before(y)
+        maps.cross.append(
+            weights_used(layer.cross_attention, y, encoded, mask)
+        )
+        x, _ = layer(x, keys_values, mask, causal)
     model.train(training)
     return maps
 
