@@ -59,10 +59,19 @@ def test_a_step_past_its_limit_is_ended(tmp_path, monkeypatch):
 
 def test_the_record_reaches_the_quality_of_a_core():
     """Bounds that were set before it was made, from three runs on a CPU."""
-    steps = json.loads(RECORD.read_text("utf-8"))["steps"]
+    record = json.loads(RECORD.read_text("utf-8"))
+    steps = record["steps"]
     runs = steps["task"]["runs"]
     assert len(runs) == 3
     assert steps["task"]["mean"]["valid_perplexity"] <= 5.15
     assert steps["task"]["mean"]["test_2016_flickr"] >= 39.3
     mean = sum(run["valid_perplexity"] for run in runs.values()) / 3
     assert mean == pytest.approx(steps["task"]["mean"]["valid_perplexity"])
+    minutes = sum(run["seconds"] for run in runs.values()) / 3 / 60
+    bleu = steps["task"]["mean"]["test_2016_flickr"]
+    readme = (ROOT / "README.md").read_text("utf-8")
+    told = (
+        f"takes {minutes:.1f} minutes on an {record['machine']['processor']}"
+    )
+    assert told in " ".join(readme.split())
+    assert f"to {bleu:.1f} BLEU (cased" in readme
