@@ -1,6 +1,7 @@
 """Files of text, read with care: what is wrong is told with its place."""
 
 import gzip
+from random import Random
 
 import pytest
 from hypothesis import given
