@@ -311,6 +311,7 @@ def training_speed(
                 "systems": rows,
                 "operations_per_second": ours,
                 "share": ours / peak if peak else None,
+                "gigabytes": {x: memory[x] / 1e9 for x in memory},
             }
             yield found
 
