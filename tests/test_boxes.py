@@ -4,8 +4,9 @@ from functools import cache
 
 import pytest
 import torch
-from torch import nn
-from torch_twins import rescored
+from modern_choices import CHOICES, modern
+from torch import Tensor, nn
+from torch_twins import lively, rescored
 
 from annotated_transformer.attention import additive
 from annotated_transformer.data import (
@@ -42,6 +43,7 @@ from annotated_transformer.optimizer import adam
 from annotated_transformer.pairs.likelihood import score_pairs
 from annotated_transformer.recurrence import (
     ConvolutionalConfig,
+    DotProductAttention,
     RecurrentConfig,
     convolutional_translator,
     recurrent_translator,
@@ -105,7 +107,7 @@ def test_a_seed_draws_the_weights_that_it_always_drew(
     assert (found @ waves).item() == pytest.approx(expected, abs=1e-4)
 
 
-# Training and translating
+# What holds of any model
 
 
 @cache
@@ -145,9 +147,86 @@ BUILD = {
     ),
 }
 each_model = pytest.mark.parametrize("name", BUILD)
+# And these, of which the properties are tried alone.
+VARIANTS = BUILD | {
+    "of 2017": lambda n: transformer(ModelConfig(n, 2, 16, 32, 4)),
+    "learned": lambda n: transformer(
+        ModelConfig(n, 2, 16, 32, 4, positions="learned", max_length=9)
+    ),
+    "dot product": lambda n: recurrent_translator(
+        RecurrentConfig(n, 6, 8), lambda _: DotProductAttention()
+    ),
+    "wide windows": lambda n: convolutional_translator(
+        ConvolutionalConfig(n, 6, 3, places=5)
+    ),
+    **{
+        str(choices): lambda n, choices=choices: modern_transformer(
+            modern(vocab_size=n, **choices)
+        )
+        for choices in CHOICES
+    },
+}
+each_variant = pytest.mark.parametrize("name", VARIANTS)
+
+
+def sentences(*lengths: int) -> Tensor:
+    """Random sentences of these lengths, padded."""
+    rows = [torch.randint(4, 30, (length,)) for length in lengths]
+    return nn.utils.rnn.pad_sequence(rows, True, PAD)
+
+
+def close(a: Tensor, b: Tensor) -> None:
+    torch.testing.assert_close(a, b, rtol=0, atol=1e-10)
+
+
+@each_variant
+def test_no_word_depends_on_a_later_one(name):
+    model = lively(VARIANTS[name](30))
+    source, target = sentences(6, 4), sentences(7, 7)
+    whole = model(source, target)
+    for place in range(7):
+        changed = target.clone()
+        changed[:, place] = target[:, place] % 26 + 4
+        after = model(source, changed)
+        close(whole[:, :place], after[:, :place])
+        assert (whole - after)[:, place:].abs().amax() > 1e-6
+
+
+@each_variant
+def test_padding_and_company_change_nothing(name):
+    """A sentence in a padded batch has the logits that it has alone."""
+    model, lengths = lively(VARIANTS[name](30)), (5, 1, 6, 3)
+    source, target = sentences(*lengths), sentences(*lengths[::-1])
+    together = model(source, target)
+    for i, n in enumerate(lengths):
+        m = lengths[-1 - i]
+        close(together[[i], :m], model(source[[i], :n], target[[i], :m]))
+    where = target != PAD
+    for form in (where, where.flatten().nonzero().squeeze(1)):
+        close(model(source, target, form), together[where])
+
+
+@each_variant
+def test_one_token_at_a_time_gives_the_same(name):
+    """With two rows that share each sentence's source; or two tokens."""
+    model = lively(VARIANTS[name](30))
+    source, target = sentences(5, 2), sentences(4, 4, 4, 4)
+    memory, state = model.read(source), None
+    whole = model(source.repeat_interleave(2, 0), target)
+    for i in range(4):
+        x, state = model.decode(target[:, [i]], memory, state)
+        close(model.logits(x[:, 0]), whole[:, i])
+    x, state = model.decode(target[:, :2], memory)
+    y, _ = model.decode(target[:, 2:], memory, state)
+    close(model.logits(torch.cat([x, y], 1)), whole)
+
+
 CONFIG = TrainConfig(
     steps=30, batch_tokens=96, warmup=4, peak_rate=1e-2, clip=1.0
 )
+
+
+# Training and translating
 
 
 @cache

@@ -23,7 +23,6 @@ from annotated_transformer.decoding import (
 from annotated_transformer.embedding import BOS, EOS, PAD
 from annotated_transformer.model import (
     ModelConfig,
-    greedy_decode,
     transformer,
 )
 from annotated_transformer.runs.recipes import RECIPES
@@ -233,48 +232,6 @@ def batch(lengths):
     """Random sentences of these lengths, alone and padded together."""
     rows = [torch.randint(4, 9, (length,)) for length in lengths]
     return rows, torch.nn.utils.rnn.pad_sequence(rows, True, PAD)
-
-
-lengths_of_a_batch = st.lists(st.integers(1, 6), min_size=1, max_size=4)
-
-
-@orders
-@given(seeds, lengths_of_a_batch)
-@settings(max_examples=15)
-def test_beam_one_is_greedy_for_any_model(pre_norm, seed, lengths):
-    model = random_model(seed, 9, 6, pre_norm)
-    _, source = batch(lengths)
-    outputs = greedy_decode(model, source).tolist()
-    for output, found in zip(
-        outputs, beam_decode(model, source, 1), strict=True
-    ):
-        end = output.index(EOS) if EOS in output else len(output)
-        assert found[0].tokens == output[:end]
-        assert found[0].finished == (EOS in output)
-
-
-@orders
-@given(seeds, lengths_of_a_batch, st.integers(1, 4))
-@settings(max_examples=15)
-def test_company_changes_nothing_and_scores_can_be_checked(
-    pre_norm, seed, lengths, width
-):
-    """In a padded batch each sentence gets what it gets alone.
-
-    And the score that the cached search states is the model's own.
-    """
-    model = random_model(seed, 9, 6, pre_norm)
-    rows, source = batch(lengths)
-    together = beam_decode(model, source, width, 0.6, width)
-    for row, found in zip(rows, together, strict=True):
-        alone = beam_decode(model, row[None], width, 0.6, width)[0]
-        assert [h.tokens for h in found] == [h.tokens for h in alone]
-        outputs = [[*h.tokens, *h.finished * [EOS]] for h in found]
-        checked = rescored(model, row[None], outputs)
-        for h, output, log_p in zip(found, outputs, checked, strict=True):
-            assert h.log_probability == pytest.approx(log_p, abs=1e-4)
-            penalty = length_penalty(len(output), 0.6)
-            assert h.score == pytest.approx(log_p / penalty, abs=1e-4)
 
 
 def test_every_output_stops_at_its_own_limit():

@@ -62,15 +62,6 @@ def close(a, b):
     torch.testing.assert_close(a, b, rtol=0, atol=1e-10)
 
 
-def steps_of(model, source, target):
-    """What decode gives for one token at a time."""
-    memory, state, outputs = model.read(source), None, []
-    for t in range(target.size(1)):
-        x, state = model.decode(target[:, t : t + 1], memory, state)
-        outputs.append(x)
-    return torch.cat(outputs, 1)
-
-
 # Attention alone
 
 
@@ -245,26 +236,3 @@ def test_convolutions_end_where_positions_do():
 
 
 # Both
-
-
-@each_model
-@given(length=st.integers(1, 6))
-def test_no_word_depends_on_a_later_one(name, length):
-    model, source = build(name), sentences(4, 6)
-    target = sentences(length + 1, length + 1)
-    close(model(source, target)[:, :length], model(source, target[:, :length]))
-
-
-@each_model
-@given(n=st.integers(1, 4), more=st.integers(1, 5))
-def test_padding_changes_nothing(name, n, more):
-    model, target = build(name), sentences(3, 3)
-    source = sentences(n, n + more)
-    close(model(source, target)[:1], model(source[:1, :n], target[:1]))
-
-
-@each_model
-def test_one_token_at_a_time_gives_the_same(name):
-    model, source, target = build(name), sentences(5, 2), sentences(6, 6)
-    at_once, _ = model.decode(target, model.read(source))
-    close(at_once, steps_of(model, source, target))
