@@ -11,7 +11,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch.utils._python_dispatch import TorchDispatchMode
+from operations import counted
 
 from annotated_transformer.corpora.builtin import sentence_pairs
 from annotated_transformer.data import (
@@ -60,7 +60,7 @@ def test_text_of_known_characters_comes_back(tokenizer, text):
     assert tokenizer.decode(ids) == text
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(
     st.lists(
         st.text(
@@ -76,14 +76,6 @@ def test_any_training_text_comes_back(lines):
     """Tabs, line separators, emoji, accents in either form: all of it."""
     tokenizer = train_tokenizer(lines, 1000, "char")
     assert [tokenizer.decode(tokenizer.encode(x)) for x in lines] == lines
-
-
-def test_nothing_is_normalised():
-    lines = ["ﬁne ½ café", "fine 1/2 cafe\u0301"]
-    tokenizer = train_tokenizer(lines, 100, "char")
-    first, second = map(tokenizer.encode, lines)
-    assert first != second
-    assert [tokenizer.decode(first), tokenizer.decode(second)] == lines
 
 
 def test_reserved_ids_are_those_of_the_embedding():
@@ -118,21 +110,9 @@ def test_decoding_stops_at_the_first_eos_and_skips_pad_and_bos():
     assert BPE.encode("") == [EOS]
 
 
-def test_pieces_spell_the_text():
-    text = "The mother saw a key."
-    assert "".join(BPE.split(text)) == "▁" + text.replace(" ", "▁")
-    assert len(BPE.split(text)) == len(BPE.encode(text)) - 1
-
-
-@pytest.mark.parametrize("kind", ["bpe", "unigram", "char"])
-def test_tokenizer_is_the_same_bytes_twice(kind):
-    again = [train_tokenizer(iter(LINES), 200, kind).model for _ in range(2)]
-    assert again[0] == again[1]
-
-
-def test_vocabulary_has_the_size_asked_for():
-    assert len(BPE) == len(UNIGRAM) == 300
-    assert len(CHAR) == 5 + len(set().union(*LINES) - {" "})
+def test_tokenizer_is_the_same_bytes_twice():
+    assert train_tokenizer(iter(LINES), 300).model == BPE.model
+    assert train_tokenizer(LINES, 300, "unigram").model == UNIGRAM.model
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram"])
@@ -148,7 +128,7 @@ def test_vocabulary_too_large_says_the_largest(kind, capfd):
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("kind", ["bpe", "unigram", "char"])
+@pytest.mark.parametrize("kind", ["bpe", "char"])
 def test_vocabulary_too_small_says_the_smallest(kind, capfd):
     smallest = 5 + len(set().union(*LINES) - {" "})
     with pytest.raises(UserError, match=f"at least {smallest}$"):
@@ -277,31 +257,21 @@ def test_rows_of_flat_arrays_are_those_of_the_plain_loop(rows, data):
     assert found.dtype == torch.long
 
 
-class Calls(TorchDispatchMode):
-    """Counts what torch is asked to compute."""
-
-    number = 0
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        self.number += 1
-        return func(*args, **(kwargs or {}))
-
-
-def calls(make) -> int:
-    with Calls() as mode:
-        make()
-    return mode.number
-
-
 def test_a_batch_takes_as_many_calls_whatever_is_in_it():
     """So one made of a hundred sentences costs hardly more than of one."""
-    numbers = {calls(lambda n=n: make_batch(EXAMPLES[:n])) for n in (1, 7, 60)}
+    numbers = set()
+    for n in (1, 7, 60):
+        with counted() as seen:
+            make_batch(EXAMPLES[:n])
+        numbers.add(seen.operations)
     assert len(numbers) == 1 and numbers.pop() < 50
     batches = training_batches(EXAMPLES, 256, 0)
     first = next(batches)  # the flat arrays are made with it
     rows, numbers = {len(first.source)}, set()
     for _ in range(30):
-        numbers.add(calls(lambda: rows.add(len(next(batches).source))))
+        with counted() as seen:
+            rows.add(len(next(batches).source))
+        numbers.add(seen.operations)
     assert len(rows) > 3
     assert len(numbers) == 1 and numbers.pop() < 50
 
@@ -326,15 +296,6 @@ def test_batches_are_full_of_neighbours_in_length(
             by_hand.append([both])
     found = [sorted(lengths[place] for place in batch) for batch in batches]
     assert sorted(found) == sorted(map(sorted, by_hand))
-
-
-def test_bucket_shuffles_ties_and_batches():
-    lengths = [(5, 5)] * 40 + [(9, 9)] * 40
-    first, second = (bucket(lengths, 50, seed) for seed in "01")
-    assert first != second
-    assert {frozenset(b) for b in first} != {frozenset(b) for b in second}
-    longest = [max(lengths[place] for place in batch) for batch in first]
-    assert longest != sorted(longest)
 
 
 EXAMPLES, _ = encode_pairs(PAIRS[:60], BPE, max_length=100)
@@ -417,12 +378,6 @@ def test_every_merge_is_left_out_as_often_as_asked():
     expected = {4: 0.7**2, 5: 2 * 0.3 * 0.7, 6: 0.3**2}
     for (_, length), number in found.items():
         assert number / 8000 == pytest.approx(expected[length], abs=0.02)
-
-
-def test_all_merges_left_out_are_characters():
-    ((ids, _),) = dropped(LINES[:1], 1.0)
-    pieces = BPE.pieces.id_to_piece(ids[:-1])
-    assert pieces == list("▁" + LINES[0].replace(" ", "▁"))
 
 
 def test_other_subwords_follow_from_the_seed_alone():

@@ -114,14 +114,3 @@ def test_every_exception_is_needed():
 )
 def test_an_import_upward_is_found(module, line, told):
     assert upward(module, line.replace("NAME", NAME)) == [told]
-
-
-def test_chapters_are_the_top_level():
-    """Whoever opens the package sees the Transformer first."""
-    top = {name for name, _ in modules() if "." not in name}
-    own = {"__init__", "__main__", *FLOORS}
-    assert top - own == {
-        chapters.module_name(path)
-        for path in chapters.find_chapters()
-        if (chapters.PACKAGE / f"{chapters.module_name(path)}.py").exists()
-    }

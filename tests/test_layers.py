@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch.nn import functional as F
 from torch_twins import shake
 
-from annotated_transformer.attention import causal_mask, padding_mask
+from annotated_transformer.attention import causal_mask
 from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.layers import (
     AddNorm,
@@ -22,23 +22,23 @@ both_orders = pytest.mark.parametrize("pre_norm", [False, True])
 quickly = settings(deadline=None, max_examples=20)
 
 
-def encoder(pre_norm=False, d_model=12, heads=3, d_ff=20, dropout=0.0):
+def encoder(pre_norm, d_model=12, heads=3, d_ff=20):
     return shake(
         EncoderLayer(
             MultiHeadAttention(d_model, heads),
             FeedForward(d_model, d_ff),
-            partial(AddNorm, d_model, dropout, pre_norm),
+            partial(AddNorm, d_model, 0.0, pre_norm),
         )
     )
 
 
-def decoder(pre_norm=False, d_model=12, heads=3, d_ff=20, dropout=0.0):
+def decoder(pre_norm, d_model=12, heads=3, d_ff=20):
     return shake(
         DecoderLayer(
             MultiHeadAttention(d_model, heads),
             MultiHeadAttention(d_model, heads),
             FeedForward(d_model, d_ff),
-            partial(AddNorm, d_model, dropout, pre_norm),
+            partial(AddNorm, d_model, 0.0, pre_norm),
         )
     )
 
@@ -64,13 +64,6 @@ def test_feed_forward_is_two_convolutions_of_width_one(d_model, d_ff, length):
     close(ours(x), y.transpose(1, 2))
 
 
-def test_feed_forward_sees_one_position_at_a_time():
-    ours, x = shake(FeedForward(8, 16)), randn(1, 5, 8).requires_grad_()
-    ours(x)[0, 2].sum().backward()
-    touched = x.grad[0].abs().sum(-1) > 0
-    assert touched.tolist() == [False, False, True, False, False]
-
-
 # Add & Norm (3.1)
 
 
@@ -81,14 +74,13 @@ def norm_by_hand(x, norm):
     return (x - mean) / (variance + 1e-5).sqrt() * norm.weight + norm.bias
 
 
-def test_post_norm_normalises_the_sum():
-    box, x, W = shake(AddNorm(7, 0.0)), randn(2, 3, 7), randn(7, 7)
-    close(box(x, lambda y: y @ W), norm_by_hand(x + x @ W, box.norm))
-
-
-def test_pre_norm_leaves_the_sum_alone():
-    box, x, W = shake(AddNorm(7, 0.0, True)), randn(2, 3, 7), randn(7, 7)
-    close(box(x, lambda y: y @ W), x + norm_by_hand(x, box.norm) @ W)
+@both_orders
+def test_norm_is_of_the_sum_or_of_what_the_sublayer_reads(pre_norm):
+    box, x, W = shake(AddNorm(7, 0.0, pre_norm)), randn(2, 3, 7), randn(7, 7)
+    before = norm_by_hand(x, box.norm) if pre_norm else x
+    added = x + before @ W
+    expected = added if pre_norm else norm_by_hand(added, box.norm)
+    close(box(x, lambda y: y @ W), expected)
 
 
 @both_orders
@@ -105,14 +97,7 @@ def test_dropout_touches_what_the_sublayer_wrote_and_nothing_else(pre_norm):
     assert not torch.equal(box(x, torch.ones_like), box(x, torch.ones_like))
 
 
-@both_orders
-def test_no_dropout_in_evaluation(pre_norm):
-    layer, x = encoder(pre_norm, dropout=0.5).eval(), randn(2, 5, 12)
-    assert torch.equal(layer(x), layer(x))
-    assert not torch.equal(layer.train()(x), layer(x))
-
-
-# Encoder layer (3.1)
+# Layers (3.1)
 
 
 @both_orders
@@ -128,30 +113,6 @@ def test_hidden_positions_change_no_visible_one(pre_norm, seen, seed):
     assert torch.equal(before[:, visible], after[:, visible])
     if not all(seen):  # the control: without the mask they are looked at
         assert not torch.equal(layer(x), layer(noisy))
-
-
-@both_orders
-def test_encoder_layer_moves_with_its_tokens(pre_norm):
-    layer, x, order = encoder(pre_norm), randn(1, 6, 12), torch.randperm(6)
-    close(layer(x[:, order]), layer(x)[:, order])
-
-
-# Decoder layer (3.1)
-
-
-@both_orders
-@quickly
-@given(st.lists(st.booleans(), min_size=1, max_size=6), st.integers(0, 999))
-def test_hidden_memory_changes_nothing(pre_norm, seen, seed):
-    torch.manual_seed(seed)
-    layer, visible = decoder(pre_norm), torch.tensor(seen)
-    x, memory = randn(1, 3, 12), randn(1, len(seen), 12)
-    noisy = torch.where(visible[:, None], memory, 1e3 * randn(*memory.shape))
-    before, after = (
-        layer(x, source, visible[None], causal_mask(3))[0]
-        for source in map(layer.cross_attention.keys_values, (memory, noisy))
-    )
-    assert torch.equal(before, after)
 
 
 @both_orders
@@ -177,39 +138,3 @@ def test_the_past_can_be_kept_instead_of_computed(pre_norm, pieces):
     close(torch.cat(outputs, dim=1), whole)
     for kept, computed in zip(past, all_keys_values, strict=True):
         close(kept, computed)
-
-
-@both_orders
-def test_rows_of_one_sentence_share_its_source(pre_norm):
-    layer, memory, x = decoder(pre_norm), randn(2, 4, 12), randn(6, 1, 12)
-    mask = padding_mask(torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0]]))
-    source = layer.cross_attention.keys_values(memory)
-    copies = layer.cross_attention.keys_values(memory.repeat_interleave(3, 0))
-    shared, _ = layer(x, source, mask)
-    close(shared, layer(x, copies, mask.repeat_interleave(3, 0))[0])
-
-
-@both_orders
-def test_a_position_depends_on_no_later_one(pre_norm):
-    layer, x = decoder(pre_norm), randn(1, 6, 12).requires_grad_()
-    source = layer.cross_attention.keys_values(randn(1, 4, 12))
-
-    def seen_from_position_2(mask):
-        y, _ = layer(x, source, None, mask)
-        (gradient,) = torch.autograd.grad(y[0, 2, 0], x, retain_graph=True)
-        return (gradient[0] != 0).any(-1).tolist()
-
-    assert seen_from_position_2(causal_mask(6)) == [True] * 3 + [False] * 3
-    assert seen_from_position_2(None) == [True] * 6  # the control
-
-
-@both_orders
-def test_every_target_position_sees_the_whole_source(pre_norm):
-    layer, memory = decoder(pre_norm), randn(1, 4, 12).requires_grad_()
-    source = layer.cross_attention.keys_values(memory)
-    y, _ = layer(randn(1, 3, 12), source, None, causal_mask(3))
-    for i in range(3):
-        (gradient,) = torch.autograd.grad(
-            y[0, i, 0], memory, retain_graph=True
-        )
-        assert (gradient[0] != 0).any(-1).all()

@@ -38,23 +38,14 @@ def tokens(*size):
     return torch.randint(4, 11, size)
 
 
-def close(a, b):
-    torch.testing.assert_close(a, b, rtol=0, atol=1e-10)
-
-
 # The lengths of a batch's sentences, and a seed for all the rest
-batches = given(
-    st.lists(st.integers(1, 6), min_size=1, max_size=4), st.integers(0, 999)
-)
-
-
 def sentences(lengths: list[int]) -> torch.Tensor:
     """Random sentences of these lengths, padded to the longest."""
     rows = [tokens(length) for length in lengths]
     return nn.utils.rnn.pad_sequence(rows, True, PAD)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(
     st.fixed_dictionaries(
         {
@@ -89,29 +80,15 @@ def test_equals_stacks_of_torchs_own_layers(sizes, lengths, seed):
     ("change", "message"),
     [
         ({"vocab_size": 0}, "vocab_size .* at least 1"),
-        ({"layers": 0}, "layers .* at least 1"),
-        ({"d_model": 0}, "d_model .* at least 1"),
-        ({"d_ff": 0}, "d_ff .* at least 1"),
-        ({"heads": 0}, "heads .* at least 1"),
-        ({"max_length": 0}, "max_length .* at least 1"),
-        ({"d_k": 0}, "d_k .* at least 1"),
-        ({"d_v": -1}, "d_v .* at least 1"),
         ({"decoder_layers": 0}, "decoder_layers .* at least 1"),
         ({"dropout": 1.0}, r"dropout .* \[0, 1\)"),
-        ({"attention_dropout": -0.1}, r"attention_dropout .* \[0, 1\)"),
         ({"positions": "rotary"}, "'sinusoidal' or 'learned'"),
         ({"heads": 7}, "512 is not a multiple of 7 heads"),
-        ({"heads": 7, "d_k": 64}, "512 is not a multiple of 7 heads"),
     ],
 )
 def test_bad_configurations_say_what_to_do(change, message):
     with pytest.raises(ValueError, match=message):
         ModelConfig(**change)
-
-
-def test_any_number_of_heads_with_widths_of_their_own():
-    model = transformer(replace(SMALL, heads=3, d_k=5, d_v=4))
-    assert model(tokens(2, 4), tokens(2, 3)).shape == (2, 3, 11)
 
 
 # One matrix in three places (3.4)
@@ -206,58 +183,7 @@ def test_weights_start_by_glorot_block_by_block(pre_norm):
         assert abs(block.mean()) < 0.02 * std
 
 
-def test_biases_start_at_zero_and_norms_as_identity(fresh):
-    for name, parameter in fresh.named_parameters():
-        if parameter.dim() == 1:
-            is_gain = "norm" in name and name.endswith("weight")
-            assert (parameter == (1.0 if is_gain else 0.0)).all()
-
-
 # What must not leak, and what must not matter
-
-
-@both_orders
-@quickly
-@given(st.integers(1, 6), st.integers(0, 999))
-def test_a_token_changes_no_logit_before_it(pre_norm, j, seed):
-    torch.manual_seed(seed)
-    model = shaken(replace(SMALL, pre_norm=pre_norm))
-    source, target = tokens(2, 5), tokens(2, 7)
-    changed = target.clone()
-    changed[:, j] = torch.where(target[:, j] == 4, 5, 4)
-    before, after = model(source, target), model(source, changed)
-    assert torch.equal(before[:, :j], after[:, :j])
-    assert (before[:, j:] != after[:, j:]).any(-1).all()
-
-
-@both_orders
-@quickly
-@batches
-def test_padding_and_company_change_nothing(pre_norm, lengths, seed):
-    """A sentence in a padded batch has the logits that it has alone."""
-    torch.manual_seed(seed)
-    model = shaken(replace(SMALL, pre_norm=pre_norm))
-    source, target = sentences(lengths), sentences(lengths[::-1])
-    together = model(source, target)
-    for i, n in enumerate(lengths):
-        m = lengths[-1 - i]
-        close(together[[i], :m], model(source[[i], :n], target[[i], :m]))
-
-
-@both_orders
-@quickly
-@batches
-def test_nobody_sees_what_stands_in_the_padding(pre_norm, lengths, seed):
-    torch.manual_seed(seed)
-    model = shaken(replace(SMALL, pre_norm=pre_norm, tied=False))
-    source, target = sentences([*lengths, 7]), tokens(len(lengths) + 1, 4)
-    before = model(source, target)
-    with torch.no_grad():
-        model.source.tokens.weight[PAD].mul_(-1e3)
-    assert torch.equal(before, model(source, target))
-    with torch.no_grad():
-        model.source.tokens.weight[source[0, 0]].mul_(-1e3)  # the control
-    assert not torch.equal(before, model(source, target))
 
 
 def test_an_empty_source_gives_numbers():
@@ -267,33 +193,6 @@ def test_an_empty_source_gives_numbers():
     assert logits.isfinite().all()
     for parameter in model.parameters():
         assert parameter.grad is None or parameter.grad.isfinite().all()
-
-
-@both_orders
-@quickly
-@batches
-def test_cached_equals_uncached(pre_norm, lengths, seed):
-    """Token by token, with two rows that share each sentence's source."""
-    torch.manual_seed(seed)
-    model = shaken(replace(SMALL, pre_norm=pre_norm))
-    source, target = sentences(lengths), tokens(2 * len(lengths), 4)
-    memory, state = model.read(source), None
-    whole = model(source.repeat_interleave(2, 0), target)
-    for i in range(4):
-        x, state = model.decode(target[:, [i]], memory, state)
-        close(model.logits(x[:, 0]), whole[:, i])
-    x, state = model.decode(target[:, :2], memory)
-    y, _ = model.decode(target[:, 2:], memory, state)
-    close(model.logits(torch.cat([x, y], 1)), whole)
-
-
-def test_logits_only_where_asked():
-    model = shaken(SMALL)
-    source, target = tokens(2, 5), tokens(2, 6)
-    where = torch.rand(2, 6) < 0.5
-    places = where.flatten().nonzero().squeeze(1)
-    for form in (where, places):
-        close(model(source, target, form), model(source, target)[where])
 
 
 def test_dropout_is_off_in_evaluation_and_everywhere_in_training():
@@ -374,32 +273,11 @@ def biased(token: int) -> Transformer:
     return model
 
 
-def test_greedy_stops_at_the_input_length_plus_fifty():
+def test_greedy_stops_at_the_input_length_plus_fifty_or_at_the_end():
     source = torch.tensor([[5, 6, 7], [5, PAD, PAD]])
     assert length_limit(source).tolist() == [53, 51]
     output = greedy_decode(biased(9), source)
     assert output.shape == (2, 53)
     assert (output[0] == 9).all() and (output[1, :51] == 9).all()
     assert (output[1, 51:] == PAD).all()
-
-
-def test_greedy_stops_at_the_end_symbol():
-    output = greedy_decode(biased(EOS), torch.tensor([[5, 6], [7, PAD]]))
-    assert output.tolist() == [[EOS], [EOS]]
-
-
-def test_greedy_in_a_batch_equals_greedy_alone():
-    torch.manual_seed(1)
-    model = shaken(SMALL)
-    source = tokens(4, 6)
-    source[1, 2:], source[2, 4:] = PAD, PAD
-    together = greedy_decode(model, source)
-    for i in range(4):
-        alone = greedy_decode(model, source[[i], : int((source[i] > 0).sum())])
-        width = alone.size(1)
-        assert together[i, :width].tolist() == alone[0].tolist()
-        assert (together[i, width:] == PAD).all()
-
-
-def test_greedy_keeps_no_graph():
-    assert not greedy_decode(transformer(SMALL), tokens(1, 2)).requires_grad
+    assert greedy_decode(biased(EOS), source).tolist() == [[EOS], [EOS]]

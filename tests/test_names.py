@@ -1,8 +1,8 @@
 """No public name means two things."""
 
+import ast
 from collections import defaultdict
-from collections.abc import Iterator
-from importlib import import_module
+from pathlib import Path
 
 import chapters
 
@@ -11,27 +11,26 @@ import chapters
 OF_A_KIND = {"EXERCISES", "RECIPE", "RUNS", "corpus"}
 
 
-def exported() -> Iterator[tuple[str, str, object]]:
-    """What the package and the experiments export: module, name, object."""
-    for folder in (chapters.PACKAGE, chapters.ROOT / "experiments"):
-        for path in sorted(folder.rglob("*.py")):
-            *parts, last = path.relative_to(chapters.ROOT).parts
-            stem = last.removesuffix(".py")
-            name = ".".join([*parts, *[stem] * (stem != "__init__")])
-            if stem != "__main__" and "commands" not in parts:
-                module = import_module(name)
-                for public in getattr(module, "__all__", ()):
-                    yield name, public, getattr(module, public)
+def defined(path: Path) -> set[str]:
+    """The names that a module defines and exports; imported ones are not."""
+    found, exported = set(), set()
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Assign):
+            found |= {x.id for x in node.targets if isinstance(x, ast.Name)}
+            if "__all__" in found and not exported:
+                exported = {*ast.literal_eval(node.value)}
+    return found & exported
 
 
 def test_no_public_name_means_two_things():
     homes = defaultdict(list)
-    for module, name, value in exported():
-        homes[name].append((module, value))
-    assert len(homes) > 300 and homes.keys() >= OF_A_KIND
-    twice = {
-        name: [module for module, _ in found]
-        for name, found in homes.items()
-        if any(value is not found[0][1] for _, value in found)
-    }
-    assert {n: m for n, m in twice.items() if n not in OF_A_KIND} == {}
+    for folder in (chapters.PACKAGE, chapters.ROOT / "experiments"):
+        for path in folder.rglob("*.py"):
+            if "commands" not in path.parts and path.stem != "__main__":
+                for name in defined(path):
+                    homes[name].append(path.name)
+    assert len(homes) > 300
+    twice = {n: paths for n, paths in homes.items() if len(paths) > 1}
+    assert twice.keys() <= OF_A_KIND, twice

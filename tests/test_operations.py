@@ -48,13 +48,6 @@ def test_operations_are_those_a_gpu_would_run(block, operations, mode):
     assert not seen.synchronisations
 
 
-def test_a_dropout_is_one_operation_each_way():
-    x = X.clone().requires_grad_()
-    with counted() as seen:
-        F.dropout(x, 0.5).backward(X)
-    assert seen.operations == 2, seen
-
-
 @pytest.mark.parametrize(
     "block",
     [
@@ -126,29 +119,27 @@ def an_update(model, batch, config):
     return seen
 
 
-@pytest.mark.parametrize("sentences", [1, 7, 40])
 @pytest.mark.parametrize("bf16, most", [(False, 460), (True, 560)])
-def test_operations_of_an_update(bf16, most, sentences):
+def test_operations_of_an_update(bf16, most):
+    """As many for one sentence as for forty; and none waits."""
     config = replace(CONFIG, bf16=bf16)
-    seen = an_update(transformer(TINY), batch_of(sentences), config)
+    seen = an_update(transformer(TINY), batch_of(40), config)
     assert 300 < seen.operations <= most, seen
-    again = an_update(transformer(TINY), batch_of(3, 20), config)
+    again = an_update(transformer(TINY), batch_of(1, 20), config)
     assert again.calls == seen.calls
+    assert not seen.synchronisations, seen
 
 
-@pytest.mark.parametrize("bf16", [False, True])
 @pytest.mark.parametrize(
     "change",
     [
-        {},
-        {"r_drop": 1.0},
-        {"accumulate": 3},
-        {"clip": 0.1, "schedule": "linear"},
+        {"r_drop": 1.0, "clip": 0.1, "schedule": "linear"},
+        {"accumulate": 2, "bf16": True},
     ],
     ids=str,
 )
-def test_no_synchronisation_in_an_update(change, bf16):
-    config = replace(CONFIG, bf16=bf16, **change)
+def test_no_synchronisation_in_an_update(change):
+    config = replace(CONFIG, **change)
     seen = an_update(transformer(TINY), batch_of(5), config)
     assert not seen.synchronisations, seen
 
@@ -161,9 +152,8 @@ def modern(config, **parts):
 
 MODELS = {
     "tiny": transformer,
-    "rotary": lambda c: modern(c),
+    "rotary": lambda c: modern(c, groups=2),
     "biased": lambda c: modern(c, positions="biased"),
-    "grouped": lambda c: modern(c, groups=2),
 }
 
 
@@ -190,15 +180,6 @@ def test_a_validation_waits_twice():
     with counted() as seen:
         validate(transformer(TINY), batches)
     assert seen.waits == {"tolist": 2}
-
-
-def test_a_mask_is_converted_once():
-    """Not in each of the twelve attentions."""
-    model, batch = transformer(TINY), batch_of(5)
-    with counted() as seen:
-        model(batch.source, batch.inputs)
-    assert seen.calls["aten.log.default"] == 3
-    assert not seen.calls["aten.where.self"]
 
 
 def test_lengths_are_not_compiled_anew():

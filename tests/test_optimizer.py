@@ -44,10 +44,6 @@ def test_linear_schedule_is_two_straight_lines(warmup, steps, peak):
     assert falls == pytest.approx(falls[0].item(), abs=1e-12)
 
 
-def test_linear_rate_never_goes_below_zero():
-    assert linear_rate(200, 0.1, 10, 100) == 0
-
-
 def test_adam_has_the_papers_constants():
     optimizer = adam([nn.Parameter(torch.zeros(2))])
     group = optimizer.param_groups[0]

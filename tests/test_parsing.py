@@ -66,16 +66,6 @@ def test_a_string_that_lost_or_doubled_a_token_is_no_tree(tree, data):
         assert delinearise(" ".join(changed), words) is None
 
 
-@given(
-    st.lists(st.sampled_from(["(S", ")S", "(NP", ")NP", WORD]), max_size=9),
-    st.integers(0, 4),
-)
-def test_what_is_read_as_a_tree_is_its_string(tokens, n):
-    text = " ".join(tokens)
-    if tree := delinearise(text, ["w"] * n):
-        assert linearise(tree) == text and leaves(tree) == ["w"] * n
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -132,11 +122,6 @@ PLAIN = st.recursive(
         st.lists(smaller, min_size=1, max_size=3).map(tuple),
     ),
 )
-
-
-@given(PLAIN)
-def test_brackets_are_those_of_a_stack(tree):
-    assert sorted(brackets(tree).elements()) == sorted(plain_brackets(tree))
 
 
 @given(st.lists(st.tuples(PLAIN, PLAIN), min_size=1, max_size=4))
@@ -235,12 +220,3 @@ def test_a_recorded_parser_learned_at_the_best_rate_tried(name):
                 assert result[f"{kind}f1"] == pytest.approx(f1, abs=2e-4)
             assert result[f"{kind}exact"] <= result[f"{kind}well_formed"]
             assert result[f"{kind}well_formed"] <= result[f"{kind}balanced"]
-
-
-def test_recorded_parsers_are_of_equal_size():
-    sizes = [
-        result["parameters"]
-        for name in ("transformer", "recurrent", "unattended")
-        for result in results(name)
-    ]
-    assert max(sizes) / min(sizes) < 1.02

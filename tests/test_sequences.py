@@ -18,8 +18,6 @@ from annotated_transformer.sequences import (
     Convolution,
     Recurrence,
     RestrictedAttention,
-    band,
-    windows,
 )
 
 lengths, sizes = st.integers(1, 9), st.integers(1, 6)
@@ -68,79 +66,7 @@ def test_recurrences_equal_torch(ours, theirs, length, d_model):
     close(ours(x), theirs(x)[0])
 
 
-def test_recurrence_by_its_formula():
-    layer, x = Recurrence(3).double(), randn(4, 3)
-    W, U, b = layer.input.weight, layer.state.weight, layer.input.bias
-    state = torch.zeros(3, dtype=torch.float64)
-    for t in range(4):
-        state = (W @ x[t] + U @ state + b).tanh()
-        close(layer(x[None])[0, t], state)
-
-
-def test_lstm_by_its_formula():
-    """One number wide: each gate is a row of the two matrices."""
-    layer, x = LSTM(1).double(), randn(5)
-    w, u = layer.input.weight[:, 0], layer.state.weight[:, 0]
-    h = c = torch.zeros((), dtype=torch.float64)
-    for t in range(5):
-        i, f, g, o = w * x[t] + u * h + layer.input.bias
-        c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-        h = o.sigmoid() * c.tanh()
-        close(layer(x[None, :, None])[0, t, 0], h)
-
-
-def test_a_gate_that_keeps_holds_the_cell():
-    """Forget gate open, nothing written: the first word's trace stays."""
-    layer = LSTM(2).double()
-    with torch.no_grad():
-        for parameter in layer.parameters():
-            parameter.zero_()
-        layer.input.weight[4:6] = torch.eye(2)  # new content is the word
-        layer.input.weight[0:2] = 100 * torch.eye(2)  # written if positive
-        layer.input.bias[0:2] = -50.0
-        layer.input.bias[2:4] = 50.0
-    x = torch.zeros(1, 40, 2, dtype=torch.float64)
-    x[0, 0] = 1.0
-    y = layer(x)[0]
-    close(y[-1], y[0])
-    assert y[0].min() > 0.1
-
-
-@pytest.mark.parametrize("layer", [Recurrence, LSTM])
-def test_a_state_knows_the_past_alone(layer):
-    rows = sees(layer(6).double(), 7)
-    assert rows == places(7, lambda i, j: j <= i)
-
-
-@pytest.mark.parametrize("layer", [Recurrence, LSTM])
-@given(length=st.integers(2, 9))
-def test_a_beginning_does_not_depend_on_how_the_sentence_goes_on(
-    layer, length
-):
-    layer, x = layer(4).double(), randn(2, length, 4)
-    close(layer(x)[:, :-1], layer(x[:, :-1]))
-
-
 # Windows and convolutions
-
-
-@given(
-    length=lengths,
-    count=sizes,
-    ahead=st.integers(0, 5),
-    dilation=st.integers(1, 12),
-)
-def test_windows_by_loop(length, count, ahead, dilation):
-    ahead = min(ahead, count - 1)
-    x = randn(2, length, 3)
-    found = windows(x, count, ahead, dilation)
-    assert found.shape == (2, length, count, 3)
-    for t in range(length):
-        for place in range(count):
-            source = t + (place - (count - 1 - ahead)) * dilation
-            inside = 0 <= source < length
-            expected = x[:, source] if inside else torch.zeros_like(x[:, 0])
-            assert torch.equal(found[:, t, place], expected)
 
 
 @given(length=lengths, count=sizes, dilation=st.integers(1, 4))
@@ -150,13 +76,6 @@ def test_convolution_equals_torch(length, count, dilation):
     padded = F.pad(x.mT, ((count - 1) * dilation, 0))
     y = F.conv1d(padded, weight, ours.output.bias, dilation=dilation)
     close(ours(x), y.mT)
-
-
-@pytest.mark.parametrize(("count", "dilation"), [(1, 1), (3, 1), (3, 2)])
-def test_convolution_sees_its_window(count, dilation):
-    seen = range(0, count * dilation, dilation)
-    rows = sees(Convolution(6, count, dilation).double(), 8)
-    assert rows == places(8, lambda i, j: i - j in seen)
 
 
 def test_stacks_see_as_far_as_the_paper_says():
@@ -198,11 +117,6 @@ def test_restricted_attention_equals_a_banded_mask(length, r, seed):
         close(ours(x, x, mask), whole(x, x, mask & inside))
 
 
-def test_a_window_as_wide_as_the_sentence_restricts_nothing():
-    (ours, whole), x = pair(13), randn(2, 7, 6)
-    close(ours(x, x), whole(x, x))
-
-
 def test_a_query_without_visible_keys_gives_no_nan():
     layer, x = RestrictedAttention(3, 6, 2), torch.randn(1, 5, 6)
     x.requires_grad_()
@@ -210,30 +124,6 @@ def test_a_query_without_visible_keys_gives_no_nan():
     y.sum().backward()
     close(y[0, 4], layer.output.bias)
     assert x.grad.isfinite().all()
-
-
-def test_band_cuts_a_mask_along_its_diagonal():
-    mask = causal_mask(4)
-    assert band(mask, 4, 3)[:, 0].tolist() == [
-        [False, True, False],
-        [True, True, False],
-        [True, True, False],
-        [True, True, False],
-    ]
-    open_mask = torch.ones(1, 1, dtype=torch.bool)
-    assert band(open_mask, 3, 3)[:, 0].tolist() == [
-        [False, True, True],
-        [True, True, True],
-        [True, True, False],
-    ]
-
-
-def test_dropout_of_weights_is_training_s_alone():
-    layer, x = RestrictedAttention(3, 6, 2, None, None, 0.5), randn(1, 9, 6)
-    layer = layer.double()
-    assert not torch.equal(layer(x, x), layer(x, x))
-    layer.eval()
-    assert torch.equal(layer(x, x), layer(x, x))
 
 
 def test_an_encoder_layer_takes_it():

@@ -2,15 +2,13 @@
 
 import json
 import re
-import time
 import tomllib
 from pathlib import Path
 from statistics import median
 
 import pytest
 
-from benchmarks import startup
-from benchmarks.clock import Sample, interleave, measure, summary
+from benchmarks.clock import Sample, interleave, summary
 
 ROOT = Path(__file__).parents[2]
 RECORDS = sorted((ROOT / "book/runs").glob("benchmark-cpu*.json"))
@@ -44,15 +42,6 @@ def test_a_ratio_is_the_median_of_each_rounds_ratio():
     assert wall["b"]["ratio"] == 4
 
 
-def test_sleep_costs_wall_time_only():
-    def job(part):
-        time.sleep(0.05)
-        return part
-
-    work, process, wall = measure(job, 3)
-    assert work == 3 and process < 0.05 <= wall
-
-
 def remember(place, name):
     """A job that writes its turns into a file."""
 
@@ -74,23 +63,6 @@ def test_systems_work_in_turns(tmp_path):
     assert [s.work for s in samples["b"]] == [3, 3]
     assert outputs == {"a": None, "b": None}
     assert all(0 <= grown < 2**27 for grown in memory.values())
-
-
-def test_a_whole_process_is_timed():
-    busy = "import time\nwhile time.process_time() < 0.3: pass"
-    assert 0.3 <= startup.seconds(("-c", busy), "", 0) < 3
-    with pytest.raises(RuntimeError, match="exit"):
-        startup.seconds(("-c", "exit(3)"), "", 0)
-
-
-def test_startup_compares_within_a_round():
-    # the second round came while the machine was ten times as slow
-    rows = {startup.PYTHON: [0.1, 1.0, 0.1], startup.TORCH: [1, 10, 1]}
-    rows |= {startup.PACKAGE: [0.2, 2.0, 0.2], startup.LINE: [2, 30, 1.5]}
-    found = startup.summary(rows)
-    assert found["seconds"][startup.LINE] == 2
-    assert found["import_beyond_python"] == pytest.approx(0.1)
-    assert found["line_by_torch"] == 2
 
 
 def tables(record):

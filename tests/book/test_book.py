@@ -46,18 +46,6 @@ def texts(output) -> str:
     return "\n".join(str(v) for k, v in shown.items() if "image/" not in k)
 
 
-def test_there_are_chapters_and_modules():
-    assert NOTEBOOKS
-    assert BUILT
-
-
-def test_package_equals_chapters(capsys):
-    differing = export.export(
-        chapters.BOOK, chapters.PACKAGE, check=True, only=[]
-    )
-    assert differing == 0, capsys.readouterr().out
-
-
 def test_contents_list_every_notebook_once():
     toc = yaml.safe_load(CONTENTS)
     listed = []
@@ -110,13 +98,6 @@ def test_every_picture_has_alt_text(path):
         assert len(pictures) < 2, "one picture a cell, since alt text is"
         if cell.cell_type == "markdown":
             assert not re.search(r"!\[\s*\]\(", cell.source)
-
-
-@each_notebook
-def test_code_fits_the_page(path):
-    for cell in code_cells(path):
-        for line in cell.source.split("\n"):
-            assert len(line) <= 79, line
 
 
 def definitions(cells) -> set[str]:

@@ -208,11 +208,3 @@ def test_the_table_of_versions_names_switches_that_exist():
             assert switch in known
         else:
             eval(switch, names)
-
-
-def test_the_rate_of_the_authors_program_is_what_the_table_says():
-    (rate,) = [s for s in switches() if "peak_rate" in s]
-    config = eval(rate, {"TrainConfig": TrainConfig})
-    for step in (1, 8000, 100_000):
-        theirs = 2 * 512**-0.5 * min(1, step / 8000) * max(step, 8000) ** -0.5
-        assert config.rate(step, 512) == pytest.approx(theirs, rel=1e-3)

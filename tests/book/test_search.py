@@ -6,7 +6,6 @@ from pathlib import Path
 import pages
 import pytest
 from browser import Window, opened
-from check_html import Page as Html
 from playwright.sync_api import Browser, Locator, Page
 
 # Written before the search was: what learners type, and the sections that
@@ -91,15 +90,6 @@ def test_the_right_section_is_among_the_first_three(search, words):
     first = found(search.page, words)[:3]
     assert set(first) & set(SEARCHES[words]), first
     assert (search.complaints, search.escaped) == ([], [])
-
-
-@pytest.mark.parametrize("words", SEARCHES)
-def test_the_right_sections_are_there(book, words):
-    for address in SEARCHES[words]:
-        name, _, anchor = address.partition("#")
-        page = Html()
-        page.feed((book / "book" / f"{name}.html").read_text("utf-8"))
-        assert anchor in page.ids
 
 
 def test_what_is_found_is_led_to_and_shown_with_its_words(search):

@@ -15,7 +15,6 @@ from playwright.sync_api import Browser, Page
 from small_book import build_pages
 
 from annotated_transformer.corpora.generated import builtin_corpus
-from annotated_transformer.corpora.parallel_text import read_pairs
 from annotated_transformer.data import Tokenizer, pad
 from annotated_transformer.decoding import beam_decode
 from annotated_transformer.errors import UserError
@@ -24,7 +23,7 @@ from annotated_transformer.storage.licences import MULTI30K_LICENCE
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.storage.pretrained import find_model
 from annotated_transformer.teaching.pronoun_sentences import variations
-from annotated_transformer.translation import Translator, corpus_scores
+from annotated_transformer.translation import Translator
 
 BOOK = Path(__file__).parents[2] / "book"
 NAME = "multi30k-en-de"
@@ -221,23 +220,6 @@ def test_a_weight_tells_what_it_was_made_of(book, intro):
     assert f'id="{anchor}"' in html
 
 
-def test_the_page_searches_with_the_model_s_own_alpha(started):
-    tokenizer = load_model(find_model(NAME))[1]
-    config = ModelConfig(len(tokenizer), 1, 12, 20, 2, pre_norm=True)
-    packed = extension.packed(
-        transformer(config), tokenizer, {"beam": 5, "alpha": 1.5}
-    )
-    own, same, other = started.page.evaluate(
-        "(packed) => { const own = new translatorInPage.Translator(packed);"
-        " return [{}, { alpha: 1.5 }, { alpha: 0.6 }].map((options) => {"
-        " const { search } = own.translate('A dog.', options);"
-        " for (;;) { const { done, value } = search.next();"
-        " if (done) return value.score; } }); }",
-        packed,
-    )
-    assert own == same != other
-
-
 @pytest.mark.parametrize(
     "change",
     [{"tied": False}, {"positions": "learned"}, {"decoder_layers": 1}],
@@ -327,28 +309,6 @@ def test_maps_are_those_of_the_package(started, reference):
                 assert run["encoder"][layer][i][head] == pytest.approx(row)
 
 
-def test_it_is_quick_on_one_core(started):
-    """The time of the page's thread alone: other programs do not count."""
-    page = started.page
-    client = page.context.new_cdp_session(page)
-    client.send("Performance.enable", {"timeDomain": "threadTicks"})
-
-    def spent() -> float:
-        metrics = client.send("Performance.getMetrics")["metrics"]
-        return {m["name"]: m["value"] for m in metrics}["TaskDuration"]
-
-    page.evaluate("([text]) => { globalThis.text = text; }", [TWELVE])
-    begin = spent()
-    page.evaluate(
-        "globalThis.going = theTranslator.translate(text); going.search.next()"
-    )
-    first = spent() - begin
-    page.evaluate("while (!going.search.next().done);")
-    whole = spent() - begin
-    print(f"first token {first:.3f} s, 12 words {whole:.3f} s")
-    assert 0 < first < 0.3 and first < whole < 1
-
-
 def test_nothing_is_loaded_before_the_reader_asks(site, window):
     requests = []
     window.context.on("request", lambda request: requests.append(request.url))
@@ -375,14 +335,6 @@ def test_a_missing_part_is_named(site, window, part):
     status = page.get_by_role("status")
     status.get_by_text("cannot run here").wait_for()
     assert f"{part}.js was not found" in status.inner_text()
-    assert page.get_by_role("table").is_visible()
-
-
-def test_a_browser_without_typed_arrays_is_told(site, window):
-    page = window.open(site / "index.html")
-    page.evaluate("delete globalThis.Int8Array")
-    page.get_by_role("button", name="Try it here").click()
-    page.get_by_text("this browser has no Int8Array").wait_for()
     assert page.get_by_role("table").is_visible()
 
 
@@ -435,20 +387,3 @@ def test_the_widget_works_by_keyboard_and_says_what_it_shows(
         assert page.get_by_text("What it does.").is_visible()
         assert not text.is_visible()
         assert not window.complaints
-
-
-def test_eight_bits_cost_no_translation_quality(reference, real_folder):
-    model, tokenizer = reference
-    pairs = read_pairs(
-        real_folder / "test_2016_flickr.en.gz",
-        real_folder / "test_2016_flickr.de.gz",
-    )[:200]
-    texts, references = map(list, zip(*pairs, strict=True))
-    rounded, whole = (
-        corpus_scores(translator(texts, beam=1), references).bleu
-        for translator in (
-            Translator(model.float(), tokenizer),
-            Translator.load(NAME),
-        )
-    )
-    assert rounded == pytest.approx(whole, abs=0.5)

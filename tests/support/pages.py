@@ -221,13 +221,6 @@ def theme(page: Page, scheme: str) -> list[str]:
     return []
 
 
-def found_by_search(page: Page, word: str, base: str) -> list[str]:
-    """The pages on which the book's search finds a word."""
-    page.goto(f"{base}/search.html?q={word}")
-    page.locator("#search-results li").first.wait_for(timeout=10_000)
-    return page.locator("#search-results li > a").all_inner_texts()
-
-
 def pages_of(folder: Path) -> list[Path]:
     """The pages on which a reader of a built book can stay."""
     return [

@@ -1,9 +1,13 @@
-"""Models off their start, and torch's own layers with the same weights."""
+"""Models off their start, and what shows what they do by other means.
+
+Torch's own layers with the same weights; whole outputs scored by one call.
+"""
 
 import torch
 from torch import nn
 
 from annotated_transformer.convert.torch_layers import pairs
+from annotated_transformer.embedding import BOS, PAD
 
 
 @torch.no_grad()
@@ -29,3 +33,16 @@ def given_weights(theirs: nn.Module, ours: nn.Module) -> nn.Module:
     for mine, other in pairs(ours, theirs):
         other.copy_(mine)
     return theirs
+
+
+@torch.inference_mode()
+def rescored(
+    model: nn.Module, source: torch.Tensor, outputs: list[list[int]]
+) -> list[float]:
+    """Log-probabilities of whole outputs by one call, without a cache."""
+    rows = [torch.tensor([BOS, *output]) for output in outputs]
+    ids = nn.utils.rnn.pad_sequence(rows, True, -1)
+    inputs, labels = ids[:, :-1].clamp(min=PAD), ids[:, 1:, None]
+    logits = model(source.expand(len(rows), -1), inputs)
+    log_p = logits.log_softmax(-1).gather(2, labels.clamp(min=0))
+    return log_p.masked_fill(labels < 0, 0).sum((1, 2)).tolist()

@@ -6,9 +6,7 @@ from math import inf, nan
 from pathlib import Path
 
 import chapters
-import numpy as np
 import pytest
-import torch
 import yaml
 
 from annotated_transformer.teaching import claims as ledger
@@ -102,12 +100,6 @@ def test_the_verdict_is_where_the_interval_lies(demands, interval, verdict):
     assert judge(of_bleu(demands), found) == verdict
 
 
-def test_no_difference_that_is_significant_is_no_proof_that_there_is_none():
-    """Three noisy seeds a side: their interval holds zero, no more."""
-    found = Estimate(0.1, -4.0, 4.2, 3, 3.0)
-    assert judge(of_bleu("same"), found) == "undecided here"
-
-
 @pytest.mark.parametrize(
     ("form", "good", "bad"),
     [
@@ -127,17 +119,6 @@ def test_each_bound_accepts_its_edge_and_refuses_beyond(
     assert capsys.readouterr().out.startswith("claim C holds: ")
     claim("C", bad, good)
     assert capsys.readouterr().out.startswith("claim C contradicted here: ")
-
-
-def test_what_is_not_a_number_is_never_held():
-    found = as_estimate(nan)
-    assert judge(entry(), found) == "undecided here"
-
-
-def test_a_caveat_turns_holds_into_holds_with_a_caveat(book, capsys):
-    book(C=entry(caveat="in the decimal system"))
-    claim("C", 4, 5)
-    assert capsys.readouterr().out.startswith("claim C holds with a caveat: ")
 
 
 def test_our_own_claim_cannot_be_contradicted(book):
@@ -164,19 +145,14 @@ def test_a_control_must_be_decided_and_against_the_claim(book):
     claim("C", good, -5.0)
 
 
-@pytest.mark.parametrize("kind", [torch.tensor, np.float32])
-def test_a_measurement_may_be_a_tensor_or_a_numpy_number(book, capsys, kind):
-    book(C=entry())
-    claim("C", kind(4.0), kind(5.0))
-    assert ": 4 (" in capsys.readouterr().out
-
-
 def test_one_figure_is_not_enough_where_chance_plays_a_part(book, capsys):
-    book(C=of_bleu("more"), D=of_bleu("more", no_chance="one set of weights"))
+    known = {"no_chance": "one set of weights", "caveat": "on captions"}
+    book(C=of_bleu("more"), D=of_bleu("more", **known))
     with pytest.raises(ValueError, match="no_chance"):
         claim("C", 4.0, 0.0)
     claim("D", 4.0, 0.0)
-    assert capsys.readouterr().out.startswith("claim D holds: ")
+    assert capsys.readouterr().out.startswith("claim D holds with a caveat: ")
+    assert judge(of_bleu("more"), as_estimate(nan)) == "undecided here"
 
 
 def test_an_experiment_has_five_seeds_and_stands_clear_of_its_bound(
@@ -279,26 +255,11 @@ def test_an_id_that_two_pages_use_is_refused(tmp_path):
         read_claims(tmp_path)
 
 
-def test_an_unknown_claim_is_an_error(book):
-    book()
-    with pytest.raises(KeyError, match="C is not in"):
-        claim("C", 1, 2)
-
-
 def test_no_book_is_an_error_that_says_what_to_do(tmp_path, monkeypatch):
     monkeypatch.setattr(ledger, "__file__", str(tmp_path / "a" / "b" / "c.py"))
     monkeypatch.chdir(tmp_path)
     with pytest.raises(FileNotFoundError, match="clone the repository"):
         find_book()
-
-
-def test_the_book_is_found_above_the_working_folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(ledger, "__file__", str(tmp_path / "x/a/b/c.py"))
-    below = tmp_path / "book" / "deep"
-    (tmp_path / "book" / "claims").mkdir(parents=True)
-    below.mkdir()
-    monkeypatch.chdir(below)
-    assert find_book() == tmp_path / "book"
 
 
 def test_every_claim_has_its_page_and_every_page_claims_what_is_listed():
@@ -331,17 +292,16 @@ def test_every_claim_turns_at_its_falsifying_value(name):
         assert judge(found, as_estimate(end)).startswith("holds")
 
 
-@pytest.mark.parametrize("name", CLAIMS)
-def test_margins_are_older_than_the_measurement_or_say_when_they_changed(name):
-    found = CLAIMS[name]
-    now = [x if abs(x) < inf else None for x in bounds(found)]
-    for record in found.get("records", ()):
-        path = BOOK / "runs" / f"{record}.json"
-        stored = json.loads(path.read_text("utf-8")).get("margins", {})
-        assert stored.get(name) == now or found.get("history"), (
-            f"{record}.json asked for {stored.get(name)}, {name} now asks for "
-            f"{now}: say since when and why (history)"
-        )
+def test_margins_are_older_than_the_measurement_or_say_when_they_changed():
+    for name, found in CLAIMS.items():
+        now = [x if abs(x) < inf else None for x in bounds(found)]
+        for record in found.get("records", ()):
+            path = BOOK / "runs" / f"{record}.json"
+            stored = json.loads(path.read_text("utf-8")).get("margins", {})
+            assert stored.get(name) == now or found.get("history"), (
+                f"{record}.json asked for {stored.get(name)}, {name} now asks "
+                f"for {now}: say since when and why (history)"
+            )
 
 
 def test_sources_are_in_the_bibliography():

@@ -10,14 +10,13 @@ import re
 from collections import Counter
 
 import chapters
-import numpy as np
 import pytest
 import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import annotated_transformer
-from annotated_transformer import UserError, check
+from annotated_transformer import check
 from annotated_transformer.attention import causal_mask
 from annotated_transformer.data import make_batch, pad
 from annotated_transformer.decoding import beam_search as package_search
@@ -157,14 +156,6 @@ def test_every_sign_is_reached():
             assert text.startswith(tuple(starts)), text
 
 
-@each_exercise
-def test_no_hint_is_the_code_of_the_solution(name):
-    exercise = EXERCISES[name]
-    for text in (*exercise.mistakes, *exercise.signs):
-        assert len(text) < 160
-        assert not re.search(r"tril|triu|softmax\(|lambda|return", text)
-
-
 LABS, BUGS = ("risk", "parsing"), "16_bugs"  # which is an exercise itself
 CHAPTERS = [
     path
@@ -202,13 +193,6 @@ def test_chapter_has_its_exercises_and_solves_them(path):
         assert f"{name}: right, tried on" in printed
 
 
-def test_no_exercise_belongs_to_another_chapter():
-    with_some = {exercise.chapter for exercise in EXERCISES.values()}
-    assert {path.stem for path in CHAPTERS} == with_some
-    elsewhere = {*chapters.find_chapters()} - {*CHAPTERS}
-    assert not any(asked_in(path, "code") for path in elsewhere)
-
-
 def test_list_and_task(capsys):
     check()
     lines = capsys.readouterr().out.splitlines()
@@ -216,13 +200,6 @@ def test_list_and_task(capsys):
     assert len(lines) == len(CHAPTERS)
     check("causal-mask")
     assert "write f(length)" in capsys.readouterr().out
-
-
-def test_unknown_name_lists_the_exercises():
-    with pytest.raises(UserError, match="no exercise is called 'mask'") as e:
-        check("mask", causal_mask)
-    for name in EXERCISES:
-        assert name in str(e.value)
 
 
 def said_of(name, function):
@@ -240,13 +217,6 @@ def test_error_in_the_function_becomes_a_hint_with_its_line():
     assert "RuntimeError" in said
 
 
-def test_error_after_a_wrong_answer_does_not_hide_the_mistake():
-    def wrong(length):
-        return [~causal_mask(5)][length - 5]
-
-    assert said_of("causal-mask", wrong).startswith("The polarity")
-
-
 @pytest.mark.parametrize(
     "name, function, start",
     [
@@ -254,15 +224,11 @@ def test_error_after_a_wrong_answer_does_not_hide_the_mistake():
         ("causal-mask", lambda: None, "It cannot be called as f(length)"),
         ("causal-mask", lambda n: None, "For length = 5: a tensor is asked"),
         ("causal-mask", lambda n: causal_mask(n + 1), "For length = 5: the s"),
-        ("causal-mask", lambda n: ~torch.eye(n).bool(), "For length = 5: sha"),
         ("layer-size", lambda d: "many", "For d_model = 6: a number"),
-        ("layer-size", lambda d: d, "For d_model = 6: 6 is too small"),
         ("layer-size", lambda d: math.nan, "For d_model = 6: the result is"),
         ("layer-norm", lambda x, *_: x / 0 * 0, "For x of shape [2, 3, 6]"),
-        ("when-to-step", lambda n, a: 3, "For batches = 7, accumulate = 3: a"),
         ("when-to-step", lambda n, a: [3], "For batches = 7, accumulate = 3:"),
         ("three-masks", lambda s, t: [s], "For source of shape [2, 5], targ"),
-        ("three-masks", lambda s, t: [s, s, s], "For source of shape [2, 5]"),
     ],
 )
 def test_what_fits_no_mistake_is_described(name, function, start):
@@ -278,13 +244,6 @@ def test_changing_the_input_is_told():
     assert said == "The function changes its input: work on a copy."
 
 
-def test_whole_and_real_numbers_and_tensors_of_one_number_are_numbers():
-    right = EXERCISES["layer-size"].reference
-    assert not said_of("layer-size", lambda d: float(right(d)))
-    assert not said_of("layer-size", lambda d: np.float64(right(d)))
-    assert not said_of("layer-size", lambda d: torch.tensor(right(d)))
-
-
 @settings(max_examples=25)
 @given(st.data())
 def test_one_flipped_cell_is_never_right(data):
@@ -298,13 +257,6 @@ def test_one_flipped_cell_is_never_right(data):
         return mask
 
     assert said_of("causal-mask", flipped) is not None
-
-
-@settings(max_examples=25)
-@given(st.floats(0, 2).filter(lambda power: abs(power - 0.5) > 0.01))
-def test_no_other_scale_is_right(power):
-    wrong = attention(lambda d: d**-power)
-    assert said_of("scaled-attention", wrong) is not None
 
 
 @settings(max_examples=25)

@@ -1,6 +1,5 @@
 """Pictures: right numbers in right cells, one palette, same file twice."""
 
-import io
 from itertools import combinations
 from textwrap import dedent
 
@@ -34,33 +33,12 @@ def deuteranopia(colour: str) -> np.ndarray:
     return seen.clip(0, 1) ** (1 / 2.2)
 
 
-def png(fig) -> bytes:
-    file = io.BytesIO()
-    fig.savefig(file, format="png")
-    return file.getvalue()
-
-
-def test_query_key_and_value_differ_for_every_reader():
+def test_colours_differ_for_every_reader():
     three = [plotting.COLOURS[name] for name in ("query", "key", "value")]
-    for one, other in combinations(three, 2):
-        distance = np.abs(deuteranopia(one) - deuteranopia(other)).sum()
-        assert distance > 0.25
-
-
-def test_series_differ_for_every_reader():
-    for one, other in combinations(plotting.SERIES, 2):
-        distance = np.abs(deuteranopia(one) - deuteranopia(other)).sum()
-        assert distance > 0.1, (one, other)
-
-
-def test_text_is_readable_on_the_card():
-    def luminance(colour):
-        rgb = np.array([channel**2.2 for channel in to_rgb(colour)])
-        return rgb @ [0.2126, 0.7152, 0.0722]
-
-    for name in ("text", "muted", "query"):
-        contrast = 1.05 / (luminance(plotting.COLOURS[name]) + 0.05)
-        assert contrast > 4.5, name
+    for colours, least in ((three, 0.25), (plotting.SERIES, 0.1)):
+        for one, other in combinations(colours, 2):
+            distance = np.abs(deuteranopia(one) - deuteranopia(other)).sum()
+            assert distance > least, (one, other)
 
 
 def test_heatmap_shows_the_matrix_row_by_row():
@@ -72,10 +50,6 @@ def test_heatmap_shows_the_matrix_row_by_row():
     assert [text.get_text() for text in ax.get_xticklabels()] == list("xyz")
     image = ax.images[0]
     assert (image.norm.vmin, image.norm.vmax) == (0.0, 1.0)
-
-
-def test_signed_numbers_are_white_at_zero():
-    assert min(plotting.DIVERGING(0.5)) > 0.99
 
 
 def test_heatmap_refuses_what_is_not_a_matrix_or_is_misnamed():
@@ -118,14 +92,6 @@ def test_curves_keep_the_colour_of_what_they_show():
     assert first.get_linestyle() != second.get_linestyle()
     assert ax.get_yscale() == "log"
     assert [text.get_text() for text in ax.get_legend().texts] == [*lines]
-
-
-def test_the_same_picture_is_the_same_file():
-    weights = torch.eye(4)
-    first, again = (
-        png(plotting.attention_map(weights).figure) for _ in range(2)
-    )
-    assert first == again
 
 
 def test_a_notebook_draws_the_same_vectors_at_every_run():

@@ -34,10 +34,6 @@ def texts(part):
         yield from texts([*part.values()])
 
 
-def test_there_are_records():
-    assert RUNS
-
-
 @pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
 def test_no_record_holds_a_path_of_its_machine(path):
     found = [text for text in texts(read_run(path.stem)) if PATHS.search(text)]

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from browser import Window, served
+from browser import Window
 
 FAULTS = {
     "an error in the console": "<script>console.error('broken')</script>",
@@ -38,13 +38,3 @@ def test_network_is_cut_and_each_try_noted(window: Window, tmp_path, body):
     assert len(window.escaped) == 1
     failed = page.evaluate("fetch('http://192.0.2.1').catch(e => e.message)")
     assert failed == "Failed to fetch"
-
-
-def test_sound_page_is_quiet_from_file_and_server(window: Window, tmp_path):
-    page = write(tmp_path, "<p>Quiet.</p><script src='a.js'></script>")
-    (tmp_path / "a.js").write_text("document.body.dataset.ran = 'yes'")
-    with served(tmp_path) as url:
-        for where in (page, f"{url}/page.html"):
-            shown = window.open(where)
-            assert shown.evaluate("document.body.dataset.ran") == "yes"
-    assert (window.complaints, window.escaped) == ([], [])

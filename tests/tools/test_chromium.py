@@ -95,13 +95,6 @@ def test_playwright_installs_one(machine, browser):
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
 
 
-def test_what_only_looks_like_a_browser_is_none(browser, tmp_path):
-    for name, text in {"stub": STUB, "quiet": "exit 0"}.items():
-        script(tmp_path / name, text)
-        kind = browser.browser_type
-        assert chromium.started(kind, str(tmp_path / name)) is None
-
-
 def test_apt_is_asked_first_where_it_may_install(machine, monkeypatch, capsys):
     script(machine.path / "apt-get", "echo Get:1 $0 $*; [ $1 != update ]")
     monkeypatch.setenv("PATH", str(machine.path))

@@ -135,14 +135,6 @@ def test_pull_refuses_what_no_cell_owns(book, module, old, new, message):
     assert (book / "01_circle.ipynb").read_bytes() == stored
 
 
-def test_chapter_without_a_summary_is_refused(book):
-    chapter = chapters.read(book / "01_circle.ipynb")
-    del chapter.metadata["annotated_transformer"]
-    chapters.write(chapter, book / "01_circle.ipynb")
-    with pytest.raises(export.ExportError, match="summary"):
-        differences(book)
-
-
 def test_second_run_changes_nothing(book):
     path = book / "01_circle.ipynb"
     run_chapters.run(path, timeout=60)
