@@ -4,12 +4,12 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from filelock import FileLock, Timeout
 
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.errors import UserError
+from annotated_transformer.runs.recipes import flat
 from annotated_transformer.storage.history import History
 from annotated_transformer.storage.model_folder import read_tokenizer
 from annotated_transformer.system.atomic_files import (
@@ -36,11 +36,8 @@ BEGINNING |= {".tokenizer.model.part", ".run.json.part"}
 def check_output(output: Path, resume: bool) -> None:
     """UserError if a run cannot begin in output, or none is there."""
     check_name(output)
-    for path in (output, *output.parents):
-        if path.is_dir():
-            break
-        if path.exists() or path.is_symlink():
-            raise UserError(f"{path}: a file, not a folder; choose another")
+    if output.exists() and not output.is_dir():
+        raise UserError(f"{output}: a file, not a folder; choose another")
     begun = (output / "run.json").is_file()
     checkpoints = any(output.glob("checkpoints/step-*"))
     if resume:
@@ -160,14 +157,3 @@ def identity(history: History) -> dict[str, object]:
             "share": data.shares,
         }
     )
-
-
-def flat(plain: dict[str, Any], path: str = "") -> dict[str, object]:
-    """The values of nested dictionaries, each by its path with dots."""
-    found: dict[str, object] = {}
-    for name, value in plain.items():
-        if isinstance(value, dict):
-            found |= flat(value, f"{path}{name}.")
-        else:
-            found[path + name] = value
-    return found

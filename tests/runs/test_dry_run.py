@@ -87,6 +87,10 @@ def test_memory_is_counted_from_the_parameters(corpus, recipe):
     ]:
         found = numbers(rows[name])[0]
         assert found == pytest.approx(times * megabytes, abs=0.05), name
+    for learning, passes in (({}, 1), ({"r_drop": 5.0}, 2), ({"risk": 4}, 4)):
+        changed = replace(recipe, train=replace(recipe.train, **learning))
+        found = numbers(table(plan(changed, corpus))["logits"])[0]
+        assert found == pytest.approx(passes * 4 * 500 * 15 / 1e6, abs=0.05)
     alone = table(plan(replace(recipe, processes=1), corpus))
     assert numbers(alone["gradients"]) == numbers(alone["weights"])
 
@@ -118,16 +122,3 @@ def test_a_dry_run_prints_and_writes_nothing(
     ended = command(*words, "--preset=big")
     assert (ended.status, ended.out, ended.err) == (0, "", "")
     assert not any(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize(
-    "learning, bytes_a_logit",
-    [({}, 8), ({"r_drop": 5.0}, 52), ({"risk": 4}, 48)],
-)
-def test_logits_are_counted_for_all_that_a_loss_keeps(
-    corpus, recipe, learning, bytes_a_logit
-):
-    """tests/runs/test_memory.py measures what they are of one logit."""
-    changed = replace(recipe, train=replace(recipe.train, **learning))
-    told = numbers(table(plan(changed, corpus))["logits and loss"])[0]
-    assert told == pytest.approx(bytes_a_logit * 500 * 15 / 1e6, abs=0.05)

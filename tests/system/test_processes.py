@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from annotated_transformer.runs.training_text import prefetch
 
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import (
@@ -27,6 +26,7 @@ from annotated_transformer.data import (
 from annotated_transformer.errors import UserError, out_of_memory
 from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.optimizer import adam
+from annotated_transformer.runs.batches import prefetch
 from annotated_transformer.runs.loop import Run
 from annotated_transformer.runs.prepare import (
     build_model,
