@@ -83,6 +83,7 @@ class Recipe:
         """
         plain = self.as_json()
         known = flat(plain)
+        del known["builder"], known["processes"]  # as many as there are
         for setting in settings:
             name, _, text = setting.partition("=")
             if name not in known:

@@ -36,8 +36,11 @@ BEGINNING |= {".tokenizer.model.part", ".run.json.part"}
 def check_output(output: Path, resume: bool) -> None:
     """UserError if a run cannot begin in output, or none is there."""
     check_name(output)
-    if output.exists() and not output.is_dir():
-        raise UserError(f"{output}: a file, not a folder; choose another")
+    for path in (output, *output.parents):
+        if path.is_dir():
+            break
+        if path.exists() or path.is_symlink():
+            raise UserError(f"{path}: a file, not a folder; choose another")
     begun = (output / "run.json").is_file()
     checkpoints = any(output.glob("checkpoints/step-*"))
     if resume:
