@@ -375,6 +375,19 @@ def test_a_training_needs_float32(tmp_path, corpus):
     assert not list(tmp_path.iterdir())
 
 
+def test_compiling_without_a_compiler_is_refused(
+    tmp_path, corpus, monkeypatch
+):
+    def broken(function, **options):
+        raise RuntimeError("no compiler\nof C++ is here\nand much more")
+
+    monkeypatch.setattr(torch, "compile", broken)
+    told = r"does not work here \(no compiler of C\+\+ is here\); install"
+    with pytest.raises(UserError, match=told):
+        train(tmp_path / "model", corpus, SMALL, compiled=True)
+    assert not (tmp_path / "model").exists()
+
+
 def test_a_run_in_another_thread_has_no_signals(tmp_path, corpus):
     done = []
     thread = threading.Thread(

@@ -1,6 +1,5 @@
 """Several processes: the same updates as one, one log, one end for all."""
 
-import functools
 import multiprocessing
 import os
 import re
@@ -21,16 +20,12 @@ from annotated_transformer.errors import UserError, out_of_memory
 from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.runs.loop import Run
-from annotated_transformer.runs.prepare import (
-    build_model,
-    choose_device,
-    learn_tokenizer,
-)
+from annotated_transformer.runs.prepare import choose_device, learn_tokenizer
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.storage.checkpoints import Progress
 from annotated_transformer.storage.metrics import read_metrics
-from annotated_transformer.storage.model_folder import read_tensors, weights
-from annotated_transformer.system.processes import Processes, joined, launched
+from annotated_transformer.storage.model_folder import read_tensors
+from annotated_transformer.system.processes import Processes, joined
 from annotated_transformer.training import TrainConfig, batch_loss, updates
 
 CONFIG = TrainConfig(steps=3, accumulate=2, peak_rate=1e-2, warmup=1, clip=1.0)
@@ -307,7 +302,7 @@ SHORT = torch.OutOfMemoryError("CUDA out of memory.")
 @pytest.mark.parametrize(
     "error, told",
     [
-        (NCCL, "unhandled cuda error.*2.27.5; Cuda failure 999 'unknown err"),
+        (NCCL, "unhandled cuda error"),
         ("[../pair.cc:547] Connection closed by peer", r"\(Connection closed"),
         (SHORT, None),  # is not taken for a lost process
         (NCCL.replace("999 'unknown error'", "2 'out of memory'"), None),
@@ -326,16 +321,10 @@ def test_what_broke_a_sum_is_told(monkeypatch, error, told):
     assert out_of_memory(error) == (told is None)
 
 
-@pytest.mark.parametrize(
-    "said", [{"RANK": "1"}, {"WORLD_SIZE": "two"}, {"WORLD_SIZE": "2"}]
-)
 def test_processes_that_torchrun_has_not_started(
-    command, options, tmp_path, monkeypatch, said
+    command, options, tmp_path, monkeypatch
 ):
-    for name in ("RANK", "WORLD_SIZE"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in said.items():
-        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("WORLD_SIZE", "2")
     ended = command("train", tmp_path / "model", *options)
     assert ended.status == 1 and "start with torchrun" in ended.err
     assert not (tmp_path / "model").exists()
@@ -352,42 +341,3 @@ def test_each_process_has_a_gpu_of_its_own(monkeypatch):
     monkeypatch.setenv("LOCAL_RANK", "2")
     with pytest.raises(UserError, match="a machine of 2 GPUs"):
         choose_device()
-
-
-def compile_and_compare(folder):
-    """Traced as always, but run without a C++ compiler."""
-    torch.compile = functools.partial(torch.compile, backend="eager")
-    recipe = Recipe(SIZES, TrainConfig())
-    plain, compiled = (build_model(recipe, "cpu", how) for how in (0, 1))
-    assert list(weights(plain)) == list(weights(compiled))
-    for n in (3, 5, 7):
-        batch = make_batch([([4] * n + [2], [5] * (n + 1) + [2])] * n)
-        for model in (plain, compiled):
-            model.zero_grad()
-            batch_loss(model, batch, recipe.train).backward()
-        for name, weight in plain.named_parameters():
-            other = compiled.get_parameter(name)
-            torch.testing.assert_close(weight.grad, other.grad)
-    graphs = torch._dynamo.utils.counters["stats"]["unique_graphs"]
-    (folder / "graphs").write_text(str(graphs))
-
-
-def test_a_compiled_model_has_the_same_names_and_gradients(tmp_path):
-    assert ends(start(compile_and_compare, 1, tmp_path)) == [0]
-    graphs = int((tmp_path / "graphs").read_text())
-    assert 0 < graphs < 6  # not new ones for each shape
-
-
-def test_compiling_without_a_compiler_is_refused(
-    command, tmp_path, options, monkeypatch
-):
-    def broken(function, **options):
-        raise RuntimeError("no compiler\nof C++ is here\nand much more")
-
-    monkeypatch.setattr(torch, "compile", broken)
-    output = tmp_path / "model"
-    ended = command("train", output, *options, "--compile")
-    assert ended.status == 1 and not output.exists()
-    assert (
-        "does not work here (no compiler of C++ is here); install" in ended.err
-    )
