@@ -37,23 +37,25 @@ from annotated_transformer.runs.run_dir import (
 from annotated_transformer.speed.bfloat16 import bf16_slowdown
 from annotated_transformer.system.console import console
 from annotated_transformer.system.processes import ALONE, Processes
-from annotated_transformer.system.random_numbers import random_numbers_kept
 
 __all__ = ["train"]
 
 
 @contextmanager
 def restored() -> Iterator[None]:
-    """Leave random numbers and the console as they were found.
+    """Leave PyTorch's random numbers and the console as they were found.
 
+    Numbers of a GPU that was not in use begin with the seed that was set.
     Signals and how a GPU multiplies are restored where they are set.
     """
-    quiet = console.quiet
-    try:
-        with random_numbers_kept():
+    quiet, seed = console.quiet, torch.initial_seed()
+    number = torch.cuda.device_count() if torch.cuda.is_initialized() else 0
+    with torch.random.fork_rng(devices=range(number)):
+        try:
             yield
-    finally:
-        console.quiet = quiet
+        finally:
+            torch.manual_seed(seed)
+            console.quiet = quiet
 
 
 @restored()

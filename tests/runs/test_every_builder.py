@@ -1,15 +1,19 @@
 """What one of the builders makes can be trained, saved and gone on with."""
 
 import json
+from dataclasses import replace
 
 import pytest
-from small_runs import CORPUS, PAIRS, SMALL, same_weights
+import torch
+from small_runs import CORPUS, PAIRS, SMALL, learning, same_weights
 from tiny_models import TINY
 
 from annotated_transformer.errors import UserError
 from annotated_transformer.runs.dry_run import plan
+from annotated_transformer.runs.prepare import build_model
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.runs.run import train
+from annotated_transformer.storage.builders import build
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.translation import Translator
 
@@ -60,3 +64,21 @@ def test_another_training_begins_with_the_model(trained, tmp_path):
 def test_sizes_of_no_builder_make_no_recipe():
     with pytest.raises(UserError, match="no builder takes that"):
         Recipe(SMALL.train, SMALL.train)
+
+
+@pytest.mark.parametrize("fast", [True, False])
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
+def test_a_model_is_drawn_from_its_own_seed_alone(positions, fast):
+    """And from the numbers that PyTorch would draw after that seed."""
+    sizes = replace(SMALL.model, vocab_size=50, positions=positions)
+    recipe = learning(replace(SMALL, model=sizes), seed=4)
+    found = []
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        before = torch.get_rng_state()
+        found.append(build_model(recipe, "cpu", fast=fast).state_dict())
+        assert torch.equal(torch.get_rng_state(), before)
+    torch.manual_seed(4)
+    found.append(build(sizes).state_dict())
+    for other in found[1:]:
+        torch.testing.assert_close(other, found[0], rtol=0, atol=0)
