@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from rich.filesize import decimal
+
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.runs.batches import TrainingText, encode_text
 from annotated_transformer.runs.prepare import (
@@ -58,11 +60,11 @@ def memory(recipe: Recipe, count: int, vocab_size: int) -> dict[str, str]:
     logits = FLOAT * passes * config.batch_tokens * vocab_size
     kept = config.average + 2  # those averaged, the last, the best
     return {
-        "weights": size(weights),
-        "gradients": size(weights * (1 + several)),
-        "Adam's moments": size(2 * weights),
-        "logits": f"about {size(logits)}, and their gradient as much",
-        "a checkpoint": f"{size(3 * weights)}, kept: at most {kept}",
+        "weights": decimal(weights),
+        "gradients": decimal(weights * (1 + several)),
+        "Adam's moments": decimal(2 * weights),
+        "logits": f"about {decimal(logits)}, and their gradient as much",
+        "a checkpoint": f"{decimal(3 * weights)}, kept: at most {kept}",
     }
 
 
@@ -90,10 +92,3 @@ def batches(recipe: Recipe, text: TrainingText) -> dict[str, str]:
         "updates an epoch": f"about {updates:,.1f}",
         "epochs": f"about {config.steps / updates:,.1f}",
     }
-
-
-def size(number: int) -> str:
-    """Bytes in megabytes, or in gigabytes from one on."""
-    if number < 1e9:
-        return f"{number / 1e6:,.1f} MB"
-    return f"{number / 1e9:,.1f} GB"

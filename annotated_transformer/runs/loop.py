@@ -89,8 +89,6 @@ class Run:
         self.progress = Progress()
         self.losses: list[Tensor] = []  # summed ones that progress lacks yet
         self.trying = ""  # the batch that is tried first, if one is now
-        with closing(self.batches()) as batches:
-            next(batches)  # better an error now than later
 
     @property
     def writes(self) -> bool:

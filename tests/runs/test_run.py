@@ -177,20 +177,6 @@ def test_resume_from_another_model_is_refused(tmp_path, corpus):
         train(tmp_path / "two", corpus, learning(SMALL, seed=2), resume=True)
 
 
-def test_out_of_time_makes_a_model_and_can_go_on(
-    command, recipe_options, trained, tmp_path
-):
-    output = tmp_path / "model"
-    words = ("train", output, *recipe_options)
-    ended = command(*words, "--max-minutes=0")
-    assert ended.status == 0
-    assert "ready after update 1 of 40" in ended.err
-    assert isinstance(Translator.load(output)("abc"), str)
-    ended = command(*words, "--max-minutes=5", "--resume")
-    assert ended.status == 0, ended.err
-    assert same_weights(output, trained)
-
-
 def test_the_model_is_the_mean_of_the_last_checkpoints(tmp_path, corpus):
     output = train(tmp_path / "model", corpus, SMALL, device="cpu")
     paths = sorted((output / "checkpoints").iterdir())
