@@ -99,7 +99,7 @@ class Recipe:
                 fields[last] = text  # a word, which JSON wants in quotes
         try:
             return Recipe.from_json(plain)
-        except (ValueError, OverflowError) as error:
+        except ValueError as error:
             raise UserError(f"{error}") from error
 
 
@@ -135,7 +135,6 @@ RECIPES = {
             batch_tokens=768,
             label_smoothing=0.0,
             checkpoint_every=50,
-            average=3,
         ),
         vocab_size=32,
         tokenizer="char",
