@@ -111,7 +111,7 @@ def test_no_update_takes_more_memory_than_the_trial(
     recipe = replace(RECIPE, train=replace(FEW, **given))
     train(tmp_path / "model", corpus, recipe, device="cuda")
     # but for the batches that are copied ahead, a few kilobytes each
-    assert peak() < most[0] + 1_000_000
+    assert len(most) == 2 and peak() < max(most) + 1_000_000
 
 
 def test_an_absurd_batch_is_refused_at_once(corpus, tmp_path):

@@ -30,19 +30,15 @@ SEEN = X > 0
     "block, operations",
     [
         (lambda: X.view(6, 4).t().unsqueeze(0).detach(), 0),
-        (lambda: torch.empty(3).new_empty(2), 0),
-        (lambda: X @ X.t(), 1),
         (lambda: X.matmul(X.t()).relu_(), 2),
         (lambda: F.dropout(X, 0.5), 1),
-        (lambda: F.dropout(X, 0.5, training=False), 0),
         (lambda: X.clone().bernoulli_(0.5).mul(X).div_(2), 3),
         (lambda: record_function("mark").__enter__(), 0),
         (lambda: torch._foreach_mul([X, X], 2.0), 1),
     ],
 )
-@pytest.mark.parametrize("mode", [torch.enable_grad, torch.inference_mode])
-def test_operations_are_those_a_gpu_would_run(block, operations, mode):
-    with mode(), counted() as seen:
+def test_operations_are_those_a_gpu_would_run(block, operations):
+    with counted() as seen:
         block()
     assert seen.operations == operations, seen
     assert not seen.synchronisations
@@ -52,19 +48,14 @@ def test_operations_are_those_a_gpu_would_run(block, operations, mode):
     "block",
     [
         lambda: X.sum().item(),
-        lambda: float(X.sum()),
-        lambda: bool(SEEN.any()),
         lambda: X.tolist(),
         lambda: X.numpy(),
-        lambda: X.clone().cpu().tolist(),
         lambda: X.clone().to("cpu").numpy(),
         lambda: SEEN.nonzero(),
         lambda: X[SEEN],
         lambda: X.clone().__setitem__(SEEN, X[0, 0]),
-        lambda: X.masked_select(SEEN),
         lambda: torch.equal(X, X),
         lambda: torch.tensor([1.0, 2.0]),
-        lambda: X.unique(),
         lambda: X.to("meta"),
         lambda: torch.empty(4, 6, device="meta").copy_(X),
         lambda: X.repeat_interleave(torch.arange(4), 0),
@@ -81,13 +72,9 @@ def test_synchronisations_are_seen(block, mode):
     "block",
     [
         lambda: X[:, torch.arange(3)],
-        lambda: X.index_select(0, torch.arange(3)),
-        lambda: X.where(SEEN, 0.0),
         lambda: X.masked_fill(SEEN, 1.0),
         lambda: X.to("meta", non_blocking=True),
-        lambda: X.double(),
         lambda: X.sum().to("cpu", non_blocking=True).tolist(),
-        lambda: X.clone().copy_(X),
         lambda: X.repeat_interleave(2, 0),
     ],
 )

@@ -131,6 +131,18 @@ class TrainingText:
             found += dealt(places, count, name, number)
         return found
 
+    def first_epoch(self) -> list[list[Example]]:
+        """The batches of the first epoch, before BPE-dropout."""
+        read = [self.examples[i] for i in self.epoch(0)]
+        lengths = [(len(source), len(target)) for source, target in read]
+        cut = bucket(
+            lengths,
+            self.config.batch_tokens,
+            f"{self.seed} 0",
+            self.config.order,
+        )
+        return [[read[i] for i in batch] for batch in cut]
+
     def batches(
         self, skip: int = 0, every: int = 1
     ) -> Generator[Batch, None, None]:
@@ -176,41 +188,20 @@ def prefetch(
 ) -> Generator[Batch, None, None]:
     """The same batches on the device, prepared while others are computed on.
 
-    A thread builds and moves them, as many ahead as the number says; what
-    it raises, the reader gets in the place of the batch. To a GPU they are
-    copied on a stream of their own, and nobody here waits for it.
+    A thread builds and copies them, as many ahead as the number says; what
+    it raises, the reader gets in the place of the batch. From pinned memory
+    a GPU copies them in its own time, and nobody here waits for it.
     """
-    device = torch.device(device)
-    stream = torch.cuda.Stream(device) if device.type == "cuda" else None
+    pinned = torch.device(device).type == "cuda"
 
     def prepare() -> Batch | None:
         batch = next(batches, None)
-        if batch is None or stream is None:
-            return batch and batch.to(device)
-        return copied(batch, stream)
+        if batch is not None and pinned:
+            batch = Batch(*(x.pin_memory() for x in vars(batch).values()))
+        return batch and batch.to(device, non_blocking=pinned)
 
     with ThreadPoolExecutor(1) as thread:
         coming = deque(thread.submit(prepare) for _ in range(number))
         while (batch := coming.popleft().result()) is not None:
             coming.append(thread.submit(prepare))
-            if stream is not None:
-                received(batch, stream)
             yield batch
-
-
-def copied(batch: Batch, stream: torch.cuda.Stream) -> Batch:
-    """The batch on the stream's GPU, as soon as the stream has come so far.
-
-    Only from pinned memory is a copy made while the GPU computes.
-    """
-    with torch.cuda.stream(stream):
-        pinned = Batch(*(x.pin_memory() for x in vars(batch).values()))
-        return pinned.to(stream.device, non_blocking=True)
-
-
-def received(batch: Batch, stream: torch.cuda.Stream) -> None:
-    """Let the GPU's next work wait for the copies that the stream makes."""
-    reader = torch.cuda.current_stream(stream.device)
-    reader.wait_stream(stream)
-    for tensor in vars(batch).values():
-        tensor.record_stream(reader)  # not to be overwritten before it is read

@@ -1,6 +1,5 @@
 """Devices: what a training computes on, and how precisely."""
 
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,31 +17,16 @@ AMPERE = (8, 0)  # the first compute capability with TF32
 
 def device_line(device: str, recipe: Recipe) -> str:
     """One line: the device, its name and memory, precision, processes."""
-    about = [device_name(device)]
-    if size := memory(device):
-        about.append(f"{size / 1e9:.1f} GB")
+    about = processor("cpu")
+    if device.startswith("cuda"):
+        memory = torch.cuda.get_device_properties(device).total_memory
+        name = torch.cuda.get_device_name(device)
+        about = f"{name}, {memory / 1e9:.1f} GB"
     several = "processes" if recipe.processes > 1 else "process"
     return (
-        f"training on {device} ({', '.join(about)}) in "
-        f"{precision(device, recipe)}, {recipe.processes} {several}"
+        f"training on {device} ({about}) in {precision(device, recipe)}, "
+        f"{recipe.processes} {several}"
     )
-
-
-def device_name(device: str) -> str:
-    """The name of that GPU, or of the processor."""
-    if device.startswith("cuda"):
-        return torch.cuda.get_device_name(device)
-    return processor("cpu")
-
-
-def memory(device: str) -> int | None:
-    """Bytes of the GPU, or of the machine where the system tells them."""
-    if device.startswith("cuda"):
-        return torch.cuda.get_device_properties(device).total_memory
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # Windows, for one
-        return None
 
 
 def precision(device: str, recipe: Recipe) -> str:

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from rich.filesize import decimal
+
 from annotated_transformer.corpora.corpus import Corpus
-from annotated_transformer.data import Example, bucket
 from annotated_transformer.runs.batches import TrainingText, encode_text
-from annotated_transformer.runs.memory import loss_bytes
 from annotated_transformer.runs.prepare import (
     learn_tokenizer,
     start_from,
@@ -38,7 +38,6 @@ def plan(
     if start is None or new_subwords:
         tokenizer = learn_tokenizer(corpus, recipe)
     text = TrainingText(corpus, tokenizer, recipe)
-    first = [text.examples[i] for i in text.epoch(0)]
     encode_text("validation text", corpus.valid, tokenizer, recipe)
     warn_of_overlap(corpus)
     count = parameters_of(with_subwords(recipe, tokenizer).model)
@@ -47,7 +46,7 @@ def plan(
         "subwords": f"{len(tokenizer):,}",
         **memory(recipe, count, len(tokenizer)),
         "pairs": f"{len(text.examples):,}",
-        **batches(recipe, first),
+        **batches(recipe, text),
     }
     width = max(map(len, rows))
     return "".join(f"{name:{width}}  {rows[name]}\n" for name in rows)
@@ -55,42 +54,34 @@ def plan(
 
 def memory(recipe: Recipe, count: int, vocab_size: int) -> dict[str, str]:
     """What parameters need in memory and on disk; activations come on top."""
-    weights = FLOAT * count
+    weights, config = FLOAT * count, recipe.train
     several = recipe.processes > 1  # then the gradients are summed in a copy
-    config = recipe.train
-    logits = config.batch_tokens * vocab_size
-    loss = loss_bytes(config) * logits
+    passes = config.risk or (2 if config.r_drop else 1)
+    logits = FLOAT * passes * config.batch_tokens * vocab_size
     kept = config.average + 2  # those averaged, the last, the best
     return {
-        "weights": size(weights),
-        "gradients": size(weights * (1 + several)),
-        "Adam's moments": size(2 * weights),
-        "logits and loss": f"about {size(loss)}, the largest activation",
-        "a checkpoint": f"{size(3 * weights)}, kept: at most {kept}",
+        "weights": decimal(weights),
+        "gradients": decimal(weights * (1 + several)),
+        "Adam's moments": decimal(2 * weights),
+        "logits": f"about {decimal(logits)}, and their gradient as much",
+        "a checkpoint": f"{decimal(3 * weights)}, kept: at most {kept}",
     }
 
 
-def batches(recipe: Recipe, examples: list[Example]) -> dict[str, str]:
+def batches(recipe: Recipe, text: TrainingText) -> dict[str, str]:
     """How the first epoch's batches make updates, and how many epochs."""
-    config = recipe.train
-    lengths = [(len(source), len(target)) for source, target in examples]
-    epoch = bucket(
-        lengths, config.batch_tokens, f"{config.seed} 0", config.order
-    )
-    tokens = [sum(side) for side in zip(*lengths, strict=True)]
-    cells = [
-        sum(
-            len(batch) * max(lengths[i][side] for i in batch)
-            for batch in epoch
-        )
-        for side in (0, 1)
-    ]
-    padding = [1 - t / c for t, c in zip(tokens, cells, strict=True)]
+    config, epoch = recipe.train, text.first_epoch()
+    tokens, padding = [], []
+    for side in (0, 1):
+        lengths = [[len(example[side]) for example in x] for x in epoch]
+        tokens.append(sum(map(sum, lengths)))
+        cells = sum(len(batch) * max(batch) for batch in lengths)
+        padding.append(1 - tokens[side] / cells)
     group = config.accumulate * recipe.processes
     updates = len(epoch) / group
     source, target = (round(side / updates) for side in tokens)
     return {
-        "pairs an epoch": f"{len(examples):,}",
+        "pairs an epoch": f"{sum(map(len, epoch)):,}",
         "tokens an epoch": f"{tokens[0]:,} source, {tokens[1]:,} target",
         "padding": f"{padding[0]:.1%} source, {padding[1]:.1%} target",
         "batches an epoch": f"{len(epoch):,}",
@@ -101,10 +92,3 @@ def batches(recipe: Recipe, examples: list[Example]) -> dict[str, str]:
         "updates an epoch": f"about {updates:,.1f}",
         "epochs": f"about {config.steps / updates:,.1f}",
     }
-
-
-def size(number: int) -> str:
-    """Bytes in megabytes, or in gigabytes from one on."""
-    if number < 1e9:
-        return f"{number / 1e6:,.1f} MB"
-    return f"{number / 1e9:,.1f} GB"

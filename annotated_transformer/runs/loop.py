@@ -4,7 +4,6 @@ import time
 from collections.abc import Generator
 from contextlib import closing
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 
 import torch
@@ -23,7 +22,7 @@ from annotated_transformer.runs.batches import (
     prefetch,
 )
 from annotated_transformer.runs.devices import allow_tf32
-from annotated_transformer.runs.memory import largest_batch, try_batch
+from annotated_transformer.runs.memory import largest_batches, try_batch
 from annotated_transformer.runs.progress import progress_bar
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.speed.allocator import (
@@ -55,7 +54,6 @@ from annotated_transformer.translation import Translator, corpus_scores
 __all__ = ["Run"]
 
 TRIED_ON = ("cuda",)  # the memory of a CPU is the system's, which may swap
-GROWN = 20  # batches: in the first 20, one is nearly as large as any
 
 
 class Run:
@@ -91,8 +89,6 @@ class Run:
         self.progress = Progress()
         self.losses: list[Tensor] = []  # summed ones that progress lacks yet
         self.trying = ""  # the batch that is tried first, if one is now
-        with closing(self.batches()) as batches:
-            next(batches)  # better an error now than later
 
     @property
     def writes(self) -> bool:
@@ -118,10 +114,10 @@ class Run:
 
         The model that is made then keeps the history, and its own result.
         """
-        self.resume()
         with allow_tf32(self.device, self.recipe.tf32):
             with attention_kernel(self.device, self.config.bf16):
-                self.try_largest_batch()
+                self.try_largest_batches()
+                self.resume()
                 self.learn(deadline)
             if self.writes:
                 self.finish(history)
@@ -275,17 +271,19 @@ class Run:
         read = self.progress.step * self.config.accumulate * size
         return self.text.batches(read + self.processes.rank, size)
 
-    def try_largest_batch(self) -> None:
+    def try_largest_batches(self) -> None:
         """Run out of memory now or not at all, rather than after an hour."""
-        config = self.config
-        finished = self.progress.step == config.steps
+        finished = self.config.steps in self.checkpoints.paths()
         if finished or self.device.type not in TRIED_ON:
             return
-        longest = max(max(map(len, example)) for example in self.text.examples)
-        with closing(self.batches()) as batches:
-            grown = list(islice(batches, GROWN if self.text.resplit else 0))
-        batch = largest_batch(config.batch_tokens, longest, grown)
-        rows, length = batch.labels.shape
-        self.trying = f"{rows} sentences of {length} tokens"
-        try_batch(self.model, self.optimizer, self.objective, config, batch)
+        for batch in largest_batches(self.text):
+            rows, length = batch.labels.shape
+            self.trying = f"{rows} sentences of {length} tokens"
+            try_batch(
+                self.model,
+                self.objective,
+                self.config,
+                self.recipe.model.d_model,
+                batch,
+            )
         self.trying = ""

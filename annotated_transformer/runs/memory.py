@@ -1,77 +1,52 @@
-"""What a training needs of memory, counted, and tried at once."""
+"""What a training needs of memory, tried before it begins."""
 
 import math
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from itertools import islice, repeat
 
 import torch
 from torch import Tensor, nn
 
-from annotated_transformer.data import Batch, make_batch
+from annotated_transformer.data import Batch, Example, make_batch
 from annotated_transformer.embedding import UNK
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import EncoderDecoder
+from annotated_transformer.optimizer import adam
 from annotated_transformer.risk import ExpectedError
+from annotated_transformer.runs.batches import TrainingText
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.training import Objective, TrainConfig, updates
 
-__all__ = [
-    "largest_batch",
-    "loss_bytes",
-    "out_of_memory_error",
-    "try_batch",
-]
-
-# What a loss holds at its peak, in bytes for each logit of one pass: float32
-# numbers, of which bfloat16 saves none. Plain: logits, and their gradient.
-# R-Drop: two passes' logits and gradients, both log-probabilities, the halves
-# of its own gradient, and what the second half is made of. Risk, going back:
-# log-probabilities, the gradient of the labels', that of all logits.
-PLAIN, R_DROP, RISK = 2 * 4, 13 * 4, 3 * 4
+__all__ = ["largest_batches", "out_of_memory_error", "try_batch"]
 
 
-def loss_bytes(config: TrainConfig) -> int:
-    """What the loss holds at its peak, in bytes for each label's logit."""
-    if config.risk:
-        return RISK * config.risk  # each candidate has labels of its own
-    return R_DROP if config.r_drop else PLAIN
+def longest(examples: list[Example]) -> int:
+    """The most tokens of a side of some examples."""
+    return max(max(map(len, example)) for example in examples)
 
 
-def largest_batch(
-    tokens: int, longest: int, grown: Sequence[Batch] = ()
-) -> Batch:
-    """A made batch, as large as any of at most so many tokens a side.
+def largest_batches(text: TrainingText) -> list[Batch]:
+    """Two made batches: no batch of the text needs more than one of them.
 
-    All its cells are labels. Its sentences are as long as the longest of
-    the text: most of what a model keeps grows with the number of cells, but
-    attention that is not fused keeps a row of weights for each of them.
-    BPE-dropout, which comes after batches are cut, may have grown them.
+    One has as many sentences as any batch of the text, the other has
+    sentences as long as its longest, and all their cells are labels. Most of
+    what a model keeps grows with the number of cells, but fused attention
+    pads short sentences, and the plain one keeps a weight for each pair of
+    tokens. BPE-dropout makes sentences longer after batches were cut.
     """
-    source = max([tokens, *(batch.source.numel() for batch in grown)])
-    target = max([tokens, *(batch.labels.numel() for batch in grown)])
-    for batch in grown:
-        longest = max(longest, batch.source.size(1), batch.labels.size(1))
-    rows = math.ceil(max(source, target) / longest)
-    example = (
-        [UNK] * math.ceil(source / rows),
-        [UNK] * math.ceil(target / rows),
-    )
-    return make_batch([example] * rows)
-
-
-class NoOpOptimizer(torch.optim.Optimizer):
-    """An optimizer that holds Adam's moments, and moves nothing."""
-
-    def __init__(self, parameters: list[nn.Parameter], moments: int):
-        super().__init__(parameters, {"lr": 0.0})
-        self.moments = [
-            torch.zeros_like(p) for p in parameters for _ in range(moments)
-        ]
-
-    def step(self, closure: Any = None) -> Any:
-        """Leave the weights as they are."""
+    epoch, tokens = text.first_epoch(), text.config.batch_tokens
+    found = []
+    for examples in (max(epoch, key=len), max(epoch, key=longest)):
+        rows = max(len(examples), math.ceil(tokens / longest(examples)))
+        if text.resplit:
+            examples = text.resplit(examples, "trial")
+        source, target = (
+            max(math.ceil(tokens / rows), *map(len, side))
+            for side in zip(*examples, strict=True)
+        )
+        found.append(make_batch([([UNK] * source, [UNK] * target)] * rows))
+    return found
 
 
 class Unsearched(ExpectedError):
@@ -87,39 +62,38 @@ class Unsearched(ExpectedError):
 
 def try_batch(
     model: nn.Module,
-    optimizer: torch.optim.Optimizer,
     objective: Objective,
     config: TrainConfig,
+    d_model: int,
     batch: Batch,
 ) -> None:
-    """Make an update of a batch that changes nothing but takes its memory.
+    """Make two updates of a batch, and put the weights back.
 
-    Gradients are there while a second batch is computed, if updates
-    accumulate, and Adam's moments as after its first step. Weights, the
-    optimizer and random numbers are afterwards what they were before.
-    With a risk the candidates are as long as the batch's sentences, and the
-    search for them, which keeps no gradients, is left out.
+    In the second one Adam's moments are there, and, if updates accumulate,
+    gradients too. The moments go with their optimizer: a run loads its own
+    afterwards. With a risk the candidates are as long as the batch's
+    sentences, and the search for them, which keeps no gradients, is left out.
     """
-    parameters = list(model.parameters())
-    device, number = parameters[0].device, min(config.accumulate, 2)
+    kept = [
+        weight.detach().to("cpu", copy=True) for weight in model.parameters()
+    ]
     if isinstance(objective, ExpectedError):
         objective = Unsearched(objective.tokenizer)
-    with (
-        torch.random.fork_rng([device] if device.type == "cuda" else []),
-        suppress(FloatingPointError),  # of made text, which tells nothing
-    ):
-        next(
-            updates(
-                model,
-                iter([batch] * number),
-                NoOpOptimizer(parameters, 0 if optimizer.state else 2),
-                # another seed: dropout begins anew only where it changes
-                replace(config, accumulate=number, seed=config.seed + 1),
-                1,  # d_model, for a rate that nothing reads
-                objective=objective,
-            )
-        )
-    optimizer.zero_grad()
+    few = replace(
+        config,
+        accumulate=min(config.accumulate, 2),
+        seed=config.seed ^ 1,  # dropout begins anew only where it changes
+    )
+    optimizer = adam(model.parameters())
+    turns = updates(
+        model, repeat(batch), optimizer, few, d_model, objective=objective
+    )
+    with suppress(FloatingPointError):  # of made text, which tells nothing
+        for _ in islice(turns, 2):
+            pass
+    with torch.no_grad():
+        for weight, old in zip(model.parameters(), kept, strict=True):
+            weight.copy_(old)
 
 
 def out_of_memory_error(

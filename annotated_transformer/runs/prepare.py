@@ -159,6 +159,12 @@ def check_start(
 ) -> None:
     """UserError for what a training that begins so cannot be asked for."""
     config = recipe.train
+    if torch.get_default_dtype() != torch.float32:
+        raise UserError(
+            f"the default dtype is {torch.get_default_dtype()}, and a "
+            "training computes in float32: call "
+            "torch.set_default_dtype(torch.float32) before it"
+        )
     if config.steps > MOST_CHECKPOINTS * config.checkpoint_every:
         raise UserError(
             f"{config.steps:,} updates with a checkpoint after every "

@@ -4,19 +4,15 @@ import json
 import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
-from typing import Any, get_type_hints
+from typing import Any
 
-from annotated_transformer.errors import (
-    UserError,
-    check_fields,
-    check_kind,
-)
+from annotated_transformer.errors import UserError, check_fields
 from annotated_transformer.model import PRESETS, ModelConfig
 from annotated_transformer.storage.builders import builder_of, read_sizes
 from annotated_transformer.storage.dataclass_json import from_plain, of_type
 from annotated_transformer.training import TrainConfig
 
-__all__ = ["RECIPES", "Recipe", "recipe_of"]
+__all__ = ["RECIPES", "Recipe", "flat", "recipe_of"]
 
 # What JSON calls what Python, and so an error, calls otherwise.
 IN_JSON = {
@@ -85,7 +81,8 @@ class Recipe:
 
         UserError for a field that there is not, or a value that cannot be.
         """
-        plain, known = self.as_json(), self.flat()
+        plain = self.as_json()
+        known = flat(plain)
         del known["builder"], known["processes"]  # as many as there are
         for setting in settings:
             name, _, text = setting.partition("=")
@@ -95,37 +92,26 @@ class Recipe:
                     f"choose from {', '.join(known)}"
                 )
             *part, last = name.split(".")
-            config = getattr(self, part[0]) if part else self
-            kind = get_type_hints(type(config))[last]
-            number = float if isinstance(1.0, kind) else int
+            fields = plain[part[0]] if part else plain
             try:
-                value = json.loads(IN_JSON.get(text, text), parse_int=number)
+                fields[last] = json.loads(IN_JSON.get(text, text))
             except (ValueError, RecursionError):
-                value = text  # a word, which JSON wants in quotes
-            try:
-                check_kind(last, value, kind)
-            except ValueError as error:
-                raise UserError(f"{error}") from error
-            (plain[part[0]] if part else plain)[last] = value
+                fields[last] = text  # a word, which JSON wants in quotes
         try:
             return Recipe.from_json(plain)
         except ValueError as error:
             raise UserError(f"{error}") from error
 
-    def flat(self) -> dict[str, object]:
-        """Every field by its dotted name: model.layers, train.seed, ...
 
-        But for model.vocab_size, which is not asked for: it is counted.
-        """
-        flat: dict[str, object] = {"builder": builder_of(self.model)}
-        for name, value in asdict(self).items():
-            if isinstance(value, dict):
-                flat |= {f"{name}.{k}": v for k, v in value.items()}
-            else:
-                flat[name] = value
-        del flat["model.vocab_size"]
-        flat["train.schedule"] = self.schedule
-        return flat
+def flat(plain: dict[str, Any], path: str = "") -> dict[str, object]:
+    """The values of nested dictionaries, each by its path with dots."""
+    found: dict[str, object] = {}
+    for name, value in plain.items():
+        if isinstance(value, dict):
+            found |= flat(value, f"{path}{name}.")
+        else:
+            found[path + name] = value
+    return found
 
 
 SMALL_TEXT = TrainConfig(
@@ -149,7 +135,6 @@ RECIPES = {
             batch_tokens=768,
             label_smoothing=0.0,
             checkpoint_every=50,
-            average=3,
         ),
         vocab_size=32,
         tokenizer="char",

@@ -1,6 +1,5 @@
 """A training run: begun in a folder of its own, or resumed there."""
 
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -38,42 +37,28 @@ from annotated_transformer.runs.run_dir import (
 from annotated_transformer.speed.bfloat16 import bf16_slowdown
 from annotated_transformer.system.console import console
 from annotated_transformer.system.processes import ALONE, Processes
-from annotated_transformer.system.random_numbers import random_numbers_kept
 
 __all__ = ["train"]
 
-BUSY = threading.Lock()
-
 
 @contextmanager
-def one_training() -> Iterator[None]:
-    """Let a process train one model, and leave the process as it was.
+def restored() -> Iterator[None]:
+    """Leave PyTorch's random numbers and the console as they were found.
 
-    It has one stream of random numbers, and two trainings would take numbers
-    from each other. UserError, too, if numbers are not float32 by default:
-    checkpoints in float64 could not be read. Signals and how a GPU multiplies
-    are restored where they are set.
+    Numbers of a GPU that was not in use begin with the seed that was set.
+    Signals and how a GPU multiplies are restored where they are set.
     """
-    kind, quiet = torch.get_default_dtype(), console.quiet
-    if kind != torch.float32:
-        raise UserError(
-            f"the default dtype is {kind}, and a training computes in "
-            "float32: call torch.set_default_dtype(torch.float32) before it"
-        )
-    if not BUSY.acquire(blocking=False):
-        raise UserError(
-            "another training is going on in this process; wait for its end, "
-            "or start this one in a process of its own"
-        )
-    try:
-        with random_numbers_kept():
+    quiet, seed = console.quiet, torch.initial_seed()
+    number = torch.cuda.device_count() if torch.cuda.is_initialized() else 0
+    with torch.random.fork_rng(devices=range(number)):
+        try:
             yield
-    finally:
-        console.quiet = quiet
-        BUSY.release()
+        finally:
+            torch.manual_seed(seed)
+            console.quiet = quiet
 
 
-@one_training()
+@restored()
 def train(
     output: Path | str,
     corpus: Corpus,
@@ -93,33 +78,24 @@ def train(
 ) -> Path:
     """Train a model into the folder output, and return the folder.
 
-    The folder must be new, unless resume continues a run, which takes the
-    recipe, the texts and the models that began it. With start it begins with
-    the weights and the subwords of a trained model, in that model's sizes;
-    new_subwords are learned from the corpus instead, and take over the
-    vectors of those that the model has. A tokenizer, or the path of a
-    sentencepiece model, is taken in place of subwords learned from the
-    corpus: the ids of padding, beginning, end and the unknown must be 0, 1, 2
-    and 3 (PAD, BOS, EOS, UNK), and the recipe's vocab_size and tokenizer then
-    follow from it. After max_minutes the model is made
-    of what has been learned so far. At each checkpoint the first valid_bleu
-    validation sentences that are not too long are also translated, and the
-    checkpoint kept as the best has the highest BLEU.
+    The folder must be new, unless resume continues the run in it, with the
+    recipe, the texts and the models that began it. SIGINT, SIGTERM and SIGHUP
+    write a checkpoint and raise Interrupted; after max_minutes the model is
+    made of what has been learned so far. A process trains one model at a
+    time.
 
-    SIGINT, SIGTERM and SIGHUP write a checkpoint and raise Interrupted. A run
-    without a checkpoint has nothing to lose, and may begin anew in its
-    folder. One process trains in a folder at a time, and one model at a time.
+    With start the training begins with the weights, sizes and subwords of a
+    trained model; new_subwords are learned from the corpus instead, and take
+    over the vectors of those that the model has. A tokenizer, or the path of
+    a sentencepiece model, replaces subwords learned from the corpus: its ids
+    of padding, beginning, end and the unknown must be 0, 1, 2 and 3.
 
-    On a CPU a fast training takes less time: products by oneDNN, short rows
-    of attention by the formula, dropout from fewer random bits. What dropout
-    leaves out, and the last digits of sums, are not those of a plain one.
-    Whatever a training sets in the process is afterwards as it was before:
-    signals, the console, and PyTorch's random numbers, so that what is drawn
-    next is what would have been drawn without it. One thing stays after a
-    fast training: what the process forks computes with one thread.
-
-    Of several processes the first begins the run and writes all its files;
-    then the others join it, each with resume.
+    At each checkpoint the first valid_bleu validation sentences that are not
+    too long are also translated, and the best checkpoint, which is kept, is
+    the one with the highest BLEU. On a CPU a fast training takes less time;
+    its random numbers and the last digits of its sums are not those of a
+    plain one. Of several processes the first begins the run and writes all
+    its files; then the others join it, each with resume.
     """
     deadline = None
     if max_minutes is not None:

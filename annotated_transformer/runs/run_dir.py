@@ -4,12 +4,12 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from filelock import FileLock, Timeout
 
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.errors import UserError
+from annotated_transformer.runs.recipes import flat
 from annotated_transformer.storage.history import History
 from annotated_transformer.storage.model_folder import read_tokenizer
 from annotated_transformer.system.atomic_files import (
@@ -160,14 +160,3 @@ def identity(history: History) -> dict[str, object]:
             "share": data.shares,
         }
     )
-
-
-def flat(plain: dict[str, Any], path: str = "") -> dict[str, object]:
-    """The values of nested dictionaries, each by its path with dots."""
-    found: dict[str, object] = {}
-    for name, value in plain.items():
-        if isinstance(value, dict):
-            found |= flat(value, f"{path}{name}.")
-        else:
-            found[path + name] = value
-    return found

@@ -64,7 +64,10 @@ def of_type(kind: type, value: Any, name: str) -> Any:
     check_kind(name, value, kind, NUMBERS if kind is int else None)
     if isinstance(value, str) and any(x in HALVES for x in value):
         raise ValueError(f"`{name}={value!r:.80}`: has half a character")
-    return float(value) if kind is float else value
+    try:
+        return float(value) if kind is float else value
+    except OverflowError as error:
+        raise ValueError(f"`{name}`: {error}") from error
 
 
 def needed(field: Field[Any]) -> bool:

@@ -101,38 +101,19 @@ def others_alive() -> Iterator[None]:
     except RuntimeError as error:
         if out_of_memory(error):
             raise
+        first = str(error).strip().partition("\n")[0]
+        cause = re.sub(r"^\[\S+:\d+\] ", "", first)  # a place in gloo's source
         raise UserError(
-            f"the processes of this run have lost each other ({cause(error)});"
-            " if another one has ended, its own message says why; with "
+            f"the processes of this run have lost each other ({cause}); if "
+            "another one has ended, its own message says why; with "
             "`resume=True` the run goes on after the last checkpoint"
         ) from error
 
 
-def cause(error: BaseException) -> str:
-    """What a library says of an error: its first line.
-
-    gloo's begins with the place in its source, which tells a user nothing.
-    NCCL's has a number, and says at its end what failed.
-    """
-    first, _, rest = str(error).strip().partition("\n")
-    _, named, last = rest.partition("Last error:")
-    told = [re.sub(r"^\[\S+:\d+\] ", "", first), " ".join(last.split())]
-    return "; ".join(told) if named else told[0]
-
-
 def launched() -> Processes:
     """The processes that torchrun has started, as it says; or one alone."""
-    said = [os.environ.get("RANK") or 0, os.environ.get("WORLD_SIZE") or 1]
-    try:
-        rank, size = map(int, said)
-        if not 0 <= rank < size:
-            raise ValueError
-    except ValueError as error:
-        raise UserError(
-            f"RANK is {said[0]} and WORLD_SIZE is {said[1]}: not a process "
-            "and their number; unset both, or start with torchrun"
-        ) from error
-    return Processes(rank, size)
+    rank, size = (os.environ.get(x) for x in ("RANK", "WORLD_SIZE"))
+    return Processes(int(rank or 0), int(size or 1))
 
 
 @contextmanager

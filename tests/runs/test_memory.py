@@ -1,65 +1,50 @@
-"""What a training needs in memory: counted, measured, and tried at once."""
+"""What a training needs in memory: tried at once, and told where it lacks."""
 
 from dataclasses import replace
 from itertools import islice
 
 import pytest
 import torch
-from torch import nn
+from small_runs import CORPUS, SMALL, learning, same_weights
 from torch.profiler import ProfilerActivity, profile
 
-from annotated_transformer.corpora.corpus import Corpus
-from annotated_transformer.data import copy_task, make_batch, train_tokenizer
+from annotated_transformer.data import train_tokenizer
 from annotated_transformer.errors import UserError, out_of_memory
-from annotated_transformer.model import (
-    EncoderDecoder,
-    ModelConfig,
-    transformer,
-)
+from annotated_transformer.model import transformer
 from annotated_transformer.optimizer import adam
+from annotated_transformer.risk import ExpectedError
 from annotated_transformer.runs import loop
-from annotated_transformer.runs.memory import (
-    Unsearched,
-    largest_batch,
-    loss_bytes,
-    try_batch,
-)
-from annotated_transformer.runs.recipes import Recipe
+from annotated_transformer.runs.batches import TrainingText
+from annotated_transformer.runs.memory import largest_batches, try_batch
 from annotated_transformer.runs.run import train
 from annotated_transformer.storage.metrics import read_metrics
-from annotated_transformer.storage.model_folder import read_tokenizer
-from annotated_transformer.storage.weight_files import read_tensors
-from annotated_transformer.training import TrainConfig, batch_loss
-
-SMALL = Recipe(
-    ModelConfig(layers=1, d_model=8, d_ff=8, heads=2, pre_norm=True),
-    TrainConfig(
-        steps=6, batch_tokens=200, warmup=2, checkpoint_every=2, average=2
-    ),
-    tokenizer="char",
-)
-TOKENS, VOCAB = 512, 3000
-LETTERS = train_tokenizer(["abc"], 8, "char")
+from annotated_transformer.training import batch_loss, updates
 
 
-@pytest.fixture(scope="module")
-def corpus():
-    pairs = copy_task(60)
-    sums = {"train": "1", "valid": "2"}
-    return Corpus(pairs[10:], pairs[:10], {}, "copy", "xx", "xx", sums)
-
-
-class Logits(EncoderDecoder):
-    """All that is large in it are its logits."""
-
-    def __init__(self):
-        output = nn.Linear(2, VOCAB, bias=False)
-        super().__init__(None, None, None, None, output)
-        self.vectors = nn.Embedding(VOCAB, 2)
-
-    def forward(self, source, target, where):
-        """Logits everywhere: in a made batch every cell is a label."""
-        return self.output(self.vectors(target).flatten(0, 1))
+@pytest.mark.parametrize("tokens", [40, 200, 4096])
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+def test_no_batch_of_the_text_is_larger(tokens, dropout):
+    """By its cells, its sentences and their lengths, over many epochs."""
+    pairs = [(f"{a} {b}", b) for a, b in CORPUS.train] + CORPUS.valid
+    recipe = learning(SMALL, batch_tokens=tokens, bpe_dropout=dropout)
+    recipe = replace(recipe, tokenizer="bpe", vocab_size=60)
+    tokenizer = train_tokenizer([" ".join(x) for x in pairs], 60)
+    text = TrainingText(replace(CORPUS, train=pairs), tokenizer, recipe)
+    made = largest_batches(text)
+    most, long = made
+    assert len(most.labels) >= len(long.labels)
+    growth = 1.25 if dropout else 1  # it varies from epoch to epoch
+    for real in islice(text.batches(), 200):
+        assert len(real.labels) <= len(most.labels)
+        for name in ("source", "labels"):
+            cells = max(getattr(batch, name).numel() for batch in made)
+            assert getattr(real, name).numel() <= growth * cells
+            width = getattr(long, name).size(1)
+            assert getattr(real, name).size(1) <= growth * width
+    for batch in made:
+        assert batch.tokens == batch.labels.numel() >= tokens  # no padding
+        if not dropout:
+            assert max(batch.source.numel(), batch.tokens) < 1.6 * tokens
 
 
 def peak(work):
@@ -77,172 +62,63 @@ def peak(work):
     return most
 
 
-@pytest.mark.parametrize("bf16", [False, True])
-@pytest.mark.parametrize("learning", [{}, {"r_drop": 5.0}, {"risk": 3}])
-def test_what_a_loss_holds_is_measured(learning, bf16):
-    config, model = TrainConfig(bf16=bf16, **learning), Logits()
-    objective = Unsearched(LETTERS) if config.risk else batch_loss
-    batch = largest_batch(TOKENS, 16)
-
-    def work():
-        objective(model, batch, config).backward()
-
-    work()  # gradients of the weights are no part of the loss
-    found = peak(work) / (TOKENS * VOCAB)
-    assert found == pytest.approx(loss_bytes(config), rel=0.01)
-
-
-@pytest.mark.parametrize(
-    "tokens, longest", [(4096, 256), (500, 256), (90, 256), (25_000, 61)]
-)
-def test_no_batch_is_larger(tokens, longest):
-    batch = largest_batch(tokens, longest)
-    rows, length = batch.labels.shape
-    assert batch.source.shape == batch.labels.shape
-    assert batch.tokens == rows * length  # no padding
-    assert tokens <= batch.tokens < tokens + rows
-    assert length <= longest and (rows - 1) * longest < tokens
-
-
-def test_what_bpe_dropout_has_grown_counts():
-    sides = [(9, 5), (4, 6)]
-    grown = [make_batch([([4] * a, [4] * b)] * 20) for a, b in sides]
-    batch = largest_batch(100, 5, grown)
-    assert batch.source.numel() == pytest.approx(9 * 20, abs=len(batch.source))
-    assert batch.labels.numel() == pytest.approx(6 * 20, abs=len(batch.labels))
-    assert batch.source.size(1) == 9
-
-
-def copies(model, optimizer):
-    """Everything that a trial must leave as it is."""
-    moments = [
-        tensor.clone()
-        for state in optimizer.state.values()
-        for tensor in state.values()
-    ]
-    weights = [p.detach().clone() for p in model.parameters()]
-    return weights + moments + [torch.get_rng_state()]
-
-
 @pytest.mark.parametrize("accumulate", [1, 3])
-@pytest.mark.parametrize("steps", [0, 1])
-def test_a_trial_changes_nothing(steps, accumulate):
-    torch.manual_seed(1)
-    model = transformer(replace(SMALL.model, vocab_size=20))
-    optimizer, seen = adam(model.parameters()), []
+def test_a_trial_takes_the_memory_of_a_run(accumulate):
+    """Adam's moments and, if updates accumulate, gradients are there."""
+    sizes = replace(SMALL.model, vocab_size=4000, d_model=64)
     config = replace(SMALL.train, accumulate=accumulate)
-    batch = largest_batch(200, 10)
-    for _ in range(steps):  # as on resume: there are moments
-        batch_loss(model, batch, config).backward()
-        optimizer.step()
-        optimizer.zero_grad()
-    before = copies(model, optimizer)
+    text = TrainingText(CORPUS, train_tokenizer(["abc"], 8, "char"), SMALL)
+    batch, _ = largest_batches(text)
 
-    def objective(model, batch, config):
-        held = [p.grad is not None for p in model.parameters()]
-        seen.append((batch.labels.shape, all(held)))
-        return batch_loss(model, batch, config)
-
-    try_batch(model, optimizer, objective, config, batch)
-    # the second batch of an update is computed beside the first's gradients
-    passes = [(batch.labels.shape, False), (batch.labels.shape, True)]
-    assert seen == passes[:accumulate]
-    after = copies(model, optimizer)
-    assert all(map(torch.equal, before, after)) and len(before) == len(after)
-    assert all(p.grad is None for p in model.parameters())
-
-
-def test_adams_moments_are_there_during_a_trial():
-    model = transformer(replace(SMALL.model, vocab_size=4000, d_model=64))
-    count = sum(p.numel() for p in model.parameters())
-    batch, optimizer = largest_batch(4, 2), adam(model.parameters())
-    given = batch_loss, SMALL.train, batch
+    def real():
+        model = transformer(sizes)
+        turns = updates(
+            *(model, iter([batch] * 9), adam(model.parameters())), config, 64
+        )
+        list(islice(turns, 3))
 
     def trial():
-        try_batch(model, optimizer, *given)
+        try_batch(transformer(sizes), batch_loss, config, 64, batch)
 
-    fresh = peak(trial)
-    batch_loss(model, batch, SMALL.train).backward()
-    optimizer.step()
-    optimizer.zero_grad()
-    resumed = peak(trial)
-    assert fresh - resumed == pytest.approx(2 * 4 * count, rel=0.01)
+    weights = 4 * sum(p.numel() for p in transformer(sizes).parameters())
+    # on a CPU, what is put back is memory of the same kind
+    assert peak(trial) == pytest.approx(peak(real) + weights, rel=0.02)
 
 
 def test_a_trial_of_a_risk_has_as_many_candidates():
     config = replace(SMALL.train, risk=4)
-    model = transformer(replace(SMALL.model, vocab_size=20))
-    objective, seen = Unsearched(LETTERS), []
-    hook = model.register_forward_hook(lambda *_: seen.append(_[2].shape))
-    try_batch(
-        model,
-        adam(model.parameters()),
-        objective,
-        config,
-        largest_batch(60, 6),
-    )
-    hook.remove()
-    assert seen == [(4 * 60, 20)]
-
-
-def trained(output, corpus, recipe, **given):
-    train(output, corpus, recipe, device="cpu", **given)
-    lines = [
-        {name: x for name, x in line.items() if name != "seconds"}
-        for line in read_metrics(output)
-    ]
-    return read_tensors(output / "model.safetensors")[0], lines
+    tokenizer = train_tokenizer(["abc"], 8, "char")
+    batch, _ = largest_batches(TrainingText(CORPUS, tokenizer, SMALL))
+    model, seen = transformer(replace(SMALL.model, vocab_size=20)), []
+    model.register_forward_hook(lambda *_: seen.append(_[2].shape))
+    try_batch(model, ExpectedError(tokenizer), config, 8, batch)
+    assert seen == 2 * [(4 * batch.tokens, 20)]
 
 
 @pytest.mark.parametrize(
     "given",
-    [{}, {"r_drop": 1.0, "bf16": True}, {"accumulate": 2}],
+    [{}, {"r_drop": 1.0, "bf16": True}, {"accumulate": 2, "seed": 2**32 - 1}],
     ids=["plain", "r_drop", "accumulated"],
 )
-def test_a_run_is_the_same_after_a_trial(corpus, tmp_path, monkeypatch, given):
+def test_a_run_is_the_same_after_a_trial(tmp_path, monkeypatch, given):
     """Also where it is resumed; forced here, since there is no GPU."""
-    recipe = replace(SMALL, train=replace(SMALL.train, **given))
-    expected = trained(tmp_path / "plain", corpus, recipe)
-    tried, tried_batch = [], loop.try_batch
+    recipe, tried = learning(SMALL, **given), []
+    whole = train(tmp_path / "whole", CORPUS, recipe, device="cpu")
 
-    def counted(model, optimizer, objective, config, batch):
-        tried.append(batch.labels.shape)
-        tried_batch(model, optimizer, objective, config, batch)
+    def counted(*given):
+        tried.append(given)
+        try_batch(*given)
 
     monkeypatch.setattr(loop, "TRIED_ON", ("cpu",))
     monkeypatch.setattr(loop, "try_batch", counted)
-    output = tmp_path / "tried"
-    trained(output, corpus, recipe, max_minutes=0.0)
-    found = trained(output, corpus, recipe, resume=True)
-    assert len(tried) == 2 and tried[0].numel() >= 200
-    assert all(torch.equal(found[0][x], expected[0][x]) for x in expected[0])
-    assert found[1][-2:] == expected[1][-2:]
-
-
-def test_a_finished_run_tries_nothing(corpus, tmp_path, monkeypatch):
-    trained(tmp_path, corpus, SMALL)
-    monkeypatch.setattr(loop, "TRIED_ON", ("cpu",))
-    monkeypatch.setattr(loop, "try_batch", None)
-    trained(tmp_path, corpus, SMALL, resume=True)
-
-
-def test_the_batch_that_is_tried_is_the_largest(corpus, tmp_path):
-    """With BPE-dropout, next to those that a run really reads."""
-    config = replace(SMALL.train, bpe_dropout=0.5)
-    pairs = [(f"{a} {b}", b) for a, b in corpus.train * 5]
-    text = replace(corpus, train=pairs)
-    recipe = replace(SMALL, train=config, tokenizer="bpe", vocab_size=60)
-    train(tmp_path, text, recipe, device="cpu", max_minutes=0.0)
-    tokenizer = read_tokenizer(tmp_path)
-    model = transformer(replace(SMALL.model, vocab_size=len(tokenizer)))
-    run = loop.Run(tmp_path, text, recipe, tokenizer, model)
-    grown = list(islice(run.batches(), loop.GROWN))
-    longest = max(max(map(len, example)) for example in run.text.examples)
-    batch = largest_batch(200, longest, grown)
-    assert batch.source.numel() > 1.2 * 200
-    for other in islice(run.batches(), 200):
-        assert other.source.numel() <= 1.2 * batch.source.numel()
-        assert other.labels.numel() <= 1.2 * batch.labels.numel()
+    part = tmp_path / "part"
+    train(part, CORPUS, recipe, device="cpu", max_minutes=0.0)
+    train(part, CORPUS, recipe, device="cpu", resume=True)
+    assert same_weights(part, whole) and len(tried) == 4
+    lines = [read_metrics(folder)[-1]["loss"] for folder in (whole, part)]
+    assert lines[0] == lines[1]
+    train(part, CORPUS, recipe, device="cpu", resume=True)
+    assert len(tried) == 4  # what is finished tries nothing
 
 
 CUDA = (
@@ -253,44 +129,26 @@ CUDA = (
 )
 
 
-@pytest.mark.parametrize(
-    "given, settings",
-    [
-        ({}, ["`bf16=True`", "`max_length`", "a smaller model"]),
-        ({"r_drop": 1.0, "bf16": True}, ["`r_drop`", "`max_length`"]),
-    ],
-)
-def test_too_little_memory_for_the_largest_batch(
-    corpus, tmp_path, monkeypatch, given, settings
-):
+def test_too_little_memory_for_the_largest_batch(tmp_path, monkeypatch):
     def broken(*words):
-        raise torch.OutOfMemoryError(CUDA)
+        raise errors.pop()
 
+    errors = [RuntimeError("illegal access"), torch.OutOfMemoryError(CUDA)]
     monkeypatch.setattr(loop, "TRIED_ON", ("cpu",))
     monkeypatch.setattr(loop, "try_batch", broken)
-    recipe = replace(SMALL, train=replace(SMALL.train, **given))
     told = (
-        r"at the largest batch, 17 sentences of 12 tokens \(CUDA out of "
+        r"at the largest batch, [1-3]\d sentences of \d+ tokens \(CUDA out of "
         r"memory. Tried to allocate 7.45 GiB. .* in use.\): in a new run low"
     )
+    recipe = learning(SMALL, r_drop=1.0, bf16=True)
     with pytest.raises(UserError, match=told) as caught:
-        train(tmp_path / "model", corpus, recipe, device="cpu")
-    for name in ("`accumulate`", *settings):
+        train(tmp_path / "model", CORPUS, recipe, device="cpu")
+    for name in ("`accumulate`", "`r_drop`", "`max_length`"):
         assert name in str(caught.value)
-    assert ("`bf16=True`" in settings) == ("`bf16=True`" in str(caught.value))
+    assert "`bf16=True`" not in str(caught.value)
     assert not list((tmp_path / "model").glob("checkpoints/*"))
-
-
-def test_another_error_of_the_trial_is_no_want_of_memory(
-    corpus, tmp_path, monkeypatch
-):
-    def broken(*words):
-        raise RuntimeError("an illegal memory access")
-
-    monkeypatch.setattr(loop, "TRIED_ON", ("cpu",))
-    monkeypatch.setattr(loop, "try_batch", broken)
-    with pytest.raises(RuntimeError, match="illegal memory access"):
-        train(tmp_path / "model", corpus, SMALL, device="cpu")
+    with pytest.raises(RuntimeError, match="illegal access"):
+        train(tmp_path / "model", CORPUS, recipe, device="cpu")
 
 
 @pytest.mark.parametrize(

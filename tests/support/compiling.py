@@ -1,5 +1,7 @@
 """Compile a model and train it: fails if batches of new lengths recompile.
 
+It has the names of a plain one, and learns what that learns.
+
 A program of its own, because the checks of shapes that the tests put into
 every function of the package are not to be compiled.
 """
@@ -33,13 +35,19 @@ def check() -> None:
     train = TrainConfig(steps=20, warmup=5, max_length=300, bf16=True)
     recipe = replace(base, model=sizes, train=train)
     model = build_model(recipe, "cpu", compiled=True)
-    batches = (batch_of(2 + n % 7, n) for n in LENGTHS)
-    turns = updates(model, batches, adam(model.parameters()), train, 16)
+    plain = build_model(recipe, "cpu", fast=False)
+    batches = [batch_of(2 + n % 7, n) for n in LENGTHS]
+    list(updates(plain, iter(batches), adam(plain.parameters()), train, 16))
+    turns = updates(model, iter(batches), adam(model.parameters()), train, 16)
     next(turns), next(turns)
     with torch._dynamo.config.patch(error_on_recompile=True):
         assert len(list(turns)) == 18
     seen = torch._dynamo.utils.counters
     assert seen["stats"]["unique_graphs"] >= 1 and not seen["graph_break"]
+    found, expected = model.state_dict(), plain.state_dict()
+    assert list(found) == list(expected)
+    for name, weight in () if bf16 else found.items():
+        torch.testing.assert_close(weight, expected[name], rtol=0, atol=1e-4)
 
 
 if __name__ == "__main__":

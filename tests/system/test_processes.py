@@ -1,6 +1,5 @@
 """Several processes: the same updates as one, one log, one end for all."""
 
-import functools
 import multiprocessing
 import os
 import re
@@ -16,28 +15,18 @@ import pytest
 import torch
 
 from annotated_transformer.corpora.corpus import Corpus
-from annotated_transformer.data import (
-    ORDERS,
-    copy_task,
-    encode_pairs,
-    make_batch,
-    training_batches,
-)
+from annotated_transformer.data import copy_task, make_batch
 from annotated_transformer.errors import UserError, out_of_memory
 from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.runs.batches import prefetch
 from annotated_transformer.runs.loop import Run
-from annotated_transformer.runs.prepare import (
-    build_model,
-    choose_device,
-    learn_tokenizer,
-)
+from annotated_transformer.runs.prepare import choose_device, learn_tokenizer
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.storage.checkpoints import Progress
 from annotated_transformer.storage.metrics import read_metrics
-from annotated_transformer.storage.model_folder import read_tensors, weights
-from annotated_transformer.system.processes import Processes, joined, launched
+from annotated_transformer.storage.model_folder import read_tensors
+from annotated_transformer.system.processes import Processes, joined
 from annotated_transformer.training import TrainConfig, batch_loss, updates
 
 CONFIG = TrainConfig(steps=3, accumulate=2, peak_rate=1e-2, warmup=1, clip=1.0)
@@ -163,20 +152,6 @@ def stream(recipe, corpus, processes, step=0):
     run = Run(Path("none"), corpus, recipe, tokenizer, model, processes)
     run.progress = Progress(step)
     return (batch.source for batch in run.batches())
-
-
-@pytest.mark.parametrize("order", ORDERS)
-def test_a_run_sorts_its_pairs_as_the_recipe_says(order):
-    recipe, corpus = small(order=order)
-    copies = enumerate(corpus.train)
-    pairs = [(one, two[:: 1 + i % 2]) for i, (one, two) in copies]
-    corpus = replace(corpus, train=pairs)
-    tokenizer = learn_tokenizer(corpus, recipe)
-    examples, _ = encode_pairs(pairs, tokenizer, 256)
-    expected = training_batches(examples, 40, 0, order=order)
-    found = stream(recipe, corpus, Processes())
-    both = zip(found, expected, strict=True)
-    assert all(one.equal(other.source) for one, other in islice(both, 40))
 
 
 def test_batches_are_dealt_out():
@@ -322,63 +297,35 @@ NCCL = """NCCL error in: /pytorch/NCCLUtils.cpp:94, unhandled cuda error \
 ncclUnhandledCudaError: Call to CUDA function failed.
 Last error:
 Cuda failure 999 'unknown error'"""
+SHORT = torch.OutOfMemoryError("CUDA out of memory.")
 
 
 @pytest.mark.parametrize(
     "error, told",
     [
-        (NCCL, "unhandled cuda error.*2.27.5; Cuda failure 999 'unknown err"),
+        (NCCL, "unhandled cuda error"),
         ("[../pair.cc:547] Connection closed by peer", r"\(Connection closed"),
-        ("Timed out\nException raised from wait", r"\(Timed out\)"),
+        (SHORT, None),  # is not taken for a lost process
+        (NCCL.replace("999 'unknown error'", "2 'out of memory'"), None),
     ],
 )
 def test_what_broke_a_sum_is_told(monkeypatch, error, told):
-    def broken(*tensors):
-        raise torch.distributed.DistBackendError(error)
+    if isinstance(error, str):
+        error = torch.distributed.DistBackendError(error)
 
-    monkeypatch.setattr(torch.distributed, "all_reduce", broken)
-    with pytest.raises(UserError, match=told) as caught:
-        Processes(0, 2).wait()
-    assert "`resume=True` the run goes on" in str(caught.value)
-    assert "Exception raised" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        torch.OutOfMemoryError("CUDA out of memory."),
-        RuntimeError(NCCL.replace("999 'unknown error'", "2 'out of memory'")),
-    ],
-)
-def test_too_little_memory_is_not_taken_for_a_lost_process(monkeypatch, error):
     def broken(*tensors):
         raise error
 
     monkeypatch.setattr(torch.distributed, "all_reduce", broken)
-    with pytest.raises(RuntimeError) as caught:
+    with pytest.raises(UserError if told else type(error), match=told):
         Processes(0, 2).wait()
-    assert caught.value is error and out_of_memory(error)
+    assert out_of_memory(error) == (told is None)
 
 
-def test_launched(monkeypatch):
-    for name in ("RANK", "WORLD_SIZE"):
-        monkeypatch.delenv(name, raising=False)
-    assert launched() == Processes(0, 1)
-    monkeypatch.setenv("RANK", "3")
-    monkeypatch.setenv("WORLD_SIZE", "4")
-    assert launched() == Processes(3, 4)
-
-
-@pytest.mark.parametrize(
-    "said", [{"RANK": "1"}, {"WORLD_SIZE": "two"}, {"WORLD_SIZE": "2"}]
-)
 def test_processes_that_torchrun_has_not_started(
-    command, options, tmp_path, monkeypatch, said
+    command, options, tmp_path, monkeypatch
 ):
-    for name in ("RANK", "WORLD_SIZE"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in said.items():
-        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("WORLD_SIZE", "2")
     ended = command("train", tmp_path / "model", *options)
     assert ended.status == 1 and "start with torchrun" in ended.err
     assert not (tmp_path / "model").exists()
@@ -395,57 +342,3 @@ def test_each_process_has_a_gpu_of_its_own(monkeypatch):
     monkeypatch.setenv("LOCAL_RANK", "2")
     with pytest.raises(UserError, match="a machine of 2 GPUs"):
         choose_device()
-
-
-def test_batches_come_ahead_but_not_without_end():
-    asked = []
-
-    def endless():
-        for place in range(1000):
-            asked.append(place)
-            yield make_batch([([place % 7 + 4, 2], [4, 2])])
-
-    batches = prefetch(endless(), "cpu", number=3)
-    for _ in range(5):
-        next(batches)
-    batches.close()
-    assert 5 <= len(asked) <= 8
-
-
-def compile_and_compare(folder):
-    """Traced as always, but run without a C++ compiler."""
-    torch.compile = functools.partial(torch.compile, backend="eager")
-    recipe = Recipe(SIZES, TrainConfig())
-    plain, compiled = (build_model(recipe, "cpu", how) for how in (0, 1))
-    assert list(weights(plain)) == list(weights(compiled))
-    for n in (3, 5, 7):
-        batch = make_batch([([4] * n + [2], [5] * (n + 1) + [2])] * n)
-        for model in (plain, compiled):
-            model.zero_grad()
-            batch_loss(model, batch, recipe.train).backward()
-        for name, weight in plain.named_parameters():
-            other = compiled.get_parameter(name)
-            torch.testing.assert_close(weight.grad, other.grad)
-    graphs = torch._dynamo.utils.counters["stats"]["unique_graphs"]
-    (folder / "graphs").write_text(str(graphs))
-
-
-def test_a_compiled_model_has_the_same_names_and_gradients(tmp_path):
-    assert ends(start(compile_and_compare, 1, tmp_path)) == [0]
-    graphs = int((tmp_path / "graphs").read_text())
-    assert 0 < graphs < 6  # not new ones for each shape
-
-
-def test_compiling_without_a_compiler_is_refused(
-    command, tmp_path, options, monkeypatch
-):
-    def broken(function, **options):
-        raise RuntimeError("no compiler\nof C++ is here\nand much more")
-
-    monkeypatch.setattr(torch, "compile", broken)
-    output = tmp_path / "model"
-    ended = command("train", output, *options, "--compile")
-    assert ended.status == 1 and not output.exists()
-    assert (
-        "does not work here (no compiler of C++ is here); install" in ended.err
-    )
