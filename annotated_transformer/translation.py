@@ -76,7 +76,7 @@ def recorded(attention: Any, maps: list[Tensor]) -> Iterator[None]:
     if attention_fn is None:
         raise UserError(
             f"{type(attention).__name__} has no maps: its weights are those "
-            "of its `attention_fn`, and it has none"
+            "of its attention_fn, and it has none"
         )
 
     def watched(query: Tensor, keys: Tensor, values: Tensor, **options):

@@ -56,12 +56,6 @@ def test_the_nearest_are_as_near_as_any_other(found, reference, number):
         assert scores[-1] >= max(left)
 
 
-def test_equally_near_ones_keep_the_order_of_the_search():
-    texts = ["d c", "c d", "b", "a b c"]
-    found = [Translation(text, 0.0, 0.0, 1) for text in texts]
-    assert nearest(found, "e f g h", 4) == texts
-
-
 def test_pairs_are_what_the_searches_found(translators):
     forward, backward = translators
     targets = other_targets(forward, PAIRS, 2)
