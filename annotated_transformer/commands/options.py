@@ -120,15 +120,17 @@ def described(**own: Any) -> Callable[[Command], Command]:
 
     def describe(command: Command) -> Command:
         whole = signature(command)
-        named = []
+        named: list[Parameter] = []
         for name, parameter in whole.parameters.items():
             if parameter.kind is Parameter.VAR_KEYWORD:
                 named += map(field_option, FIELDS)
             else:
-                kind = Annotated[parameter.annotation, told[name]]
-                named.append(parameter.replace(annotation=kind))
-        described = whole.replace(parameters=named)
-        command.__signature__ = described  # type: ignore[attr-defined]
+                told_of = parameter.replace(
+                    annotation=Annotated[parameter.annotation, told[name]]
+                )
+                named.append(told_of)
+        shown = whole.replace(parameters=named)
+        command.__signature__ = shown  # type: ignore[attr-defined]
         return command
 
     return describe

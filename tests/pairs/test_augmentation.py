@@ -68,7 +68,3 @@ def test_pairs_are_what_the_searches_found(translators):
     assert made == sources + targets
     assert {target for _, target in sources} == {b for _, b in PAIRS}
     assert not set(PAIRS) & set(made)
-    assert extra_pairs(forward, backward, PAIRS, 2, batch_tokens=1) == made
-    for number, budget in [(0, 9), (2, 0)]:
-        with pytest.raises(ValueError, match="number = 0|batch_tokens=0"):
-            extra_pairs(forward, backward, PAIRS, number, budget)
