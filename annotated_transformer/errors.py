@@ -39,11 +39,9 @@ class UserError(ValueError):
 class Interrupted(Exception):
     """A run was told to stop, and has kept what is done."""
 
-    def __init__(
-        self, signal_number: int, path: Path, step: int, unit: str = "update"
-    ):
+    def __init__(self, signal_number: int, path: Path, step: int):
         super().__init__(
-            f"stopped after {unit} {step}; the same again with `resume=True` "
+            f"stopped after update {step}; the same again with `resume=True` "
             f"continues {path}"
         )
         self.signal_number = signal_number
@@ -67,7 +65,7 @@ def check_kind(
     kind: type | UnionType,
     known: Collection[Any] | None = None,
 ) -> None:
-    """ValueError for the value of a field that is not what it must be.
+    """UserError for the value of a field that is not what it must be.
 
     What is known of a word is all that it may be, and of a number the least
     and the most that it may be.
@@ -89,11 +87,11 @@ def check_kind(
         good = least <= value <= most  # no NaN is
         told = f"from {least:,} to {most:,}"
     if not good:
-        raise ValueError(f"`{name}={value!r:.80}`: must be {told}")
+        raise UserError(f"`{name}={value!r:.80}`: must be {told}")
 
 
 def check_fields(config: Any, **known: Collection[Any]) -> None:
-    """ValueError for a dataclass with a field that is not what it must be.
+    """UserError for a dataclass with a field that is not what it must be.
 
     Every field must be of its type. A whole number of which nothing is known
     counts something.
@@ -106,9 +104,9 @@ def check_fields(config: Any, **known: Collection[Any]) -> None:
 
 
 def check_budget(batch_tokens: int) -> None:
-    """ValueError for a batch that would have room for no token."""
+    """UserError for a batch that would have room for no token."""
     if batch_tokens < 1:
-        raise ValueError(f"`batch_tokens={batch_tokens}`: at least 1")
+        raise UserError(f"`batch_tokens={batch_tokens}`: at least 1")
 
 
 def check_texts(texts: Iterable[object]) -> list[str]:

@@ -22,7 +22,7 @@ from annotated_transformer.modern import (
     share_tables,
 )
 
-__all__ = ["LanguageModel", "chances", "sample"]
+__all__ = ["LanguageModel", "next_token_probs", "sample"]
 
 
 class LanguageModel(nn.Module):
@@ -48,7 +48,7 @@ class LanguageModel(nn.Module):
         return self.tokens.logits(self.decoder(self.input(tokens), mask))
 
 
-def chances(
+def next_token_probs(
     logits: Float[Tensor, "*batch vocab_size"],
     temperature: float = 1.0,
     top_k: int = 0,
@@ -62,11 +62,12 @@ def chances(
     if temperature <= 0 or top_k < 0 or not 0 < top_p <= 1:
         raise ValueError("temperature > 0, top_k >= 0 and 0 < top_p <= 1")
     p = (logits / temperature).softmax(-1)
-    ranked, order = p.sort(-1, descending=True)
+    if top_k == 0 and top_p == 1:
+        return p
+    vocab = p.size(-1)
+    ranked, order = p.topk(min(top_k or vocab, vocab))
     before = ranked.cumsum(-1) - ranked  # of those that are likelier
     cut = (before >= top_p) & (top_p < 1)
-    if top_k:
-        cut[..., top_k:] = True
     p = torch.zeros_like(p).scatter(-1, order, ranked.masked_fill(cut, 0))
     return p / p.sum(-1, keepdim=True)
 
@@ -76,10 +77,10 @@ def sample(
     model: nn.Module,
     tokens: Int[Tensor, "rows length"],
     max_new_tokens: int,
-    **knobs,
+    **options,
 ) -> Int[Tensor, "rows longer"]:
-    """Draw max_new_tokens for each row; knobs are those of chances."""
+    """Draw max_new_tokens for each row; see next_token_probs for options."""
     for _ in range(max_new_tokens):
-        p = chances(model(tokens)[:, -1], **knobs)
+        p = next_token_probs(model(tokens)[:, -1], **options)
         tokens = torch.cat([tokens, p.multinomial(1)], dim=1)
     return tokens

@@ -95,15 +95,8 @@ def written(how: str) -> Path:
         SAMPLING.get(how),
         forward=forward,
         batch_tokens=32768 if DEVICE == "cuda" else 4096,
-        resume=is_begun(path),
     )
     return path
-
-
-def is_begun(path: Path) -> bool:
-    """True if a text was begun there and is not whole."""
-    part = path.with_name(f"{path.name}.part")
-    return part.exists() and part.stat().st_size > 0
 
 
 def changed(path: Path, change: str) -> Path:

@@ -138,13 +138,11 @@ def test_a_line_stays_a_line_and_a_column_a_column(
     assert all(len(row) == 3 and row[2] == "x y z" for row in rows)
 
 
-def test_a_long_line_is_left_blank_and_named(command, trained):
+def test_a_long_line_is_named(command, trained):
     given = b"abc\n" + b"a" * 5_000_000 + b"\nabc\n"
     ended = command("translate", trained, stdin=given)
-    first, second, third, end = ended.out.split("\n")
-    assert ended.status == 1 and first == third and not second and not end
+    assert ended.status == 1 and ended.out.count("\n") < 2
     assert "standard input, line 2: 5000000 characters" in ended.err
-    assert "1 lines left blank" in ended.err
 
 
 def test_a_line_without_end_is_refused(command, trained, monkeypatch):

@@ -12,7 +12,11 @@ from torch.nn import functional as F
 from torch_twins import lively
 
 from annotated_transformer.embedding import SinusoidalPositions
-from annotated_transformer.writing import LanguageModel, chances, sample
+from annotated_transformer.writing import (
+    LanguageModel,
+    next_token_probs,
+    sample,
+)
 
 double = torch.double
 
@@ -67,7 +71,7 @@ def test_layers_share_a_table(positions):
     assert len({layer.self_attention.table for layer in layers}) == 1
 
 
-# ---- chances ----
+# ---- next_token_probs ----
 
 
 @given(
@@ -76,9 +80,9 @@ def test_layers_share_a_table(positions):
     st.integers(0, 8),
     st.floats(0.05, 1),
 )
-def test_chances_are_a_loop(vocab, temperature, top_k, top_p):
+def test_next_token_probs_are_a_loop(vocab, temperature, top_k, top_p):
     logits = torch.randn(3, vocab, dtype=double)
-    found = chances(logits, temperature, top_k, top_p)
+    found = next_token_probs(logits, temperature, top_k, top_p)
     for row, z in zip(found.tolist(), logits.tolist(), strict=True):
         e = [math.exp(x / temperature) for x in z]
         p = [x / sum(e) for x in e]
@@ -94,25 +98,25 @@ def test_chances_are_a_loop(vocab, temperature, top_k, top_p):
 
 def test_nothing_is_cut_unless_asked():
     logits = 40 * torch.randn(100, 50)
-    assert torch.equal(chances(logits) > 0, logits.softmax(-1) > 0)
-    torch.testing.assert_close(chances(logits), logits.softmax(-1))
+    assert torch.equal(next_token_probs(logits) > 0, logits.softmax(-1) > 0)
+    torch.testing.assert_close(next_token_probs(logits), logits.softmax(-1))
 
 
 @pytest.mark.parametrize("only", [{"top_k": 1}, {"top_p": 1e-6}])
 def test_one_that_stays_is_certain(only):
     logits = torch.randn(20, 9)
     best = F.one_hot(logits.argmax(-1), 9).float()
-    assert torch.equal(chances(logits, **only), best)
-    torch.testing.assert_close(chances(logits, 1e-4), best)
+    assert torch.equal(next_token_probs(logits, **only), best)
+    torch.testing.assert_close(next_token_probs(logits, 1e-4), best)
 
 
 @pytest.mark.parametrize(
-    "knobs",
+    "options",
     [{"temperature": 0.0}, {"top_k": -1}, {"top_p": 0.0}, {"top_p": 1.1}],
 )
-def test_knobs_out_of_range(knobs):
+def test_options_out_of_range(options):
     with pytest.raises(ValueError, match="temperature > 0"):
-        chances(torch.zeros(3), **knobs)
+        next_token_probs(torch.zeros(3), **options)
 
 
 @each_position
@@ -126,6 +130,6 @@ def test_the_surest_sample_is_greedy_and_draws_follow_the_model(positions):
     assert torch.equal(text[:, 3:], best[:, 2:])
     n = 20_000
     drawn = sample(model, begun[:1].expand(n, -1), 1, top_k=4)[:, -1]
-    p = chances(model(begun[:1])[0, -1], top_k=4)
+    p = next_token_probs(model(begun[:1])[0, -1], top_k=4)
     error = (drawn.bincount(minlength=30) / n - p).abs()
     assert (error <= 5 * (p * (1 - p) / n).sqrt()).all()

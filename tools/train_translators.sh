@@ -18,7 +18,7 @@ from pathlib import Path
 from annotated_transformer import Translator
 from annotated_transformer.corpora.parallel_text import read_pairs
 from annotated_transformer.pairs.augmentation import extra_pairs
-from annotated_transformer.runs.setup import choose_device
+from annotated_transformer.runs.prepare import choose_device
 from annotated_transformer.system.atomic_files import write_text
 from annotated_transformer.system.stdio import in_column
 
@@ -84,7 +84,6 @@ other_side() { # FILE MODEL LANGUAGE OPTION...: pairs of descriptions
     output=$here/$1 model=$here/$2 lines=$here/descriptions.$3
     shift 3
     if [ -e "$output" ]; then return; fi
-    if [ -s "$output.part" ]; then set -- "$@" --resume; fi
     transformer backtranslate "$model" "$lines" --output "$output" "$@"
 }
 

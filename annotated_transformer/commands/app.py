@@ -4,12 +4,12 @@ import os
 import re
 import sys
 from functools import cache
+from typing import Annotated
 
 import typer
 import typer.main
 
 from annotated_transformer import __version__
-from annotated_transformer.commands import options
 from annotated_transformer.commands.backtranslate import backtranslate
 from annotated_transformer.commands.train import train
 from annotated_transformer.commands.translate import (
@@ -46,7 +46,11 @@ app = typer.Typer(
 
 
 @app.callback()
-def about(version: options.Version = False) -> None:
+def about(
+    version: Annotated[
+        bool, typer.Option("--version", help="show the version")
+    ] = False,
+) -> None:
     """Do what every command has in common: nothing, or show the version."""
     if version:
         put(f"annotated-transformer {__version__}\n")

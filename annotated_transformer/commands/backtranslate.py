@@ -1,6 +1,10 @@
 """The command that makes sources for targets that have none."""
 
-from annotated_transformer.commands import options
+from pathlib import Path
+
+from typer import Argument, Option
+
+from annotated_transformer.commands.options import Device, described
 from annotated_transformer.commands.translate import check_lengths, load
 from annotated_transformer.errors import UserError
 from annotated_transformer.system.stdio import put
@@ -11,30 +15,42 @@ __all__ = ["backtranslate"]
 BATCH_TOKENS = {"cuda": 32768}  # elsewhere 4096
 
 
+@described(
+    file=Argument(
+        metavar="TEXT", help="text without translation, line by line"
+    ),
+    output=Option(help="the file to make, for train --extra"),
+    forward=Option(
+        "--forward", help="TEXT holds sources, and MODEL makes their targets"
+    ),
+    sample=Option("--sample", help="draw each token instead of searching"),
+    top_k=Option(help="draw each token from the K likeliest; 0: from all"),
+    temperature=Option(help="what is drawn varies more above 1, less below"),
+    seed=Option(help="another one draws other text; 0 if not given"),
+    tag=Option(help="a word to put before each source made, such as '<BT>'"),
+)
 def backtranslate(
-    model: options.Model,
-    file: options.OneSide,
-    output: options.PairsFile,
-    forward: options.MakeTargets = False,
-    sample: options.Sample = False,
-    top_k: options.TopK = 0,
-    temperature: options.Temperature = 1.0,
-    seed: options.DrawSeed = None,
-    beam: options.Beam = None,
-    alpha: options.Alpha = None,
-    no_repeat: options.NoRepeat = None,
-    tag: options.Tag = "",
-    batch_tokens: options.BatchTokens = None,
-    device: options.Device = None,
-    resume: options.GoOn = False,
+    model: Path,
+    file: Path,
+    output: Path,
+    forward: bool = False,
+    sample: bool = False,
+    top_k: int = 0,
+    temperature: float = 1.0,
+    seed: int | None = None,
+    beam: int | None = None,
+    alpha: float | None = None,
+    no_repeat: int | None = None,
+    tag: str = "",
+    batch_tokens: int | None = None,
+    device: Device = None,
 ) -> None:
     """Make sources for a text that has none: more pairs to learn from.
 
     TEXT holds targets, and MODEL translates from their language; --forward has
     it the other way. Each line of the file made is a source, a tab and its
-    target, as train --extra reads them. Ctrl-C ends it after a batch, and the
-    same command with --resume goes on to the same file. It searches, or with
-    --sample, --top-k or --temperature draws.
+    target, as train --extra reads them. Stopped or killed, the same command
+    goes on. It searches, or with --sample, --top-k or --temperature draws.
     """
     from annotated_transformer.pairs.back_translation import (
         write_back_translations,
@@ -55,16 +71,14 @@ def backtranslate(
             "--seed is for drawing, and this searches; add --sample, --top-k "
             "or --temperature"
         )
-    try:
-        sampling = Sampling(top_k, temperature, seed or 0) if draws else None
-    except ValueError as error:
-        raise UserError(f"{error}") from error
+    sampling = Sampling(top_k, temperature, seed or 0) if draws else None
     lines = read_lines(file)
     for number, line in enumerate(lines, 1):
         if not line.strip():
             raise UserError(f"{file}, line {number}: blank; delete the line")
     translator = load(model, device, **search)
     check_lengths(translator, lines, file)
+    at_once = BATCH_TOKENS.get(translator.device.type, 4096)
     written = write_back_translations(
         output,
         translator,
@@ -72,9 +86,7 @@ def backtranslate(
         sampling,
         tag=tag,
         forward=forward,
-        batch_tokens=batch_tokens
-        or BATCH_TOKENS.get(translator.device.type, 4096),
+        batch_tokens=batch_tokens or at_once,
         model=read_config(find_model(model)).sha256["model.safetensors"],
-        resume=resume,
     )
     put(f"{output}: {written} pairs\n")

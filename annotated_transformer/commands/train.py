@@ -6,9 +6,19 @@ import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from annotated_transformer.commands import options
+from typer import Argument
+
+from annotated_transformer.commands.options import (
+    Device,
+    described,
+    model,
+    rare,
+    run,
+    settings,
+    text,
+)
 from annotated_transformer.errors import UserError
 from annotated_transformer.system.stdio import put
 
@@ -19,27 +29,75 @@ if TYPE_CHECKING:
 __all__ = ["train"]
 
 
-@options.takes_fields
+@described(
+    output=Argument(help="the folder to make; it must be new"),
+    task=text(
+        help="a corpus known by name: letters to copy, the built-in "
+        "English-German grammar, more of it for pronouns, or Multi30k "
+        "(downloaded)"
+    ),
+    train_files=text(
+        "--train",
+        metavar="SRC TGT",
+        help="two text files to learn from: line n of one translates line n "
+        "of the other",
+    ),
+    valid_files=text(
+        "--valid",
+        metavar="SRC TGT",
+        help="two more, not learned from, to see how well it goes",
+    ),
+    train_tsv=rare(),
+    valid_tsv=rare(),
+    extra=rare(metavar="FILE[=SHARE]"),
+    source=text(help="language code; Multi30k has en, de and fr"),
+    target=text(help="language code; Multi30k has en, de and fr"),
+    preset=model(
+        help="size: tiny, the usual one, and small for up to a million "
+        "pairs, base and big as in the paper, with its schedule; with --from "
+        "the model keeps its size"
+    ),
+    fields=rare("--set"),
+    valid_bleu=rare(min=0),
+    max_minutes=run(
+        min=0,
+        help="end the training by then and make a model; --resume goes on",
+    ),
+    compiled=rare("--compile"),
+    start=run(
+        "--from",
+        metavar="MODEL",
+        help="begin with the weights, sizes and subwords of a trained model",
+    ),
+    new_subwords=rare("--new-subwords"),
+    resume=run(
+        "--resume",
+        help="go on after the last checkpoint: the same command, plus this",
+    ),
+    dry_run=run(
+        "--dry-run", help="show size, memory and batches; train nothing"
+    ),
+)
 def train(
-    output: options.Output,
-    task: options.Task = None,
-    train_files: options.TrainFiles = None,
-    valid_files: options.ValidFiles = None,
-    train_tsv: options.OneFile = None,
-    valid_tsv: options.OneFile = None,
-    extra: options.Extra = None,
-    source: options.Language = "en",
-    target: options.Language = "de",
-    preset: options.Preset = None,
-    fields: options.Settings = None,
-    valid_bleu: options.ValidBleu = 0,
-    max_minutes: options.MaxMinutes = None,
-    device: options.Device = None,
-    compiled: options.Compiled = False,
-    start: options.Start = None,
-    new_subwords: options.NewSubwords = False,
-    resume: options.Resume = False,
-    dry_run: options.DryRun = False,
+    output: Path,
+    task: Literal["copy", "builtin", "pronouns", "multi30k"] | None = None,
+    train_files: tuple[Path, Path] | None = None,
+    valid_files: tuple[Path, Path] | None = None,
+    train_tsv: Path | None = None,
+    valid_tsv: Path | None = None,
+    extra: list[str] | None = None,
+    source: str = "en",
+    target: str = "de",
+    preset: Literal["tiny", "small", "base", "big"] | None = None,
+    fields: list[str] | None = None,
+    valid_bleu: int = 0,
+    max_minutes: float | None = None,
+    device: Device = None,
+    compiled: bool = False,
+    start: Path | None = None,
+    new_subwords: bool = False,
+    resume: bool = False,
+    dry_run: bool = False,
     **given: object,
 ) -> None:
     """Train a model into the folder OUTPUT.
@@ -59,7 +117,7 @@ def train(
     if dry_run and launched().rank > 0:
         return  # one plan is enough
     chosen = choose_device(device)
-    asked = [*options.settings(given), *(fields or [])]
+    asked = [*settings(given), *(fields or [])]
     if start is not None:
         check_kept(asked, new_subwords)
     own = [f"train.bf16={has_bf16(chosen)}"]
@@ -68,13 +126,13 @@ def train(
         [*(train_files or ()), *([train_tsv] if train_tsv else [])],
         [*(valid_files or ()), *([valid_tsv] if valid_tsv else [])],
     )
-    text = (task, (source, target), texts, extra or [])
+    corpus = (task, (source, target), texts, extra or [])
     if dry_run:  # which writes nothing: output may be taken
         if resume:
             check_output(output, resume)
         check_start(recipe, start, new_subwords)
         recipe = replace(recipe, processes=launched().size)
-        put(plan(recipe, read_corpus(*text), start, new_subwords))
+        put(plan(recipe, read_corpus(*corpus), start, new_subwords))
         return
     words = shlex.join(["annotated-transformer", *sys.argv[1:]])
     keep_freed_memory()
@@ -83,7 +141,7 @@ def train(
         check_output(output, resume)
         run_training(
             output,
-            read_corpus(*text),
+            read_corpus(*corpus),
             recipe,
             device=device and chosen,
             resume=resume,
@@ -109,11 +167,11 @@ def has_bf16(device: str) -> bool:
     return device.startswith("cuda") and capable(device) >= (8, 0)
 
 
-def check_kept(settings: Iterable[str], new_subwords: bool) -> None:
+def check_kept(asked: Iterable[str], new_subwords: bool) -> None:
     """UserError for what a training cannot choose that begins with --from."""
     free = {"model.dropout", "model.attention_dropout"}
     subwords = ("vocab_size", "tokenizer")
-    for name in (setting.partition("=")[0] for setting in settings):
+    for name in (setting.partition("=")[0] for setting in asked):
         kept = name in subwords and not new_subwords
         if kept or (name.startswith("model.") and name not in free):
             raise UserError(

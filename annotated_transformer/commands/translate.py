@@ -6,9 +6,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from annotated_transformer.commands import options
+from typer import Argument, Option
+
+from annotated_transformer.commands.options import Device, described
 from annotated_transformer.errors import UserError
-from annotated_transformer.system.console import console
 from annotated_transformer.system.stdio import (
     arriving,
     blocks,
@@ -27,47 +28,57 @@ __all__ = ["check_lengths", "evaluate", "load", "score", "translate"]
 LONGEST_LINE = 10_000  # characters; a page of a book has three thousand
 
 
+@described(
+    file=Argument(help="a sentence a line; else standard input"),
+    n_best=Option(
+        min=1, help="the N best translations of each line, with scores"
+    ),
+    confidence=Option(
+        "--confidence",
+        help="add how sure the model is: a tab, then the log-probability per "
+        "token; 0 is certain",
+    ),
+    alignment=Option(
+        "--alignment",
+        help="add which word each word came from: a tab, then 0-0 1-2",
+    ),
+)
 def translate(
-    model: options.Model,
-    file: options.Text = None,
-    n_best: options.NBest = None,
-    beam: options.Beam = None,
-    alpha: options.Alpha = None,
-    no_repeat: options.NoRepeat = None,
-    confidence: options.Confidence = False,
-    alignment: options.Alignment = False,
-    batch_tokens: options.BatchTokens = None,
-    device: options.Device = None,
+    model: Path,
+    file: Path | None = None,
+    n_best: int | None = None,
+    beam: int | None = None,
+    alpha: float | None = None,
+    no_repeat: int | None = None,
+    confidence: bool = False,
+    alignment: bool = False,
+    batch_tokens: int = 4096,
+    device: Device = None,
 ) -> None:
     """Translate line by line, to standard output; blank lines stay blank.
 
-    What is typed, or comes from a program, is answered as it comes. A line
-    that is too long stays blank, too, and the exit status is 1. With
+    What is typed, or comes from a program, is answered as it comes. With
     --n-best there are several lines for each, best first: its number, the
     score and the translation, with tabs between them. --confidence adds a
     column, and --alignment one more: pairs of words, counted from 0.
     """
     from annotated_transformer.pairs.alignment import align_pairs, pharaoh
 
-    budget = budget_of(batch_tokens)
     translator = load(
         model, device, beam=beam, alpha=alpha, no_repeat=no_repeat
     )
     if n_best is not None and n_best > translator.beam:
         raise UserError(f"--n-best {n_best} needs --beam {n_best}, or more")
-    name = "standard input" if file is None else str(file)
     if file is None:
-        texts = arriving(name)
+        texts = arriving("standard input")
     else:
         texts = blocks(decode_lines(read_bytes(file), file))
-    before = left_out = 0
+    before = 0
     for lines in texts:
-        for place, line in enumerate(lines):
-            if why := too_long(translator, line):
-                console.out(f"{name}, line {before + place + 1}: {why}")
-                lines[place] = ""
-                left_out += 1
-        found = translator.n_best(lines, n_best or 1, **budget)
+        check_lengths(translator, lines, file or "standard input", before)
+        found = translator.n_best(
+            lines, n_best or 1, batch_tokens=batch_tokens
+        )
         flat = [(i, one) for i, best in enumerate(found) for one in best]
         columns = [[in_column(one.text) for _, one in flat]]
         if n_best is not None:
@@ -78,24 +89,27 @@ def translate(
             columns.append([in_digits(one.confidence) for _, one in flat])
         if alignment:
             pairs = [(lines[i], in_column(one.text)) for i, one in flat]
-            links = align_pairs(translator, pairs, **budget)
+            links = align_pairs(translator, pairs, min(batch_tokens, 1024))
             columns.append([pharaoh(some) for some in links])
         rows = zip(*columns, strict=True)
         put("".join("\t".join(row) + "\n" for row in rows))
         before += len(lines)
-    if left_out:
-        raise UserError(f"{name}: {left_out} lines left blank, see above")
 
 
+@described(
+    source=Argument(help="what to translate, a sentence a line"),
+    reference=Argument(help="its translations by people, line by line"),
+    as_json=Option("--json", help="one JSON object instead"),
+)
 def evaluate(
-    model: options.Model,
-    source: options.Source,
-    reference: options.Reference,
-    beam: options.Beam = None,
-    alpha: options.Alpha = None,
-    no_repeat: options.NoRepeat = None,
-    device: options.Device = None,
-    as_json: options.AsJson = False,
+    model: Path,
+    source: Path,
+    reference: Path,
+    beam: int | None = None,
+    alpha: float | None = None,
+    no_repeat: int | None = None,
+    device: Device = None,
+    as_json: bool = False,
 ) -> None:
     """Score a model's translations: BLEU, of three kinds, and chrF.
 
@@ -107,14 +121,11 @@ def evaluate(
     from annotated_transformer.translation import corpus_scores
 
     language = read_config(find_model(model)).languages[1]
-    pairs = read_pairs(source, reference)
+    sources, references = zip(*read_pairs(source, reference), strict=True)
     search = {"beam": beam, "alpha": alpha, "no_repeat": no_repeat}
     translator = load(model, device, **search)
-    sources = [text for text, _ in pairs]
     check_lengths(translator, sources, source)
-    scores = corpus_scores(
-        translator(sources), [text for _, text in pairs], language
-    )
+    scores = corpus_scores(translator([*sources]), references, language)
     result = {name: getattr(translator, name) for name in search}
     result |= asdict(scores)
     if as_json:
@@ -124,13 +135,21 @@ def evaluate(
         put(f"{name:15} {result[name]:5.2f}  {signature}\n")
 
 
+@described(
+    source=Argument(help="what was translated, a sentence a line"),
+    target=Argument(help="its translations, line by line"),
+    alpha=Option(
+        help="divide by the length penalty, as translate --n-best does with "
+        "this alpha; 0 leaves the log-probability"
+    ),
+)
 def score(
-    model: options.Model,
-    source: options.Source,
-    target: options.Target,
-    alpha: options.Penalty = 0.0,
-    batch_tokens: options.BatchTokens = None,
-    device: options.Device = None,
+    model: Path,
+    source: Path,
+    target: Path,
+    alpha: float = 0.0,
+    batch_tokens: int = 1024,
+    device: Device = None,
 ) -> None:
     """Print how probable a model finds translations that are there already.
 
@@ -145,7 +164,7 @@ def score(
     for side, file in enumerate((source, target)):
         check_lengths(translator, (pair[side] for pair in pairs), file)
     for some in blocks(pairs):
-        found = score_pairs(translator, some, **budget_of(batch_tokens))
+        found = score_pairs(translator, some, batch_tokens=batch_tokens)
         put("".join(in_digits(one.score) + "\n" for one in found))
 
 
@@ -159,10 +178,7 @@ def load(
     from annotated_transformer.translation import Translator
 
     asked = {name: x for name, x in search.items() if x is not None}
-    try:
-        check_search(**asked)
-    except ValueError as error:
-        raise UserError(f"{error}") from error
+    check_search(**asked)
     keep_freed_memory()
     translator = Translator.load(model, choose_device(device), fast=True)
     for name, value in asked.items():
@@ -170,38 +186,23 @@ def load(
     return translator
 
 
-def budget_of(batch_tokens: int | None) -> dict[str, int]:
-    """The argument batch_tokens; none if the function's own default holds."""
-    return {} if batch_tokens is None else {"batch_tokens": batch_tokens}
-
-
-def too_long(translator: "Translator", line: str) -> str:
-    """Why a line is too long for a translator, and what to do; or nothing.
+def check_lengths(
+    translator: "Translator",
+    lines: Iterable[str],
+    name: Path | str,
+    before: int = 0,
+) -> None:
+    """UserError for a line that is too long, after so many lines before.
 
     A line of megabytes would take all memory, and its characters alone
     minutes to be cut into subwords.
     """
-    if len(line) > LONGEST_LINE:
-        return (
-            f"{len(line)} characters, and a line has at most {LONGEST_LINE}; "
-            "split the line"
-        )
     most = translator.model.max_positions
-    if most is None:
-        return ""
-    length = len(translator.tokenizer.encode(line))
-    if length <= most:
-        return ""
-    return (
-        f"{length} tokens, but the model has learned only {most} positions; "
-        "split the line"
-    )
-
-
-def check_lengths(
-    translator: "Translator", lines: Iterable[str], file: Path
-) -> None:
-    """UserError for a line of a file that is too long."""
-    for number, line in enumerate(lines, 1):
-        if why := too_long(translator, line):
-            raise UserError(f"{file}, line {number}: {why}")
+    for number, line in enumerate(lines, before + 1):
+        if len(line) > LONGEST_LINE:
+            told = f"{len(line)} characters, and at most {LONGEST_LINE} can be"
+        elif most and (n := len(translator.tokenizer.encode(line))) > most:
+            told = f"{n} tokens, but the model has only {most} positions"
+        else:
+            continue
+        raise UserError(f"{name}, line {number}: {told}; split the line")

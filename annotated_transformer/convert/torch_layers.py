@@ -12,24 +12,10 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from annotated_transformer.attention import causal_mask
-from annotated_transformer.embedding import (
-    PAD,
-    LearnedPositions,
-    SinusoidalPositions,
-    TokenEmbedding,
-)
+from annotated_transformer.embedding import PAD
 from annotated_transformer.errors import UserError
 from annotated_transformer.heads import MultiHeadAttention
-from annotated_transformer.layers import (
-    AddNorm,
-    DecoderLayer,
-    EncoderLayer,
-    FeedForward,
-)
 from annotated_transformer.model import (
-    Decoder,
-    Encoder,
-    InputEmbedding,
     ModelConfig,
     Transformer,
     Where,
@@ -48,47 +34,40 @@ __all__ = [
 ]
 
 ENCODER_LAYER = (
-    *("self_attention", "around_attention.norm"),
-    *("feed_forward.inner", "feed_forward.outer", "around_feed_forward.norm"),
+    "self_attention around_attention.norm "
+    "feed_forward.inner feed_forward.outer around_feed_forward.norm"
 )
 DECODER_LAYER = (
-    *("self_attention", "around_self.norm"),
-    *("cross_attention", "around_cross.norm"),
-    *("feed_forward.inner", "feed_forward.outer", "around_feed_forward.norm"),
+    "self_attention around_self.norm cross_attention around_cross.norm "
+    "feed_forward.inner feed_forward.outer around_feed_forward.norm"
 )
-STACKS = "encoder.layers", "encoder.norm", "decoder.layers", "decoder.norm"
+ALL = (
+    "source target output "
+    "encoder.layers encoder.norm decoder.layers decoder.norm"
+)
 # By the class of theirs: the names of our parts, and their names there.
 NAMES = {
     "TransformerEncoderLayer": (
         ENCODER_LAYER,
-        ("self_attn", "norm1", "linear1", "linear2", "norm2"),
+        "self_attn norm1 linear1 linear2 norm2",
     ),
     "TransformerDecoderLayer": (
         DECODER_LAYER,
-        (
-            *("self_attn", "norm1", "multihead_attn", "norm2"),
-            *("linear1", "linear2", "norm3"),
-        ),
+        "self_attn norm1 multihead_attn norm2 linear1 linear2 norm3",
     ),
-    "TorchTransformer": 2 * (("source", "target", "output", *STACKS),),
+    "TorchTransformer": (ALL, ALL),
     "MarianEncoderLayer": (
         ENCODER_LAYER,
-        (
-            *("self_attn", "self_attn_layer_norm"),
-            *("fc1", "fc2", "final_layer_norm"),
-        ),
+        "self_attn self_attn_layer_norm fc1 fc2 final_layer_norm",
     ),
     "MarianDecoderLayer": (
         DECODER_LAYER,
-        (
-            *("self_attn", "self_attn_layer_norm"),
-            *("encoder_attn", "encoder_attn_layer_norm"),
-            *("fc1", "fc2", "final_layer_norm"),
-        ),
+        "self_attn self_attn_layer_norm encoder_attn encoder_attn_layer_norm "
+        "fc1 fc2 final_layer_norm",
     ),
     "MarianMTModel": (
-        ("source.tokens", "encoder.layers", "decoder.layers"),
-        ("model.shared", "model.encoder.layers", "model.decoder.layers"),
+        "source.tokens encoder.layers decoder.layers",
+        "model.shared model.encoder.layers model.decoder.layers",
     ),
 }
 
@@ -126,36 +105,28 @@ def pairs(
     elif isinstance(ours, MultiHeadAttention):
         yield from zip(projections(ours), projections(theirs), strict=True)
     elif names := NAMES.get(type(theirs).__name__):
-        for name, other in zip(*names, strict=True):
+        for name, other in zip(*map(str.split, names), strict=True):
             part = ours.get_submodule(name), theirs.get_submodule(other)
             yield from pairs(*part)
     else:
         yield from zip(ours.parameters(), theirs.parameters(), strict=True)
 
 
-CONVERTIBLE = {
-    *(Transformer, InputEmbedding, Encoder, Decoder),
-    *(EncoderLayer, DecoderLayer, MultiHeadAttention, AddNorm),
-    *(FeedForward, TokenEmbedding),
-    *(SinusoidalPositions, LearnedPositions),
-    *(nn.ModuleList, nn.Linear, nn.LayerNorm, nn.Dropout, nn.Identity),
-    *(*FASTER.values(), FewerBitsDropout),
-}
-
-
 def check_convertible(model: Transformer) -> None:
     """UserError if a part of the model exists only in this package."""
-    for module in model.modules():
-        if type(module) not in CONVERTIBLE:
-            raise UserError(
-                f"{type(module).__name__} has no counterpart elsewhere: only "
-                "a model of the standard parts can be converted"
-            )
     config = model.config
     if config is None:
         raise UserError(
             "a model composed by hand does not know its sizes: set its "
             "config, or build it with transformer()"
+        )
+    with torch.device("meta"):  # which takes no memory
+        known = {type(part) for part in transformer(config).modules()}
+    known |= {*FASTER.values(), FewerBitsDropout}
+    for odd in {type(part) for part in model.modules()} - known:
+        raise UserError(
+            f"{odd.__name__} has no counterpart elsewhere: only a model of "
+            "the standard parts can be converted"
         )
     for field in ("d_k", "d_v"):
         width = config.d_model // config.heads

@@ -29,24 +29,16 @@ def nearest(
 
 
 def other_targets(
-    translator: Translator,
-    pairs: Iterable[Pair],
-    number: int,
-    batch_tokens: int = 4096,
+    translator: Translator, pairs: Iterable[Pair], number: int
 ) -> list[Pair]:
     """Each pair's source with new targets that the translator writes.
 
     Of all translations in its beam, those nearest to the pair's target are
-    taken, at most `number` of them. batch_tokens is that of n_best. UserError
-    for what is no text, ValueError for a number that is not above 0.
+    taken, at most `number` of them. UserError for what is no text.
     """
     pairs = check_pairs(pairs)
-    if number < 1:
-        raise ValueError(f"number = {number}: must be at least 1")
     sources = [source for source, _ in pairs]
-    found = translator.n_best(
-        sources, translator.beam, batch_tokens=batch_tokens
-    )
+    found = translator.n_best(sources, translator.beam)
     return [
         (source, text)
         for (source, target), best in zip(pairs, found, strict=True)
@@ -64,7 +56,6 @@ def extra_pairs(
     backward: Translator,
     pairs: Iterable[Pair],
     number: int = 3,
-    batch_tokens: int = 4096,
 ) -> list[Pair]:
     """Pairs in which a model wrote one side: up to 2 * number for each pair.
 
@@ -73,6 +64,5 @@ def extra_pairs(
     diversification (Nguyen et al., 2020). See other_targets.
     """
     pairs = check_pairs(pairs)
-    limits = (number, batch_tokens)
-    sources = other_targets(backward, swapped(pairs), *limits)
-    return swapped(sources) + other_targets(forward, pairs, *limits)
+    sources = other_targets(backward, swapped(pairs), number)
+    return swapped(sources) + other_targets(forward, pairs, number)

@@ -7,19 +7,12 @@ a tag (Caswell et al., 2019).
 
 import hashlib
 import json
-import os
-import signal
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
 from annotated_transformer.data import Pair, bucket, pad
-from annotated_transformer.errors import (
-    Interrupted,
-    UserError,
-    check_budget,
-    check_texts,
-)
+from annotated_transformer.errors import UserError, check_budget, check_texts
 from annotated_transformer.pairs.sampling import Sampling, sample_decode
 from annotated_transformer.speed.matrix_products import weights_at_rest
 from annotated_transformer.storage.history import Search
@@ -116,19 +109,18 @@ def write_back_translations(
     forward: bool = False,
     batch_tokens: int = 4096,
     model: str = "",
-    resume: bool = False,
 ) -> int:
     """Write what back_translate gives as lines: source, tab, target.
 
     Returns their number. Until the output is whole, a file beside it, with
-    `.part` at its end, has a first line that says what is being done, and
-    then what was written for each text, block by block. After a kill or
-    Ctrl-C, which raises Interrupted, resume goes on after the last whole
-    block. model says which model this is, such as by the checksum of its
-    weights. UserError if the output is there already, if there is nothing to
-    resume, or if it was begun with something else.
+    `.part` at its end, holds what is being done and what has been written for
+    each text. After a kill or Ctrl-C the same call goes on after the last
+    whole block of it. model says which model this is, such as by the checksum
+    of its weights. UserError if the output is there already, or if the part
+    was begun with something else.
     """
     texts = checked(texts, tag, forward)
+    check_budget(batch_tokens)
     search = Search(translator.beam, translator.alpha, translator.no_repeat)
     settings = {
         "text": hashlib.sha256("\n".join(texts).encode()).hexdigest(),
@@ -137,67 +129,40 @@ def write_back_translations(
         "tag": tag,
         "forward": forward,
     }
-    note = json.dumps(settings)
+    if output.exists():
+        raise UserError(f"{output}: exists already; choose another name")
     part = output.with_name(f"{output.name}.part")
-    written: list[str] = []
     try:
-        written += begun(output, part, note, resume)
-        with part.open("ab") as file:
-            for start in range(len(written), len(texts), BLOCK):
-                some = texts[start : start + BLOCK]
-                made = write(translator, some, sampling, batch_tokens, start)
-                lines = [*map(in_column, made)]
-                if file.tell() == 0:  # what fails at once has not begun
-                    lines.insert(0, note)
-                file.write("".join(f"{line}\n" for line in lines).encode())
-                file.flush()
-                os.fsync(file.fileno())
-                written += lines[-len(some) :]
-                console.out(f"{len(written):,} of {len(texts):,} lines")
+        written = begun(part, json.dumps(settings))
+        while texts[len(written) :]:
+            first = len(written)
+            some = texts[first : first + BLOCK]
+            made = write(translator, some, sampling, batch_tokens, first)
+            written += map(in_column, made)
+            with part.open("ab") as file:
+                lines = [f"{line}\n" for line in written[first:]]
+                file.write("".join(lines).encode())
+            console.out(f"{len(written):,} of {len(texts):,} lines")
         pairs = paired(texts, written, tag, forward)
-        blank = [i for i, made in enumerate(written, 1) if not made.strip()]
-        if blank:
-            console.out(
-                f"{output}: {len(blank)} of {len(texts)} lines left out, "
-                f"the first line {blank[0]}: the model says nothing there"
-            )
         rows = ["\t".join(map(in_column, pair)) + "\n" for pair in pairs]
         write_text(output, "".join(rows))
         part.unlink()
-    except KeyboardInterrupt:
-        if not (done := len(written)):
-            raise
-        raise Interrupted(signal.SIGINT, output, done, "line") from None
     except OSError as error:
         raise unwritable(part, error) from error
+    if blank := len(texts) - len(pairs):
+        console.out(f"{output}: left out {blank} lines that came out blank")
     return len(pairs)
 
 
-def begun(output: Path, part: Path, note: str, resume: bool) -> list[str]:
-    """What was written before, in whole blocks; the part has no more then.
-
-    UserError if nothing can begin there, or if nothing is there to resume.
-    """
+def begun(part: Path, note: str) -> list[str]:
+    """What the part holds, in whole blocks; it has no more then."""
     lines = part.read_bytes().split(b"\n")[:-1] if part.exists() else []
-    if lines and not resume:
+    if lines[1:] and lines[0] != note.encode():
         raise UserError(
-            f"{part}: begun already; go on with `resume=True`, or delete it"
-        )
-    if output.exists() and not lines:
-        raise UserError(f"{output}: exists already; choose another name")
-    if resume and not lines:
-        raise UserError(
-            f"{output}: nothing to resume here ({part.name} is missing or "
-            "empty); start it without `resume=True`"
-        )
-    if not lines:
-        return []
-    if lines[0] != note.encode():
-        raise UserError(
-            f"{part}: begun with another text, model, search or tag; resume "
+            f"{part}: begun with another text, model, search or tag; go on "
             "with what began it, or delete it"
         )
-    whole = len(lines) - 1 - (len(lines) - 1) % BLOCK
+    whole = len(lines[1:]) // BLOCK * BLOCK
     written = [line.decode() for line in lines[1 : whole + 1]]
     write_text(part, "".join(f"{line}\n" for line in [note, *written]))
     return written

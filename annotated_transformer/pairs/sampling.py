@@ -18,6 +18,7 @@ from annotated_transformer.decoding import (
 )
 from annotated_transformer.errors import check_fields
 from annotated_transformer.model import EncoderDecoder, length_limit
+from annotated_transformer.writing import next_token_probs
 
 __all__ = ["Sampling", "drawn", "sample_decode"]
 
@@ -46,55 +47,36 @@ class Sampling:
 
 
 def drawn(
-    log_p: Float[Tensor, "rows vocab_size"],
-    numbers: Float[Tensor, "rows 1"],
-    top_k: int = 0,
-    temperature: float = 1.0,
+    probs: Float[Tensor, "rows vocab_size"], numbers: Float[Tensor, "rows 1"]
 ) -> Int[Tensor, "rows 1"]:
     """The token of each row in whose part of [0, 1) its number falls.
 
-    The parts are as long as the tokens are probable, those of the top_k alone
-    if it is not 0; one without a probability is never drawn.
+    The parts are as long as the tokens are probable; one without a
+    probability is never drawn.
     """
-    tokens = None
-    if 0 < top_k < log_p.size(-1):
-        log_p, tokens = log_p.topk(top_k)
-    ends = (log_p / temperature).softmax(-1).cumsum(-1)
+    ends = probs.cumsum(-1)
     last = ends[:, -1:]  # 1, but for rounding
     below = torch.nextafter(last, torch.zeros_like(last))
     where = torch.minimum(numbers * last, below)
-    token = torch.searchsorted(ends, where, right=True)
-    return token if tokens is None else tokens.gather(1, token)
-
-
-@dataclass(frozen=True)
-class SamplingState:
-    """A state of the search, and the numbers that each row has left."""
-
-    state: SearchState
-    numbers: Float[Tensor, "rows steps"]
-
-    def select(
-        self, rows: Int[Tensor, "rows"], sentences: Int[Tensor, "batch"]
-    ) -> "SamplingState":
-        """Keep these rows; a number of each has been used."""
-        numbers = self.numbers[rows, 1:]
-        return SamplingState(self.state.select(rows, sentences), numbers)
+    return torch.searchsorted(ends, where, right=True)
 
 
 def sampling_step(model: EncoderDecoder, sampling: Sampling) -> Step:
-    """The step of a model that leaves no choice but the token drawn."""
+    """The step of a model that leaves no choice but the token drawn.
+
+    Beside what is written, the state has the numbers that each row has left.
+    """
     step = model_step(model)
 
-    def draw(
-        tokens: Tensor, state: SamplingState
-    ) -> tuple[Tensor, SamplingState]:
-        log_p, after = step(tokens, state.state)
-        number = state.numbers[:, :1]
-        token = drawn(log_p, number, sampling.top_k, sampling.temperature)
+    def draw(tokens: Tensor, state: SearchState) -> tuple[Tensor, SearchState]:
+        written, numbers = state.written
+        log_p, after = step(tokens, replace(state, written=written))
+        probs = next_token_probs(log_p, sampling.temperature, sampling.top_k)
+        token = drawn(probs, numbers[:, :1])
         only = torch.full_like(log_p, -torch.inf)
         only.scatter_(1, token, log_p.gather(1, token))
-        return only, replace(state, state=after)
+        left = after.written, numbers[:, 1:]
+        return only, replace(after, written=left)
 
     return draw
 
@@ -116,7 +98,8 @@ def sample_decode(
         [sampling.numbers(place, most) for place in places],
         device=source.device,
     )
-    state = SamplingState(first_state(model, source), numbers)
+    state = first_state(model, source)
+    state = replace(state, written=(state.written, numbers))
     step = sampling_step(model, sampling)
     found = beam_search(step, state, limits, width=1, alpha=0.0)
     return [best[0] for best in found]

@@ -22,7 +22,7 @@ from annotated_transformer.embedding import EOS, sinusoids
 from annotated_transformer.model import greedy_decode
 from annotated_transformer.optimizer import inverse_sqrt_rate, linear_rate
 from annotated_transformer.translation import Translator
-from annotated_transformer.writing import chances
+from annotated_transformer.writing import next_token_probs
 
 BOOK = Path(__file__).parents[2] / "book"
 PAGE = "# A page\n\n" + "\n".join(
@@ -154,18 +154,20 @@ def test_rates(page):
         assert line[i].item() == pytest.approx(rate, abs=1e-9)
 
 
-def test_chances_under_each_knob(page):
+def test_next_token_probs_under_each_option(page):
     logits = torch.randn(60, 30).double().sort(descending=True).values
     draw = random.Random(0)
-    knobs = [
+    options = [
         (draw.choice([0.2, 1.0, 3.0]), draw.choice([0, 1, 7]), p)
         for p in [0.1, 0.5, 0.9, 1.0] * 15
     ]
-    found = call(page, "chances", logits.tolist(), *zip(*knobs, strict=True))
+    found = call(
+        page, "nextTokenProbs", logits.tolist(), *zip(*options, strict=True)
+    )
     for row, p, (temperature, k, nucleus) in zip(
-        logits, found, knobs, strict=True
+        logits, found, options, strict=True
     ):
-        expected = chances(row, temperature, k, nucleus)
+        expected = next_token_probs(row, temperature, k, nucleus)
         torch.testing.assert_close(p.double(), expected, atol=1e-6, rtol=0)
 
 
@@ -297,7 +299,7 @@ def test_sampling_figure_cuts_and_draws(page):
     logits = torch.tensor(data["logits"])
     shown = figure(page, "sampling")
     shown.get_by_role("slider", name="temperature").press("End")
-    kept = chances(logits, 5.0)
+    kept = next_token_probs(logits, 5.0)
     assert f"{len(kept)} of {len(kept)} words" in words(page, "sampling")
     tail = kept[10:].sum().item()
     said = f"ten likeliest have {100 * tail:.0f} % together"

@@ -26,7 +26,6 @@ TRAIN = {
     # text
     "": "--task, or --train and --valid",
     GOOD + "--task=copy": "--task, or --train and --valid",
-    "--train good good": "--task, or --train and --valid",
     "--train-tsv=good " + GOOD: "3 files given",
     "--train good gone --valid good good": "gone.*No such file",
     "--train two good --valid good good": "two has 2 lines but good has 1",
@@ -43,24 +42,19 @@ TRAIN = {
     "--task=copy --source=de --target=en": "copy has no other languages",
     # settings: the words are the library's, and name the options
     "--task=copy --max-steps=0": "--max-steps 0: must be from 1 to",
-    "--task=copy --dropout=1.5": "dropout.* must be",
     "--task=copy --seed=20261122103000": "--seed 20261122103000: must be",
-    "--task=copy --schedule=flat": "--schedule flat: must be inverse_sqrt or",
     "--task=copy --tokenizer=letters": "--tokenizer letters: must be bpe or",
-    "--task=copy --peak-rate=inf": "--peak-rate inf: must be from 1e-09",
     "--task=copy --risk=1": "--risk: 0, or at least 2",
     "--task=copy --risk=4 --r-drop=5": "without --r-drop",
     "--task=copy --risk=4": "add --from MODEL",
     "--task=copy --new-subwords": "add --from MODEL",
     "--task=copy --set train.clip=-1": "`clip=-1.0`: must be from 1e-09",
-    "--task=copy --set train.seed=-1": "--seed -1: must be from 0",
     "--task=copy --set processes=4": "no field 'processes'",
     "--task=copy --tokenizer=char --bpe-dropout=0.1": "merges",
     "--task=copy --from=model --vocab-size=30": "--vocab-size: the model that",
-    "--task=copy --from=model --tokenizer=bpe": "--tokenizer: the model that",
     "--task=copy --from=model --post-norm": "--pre-norm: the model that",
     "--task=copy --from=model --set model.layers=6": "`layers`: the model",
-    GOOD + "--tokenizer=char --batch-tokens=2": "batch of 2",
+    GOOD + "--tokenizer=char --batch-tokens=2": "at most 2 tokens a side",
     "--train words words --valid words words": (
         "--vocab-size: .* 8000 .* the largest possible is "
     ),
@@ -78,14 +72,12 @@ OUTPUTS = {
 }
 OTHERS = {
     "translate gone": "gone: no such folder",
-    "translate .": "no trained model",
     "translate good": "good: no trained model",
     "translate cut": "cut/model.safetensors.*copy the whole folder",
     "translate deep": "nested too deeply",
     "translate other": "another configuration",
     "translate model latin": "latin, line 2: .*0xff",
-    "translate model good --beam=1001": "beam 1001.*beam is in 1..1000",
-    "translate model good --alpha=nan": "alpha nan",
+    "translate model good --beam=1001": "--beam 1001: must be from 1",
     "translate model good --n-best=9": "--n-best 9 needs --beam 9",
     "translate model good --device=mps": "device 'mps' is not at hand",
     "score model good two": "good has 1 lines but two has 2",
@@ -98,17 +90,13 @@ OTHERS = {
         "--temperature 0.0: must be from 0.01"
     ),
     "backtranslate model good --output good": "exists already",
+    "backtranslate model good --output x --tag=x --forward": "leave one",
 }
 USAGE = {
     "nonsense": "No such command 'nonsense'",
-    "average out a": "No such command 'average'",
-    "train out --task fly": "'--task'",
     "train out --preset=huge": "'--preset'",
-    "train out --device=abacus": "'--device'",
     "train out --max-steps=three": "'--max-steps'",
-    "train out --max-stepz=3": "No such option: --max-stepz",
     "translate model --n-best=0": "'--n-best'",
-    "score model a b --batch-tokens=0": "'--batch-tokens'",
     "evaluate model a": "Missing argument",
 }
 
@@ -157,13 +145,9 @@ def test_one_line_says_what_is_wrong(
     assert sorted(folder.rglob("*")) == before
 
 
-@pytest.mark.parametrize(
-    "message",
-    ["can't allocate memory: you tried", "MPS backend out of memory"],
-)
-def test_memory_that_a_library_lacks(monkeypatch, command, message):
+def test_memory_that_a_library_lacks(monkeypatch, command):
     def fails():
-        raise RuntimeError(message)
+        raise RuntimeError("can't allocate memory: you tried")
 
     monkeypatch.setattr(app, "app", fails)
     refused(command("train"), "error: out of memory")

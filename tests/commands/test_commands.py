@@ -22,7 +22,7 @@ from sacrebleu.metrics import BLEU, CHRF
 from annotated_transformer import ModelConfig, TrainConfig, __version__
 from annotated_transformer.commands import app, options
 from annotated_transformer.model import Transformer
-from annotated_transformer.runs.recipes import RECIPES, Recipe
+from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.storage.history import Search
 from annotated_transformer.system.stdio import arriving, put
 from annotated_transformer.system.text_lines import decode_lines
@@ -75,13 +75,12 @@ def test_the_page_of_options_has_every_option():
 def test_options_of_fields_are_of_their_types():
     """They stand there twice, because the classes load PyTorch."""
     classes = {"": Recipe, "model": ModelConfig, "train": TrainConfig}
-    for field in options.FIELDS:
-        part, _, name = field.name.rpartition(".")
-        kind = get_type_hints(classes[part])[name]
-        assert field.kind in (kind, *get_args(kind)), field.name
-    known = {field.name for field in options.FIELDS}
+    for field, (kind, _) in options.FIELDS.items():
+        part, _, name = field.rpartition(".")
+        known = get_type_hints(classes[part])[name]
+        assert kind in (known, *get_args(known)), field
     own = {f"train.{field.name}" for field in fields(TrainConfig)}
-    assert own - known == {"train.clip", "train.order"}
+    assert own - options.FIELDS.keys() == {"train.clip", "train.order"}
 
 
 def recorded(found):
@@ -111,10 +110,6 @@ def test_the_version_is_the_same_everywhere(command):
     assert version("annotated-transformer") == __version__
     assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text()
     assert f"\n## {__version__}" in (ROOT / "CHANGELOG.md").read_text()
-
-
-def test_every_task_has_a_recipe():
-    assert {*get_args(get_args(get_args(options.Task)[0])[0])} == {*RECIPES}
 
 
 # n lines in, n lines out
@@ -322,7 +317,7 @@ def test_extra_pairs_are_told_apart_and_have_a_share(command, tmp_path):
     assert re.search(r"pairs +16\npairs an epoch +14\n", planned.out)
     ended = command(*words)
     assert ended.status == 0, ended.err
-    assert "1 of 17 pairs have more than 6 tokens" in ended.err
+    assert "more: 1 of 10 pairs have more than 6 tokens" in ended.err
     told = json.loads((tmp_path / "model" / "run.json").read_text())
     assert (told["data"]["pairs"], told["data"]["extra"]) == (6, 11)
     assert told["data"]["shares"] == {"extra 2": 0.5}
@@ -337,10 +332,3 @@ def test_a_plan_for_a_folder_that_is_taken(command, trained):
     ended = command("train", trained, "--task=copy", "--dry-run")
     assert ended.status == 0 and "updates" in ended.out, ended.err
     assert sorted((x, x.stat()) for x in trained.rglob("*")) == before
-
-
-def test_what_a_start_leaves_free(command, trained, tmp_path):
-    words = ("--task=copy", f"--from={trained}", "--set=model.dropout=0.2")
-    for own in ((), ("--new-subwords", "--vocab-size=40")):
-        ended = command("train", tmp_path / "x", *words, *own, "--dry-run")
-        assert ended.status == 0, ended.err

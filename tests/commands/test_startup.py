@@ -8,7 +8,6 @@ import sys
 from importlib import import_module
 from inspect import getmembers, isclass, isfunction, ismethod, unwrap
 from pathlib import Path
-from pkgutil import iter_modules
 from typing import get_args, get_type_hints
 
 import pytest
@@ -176,17 +175,3 @@ from annotated_transformer import *
 {", ".join(public)}
 """
     )
-
-
-def test_no_name_is_also_a_module():
-    modules = {m.name for m in iter_modules(annotated_transformer.__path__)}
-    assert "translation" in modules
-    assert not modules.intersection(public)
-
-
-@pytest.mark.parametrize(
-    "name", ["nonsense", "__main__", "_x", "", "no.name", "model.Transformer"]
-)
-def test_names_that_there_are_not(name):
-    with pytest.raises(AttributeError, match="has no attribute"):
-        getattr(annotated_transformer, name)

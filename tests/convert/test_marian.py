@@ -3,7 +3,6 @@
 import os
 import re
 import resource
-import subprocess
 import sys
 from dataclasses import replace
 
@@ -188,7 +187,7 @@ def test_a_saved_folder_is_the_same_model(folder, tokenizer):
     assert_same(from_marian(theirs), model)
 
 
-@pytest.mark.parametrize("size", [0, 100, 3000, 10_000])
+@pytest.mark.parametrize("size", [0, 3000])
 def test_a_folder_without_room_stays_as_it_was(tokenizer, tmp_path, size):
     folder, pieces, whole = tmp_path / "model", len(tokenizer), {}
     for _ in range(2):
@@ -245,60 +244,32 @@ def test_what_marian_has_not(sizes, message):
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "message"),
+    ("field", "value"),
     [
-        ("activation_function", "swish", "our models"),
-        ("scale_embedding", False, "our models"),
-        ("share_encoder_decoder_embeddings", False, "our models"),
-        ("tie_word_embeddings", False, "our models"),
-        ("decoder_ffn_dim", 7, "our models"),
-        ("decoder_attention_heads", 4, "our models"),
-        ("decoder_vocab_size", 12, "our models"),
-        ("pad_token_id", 10, "our models"),
-        ("eos_token_id", 0, "our models"),
-        ("decoder_start_token_id", PAD, "our models"),
-        ("attention_dropout", 4, "Marian's configuration"),
-        ("dropout", -1, "Marian's configuration"),
-        ("encoder_attention_heads", 3, "Marian's configuration"),
-        ("encoder_layers", None, "Marian's configuration"),
-        ("encoder_ffn_dim", 0, "Marian's configuration"),
+        ("activation_function", "swish"),
+        ("scale_embedding", False),
+        ("share_encoder_decoder_embeddings", False),
+        ("tie_word_embeddings", False),
+        ("decoder_ffn_dim", 7),
+        ("decoder_attention_heads", 4),
+        ("decoder_vocab_size", 12),
+        ("pad_token_id", 10),
+        ("eos_token_id", 0),
+        ("decoder_start_token_id", PAD),
     ],
 )
-def test_what_our_models_have_not(field, value, message):
+def test_what_our_models_have_not(field, value):
     theirs = to_marian(random_model(), max_length=8)
     vars(theirs.config)[field] = value  # transformers checks some
-    if message == "our models":
-        message = f"{field} = {value!r}: our models"
-    with pytest.raises(UserError, match=f"(?s){message}.*cannot be"):
+    with pytest.raises(UserError, match=f"{field} = {value!r}: our models"):
         from_marian(theirs)
 
 
-@pytest.mark.parametrize(
-    ("part", "name"),
-    [
-        ("", "final_logits_bias"),
-        ("model.encoder.", "embed_positions"),
-        ("model.decoder.", "embed_positions"),
-    ],
-)
-def test_tensors_that_our_models_have_not(part, name):
+def test_biases_of_logits_that_our_models_have_not():
     theirs = to_marian(random_model(), max_length=8)
-    for key, tensor in theirs.state_dict().items():
-        if key.startswith(part + name):
-            tensor.add_(1.0)
-    with pytest.raises(UserError, match=f"{name} is not"):
+    theirs.final_logits_bias += 1
+    with pytest.raises(UserError, match="final_logits_bias is not"):
         from_marian(theirs)
-
-
-def test_transformers_is_imported_only_when_needed():
-    code = (
-        "import sys, annotated_transformer.convert.marian;"
-        "print('transformers' in sys.modules)"
-    )
-    ended = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, check=True
-    )
-    assert ended.stdout.strip() == b"False"
 
 
 def test_without_transformers_it_says_what_to_install(monkeypatch):

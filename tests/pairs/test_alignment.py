@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from annotated_transformer import Translator
 from annotated_transformer.data import train_tokenizer
-from annotated_transformer.errors import UserError
 from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.pairs.alignment import align_pairs, members, pharaoh
 
@@ -33,11 +32,6 @@ def make_translator(tokenizer, **options):
 @pytest.fixture(scope="module")
 def translator(tokenizer):
     return make_translator(tokenizer)
-
-
-@pytest.fixture(scope="module")
-def shipped():
-    return Translator.load("multi30k-en-de")
 
 
 letters = st.text(st.sampled_from("adgH.語  \t\u2028\x85"), max_size=20)
@@ -134,11 +128,6 @@ def test_an_output_as_long_as_positions_go(tokenizer):
         assert links[:4] == [(0, j) for j in range(4)]
 
 
-def test_what_is_no_text(translator):
-    with pytest.raises(UserError, match="pair 0 is "):
-        align_pairs(translator, (pair for pair in [("a", None)]))
-
-
 def test_the_format():
     assert pharaoh([(0, 0), (12, 1)]) == "0-0 12-1"
     assert pharaoh([]) == ""
@@ -192,27 +181,6 @@ def test_words_that_people_have_linked(name):
 
 
 # The command
-
-
-def test_a_column_more(command, shipped):
-    texts = ["Two dogs run in the snow.", "", "A man"]
-    given = "".join(f"{text}\n" for text in texts).encode()
-    words = ("translate", "multi30k-en-de", "--device=cpu")
-    plain = command(*words, stdin=given).out.splitlines()
-    links = align_pairs(shipped, list(zip(texts, plain, strict=True)))
-    ended = command(*words, "--alignment", stdin=given)
-    assert ended.out.splitlines() == [
-        f"{line}\t{pharaoh(each)}"
-        for line, each in zip(plain, links, strict=True)
-    ]
-    lists = command(*words, "--n-best=2", stdin=given).out.splitlines()
-    ended = command(*words, "--n-best=2", "--alignment", stdin=given)
-    found = [line.split("\t") for line in ended.out.splitlines()]
-    assert ["\t".join(row[:3]) for row in found] == lists
-    assert [row[0] for row in found] == ["1", "1", "2", "3", "3"]
-    for number, _, text, told in found:
-        (each,) = align_pairs(shipped, [(texts[int(number) - 1], text)])
-        assert told == pharaoh(each)
 
 
 def test_the_page_shows_what_it_tells(command):

@@ -56,12 +56,6 @@ def test_the_nearest_are_as_near_as_any_other(found, reference, number):
         assert scores[-1] >= max(left)
 
 
-def test_equally_near_ones_keep_the_order_of_the_search():
-    texts = ["d c", "c d", "b", "a b c"]
-    found = [Translation(text, 0.0, 0.0, 1) for text in texts]
-    assert nearest(found, "e f g h", 4) == texts
-
-
 def test_pairs_are_what_the_searches_found(translators):
     forward, backward = translators
     targets = other_targets(forward, PAIRS, 2)
@@ -74,7 +68,3 @@ def test_pairs_are_what_the_searches_found(translators):
     assert made == sources + targets
     assert {target for _, target in sources} == {b for _, b in PAIRS}
     assert not set(PAIRS) & set(made)
-    assert extra_pairs(forward, backward, PAIRS, 2, batch_tokens=1) == made
-    for number, budget in [(0, 9), (2, 0)]:
-        with pytest.raises(ValueError, match="number = 0|batch_tokens=0"):
-            extra_pairs(forward, backward, PAIRS, number, budget)

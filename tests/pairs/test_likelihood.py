@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from annotated_transformer import Translator
 from annotated_transformer.data import train_tokenizer
 from annotated_transformer.embedding import BOS, EOS
-from annotated_transformer.errors import UserError
 from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.pairs.likelihood import score_pairs
 from annotated_transformer.storage.model_folder import save_model
@@ -80,12 +79,6 @@ def test_scores_are_those_of_a_plain_loop(translator, alpha):
         assert one.score == pytest.approx(score, rel=1e-6)
 
 
-def test_a_translator_scores_with_its_own_alpha(translator):
-    other = Translator(translator.model, translator.tokenizer, alpha=2.0)
-    own, asked = score_pairs(other, PAIRS), score_pairs(translator, PAIRS, 2.0)
-    assert own == asked != score_pairs(translator, PAIRS)
-
-
 TEXTS = st.lists(
     st.sampled_from([*"adg ", "dogs", "ein", "Hund", "語"]), max_size=8
 ).map("".join)
@@ -139,16 +132,6 @@ def test_the_search_tells_the_same(shipped):
     assert compared > 20
 
 
-def test_a_person_is_less_probable_than_the_search(shipped):
-    """And a translation of something else far less than that."""
-    source = "A dog runs on the beach."
-    best = shipped(source, alpha=0.0)
-    others = "Ein Hund läuft den Strand entlang.", "Zwei Frauen kochen."
-    pairs = [(source, text) for text in (best, *others)]
-    search, person, other = score_pairs(shipped, pairs, 0.0)
-    assert search.score > person.score > other.score + 10
-
-
 def test_a_blank_source_has_a_blank_translation(translator):
     pairs = [("", ""), (" ", ""), ("", "Hund"), ("a dog", "")]
     found = [one.score for one in score_pairs(translator, pairs)]
@@ -163,8 +146,6 @@ def test_what_cannot_be_scored(translator):
             score_pairs(translator, PAIRS, alpha)
     with pytest.raises(ValueError, match="batch_tokens=0"):
         score_pairs(translator, PAIRS, batch_tokens=0)
-    with pytest.raises(UserError, match="pair 1 is "):
-        score_pairs(translator, (pair for pair in [("a", "b"), ("a", None)]))
 
 
 # The command
@@ -202,40 +183,6 @@ def test_a_line_for_each_pair_in_order(command, trained, files):
         assert ended.status == 0 and ended.err == ""
         found = [float(line) for line in ended.out.splitlines()]
         assert found == pytest.approx(wanted, abs=1e-4)
-
-
-def test_confidence_is_the_score_by_the_number_of_tokens(
-    command, shipped, files
-):
-    sources = ["A dog runs.", "", "Did you sleep well?"]
-    text = files([(source, "") for source in sources])[0]
-    words = ("translate", "multi30k-en-de", text, "--device=cpu")
-    ended = command(*words, "--confidence", "--alignment")
-    rows = [line.split("\t") for line in ended.out.splitlines()]
-    plain = command(*words).out.splitlines()
-    assert [row[0] for row in rows] == plain and rows[1] == ["", "0.0000", ""]
-    linked = command(*words, "--alignment").out.splitlines()
-    assert [f"{text}\t{links}" for text, _, links in rows] == linked
-    pairs = list(zip(sources, plain, strict=True))
-    lines = command("score", "multi30k-en-de", *files(pairs)).out.splitlines()
-    for nats, (output, told, _) in zip(lines, rows, strict=True):
-        tokens = len(shipped.tokenizer.encode(output))
-        assert float(told) == pytest.approx(float(nats) / tokens, abs=2e-4)
-    best = command(*words, "--confidence", "--n-best=2").out.splitlines()
-    assert best[0].split("\t")[2:] == rows[0][:2] and len(best) == 5
-
-
-def test_text_that_cannot_be_scored(command, trained, files, tmp_path):
-    source = files([("a", "b"), ("c", "d")])[0]
-    (tmp_path / "one").write_text("a\n")
-    for words, told in (
-        ((source, tmp_path / "one"), f"{source} has 2 lines but {tmp_path}"),
-        ((source, tmp_path / "gone"), f"{tmp_path / 'gone'} cannot be read"),
-    ):
-        ended = command("score", trained, *words)
-        assert ended.status == 1 and ended.out == ""
-        assert ended.err.startswith("error: ") and told in ended.err
-        assert ended.err.count("\n") == 1
 
 
 def test_the_line_that_is_too_long(command, tokenizer, files, tmp_path):

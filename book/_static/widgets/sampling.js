@@ -1,9 +1,9 @@
 // Temperature, top-k and top-p over what may really come next.
 "use strict";
 
-// The package's chances: logits / temperature, and the tail cut off. The
-// log-probabilities come likeliest first; a topK of 0 cuts nothing.
-widgets.formulas.chances = (logP, temperature, topK, topP) => {
+// The package's next_token_probs: logits / temperature, and the tail cut off.
+// The log-probabilities come likeliest first; a topK of 0 cuts nothing.
+widgets.formulas.nextTokenProbs = (logP, temperature, topK, topP) => {
   const p = widgets.formulas.softmax(logP.map((x) => x / temperature));
   let before = 0; // of those that are likelier
   const kept = p.map((share, i) => {
@@ -17,7 +17,7 @@ widgets.formulas.chances = (logP, temperature, topK, topP) => {
 
 widgets.register("sampling", "Which words may come?", (widget) => {
   const { make, shape, text, size, number, percent } = widgets;
-  const { softmax, chances } = widgets.formulas;
+  const { softmax, nextTokenProbs } = widgets.formulas;
   const { beginning, words, logits } = widget.data;
   const learned = softmax(logits); // rounded, hence anew
   const bars = 12;
@@ -35,7 +35,7 @@ widgets.register("sampling", "Which words may come?", (widget) => {
   const k = widget.slider("top-k", ks, 0, (k) => (k ? String(k) : "all"));
   const ps = [1, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.3, 0.1];
   const p = widget.slider("top-p", ps, 1, (p) => (p < 1 ? number(p) : "all"));
-  const now = () => chances(logits, temperature.value, k.value, p.value);
+  const now = () => nextTokenProbs(logits, temperature.value, k.value, p.value);
   const drawn = make("p", { class: "widget-drawn" }, "Drawn: nothing yet");
   let some = [];
 
