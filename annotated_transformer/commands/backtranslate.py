@@ -3,7 +3,7 @@
 from annotated_transformer.commands import options
 from annotated_transformer.commands.translate import check_lengths, load
 from annotated_transformer.errors import UserError
-from annotated_transformer.system.stdio import put
+from annotated_transformer.system.console import put
 from annotated_transformer.system.text_lines import read_lines
 
 __all__ = ["backtranslate"]

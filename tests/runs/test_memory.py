@@ -26,7 +26,7 @@ from annotated_transformer.runs.memory import (
 )
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.runs.run import train
-from annotated_transformer.storage.metrics import read_metrics
+from annotated_transformer.storage.checkpoints import read_metrics
 from annotated_transformer.storage.model_folder import read_tokenizer
 from annotated_transformer.storage.weight_files import read_tensors
 from annotated_transformer.training import TrainConfig, batch_loss
@@ -233,7 +233,7 @@ def test_the_batch_that_is_tried_is_the_largest(corpus, tmp_path):
     text = replace(corpus, train=pairs)
     recipe = replace(SMALL, train=config, tokenizer="bpe", vocab_size=60)
     train(tmp_path, text, recipe, device="cpu", max_minutes=0.0)
-    tokenizer = read_tokenizer(tmp_path)
+    tokenizer = read_tokenizer(tmp_path / "tokenizer.model")
     model = transformer(replace(SMALL.model, vocab_size=len(tokenizer)))
     run = loop.Run(tmp_path, text, recipe, tokenizer, model)
     grown = list(islice(run.batches(), loop.GROWN))

@@ -34,8 +34,7 @@ from annotated_transformer.runs.prepare import (
     learn_tokenizer,
 )
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.storage.checkpoints import Progress
-from annotated_transformer.storage.metrics import read_metrics
+from annotated_transformer.storage.checkpoints import Progress, read_metrics
 from annotated_transformer.storage.model_folder import read_tensors, weights
 from annotated_transformer.system.processes import Processes, joined, launched
 from annotated_transformer.training import TrainConfig, batch_loss, updates
