@@ -188,8 +188,8 @@ class Translator(TextModel):
 
         A packed model searches as it did when it was scored. A fast one asks
         oneDNN for its products on a CPU, and what the process forks then has
-        one thread. UserError if there is no such model or device, or if the
-        model is not whole.
+        one thread. UserError if there is no such model, or if it is not
+        whole.
         """
         model, tokenizer, history = load_model(find_model(folder), device)
         if fast:

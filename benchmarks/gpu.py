@@ -30,7 +30,7 @@ from annotated_transformer.corpora.generated import copy_corpus
 from annotated_transformer.corpora.multi30k import multi30k
 from annotated_transformer.model import PRESETS
 from annotated_transformer.runs.devices import allow_tf32
-from annotated_transformer.storage.metrics import read_metrics
+from annotated_transformer.storage.checkpoints import read_metrics
 from annotated_transformer.storage.model_folder import read_config
 from annotated_transformer.system.machine import environment
 from annotated_transformer.translation import Translator, corpus_scores

@@ -35,8 +35,10 @@ from annotated_transformer import training
 from annotated_transformer.data import train_tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import ModelConfig, transformer
-from annotated_transformer.storage.checkpoints import read_checkpoint
-from annotated_transformer.storage.metrics import read_metrics
+from annotated_transformer.storage.checkpoints import (
+    read_checkpoint,
+    read_metrics,
+)
 from annotated_transformer.storage.model_folder import save_model
 from annotated_transformer.system.atomic_files import read_json
 from annotated_transformer.translation import Translator

@@ -106,8 +106,8 @@ def test_every_exception_is_needed():
     ("module", "line", "told"),
     [
         ("attention", "import NAME.runs.loop", "runs.loop"),
-        ("system.stdio", "from NAME.training import Update", "training"),
-        ("storage.metrics", "from NAME import runs", "runs"),
+        ("system.console", "from NAME.training import Update", "training"),
+        ("storage.checkpoints", "from NAME import runs", "runs"),
         ("runs.loop", "from NAME.teaching import claims", "teaching.claims"),
         ("data", "def f():\n    from NAME import Corpus", "__init__"),
     ],

@@ -19,7 +19,7 @@ from annotated_transformer.optimizer import adam
 from annotated_transformer.runs import loop
 from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.runs.devices import allow_tf32
-from annotated_transformer.storage.metrics import read_metrics
+from annotated_transformer.storage.checkpoints import read_metrics
 from annotated_transformer.training import updates
 
 pytestmark = [

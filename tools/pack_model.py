@@ -16,7 +16,6 @@ from annotated_transformer.errors import UserError
 from annotated_transformer.storage.history import History, Search
 from annotated_transformer.storage.model_folder import load_model, save_model
 from annotated_transformer.storage.pretrained import find_model
-from annotated_transformer.system.atomic_files import check_new
 
 SCORES = ("bleu", "bleu_lowercase", "bleu_moses", "chrf")
 
@@ -27,27 +26,22 @@ def with_scores(history: History, record: Path) -> History:
     UserError if the record is of another model or knows several searches.
     """
     known = read_record(record, history).get("scores", {})
-    try:
-        scores = {
-            f"{test}, {name}": f"{found[name]:.2f}"
-            for test, found in known.items()
-            for name in SCORES
-        }
-        names = asdict(Search())
-        searches = [
-            Search(**{name: found[name] for name in names})
-            for found in known.values()
-        ]
-        if not searches or any(one != searches[0] for one in searches):
-            raise ValueError(f"it searched as in {searches!r:.150}")
-        result = replace(history.result, scores=scores)
-        scored = replace(history, result=result, search=searches[0])
-        return History.from_json(scored.as_json())
-    except (ValueError, TypeError, KeyError) as error:
+    scores = {
+        f"{test}, {name}": f"{found[name]:.2f}"
+        for test, found in known.items()
+        for name in SCORES
+    }
+    searches = {
+        Search(**{name: found[name] for name in asdict(Search())})
+        for found in known.values()
+    }
+    if len(searches) != 1:
         raise UserError(
-            f"{record}: without scores of one search ({error!r:.200}); name "
-            "one that tools/record_scores.py has written"
-        ) from error
+            f"{record}: it has the scores of {len(searches)} searches, where "
+            "one is wanted"
+        )
+    result = replace(history.result, scores=scores)
+    return replace(history, result=result, search=searches.pop())
 
 
 def pack(output: Path, model: Path, record: Path | None = None) -> None:
@@ -56,7 +50,8 @@ def pack(output: Path, model: Path, record: Path | None = None) -> None:
     UserError if output exists, if a weight is too large for half precision,
     or if the record is none of this model.
     """
-    check_new(output)
+    if output.exists():
+        raise UserError(f"{output}: exists already; choose another folder")
     transformer, tokenizer, history = load_model(model)
     if record is not None:
         history = with_scores(known_history(history), record)

@@ -20,7 +20,7 @@ from annotated_transformer.corpora.parallel_text import read_pairs
 from annotated_transformer.pairs.augmentation import extra_pairs
 from annotated_transformer.runs.prepare import choose_device
 from annotated_transformer.system.atomic_files import write_text
-from annotated_transformer.system.stdio import in_column
+from annotated_transformer.system.console import in_column
 
 *folders, source, target, output = sys.argv[1:]
 models = [Translator.load(x, choose_device(), fast=True) for x in folders]

@@ -22,8 +22,7 @@ from annotated_transformer.errors import (
     UserError,
     out_of_memory,
 )
-from annotated_transformer.system.console import console, drop_unwritten
-from annotated_transformer.system.stdio import put
+from annotated_transformer.system.console import console, drop_unwritten, put
 
 NO_MEMORY = (
     "out of memory; split long lines, or lower --beam, --batch-tokens or "

@@ -7,7 +7,7 @@ from typer import Argument, Option
 from annotated_transformer.commands.options import Device, described
 from annotated_transformer.commands.translate import check_lengths, load
 from annotated_transformer.errors import UserError
-from annotated_transformer.system.stdio import put
+from annotated_transformer.system.console import put
 from annotated_transformer.system.text_lines import read_lines
 
 __all__ = ["backtranslate"]

@@ -20,7 +20,7 @@ from annotated_transformer.commands.options import (
     text,
 )
 from annotated_transformer.errors import UserError
-from annotated_transformer.system.stdio import put
+from annotated_transformer.system.console import put
 
 # What loads PyTorch is imported where it is used: --help does without it.
 if TYPE_CHECKING:

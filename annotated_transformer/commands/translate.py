@@ -10,14 +10,17 @@ from typer import Argument, Option
 
 from annotated_transformer.commands.options import Device, described
 from annotated_transformer.errors import UserError
-from annotated_transformer.system.stdio import (
+from annotated_transformer.system.console import (
     arriving,
-    blocks,
     in_column,
     in_digits,
     put,
 )
-from annotated_transformer.system.text_lines import decode_lines, read_bytes
+from annotated_transformer.system.text_lines import (
+    blocks,
+    decode_lines,
+    read_bytes,
+)
 
 # What loads PyTorch is imported where it is used: --help does without it.
 if TYPE_CHECKING:

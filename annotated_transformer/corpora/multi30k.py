@@ -3,7 +3,6 @@
 import os
 import tomllib
 import unicodedata
-from collections.abc import Sequence
 from pathlib import Path
 
 import pooch
@@ -13,13 +12,12 @@ from annotated_transformer.corpora.parallel_text import read_pairs
 from annotated_transformer.errors import UserError
 from annotated_transformer.system.text_lines import read_lines
 
-__all__ = ["download_multi30k", "multi30k", "multi30k_descriptions"]
+__all__ = ["multi30k", "multi30k_descriptions"]
 
 MULTI30K_URL = (
     "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw/"
 )
 DESCRIPTIONS_URL = MULTI30K_URL.replace("task1", "task2")
-DESCRIPTIONS = "descriptions"  # the folder of their files
 MULTI30K_LANGUAGES = ("en", "de", "fr")
 MULTI30K_TESTS = ("test_2016_flickr", "test_2017_flickr", "test_2017_mscoco")
 DATA_VARIABLE = "ANNOTATED_TRANSFORMER_DATA"
@@ -30,33 +28,11 @@ MULTI30K_SUMS, DESCRIPTION_SUMS = tomllib.loads(
 ).values()
 
 
-def download_multi30k(
-    folder: Path | str | None = None,
-    languages: Sequence[str] = MULTI30K_LANGUAGES,
-    descriptions: Sequence[str] = (),
-) -> Path:
-    """Fetch the files of Multi30k that are absent, check all, say where.
-
-    Without a folder that is where ANNOTATED_TRANSFORMER_DATA says, or else
-    the user's cache. descriptions names languages, too: those of the training
-    images' descriptions go into a folder of their own there.
-    """
+def data_folder(folder: Path | str | None) -> Path:
+    """The folder given, or ANNOTATED_TRANSFORMER_DATA, or the user's cache."""
     cache = pooch.os_cache("annotated-transformer") / "multi30k"
-    folder = Path(folder or os.environ.get(DATA_VARIABLE) or cache)
-    folder = folder.expanduser()
-    for url, place, sums, wanted in [
-        (MULTI30K_URL, folder, MULTI30K_SUMS, languages),
-        (
-            DESCRIPTIONS_URL,
-            folder / DESCRIPTIONS,
-            DESCRIPTION_SUMS,
-            descriptions,
-        ),
-    ]:
-        for name, expected in sums.items():
-            if language_of(name) in wanted:
-                fetch(url, name, expected, place)
-    return folder
+    folder = folder or os.environ.get(DATA_VARIABLE) or cache
+    return Path(folder).expanduser()
 
 
 def fetch(url: str, name: str, expected: str, folder: Path) -> None:
@@ -94,22 +70,28 @@ def language_of(name: str) -> str:
 def multi30k(
     source: str = "en", target: str = "de", folder: Path | str | None = None
 ) -> Corpus:
-    """Read Multi30k (Elliott et al., 2016), downloaded where it is absent."""
+    """Read Multi30k (Elliott et al., 2016), downloaded where it is absent.
+
+    Without a folder its files are where ANNOTATED_TRANSFORMER_DATA says, or
+    in the user's cache.
+    """
     languages = source, target
     if len(set(languages) & set(MULTI30K_LANGUAGES)) < 2:
         raise UserError(
             f"Multi30k cannot translate {source!r} into {target!r}; choose "
             f"two of its languages: {', '.join(MULTI30K_LANGUAGES)}"
         )
-    folder = download_multi30k(folder, languages)
+    folder = data_folder(folder)
+    names = [x for x in MULTI30K_SUMS if language_of(x) in languages]
+    sums = {name: MULTI30K_SUMS[name] for name in names}
+    for name in names:
+        fetch(MULTI30K_URL, name, sums[name], folder)
 
     def read(split: str) -> list[tuple[str, str]]:
         return read_pairs(*(folder / f"{split}.{x}.gz" for x in languages))
 
     train, valid = read("train"), read("val")
     tests = {split: read(split) for split in MULTI30K_TESTS}
-    names = [x for x in MULTI30K_SUMS if language_of(x) in languages]
-    sums = {name: MULTI30K_SUMS[name] for name in names}
     return Corpus(train, valid, tests, "multi30k", source, target, sums)
 
 
@@ -125,11 +107,11 @@ def multi30k_descriptions(
     stand in which text, the last one if in several. UserError for
     another language.
     """
-    languages = {language_of(name) for name in DESCRIPTION_SUMS}
-    if language not in languages:
+    names = [x for x in DESCRIPTION_SUMS if language_of(x) == language]
+    if not names:
         raise UserError(
-            f"Multi30k has no descriptions in {language!r:.40}; choose from "
-            f"{', '.join(sorted(languages))}"
+            f"Multi30k has no descriptions in {language!r:.40}; choose en or "
+            "de"
         )
     corpus = multi30k("en", "de", folder)
     texts = {"train": corpus.train, "val": corpus.valid, **corpus.tests}
@@ -139,13 +121,10 @@ def multi30k_descriptions(
         for pair in pairs
         for side in pair
     }
-    folder = download_multi30k(folder, (), descriptions=[language])
-    found = [
-        line
-        for name in DESCRIPTION_SUMS
-        if language_of(name) == language
-        for line in read_lines(folder / DESCRIPTIONS / name)
-    ]
+    place, found = data_folder(folder) / "descriptions", []
+    for name in names:
+        fetch(DESCRIPTIONS_URL, name, DESCRIPTION_SUMS[name], place)
+        found += read_lines(place / name)
     where = [stands.get(letters(line)) for line in found]
     counts = {text: where.count(text) for text in texts}
     lines = [x for x, text in zip(found, where, strict=True) if text is None]

@@ -65,12 +65,6 @@ def read_tsv(path: Path | str) -> list[tuple[str, str]]:
 
 def read_parallel(paths: Sequence[Path | str]) -> list[tuple[str, str]]:
     """Read pairs from two text files, or from one file of two columns."""
-    if isinstance(paths, str | Path):  # a string is a sequence of letters
-        raise UserError(
-            f"{paths}: one path, where a list of two is wanted, a source and "
-            f"a target file; or write [{str(paths)!r}] for one file of two "
-            "columns with a tab between them"
-        )
     if len(paths) == 1:
         return read_tsv(paths[0])
     if len(paths) == 2:

@@ -17,8 +17,7 @@ from annotated_transformer.pairs.sampling import Sampling, sample_decode
 from annotated_transformer.speed.matrix_products import weights_at_rest
 from annotated_transformer.storage.history import Search
 from annotated_transformer.system.atomic_files import unwritable, write_text
-from annotated_transformer.system.console import console
-from annotated_transformer.system.stdio import in_column
+from annotated_transformer.system.console import console, in_column
 from annotated_transformer.translation import Translator
 
 __all__ = ["back_translate", "write_back_translations"]

@@ -26,9 +26,12 @@ from annotated_transformer.speed.dropout import draw_fewer_numbers
 from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.storage.builders import build
 from annotated_transformer.storage.history import Data, History, Start
-from annotated_transformer.storage.model_folder import load_model, read_config
+from annotated_transformer.storage.model_folder import (
+    load_model,
+    read_config,
+    read_tokenizer,
+)
 from annotated_transformer.storage.pretrained import find_model
-from annotated_transformer.system.atomic_files import read_some
 from annotated_transformer.system.console import console
 from annotated_transformer.system.machine import this_machine, versions
 from annotated_transformer.system.processes import launched
@@ -47,7 +50,6 @@ __all__ = [
     "with_subwords",
 ]
 
-MOST_TOKENIZER = 1 << 26  # bytes
 MOST_CHECKPOINTS = 10_000  # the header of each has the metrics of all before
 RESERVED = {"pad_id": PAD, "bos_id": BOS, "eos_id": EOS, "unk_id": UNK}
 
@@ -95,11 +97,8 @@ def given_tokenizer(given: object, recipe: Recipe) -> tuple[Tokenizer, Recipe]:
         )
     if not isinstance(given, Tokenizer):
         try:
-            data = read_some(Path(given), MOST_TOKENIZER)
-            if not data:
-                raise ValueError("the file is empty")
-            given = Tokenizer(data)
-        except (OSError, ValueError, RuntimeError) as error:
+            given = read_tokenizer(Path(given))
+        except (OSError, ValueError) as error:
             raise UserError(
                 f"{given}: no sentencepiece model ({error!s:.200}); name the "
                 "file with the ending .model that its training wrote"

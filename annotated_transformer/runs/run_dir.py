@@ -13,7 +13,6 @@ from annotated_transformer.runs.recipes import flat
 from annotated_transformer.storage.history import History
 from annotated_transformer.storage.model_folder import read_tokenizer
 from annotated_transformer.system.atomic_files import (
-    check_name,
     read_json,
     replacing,
     unwritable,
@@ -35,7 +34,6 @@ BEGINNING |= {".tokenizer.model.part", ".run.json.part"}
 
 def check_output(output: Path, resume: bool) -> None:
     """UserError if a run cannot begin in output, or none is there."""
-    check_name(output)
     for path in (output, *output.parents):
         if path.is_dir():
             break
@@ -109,7 +107,7 @@ def begin_run(output: Path, history: History, tokenizer: Tokenizer) -> None:
 def run_tokenizer(output: Path) -> Tokenizer:
     """The tokenizer of the run that is there; UserError if there is none."""
     try:
-        return read_tokenizer(output)
+        return read_tokenizer(output / "tokenizer.model")
     except (OSError, ValueError) as error:
         raise not_a_run(output, error) from error
 

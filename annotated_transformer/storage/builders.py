@@ -52,34 +52,22 @@ def builder_of(config: object) -> str:
 
 
 def check_parts(model: EncoderDecoder) -> None:
-    """UserError unless the builder for its config makes all of a model.
+    """UserError unless a model has the parts that its builder would make.
 
-    A part that is not the builder's would be another when the model is
-    loaded, and compute something else.
+    Weights may fit other parts, which compute something else with them.
     """
     builder = builder_of(model.config)
-    built = outline(model.config)
-    shapes = {x: y.shape for x, y in built.named_parameters()}
-    given = {x: y.shape for x, y in model.named_parameters()}
-    parts, own = dict(model.named_modules()), dict(built.named_modules())
-    other = [x for x in own.keys() & parts.keys() if differs(parts[x], own[x])]
-    other += own.keys() ^ parts.keys()
-    other += {x for x, _ in shapes.items() ^ given.items()}
-    if other:
-        raise UserError(
-            f"`{min(other) or 'model'}` is not what {builder} makes of the "
-            "config of this model, so it could not be loaded again: keep its "
-            "state_dict() yourself"
-        )
-
-
-def differs(part: nn.Module, own: nn.Module) -> bool:
-    """True if a part is of another kind than our own, or calls a stranger."""
-    homes = {getattr(x, "__module__", None) for x in vars(part).values()}
-    homes |= {type(part).__module__}
-    known = {PACKAGE, "torch", None}
-    strange = {x and x.partition(".")[0] for x in homes} - known
-    return bool(strange) or not isinstance(part, type(own))
+    built = dict(outline(model.config).named_modules())
+    for name, part in model.named_modules():
+        used = [type(part), *vars(part).values()]
+        homes = {getattr(one, "__module__", None) or PACKAGE for one in used}
+        strange = {x.partition(".")[0] for x in homes} - {PACKAGE, "torch"}
+        if strange or not isinstance(part, type(built.get(name))):
+            raise UserError(
+                f"`{name or 'model'}` is not what {builder} makes of the "
+                "config of this model, so it could not be loaded again: keep "
+                "its state_dict() yourself"
+            )
 
 
 def read_sizes(builder: Any, plain: object, name: str = "model") -> Any:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from contextlib import suppress
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -11,14 +11,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from annotated_transformer.errors import UserError
-from annotated_transformer.storage.metrics import (
-    Line,
-    check_line,
-    write_metrics,
-)
 from annotated_transformer.storage.weight_files import (
-    check_tensors,
-    part_of,
     read_tensors,
     set_weights,
     weights,
@@ -27,6 +20,7 @@ from annotated_transformer.system.atomic_files import (
     remove,
     replacing,
     unwritable,
+    write_text,
 )
 
 __all__ = [
@@ -34,11 +28,13 @@ __all__ = [
     "Progress",
     "checkpoint_weights",
     "load_checkpoint",
+    "read_metrics",
     "save_checkpoint",
 ]
 
 MOMENTS = ("exp_avg", "exp_avg_sq")
-MOST_STEPS = 10**12
+
+Line = dict[str, int | float]  # of metrics.jsonl: what an interval measured
 
 
 @dataclass(frozen=True)
@@ -50,22 +46,6 @@ class Progress:
     loss: float = 0.0  # summed over the tokens since the last line of metrics
     tokens: int = 0
     metrics: tuple[Line, ...] = ()
-
-    @classmethod
-    def from_json(cls, text: str) -> "Progress":
-        """What json.dumps(asdict(...)) wrote; ValueError if it is not that."""
-        try:
-            plain = json.loads(text)
-            lines = tuple(map(check_line, plain.pop("metrics")))
-            found = cls(**plain, metrics=lines)
-        except (AttributeError, KeyError, RecursionError, TypeError) as error:
-            raise ValueError(f"{error!r:.80}") from error
-        counts, sums = (found.step, found.tokens), (found.seconds, found.loss)
-        if {*map(type, counts)} != {int} or {*map(type, sums)} != {float}:
-            raise ValueError(f"{text:.80}")
-        if not all(0 <= count <= MOST_STEPS for count in counts):
-            raise ValueError(f"{counts}")
-        return found
 
 
 def save_checkpoint(
@@ -99,31 +79,18 @@ def read_checkpoint(
 ) -> tuple[dict[str, dict[str, Tensor]], Progress]:
     """Weights and moments, each by name, and the progress.
 
-    UserError if the file is damaged, or named like another checkpoint.
+    UserError unless the file is as save_checkpoint wrote it.
     """
     tensors, notes = read_tensors(path)
-    parts = {kind: part_of(tensors, kind) for kind in ("model", *MOMENTS)}
     known, _, text = notes.get("run", "").partition(" ")
-    try:
-        progress = Progress.from_json(text)
-        if not all(parts.values()):
-            raise ValueError("it lacks weights or moments")
-    except ValueError as error:
-        raise UserError(
-            f"{path}: not a checkpoint of a training run ({error!s:.200}); "
-            "delete it to resume from the one before"
-        ) from error
     if known != sum_of(tensors, text):
         raise UserError(
-            f"{path}: it is damaged (its SHA-256 differs); delete it to "
-            "resume from the one before"
+            f"{path}: damaged, or not a checkpoint (its SHA-256 differs); "
+            "delete it to resume from the one before"
         )
-    if path.name.startswith("step-") and path.name != name_of(progress.step):
-        raise UserError(
-            f"{path}: by its name it is of another update than it is "
-            f"({progress.step}); give it its name back, or delete it"
-        )
-    return parts, progress
+    plain = json.loads(text)
+    progress = Progress(**plain | {"metrics": tuple(plain["metrics"])})
+    return {x: part_of(tensors, x) for x in ("model", *MOMENTS)}, progress
 
 
 def load_checkpoint(
@@ -131,8 +98,6 @@ def load_checkpoint(
 ) -> Progress:
     """Put a checkpoint back into model and optimizer; return its progress."""
     parts, progress = read_checkpoint(path)
-    for moment in MOMENTS:
-        check_tensors(model, parts[moment], path)
     set_weights(model, parts["model"], path)
     for name, parameter in model.named_parameters():
         device = parameter.device
@@ -146,8 +111,16 @@ def load_checkpoint(
 
 def checkpoint_weights(path: Path) -> dict[str, Tensor]:
     """The weights alone of a checkpoint: what averaging needs."""
-    parts, _ = read_checkpoint(path)
-    return parts["model"]
+    return read_checkpoint(path)[0]["model"]
+
+
+def part_of(tensors: dict[str, Tensor], kind: str) -> dict[str, Tensor]:
+    """The tensors whose name begins with the kind, without it."""
+    return {
+        name.removeprefix(f"{kind}."): tensor
+        for name, tensor in tensors.items()
+        if name.startswith(f"{kind}.")
+    }
 
 
 def sum_of(tensors: dict[str, Tensor], text: str) -> str:
@@ -160,8 +133,21 @@ def sum_of(tensors: dict[str, Tensor], text: str) -> str:
 
 
 def name_of(step: int) -> str:
-    """The name of the checkpoint of a step; no other name is that of one."""
+    """The file name of the checkpoint of a step."""
     return f"step-{step:08d}.safetensors"
+
+
+def read_metrics(run_dir: Path) -> list[Line]:
+    """The lines of a run's metrics.jsonl, one for each interval."""
+    path = run_dir / "metrics.jsonl"
+    lines = path.read_text("utf-8").splitlines() if path.is_file() else []
+    return [json.loads(line) for line in lines]
+
+
+def write_metrics(run_dir: Path, lines: Iterable[Line]) -> None:
+    """Write a run's metrics.jsonl."""
+    text = "".join(f"{json.dumps(line)}\n" for line in lines)
+    write_text(run_dir / "metrics.jsonl", text)
 
 
 class Checkpoints:
@@ -173,13 +159,8 @@ class Checkpoints:
 
     def paths(self) -> dict[int, Path]:
         """The checkpoints by their steps, oldest first."""
-        found: dict[int, Path] = {}
-        for path in self.folder.glob("step-*.safetensors"):
-            with suppress(ValueError):
-                step = int(path.stem.removeprefix("step-"))
-                if path.name == name_of(step) and path.is_file():
-                    found[step] = path
-        return dict(sorted(found.items()))
+        found = sorted(self.folder.glob(f"step-{'[0-9]' * 8}.safetensors"))
+        return {int(path.stem.removeprefix("step-")): path for path in found}
 
     def kept(self) -> list[int]:
         """The steps of those that an average may need, and the last.

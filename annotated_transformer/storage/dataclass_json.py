@@ -10,8 +10,6 @@ __all__ = ["FLAT", "from_plain", "of_type", "to_plain"]
 
 FLAT = {"flat": True}  # a field whose entries stand beside the other fields
 NUMBERS = (0, 10**12)  # whole ones: whatever a field counts
-DEEPEST = 50  # dataclasses in dataclasses
-HALVES = {chr(code) for code in range(0xD800, 0xE000)}  # no file holds them
 
 
 def from_plain(kind: Any, plain: object, name: str = "") -> Any:
@@ -22,8 +20,6 @@ def from_plain(kind: Any, plain: object, name: str = "") -> Any:
     """
     entries = of_type(dict, plain, name or kind.__name__)
     path = f"{name}." if name else ""
-    if path.count(".") > DEEPEST:
-        raise ValueError(f"{path:.40}: nested too deeply")
     hints = get_type_hints(kind)
     flat = next((field.name for field in fields(kind) if is_flat(field)), "")
     given: dict[str, Any] = {flat: {}} if flat else {}
@@ -62,8 +58,6 @@ def read(kind: Any, value: object, name: str) -> Any:
 def of_type(kind: type, value: Any, name: str) -> Any:
     """The value, if it is of that type; ValueError if not."""
     check_kind(name, value, kind, NUMBERS if kind is int else None)
-    if isinstance(value, str) and any(x in HALVES for x in value):
-        raise ValueError(f"`{name}={value!r:.80}`: has half a character")
     try:
         return float(value) if kind is float else value
     except OverflowError as error:
@@ -81,9 +75,9 @@ def is_flat(field: Field[Any]) -> bool:
 
 
 def to_plain(part: Any) -> dict[str, Any]:
-    """What from_plain reads: the fields that compare and are not empty."""
+    """What from_plain reads: the fields that are not empty."""
     found: dict[str, Any] = {}
-    for field in (field for field in fields(part) if field.compare):
+    for field in fields(part):
         value = getattr(part, field.name)
         if is_dataclass(value):
             value = to_plain(value)

@@ -45,7 +45,6 @@ class Result:
     updates: int | None = None
     seconds: float | None = None
     averaged: int | None = None  # checkpoints that it is the mean of
-    checkpoints: str | None = None  # their names, if a person chose them
     valid_perplexity: float | None = None
     valid_accuracy: float | None = None
     # "test set, metric": the score, as the model card shows it
@@ -98,8 +97,6 @@ class History:
     tokenizer_sha256: str | None = None  # of tokenizer.model; older: None
     result: Result = Result()
     search: Search | None = None  # that its scores were made with
-    # those of the weights that it was loaded with; no file has them
-    signs: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         asked = self.recipe

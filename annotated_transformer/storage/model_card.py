@@ -5,10 +5,21 @@ from typing import Any
 
 from annotated_transformer.storage.dataclass_json import to_plain
 from annotated_transformer.storage.history import History
-from annotated_transformer.storage.licences import TEXT_LICENCES
 
-__all__ = ["model_card"]
+__all__ = ["MULTI30K_LICENCE", "TEXT_LICENCES", "model_card"]
 
+# what the texts allow that models were trained on
+MULTI30K_LICENCE = (
+    "Multi30k is for research and education only: "
+    "its captions come from Flickr30k."
+)
+MADE_HERE = "The text was made by this package and has its licence."
+TEXT_LICENCES = {
+    "multi30k": MULTI30K_LICENCE,
+    "builtin": MADE_HERE,
+    "pronouns": MADE_HERE,
+    "copy": MADE_HERE,
+}
 UNKNOWN = """
 No history was given when it was saved. How it was trained, on which text and
 under which licence is for its maker to say.

@@ -6,13 +6,10 @@ back. Then config.json is removed, the other files move to their places, and
 the new config.json comes last, by one rename.
 """
 
-import errno
-import hashlib
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +36,6 @@ from annotated_transformer.storage.weight_files import (
     read_shapes,
     read_tensors,
     set_weights,
-    signs_of,
     weights,
 )
 from annotated_transformer.system.atomic_files import (
@@ -72,24 +68,13 @@ def save_model(
     The weights are written in the precision that the model has. The history
     is that of the training that made these weights; without one, the model
     card says that none was given. UserError, and what was there stays, for
-    a model that no builder makes, for the history or the subwords of another
-    model, or if what is written could not be loaded.
+    a model that no builder makes, or if what is written could not be loaded.
     """
     folder = Path(folder)
     check_parts(model)
     builder, sizes = builder_of(model.config), asdict(model.config)
-    if len(tokenizer) != model.config.vocab_size:
-        raise UserError(
-            f"the tokenizer has {len(tokenizer)} pieces, and the model knows "
-            f"{model.config.vocab_size}: save it with its own"
-        )
     config = {"format": FORMAT, "builder": builder, "model": sizes}
     if history is not None:
-        if history.signs not in (None, signs_of(model)):
-            raise UserError(
-                "this history is of other weights: give the history of the "
-                "training that made these, or none"
-            )
         config["history"] = history.as_json()
     count = sum(parameter.numel() for parameter in model.parameters())
     with switched(folder) as new:
@@ -104,9 +89,9 @@ def save_model(
             with torch.random.fork_rng(devices=[]):
                 load_model(new)
         except UserError as error:
+            why = str(error).replace(str(new), str(folder)).partition(";")[0]
             raise UserError(
-                f"{folder}: not written, because what was to be written "
-                f"could not be loaded: {error}"
+                f"not written, since it could not be loaded again: {why}"
             ) from error
 
 
@@ -121,10 +106,6 @@ def switched(folder: Path) -> Iterator[Path]:
             yield new
             for path in new.iterdir():
                 finish(path)
-            for name in WHOLE:
-                if (folder / name).is_dir():  # which no file can replace
-                    told = os.strerror(errno.EISDIR)
-                    raise OSError(errno.EISDIR, told, str(folder / name))
             (folder / "config.json").unlink(missing_ok=True)
             sync(folder)
             for name in WHOLE:
@@ -135,14 +116,8 @@ def switched(folder: Path) -> Iterator[Path]:
             if begun:
                 with suppress(OSError):  # it is not empty: all went well
                     folder.rmdir()
-    except UserError as error:  # it names files of a folder that is gone
-        raise UserError(str(error).replace(str(new), str(folder))) from error
-    except SafetensorError as error:
-        raise unwritable(folder / "model.safetensors", error) from error
-    except OSError as error:
-        named = str(error.filename2 or error.filename or folder)
-        named = named.replace(str(new), str(folder))
-        raise unwritable(Path(named), error) from error
+    except (OSError, SafetensorError) as error:
+        raise unwritable(folder, error) from error
 
 
 def load_model(
@@ -158,55 +133,35 @@ def load_model(
     folder = find_model(folder)
     config = read_config(folder)
     path = folder / "model.safetensors"
-    for needed in (path, folder / "tokenizer.model"):
-        if not needed.exists():
-            raise damaged(needed, "it is missing")
     check_fit(config.model, read_shapes(path), path)
-    check_sum(path, sha256(path), config)
-    tokenizer = read_pieces(folder, config)
+    pieces = folder / "tokenizer.model"
+    try:
+        tokenizer = read_tokenizer(pieces)
+    except (OSError, ValueError) as error:
+        raise damaged(pieces, getattr(error, "strerror", error)) from error
+    count, wanted = len(tokenizer), config.model.vocab_size
+    if count != wanted:
+        told = f"it has {count} pieces, but config.json says {wanted}"
+        raise damaged(pieces, told)
+    for file in (path, pieces):
+        if sha256(file) != config.sha256.get(file.name):
+            told = "not the file that config.json names (its SHA-256 differs)"
+            raise damaged(file, told)
     tensors, _ = read_tensors(path)
     model = build(config.model)
     set_weights(model, tensors, path)
-    history = config.history
-    if history is not None:
-        history = replace(history, signs=signs_of(model))
-    try:
-        return model.to(device).eval(), tokenizer, history
-    except torch.OutOfMemoryError:
-        raise  # which has a message of its own
-    except (AssertionError, RuntimeError) as error:  # torch's, for no device
-        raise UserError(
-            f"device {str(device)!r} cannot be used ({error!s:.80}); choose "
-            "another"
-        ) from error
+    return model.to(device).eval(), tokenizer, config.history
 
 
-def read_pieces(folder: Path, config: "Config") -> Tokenizer:
-    """The tokenizer that config.json means; UserError if it is not there."""
-    path = folder / "tokenizer.model"
-    try:
-        tokenizer = read_tokenizer(folder)
-    except (OSError, ValueError) as error:
-        raise damaged(path, getattr(error, "strerror", error)) from error
-    check_sum(path, hashlib.sha256(tokenizer.model).hexdigest(), config)
-    if len(tokenizer) != config.model.vocab_size:
-        raise damaged(
-            path,
-            f"it has {len(tokenizer)} pieces, but config.json says "
-            f"{config.model.vocab_size}",
-        )
-    return tokenizer
-
-
-def read_tokenizer(folder: Path) -> Tokenizer:
-    """The tokenizer of a folder; OSError or ValueError if there is none."""
-    data = read_some(folder / "tokenizer.model", MOST_TOKENIZER)
+def read_tokenizer(path: Path) -> Tokenizer:
+    """The tokenizer in a file of sentencepiece; OSError or ValueError."""
+    data = read_some(path, MOST_TOKENIZER)
     if not data:
-        raise ValueError("tokenizer.model is empty")
+        raise ValueError("it is empty")
     try:
         return Tokenizer(data)
     except RuntimeError as error:  # sentencepiece's
-        raise ValueError(f"tokenizer.model: {error}") from error
+        raise ValueError(f"{error}") from error
 
 
 @dataclass(frozen=True)
@@ -244,15 +199,6 @@ def read_config(folder: Path) -> Config:
             f"{folder}: no trained model here (config.json: "
             f"{error.strerror}); {advice}"
         ) from error
-    except ValueError as error:
-        raise damaged(
-            path, f"not the configuration of a model ({error!s:.150})"
-        ) from error
-
-
-def check_sum(path: Path, found: str, config: Config) -> None:
-    """UserError for a file that config.json does not name."""
-    if found != config.sha256.get(path.name):
-        raise damaged(
-            path, "not the file that config.json names (its SHA-256 differs)"
-        )
+    except (ValueError, RecursionError) as error:
+        told = f"not the configuration of a model ({error!s:.150})"
+        raise damaged(path, told) from error

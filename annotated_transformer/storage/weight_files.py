@@ -1,7 +1,6 @@
 """Tensors as files: what a stranger wrote is measured before it is built."""
 
-import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
@@ -16,14 +15,10 @@ from annotated_transformer.storage.builders import outline
 
 __all__ = [
     "check_fit",
-    "check_tensors",
     "damaged",
-    "part_of",
     "read_shapes",
     "read_tensors",
     "set_weights",
-    "shapes_of",
-    "signs_of",
     "weights",
 ]
 
@@ -46,17 +41,6 @@ def weights(model: nn.Module) -> dict[str, Tensor]:
     }
 
 
-def signs_of(model: nn.Module) -> str:
-    """The SHA-256 of the signs of all weights.
-
-    They stay in half precision, and some change when a model is trained.
-    """
-    found = hashlib.sha256()
-    for _, tensor in sorted(weights(model).items()):
-        found.update(tensor.signbit().numpy().data)
-    return found.hexdigest()
-
-
 @contextmanager
 def opened(path: Path) -> Iterator[Any]:
     """A safetensors file of float32 or float16; UserError if it is none."""
@@ -71,15 +55,9 @@ def opened(path: Path) -> Iterator[Any]:
             if others := kinds - {"F32", "F16"}:
                 raise ValueError(f"it holds {min(others)}, not F32 or F16")
             yield file
-    except FileNotFoundError:
-        raise UserError(f"{path}: no such file") from None
     except UNREADABLE as error:
         if out_of_memory(error):  # which says nothing of the file
-            raise UserError(
-                f"{path}: out of memory while it was read ({error}); end "
-                "other programs, or give this one a higher limit, and try "
-                "again"
-            ) from error
+            raise
         raise UserError(
             f"{path}: not a whole safetensors file ({error}); copy the whole "
             "folder again, or delete the file if it is a checkpoint"
@@ -99,11 +77,6 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
         return tensors, file.metadata() or {}
 
 
-def shapes_of(tensors: Mapping[str, Tensor]) -> Shapes:
-    """The shapes of tensors, by name."""
-    return {name: tuple(tensor.shape) for name, tensor in tensors.items()}
-
-
 def check_fit(config: Any, shapes: Shapes, path: Path) -> None:
     """UserError unless tensors of these shapes make a model of the sizes.
 
@@ -117,22 +90,19 @@ def check_fit(config: Any, shapes: Shapes, path: Path) -> None:
     try:
         if layers > len(shapes):
             raise ValueError(f"{layers} layers in {len(shapes)} tensors")
-        own = shapes_of(dict(outline(config).named_parameters()))
-        check_shapes(own, shapes)
+        model = outline(config)
     except (ValueError, TypeError, RuntimeError, OverflowError) as error:
         raise of_another(path, error) from error
+    check_shapes(model, shapes, path)
 
 
-def check_shapes(own: Shapes, given: Shapes) -> None:
-    """ValueError unless each parameter has a tensor of its name and shape."""
-    if missing := own.keys() ^ given.keys():
-        raise ValueError(f"{min(missing)!r} is on one side only")
-    for name, shape in own.items():
-        if shape != given[name]:
-            raise ValueError(
-                f"{name} has shape {given[name]}, the configuration says "
-                f"{shape}"
-            )
+def check_shapes(model: nn.Module, shapes: Shapes, path: Path) -> None:
+    """UserError unless each parameter has a tensor of its name and shape."""
+    own = {x: tuple(y.shape) for x, y in model.named_parameters()}
+    if differing := own.items() ^ shapes.items():
+        name = min(name for name, _ in differing)
+        given, wanted = shapes.get(name), own.get(name)
+        raise of_another(path, f"{name} is {given}, not {wanted}")
 
 
 def of_another(path: Path, why: object) -> UserError:
@@ -141,34 +111,14 @@ def of_another(path: Path, why: object) -> UserError:
     return damaged(path, f"{told} ({why!s:.120})")
 
 
-def check_tensors(
-    model: nn.Module, tensors: dict[str, Tensor], path: Path
-) -> None:
-    """UserError unless each parameter has its own, of its shape, finite."""
-    own = shapes_of(dict(model.named_parameters()))
-    try:
-        check_shapes(own, shapes_of(tensors))
-    except ValueError as error:
-        raise of_another(path, error) from error
-    for name, tensor in tensors.items():
-        if not tensor.isfinite().all():
-            raise damaged(path, f"{name} has numbers that are not finite")
-
-
 def set_weights(
     model: nn.Module, tensors: dict[str, Tensor], path: Path
 ) -> None:
-    """Copy tensors into the model; names and shapes must be its own."""
-    check_tensors(model, tensors, path)
+    """Copy tensors into the model; UserError unless they fit, all finite."""
+    check_shapes(model, {x: tuple(y.shape) for x, y in tensors.items()}, path)
+    for name, tensor in tensors.items():
+        if not tensor.isfinite().all():
+            raise damaged(path, f"{name} has numbers that are not finite")
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(tensors[name])
-
-
-def part_of(tensors: dict[str, Tensor], kind: str) -> dict[str, Tensor]:
-    """The tensors whose name begins with the kind, without it."""
-    return {
-        name.removeprefix(f"{kind}."): tensor
-        for name, tensor in tensors.items()
-        if name.startswith(f"{kind}.")
-    }

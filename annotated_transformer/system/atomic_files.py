@@ -1,11 +1,9 @@
 """Files: read with care, checked by their sum, written whole or not at all."""
 
-import errno
 import hashlib
 import json
 import os
 import shutil
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,14 +13,8 @@ from safetensors import SafetensorError
 
 from annotated_transformer.errors import UserError
 
-if sys.platform != "win32":  # which has no such locks
-    import fcntl
-
 __all__ = [
-    "check_name",
-    "check_new",
     "finish",
-    "lock",
     "read_json",
     "read_some",
     "remove",
@@ -32,9 +24,6 @@ __all__ = [
     "unwritable",
     "write_text",
 ]
-
-# where a name is taken by what is no file, or no folder
-TAKEN = {errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.ELOOP}
 
 
 def unreadable(path: Path | str, error: OSError) -> UserError:
@@ -65,16 +54,9 @@ def read_some(path: Path, most: int) -> bytes:
 
 def read_json(path: Path, most: int = 1 << 20) -> dict[str, Any]:
     """The object in a JSON file from a stranger; OSError or ValueError."""
-
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            raise ValueError("a name stands twice in one object")
-        return found
-
     text = read_some(path, most).decode("utf-8")
     try:
-        found = json.loads(text, object_pairs_hook=unique)
+        found = json.loads(text)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     if not isinstance(found, dict):
@@ -113,44 +95,13 @@ def finish(path: Path) -> None:
     sync(path)
 
 
-def check_name(path: Path) -> None:
-    """UserError for a name that safetensors would write, but never read."""
-    try:
-        str(path).encode()
-    except UnicodeEncodeError as error:
-        raise UserError(f"{path}: not UTF-8; choose another name") from error
-
-
-def check_new(path: Path) -> None:
-    """UserError unless a folder of that name can be made."""
-    check_name(path)
-    if os.path.lexists(path):
-        raise UserError(f"{path}: exists already; choose another folder")
-
-
-def lock(handle: int, wait: bool) -> bool:
-    """Lock an open file or folder; False if another has it locked.
-
-    A process that ends, killed or not, unlocks it. True, too, where there
-    are no locks.
-    """
-    if sys.platform != "win32":
-        with suppress(OSError):  # some file systems cannot lock
-            try:
-                how = fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB)
-                fcntl.flock(handle, how)
-            except BlockingIOError:
-                return False
-    return True
-
-
 def unwritable(path: Path, error: Exception) -> UserError:
     """The error for a file that cannot be written."""
     reason = getattr(error, "strerror", None) or error
-    advice = "make room on the disk, or choose a folder that you may write to"
-    if getattr(error, "errno", None) in TAKEN:
-        advice = "move away what has its name"
-    return UserError(f"{path} cannot be written ({reason}); {advice}")
+    return UserError(
+        f"{path} cannot be written ({reason}); make room on the disk, or "
+        "choose a folder that you may write to"
+    )
 
 
 def remove(path: Path) -> None:

@@ -24,7 +24,7 @@ from annotated_transformer.data import Tokenizer
 from annotated_transformer.embedding import BOS, EOS
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import Transformer, parameter_count
-from annotated_transformer.storage.licences import TEXT_LICENCES
+from annotated_transformer.storage.model_card import TEXT_LICENCES
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.storage.pretrained import find_model
 from annotated_transformer.storage.weight_files import weights

@@ -19,7 +19,7 @@ from annotated_transformer.data import Tokenizer, pad
 from annotated_transformer.decoding import beam_decode
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import ModelConfig, Transformer, transformer
-from annotated_transformer.storage.licences import MULTI30K_LICENCE
+from annotated_transformer.storage.model_card import MULTI30K_LICENCE
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.storage.pretrained import find_model
 from annotated_transformer.teaching.pronoun_sentences import variations

@@ -68,7 +68,6 @@ OUTPUTS = {
     "train good --task=copy": "a file",
     "train good/new --task=copy": "choose another",
     "train link --task=copy": "choose another",
-    "train x\udcff --task=copy": "choose another",
 }
 OTHERS = {
     "translate gone": "gone: no such folder",

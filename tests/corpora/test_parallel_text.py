@@ -48,6 +48,7 @@ def test_a_byte_that_is_no_text_has_a_line_and_a_column(lines, data):
         decode_lines(b"\n".join(rows), "text", before)
 
 
+UNREAD = (".", "/dev/zero") if os.path.exists("/dev/zero") else (".",)
 PACKED = gzip.compress(Random(0).randbytes(5000).hex().encode(), mtime=0)
 MISSING = None
 
@@ -57,19 +58,18 @@ MISSING = None
     [
         ("t.txt", MISSING, "cannot be read .*No such.*; check the path"),
         ("t.txt", b"", "is empty"),
-        ("t.txt", "\ufeff", "is empty"),
         ("t.gz", gzip.compress(b"", mtime=0), "is empty"),
-        ("t.gz", b"", "is damaged or cut short"),
         ("t.gz", b"plain text\n", "not gzip in spite of its name .*again"),
-        *[
-            ("t.gz", PACKED[:size], "is damaged or cut short")
-            for size in (5, 100, len(PACKED) - 4)
-        ],
+        ("t.gz", PACKED[:-4], "is damaged or cut short"),
         ("t.gz", PACKED[:900] + b"?" + PACKED[901:], "is damaged"),
-        ("t.txt", "eins\nzwei\n".encode("utf-16"), "looks like UTF-16"),
-        ("t.txt", "eins\nzwei\n".encode("utf-32-be"), "looks like UTF-16"),
-        ("t.txt", "\u043f\n\u0440\n".encode("utf-16-be"), "looks like UTF-16"),
-        ("t.txt", b"eins\rzwei\r", "carriage returns alone"),
+        ("t.txt", b"gr\xfc\xdfe", "line 1: byte 3 .*0xfc.*-f LATIN1"),
+        ("t.txt", b"a\nb\0", "line 2: byte 2 .*0x00"),
+        *[
+            ("t.txt", f"{text}\n".encode(encoding), "-f UTF-16 -t")
+            for text in ("a dog", "\u043f\u0440\u0438\u0432\u0435\u0442")
+            for encoding in ("utf-16", "utf-16-le", "utf-16-be")
+        ],
+        *[(name, None, "cannot be read") for name in UNREAD],
     ],
 )
 def test_what_is_no_text_is_one_line(tmp_path, name, data, told):
@@ -82,11 +82,6 @@ def test_what_is_no_text_is_one_line(tmp_path, name, data, told):
     assert message.startswith(f"{path}") and "\n" not in message
 
 
-def test_a_folder_is_no_text(tmp_path):
-    with pytest.raises(UserError, match="cannot be read"):
-        read_lines(tmp_path)
-
-
 def test_counts_that_differ_are_both_told(tmp_path):
     source = write(tmp_path / "t.en", "a\nb\nc\n")
     target = write(tmp_path / "t.de", "A\nB\n")
@@ -94,7 +89,7 @@ def test_counts_that_differ_are_both_told(tmp_path):
         read_pairs(source, target)
 
 
-@pytest.mark.parametrize("blank", ["", "  ", "\u2028", "\xa0"])
+@pytest.mark.parametrize("blank", ["", "\u2028"])
 def test_empty_lines_are_told(tmp_path, blank):
     source = write(tmp_path / "t.en", "a\nb\nc\nd\n")
     target = write(tmp_path / "t.de", f"A\n{blank}\nC\n{blank}\n")

@@ -17,7 +17,7 @@ from annotated_transformer.runs import loop
 from annotated_transformer.runs.batches import TrainingText
 from annotated_transformer.runs.memory import largest_batches, try_batch
 from annotated_transformer.runs.run import train
-from annotated_transformer.storage.metrics import read_metrics
+from annotated_transformer.storage.checkpoints import read_metrics
 from annotated_transformer.training import batch_loss, updates
 
 

@@ -1,9 +1,8 @@
 """Checkpoints: exact, whole or refused; the best and the last are kept."""
 
-import json
 import math
 import random
-from dataclasses import asdict, replace
+from dataclasses import replace
 from unittest import mock
 
 import pytest
@@ -14,16 +13,16 @@ from annotated_transformer.data import copy_task, train_tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.optimizer import adam
-from annotated_transformer.storage import checkpoints, weight_files
+from annotated_transformer.storage import weight_files
 from annotated_transformer.storage.checkpoints import (
     Checkpoints,
     Progress,
     checkpoint_weights,
     load_checkpoint,
+    read_metrics,
     save_checkpoint,
 )
-from annotated_transformer.storage.metrics import read_metrics
-from annotated_transformer.storage.weight_files import read_tensors, weights
+from annotated_transformer.storage.weight_files import weights
 
 
 @pytest.fixture(scope="module")
@@ -77,71 +76,21 @@ def test_training_goes_on_exactly(tmp_path, tokenizer, tied):
         assert torch.equal(one, two)
 
 
-def test_a_checkpoint_is_three_times_its_weights(saved):
-    model, _, path = saved
-    tensors, notes = read_tensors(path)
-    assert len(tensors) == 3 * len(list(model.parameters()))
-    assert notes.keys() == {"run"}
-    assert checkpoint_weights(path).keys() == weights(model).keys()
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        MemoryError("Cannot allocate memory (os error 12)"),
-        RuntimeError("unable to mmap 99 bytes: Cannot allocate memory (12)"),
-    ],
-)
-def test_too_little_memory_is_no_damage(
-    tmp_path, tokenizer, monkeypatch, error
-):
-    path = tmp_path / "c"
-    save_file(weights(small(tokenizer)), path)
-    broken = mock.Mock(side_effect=error)
-    monkeypatch.setattr(weight_files, "safe_open", broken)
-    with pytest.raises(UserError, match="c: out of memory while") as told:
-        read_tensors(path)
-    assert "whole" not in str(told.value) and "12" in str(told.value)
-
-
-def noted(path, text):
-    """Give a checkpoint another note, with the right sum."""
-    tensors, _ = read_tensors(path)
-    known = checkpoints.sum_of(tensors, text)
-    save_file(tensors, path, {"run": f"{known} {text}"})
-
-
-PLAIN = asdict(PROGRESS)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("", "x", "[]", "{}", "[" * 9999, "null"),
-        json.dumps({name: PLAIN[name] for name in PLAIN if name != "metrics"}),
-        *(
-            json.dumps(PLAIN | {name: value})
-            for name in PLAIN
-            for value in (None, "3", [[]], {"a": 1}, True, -1, 10**30)
-        ),
-        json.dumps(PLAIN | {"more": 1}),
-        json.dumps(PLAIN | {"metrics": [LINE | {"step": None}]}),
-    ],
-)
-def test_a_strangers_progress_is_refused(saved, text):
-    model, optimizer, path = saved
-    noted(path, text)
-    with pytest.raises(UserError, match="c: not a checkpoint of a training"):
-        load_checkpoint(path, model, optimizer)
-
-
 def test_files_that_are_no_checkpoints(tmp_path, saved):
     model, optimizer, path = saved
-    with pytest.raises(UserError, match="no such file"):
+    with pytest.raises(UserError, match="nothing: .*No such file"):
         checkpoint_weights(tmp_path / "nothing")
     save_file(weights(model), path)
     with pytest.raises(UserError, match="not a checkpoint"):
         load_checkpoint(path, model, optimizer)
+
+
+def test_too_little_memory_is_no_damage(saved, monkeypatch):
+    error = RuntimeError("unable to mmap 99 bytes: Cannot allocate memory")
+    broken = mock.Mock(side_effect=error)
+    monkeypatch.setattr(weight_files, "safe_open", broken)
+    with pytest.raises(RuntimeError, match="allocate"):
+        checkpoint_weights(saved[-1])
 
 
 def test_any_change_of_its_bytes_is_noticed(saved):
@@ -172,26 +121,6 @@ def test_weights_of_other_sizes(saved, tokenizer):
         other = small(tokenizer, **sizes)
         with pytest.raises(UserError, match="configuration"):
             load_checkpoint(path, other, adam(other.parameters()))
-
-
-@pytest.mark.parametrize("kind", ["model", "exp_avg", "exp_avg_sq"])
-def test_checkpoints_with_a_wrong_part(saved, kind):
-    model, optimizer, path = saved
-    tensors, _ = read_tensors(path)
-    text = json.dumps(PLAIN)
-    name = next(x for x in tensors if x.startswith(f"{kind}."))
-    without = {x: tensors[x] for x in tensors if x != name}
-    for wrong, message in (
-        ({name: tensors[name][None].contiguous()}, "has shape"),
-        ({name: tensors[name] / 0}, "not finite"),
-        ({name: tensors[name].bfloat16()}, "it holds BF16"),
-        ({}, "on one side only"),
-    ):
-        save_file({**without, **wrong}, path)
-        if "BF16" not in message:
-            noted(path, text)
-        with pytest.raises(UserError, match=message):
-            load_checkpoint(path, model, optimizer)
 
 
 def test_weights_that_are_not_finite_are_not_saved(saved):
@@ -254,19 +183,11 @@ def test_the_best_checkpoint_has_the_highest_bleu(saved):
     assert [*found.paths()] == [4, 6]
 
 
-def test_what_no_run_has_named_is_no_checkpoint(saved):
-    """And stays; but a checkpoint under another's name is refused."""
-    model, optimizer, _ = saved
-    found, progress = a_run(saved, 2, 1, [{"step": 2}, {"step": 4}])
-    last = found.folder / "step-00000004.safetensors"
-    names = [f"step-{x}.safetensors" for x in ("9", "000000009", "٩", "²")]
-    for name in names:
-        (found.folder / name).write_bytes(last.read_bytes())
-    (found.folder / "step-00000007.safetensors").mkdir()
-    assert [*found.paths()] == [2, 4]
-    assert found.load(model, optimizer) == progress
+def test_a_copy_by_another_name_is_no_checkpoint(saved):
+    found, progress = a_run(saved, 2, 1, [{"step": 2}])
+    last = found.folder / "step-00000002.safetensors"
+    copy = last.with_name("step-00000009 (copy).safetensors")
+    copy.write_bytes(last.read_bytes())
+    assert [*found.paths()] == [2]
     found.tidy(progress)
-    assert len([*found.folder.iterdir()]) == 7
-    last.rename(found.folder / "step-00000005.safetensors")
-    with pytest.raises(UserError, match=r"another update than it is \(4\)"):
-        found.load(model, optimizer)
+    assert copy.exists()

@@ -58,7 +58,7 @@ def test_a_history_as_json():
     result = {"updates": 3, "seconds": 1.5, "test, bleu": "38.13"}
     assert plain["result"] == result
     assert plain["recipe"]["train"]["clip"] is None  # infinity
-    assert {"start", "signs", "search"}.isdisjoint(HISTORY.as_json())
+    assert {"start", "search"}.isdisjoint(HISTORY.as_json())
 
 
 @pytest.mark.parametrize("name", pretrained())
@@ -92,7 +92,7 @@ def changed(path: Path, value: object) -> dict:
 
 def refused(plain: object, name: str) -> None:
     """Assert that this is refused, and that the message names the field."""
-    reason = "must be|missing|no field|half a"
+    reason = "must be|missing|no field"
     with pytest.raises(ValueError, match=reason) as told:
         History.from_json(plain)
     assert name in str(told.value) and len(str(told.value)) < 300
@@ -101,9 +101,9 @@ def refused(plain: object, name: str) -> None:
 WRONG = {  # whatever stands where such a value belongs
     int: [True, -1, 10**13, 2.5, "x", [], {"a": 1}],
     float: [False, "x", [1.5], {}],
-    str: [3, True, "\ud800", ["x"], {}],
+    str: [3, True, ["x"], {}],
     bool: [1, "yes"],
-    dict: [3, "x", [], {"\ud800": "x"}],
+    dict: [3, "x", []],
 }
 BESIDE = {  # further fields, and values that are out of bounds
     ("recipe", "model"): [None, 3],
@@ -134,14 +134,6 @@ def test_a_field_that_is_missing_is_named():
         plain = HISTORY.as_json()
         del plain[name]
         refused(plain, f"{name} is missing")
-
-
-def test_a_history_without_end_is_refused():
-    start = {"command": "x"}
-    for _ in range(100_000):
-        start = {"command": "x", "start": start}
-    with pytest.raises(ValueError, match="start.*nested too deeply"):
-        History.from_json(HISTORY.as_json() | {"start": start})
 
 
 def test_trainings_come_in_their_order():

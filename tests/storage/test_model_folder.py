@@ -83,10 +83,6 @@ def with_other_parts(model):
     model.config = replace(model.config, pre_norm=True)
 
 
-def without_config(model):
-    model.config = None
-
-
 def overflowing(model):
     next(model.parameters()).data.fill_(1e6)
     model.half()
@@ -95,9 +91,8 @@ def overflowing(model):
 REFUSED = {
     with_own_part: "feed_forward` is not what transformer makes of the config",
     with_own_kernel: "cross_attention` is not what transformer makes",
-    with_other_sizes: r"feed_forward.*` is not what transformer makes",
+    with_other_sizes: r"not written, .* of another configuration \(dec",
     with_other_parts: r"norm.*` is not what transformer makes",
-    without_config: r"composed by hand, keep its state_dict\(\)",
     overflowing: "not written, .* not finite",
     torch.nn.Module.double: "not written, .* F64",
 }
@@ -117,24 +112,10 @@ def test_a_model_that_could_not_be_loaded_is_not_written(
             save_model(folder, wrong, tokenizer, HISTORY)
         assert ".new" not in str(told.value)
     assert before == {x.name: x.read_bytes() for x in good.iterdir()}
-    assert not (tmp_path / "new").exists()
-
-
-def test_a_history_is_of_one_models_weights(tmp_path, tokenizer):
-    """Whoever trains a loaded model cannot save it as what it was."""
-    save_model(tmp_path / "old", small(tokenizer), tokenizer, HISTORY)
-    model, _, history = load_model(tmp_path / "old")
-    save_model(tmp_path / "same", model.half(), tokenizer, history)
-    model.float()
-    with torch.no_grad():
-        model.encoder.layers[0].feed_forward.inner.bias[0] *= -1
-    for other in (model, small(tokenizer)):
-        with pytest.raises(UserError, match="history is of other weights"):
-            save_model(tmp_path / "new", other, tokenizer, history)
-    save_model(tmp_path / "new", model, tokenizer)
     letters = train_tokenizer(["abc", "cab"], 8, "char")
-    with pytest.raises(UserError, match="save it with its own"):
-        save_model(tmp_path / "new", model, letters)
+    with pytest.raises(UserError, match=r"not written, .* says \d+$"):
+        save_model(tmp_path / "new", small(tokenizer), letters)
+    assert not (tmp_path / "new").exists()
 
 
 # Kills and full disks
@@ -232,14 +213,6 @@ def test_where_the_room_ends_the_old_model_stays(two_models, run_folder):
             resource.setrlimit(resource.RLIMIT_FSIZE, most)
         assert which(run_folder, two_models) == "old"
         assert not list(run_folder.glob(".*"))
-
-
-def test_what_has_the_place_of_a_file_is_told_in_time(two_models, run_folder):
-    (run_folder / "README.md").unlink()
-    (run_folder / "README.md").mkdir()
-    with pytest.raises(UserError, match=r"README.md cannot be .*move away"):
-        save_model(run_folder, *two_models["new"])
-    assert which(run_folder, two_models) == "old"
 
 
 def test_a_folder_without_config_has_no_model(tmp_path, tokenizer):

@@ -22,8 +22,7 @@ from annotated_transformer.optimizer import adam
 from annotated_transformer.runs.loop import Run
 from annotated_transformer.runs.prepare import choose_device, learn_tokenizer
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.storage.checkpoints import Progress
-from annotated_transformer.storage.metrics import read_metrics
+from annotated_transformer.storage.checkpoints import Progress, read_metrics
 from annotated_transformer.storage.model_folder import read_tensors
 from annotated_transformer.system.processes import Processes, joined
 from annotated_transformer.training import TrainConfig, batch_loss, updates

@@ -16,10 +16,6 @@ def pretrained() -> list[str]:
 
 def find_model(name: Path | str) -> Path:
     """The folder of that name, or the shipped model; a folder comes first."""
-    if Path(name).is_file():
-        raise UserError(
-            f"{name}: no trained model, but a file; name the folder of one"
-        )
     if Path(name).exists():
         return Path(name)
     if str(name) in pretrained():
