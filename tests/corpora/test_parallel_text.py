@@ -1,6 +1,7 @@
 """Files of text, read with care: what is wrong is told with its place."""
 
 import gzip
+import os
 from random import Random
 
 import pytest

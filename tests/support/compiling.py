@@ -28,11 +28,11 @@ def batch_of(sentences, length):
     return make_batch([pair] * sentences)
 
 
-def check() -> None:
+def check(bf16: bool) -> None:
     """Twenty updates; from the third on nothing may be compiled."""
     base = RECIPES["copy"]
     sizes = replace(base.model, vocab_size=20, layers=2, d_model=16, d_ff=32)
-    train = TrainConfig(steps=20, warmup=5, max_length=300, bf16=True)
+    train = TrainConfig(steps=20, warmup=5, max_length=300, bf16=bf16)
     recipe = replace(base, model=sizes, train=train)
     model = build_model(recipe, "cpu", compiled=True)
     plain = build_model(recipe, "cpu", fast=False)
@@ -52,4 +52,6 @@ def check() -> None:
 
 if __name__ == "__main__":
     torch.compile = partial(torch.compile, backend="eager")  # the quickest
-    check()
+    for bf16 in (False, True):
+        torch._dynamo.reset()
+        check(bf16)
