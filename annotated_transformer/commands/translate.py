@@ -4,11 +4,11 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from typer import Argument, Option
 
-from annotated_transformer.commands.options import Device, described
+from annotated_transformer.commands.options import SEARCH, Device, described
 from annotated_transformer.errors import UserError
 from annotated_transformer.system.stdio import (
     arriving,
@@ -29,6 +29,7 @@ LONGEST_LINE = 10_000  # characters; a page of a book has three thousand
 
 
 @described(
+    SEARCH,
     file=Argument(help="a sentence a line; else standard input"),
     n_best=Option(
         min=1, help="the N best translations of each line, with scores"
@@ -47,13 +48,11 @@ def translate(
     model: Path,
     file: Path | None = None,
     n_best: int | None = None,
-    beam: int | None = None,
-    alpha: float | None = None,
-    no_repeat: int | None = None,
     confidence: bool = False,
     alignment: bool = False,
     batch_tokens: int = 4096,
     device: Device = None,
+    **search: Any,
 ) -> None:
     """Translate line by line, to standard output; blank lines stay blank.
 
@@ -64,9 +63,7 @@ def translate(
     """
     from annotated_transformer.pairs.alignment import align_pairs, pharaoh
 
-    translator = load(
-        model, device, beam=beam, alpha=alpha, no_repeat=no_repeat
-    )
+    translator = load(model, device, **search)
     if n_best is not None and n_best > translator.beam:
         raise UserError(f"--n-best {n_best} needs --beam {n_best}, or more")
     if file is None:
@@ -97,6 +94,7 @@ def translate(
 
 
 @described(
+    SEARCH,
     source=Argument(help="what to translate, a sentence a line"),
     reference=Argument(help="its translations by people, line by line"),
     as_json=Option("--json", help="one JSON object instead"),
@@ -105,11 +103,9 @@ def evaluate(
     model: Path,
     source: Path,
     reference: Path,
-    beam: int | None = None,
-    alpha: float | None = None,
-    no_repeat: int | None = None,
     device: Device = None,
     as_json: bool = False,
+    **search: Any,
 ) -> None:
     """Score a model's translations: BLEU, of three kinds, and chrF.
 
@@ -122,7 +118,6 @@ def evaluate(
 
     language = read_config(find_model(model)).languages[1]
     sources, references = zip(*read_pairs(source, reference), strict=True)
-    search = {"beam": beam, "alpha": alpha, "no_repeat": no_repeat}
     translator = load(model, device, **search)
     check_lengths(translator, sources, source)
     scores = corpus_scores(translator([*sources]), references, language)
@@ -168,9 +163,7 @@ def score(
         put("".join(in_digits(one.score) + "\n" for one in found))
 
 
-def load(
-    model: Path, device: str | None, **search: int | float | None
-) -> "Translator":
+def load(model: Path, device: str | None, **search: Any) -> "Translator":
     """A translator that searches as asked for, or as suits the model."""
     from annotated_transformer.runs.prepare import choose_device
     from annotated_transformer.speed.allocator import keep_freed_memory

@@ -75,7 +75,7 @@ def test_the_page_of_options_has_every_option():
 def test_options_of_fields_are_of_their_types():
     """They stand there twice, because the classes load PyTorch."""
     classes = {"": Recipe, "model": ModelConfig, "train": TrainConfig}
-    for field, (kind, _) in options.FIELDS.items():
+    for field, (kind, *_) in options.FIELDS.items():
         part, _, name = field.rpartition(".")
         known = get_type_hints(classes[part])[name]
         assert kind in (known, *get_args(known)), field
