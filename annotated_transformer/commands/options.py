@@ -16,7 +16,7 @@ Command = TypeVar("Command", bound=Callable[..., None])
 Device = Literal["cuda", "mps", "cpu"] | None
 
 SHARED = {
-    "model": Argument(help="a folder that train made, or a shipped name"),
+    "model": Argument(help="the folder or the name of a trained model"),
     "device": Option(
         help="where to compute; the fastest at hand if not given"
     ),
@@ -99,14 +99,14 @@ def described(
     That is its own or the shared one of that name. The **given of a command
     become an option for each of `more`, None if it is not given.
     """
-    told = SHARED | own
+    helps = SHARED | own
 
     def describe(command: Command) -> Command:
         named = [*signature(command).parameters.values()]
         if more is not None:
             del named[-1]  # **given
         options = [
-            x.replace(annotation=Annotated[x.annotation, told[x.name]])
+            x.replace(annotation=Annotated[x.annotation, helps[x.name]])
             for x in named
         ]
         options += map(option, more or {}, (more or {}).values())
@@ -117,16 +117,12 @@ def described(
     return describe
 
 
-def option(name: str, about: tuple[Any, ...]) -> Parameter:
-    """The option of a line of a table."""
-    kind, told, *flags = about
+def option(name: str, row: tuple[Any, ...]) -> Parameter:
+    """The option of a row of a table."""
+    kind, text, *flags = row
     part, _, last = name.rpartition(".")
-    shown = Option(
-        *flags,
-        help=told,
-        hidden=not told,
-        rich_help_panel=PANELS.get(part),
-    )
+    panel = PANELS.get(part)
+    shown = Option(*flags, help=text, hidden=not text, rich_help_panel=panel)
     return Parameter(
         last,
         Parameter.KEYWORD_ONLY,

@@ -193,9 +193,11 @@ def check_lengths(
     most = translator.model.max_positions
     for number, line in enumerate(lines, before + 1):
         if len(line) > LONGEST_LINE:
-            told = f"{len(line)} characters, and at most {LONGEST_LINE} can be"
+            reason = (
+                f"{len(line)} characters, and at most {LONGEST_LINE} can be"
+            )
         elif most and (n := len(translator.tokenizer.encode(line))) > most:
-            told = f"{n} tokens, but the model has only {most} positions"
+            reason = f"{n} tokens, but the model has only {most} positions"
         else:
             continue
-        raise UserError(f"{name}, line {number}: {told}; split the line")
+        raise UserError(f"{name}, line {number}: {reason}; split the line")
