@@ -1,10 +1,11 @@
 """The command that makes sources for targets that have none."""
 
 from pathlib import Path
+from typing import Any
 
 from typer import Argument, Option
 
-from annotated_transformer.commands.options import Device, described
+from annotated_transformer.commands.options import SEARCH, Device, described
 from annotated_transformer.commands.translate import check_lengths, load
 from annotated_transformer.errors import UserError
 from annotated_transformer.system.console import put
@@ -16,6 +17,7 @@ BATCH_TOKENS = {"cuda": 32768}  # elsewhere 4096
 
 
 @described(
+    SEARCH,
     file=Argument(
         metavar="TEXT", help="text without translation, line by line"
     ),
@@ -27,7 +29,7 @@ BATCH_TOKENS = {"cuda": 32768}  # elsewhere 4096
     top_k=Option(help="draw each token from the K likeliest; 0: from all"),
     temperature=Option(help="what is drawn varies more above 1, less below"),
     seed=Option(help="another one draws other text; 0 if not given"),
-    tag=Option(help="a word to put before each source made, such as '<BT>'"),
+    tag=Option(help="a word to put before each source, such as '<BT>'"),
 )
 def backtranslate(
     model: Path,
@@ -38,12 +40,10 @@ def backtranslate(
     top_k: int = 0,
     temperature: float = 1.0,
     seed: int | None = None,
-    beam: int | None = None,
-    alpha: float | None = None,
-    no_repeat: int | None = None,
     tag: str = "",
     batch_tokens: int | None = None,
     device: Device = None,
+    **search: Any,
 ) -> None:
     """Make sources for a text that has none: more pairs to learn from.
 
@@ -59,7 +59,6 @@ def backtranslate(
     from annotated_transformer.storage.model_folder import read_config
     from annotated_transformer.storage.pretrained import find_model
 
-    search = {"beam": beam, "alpha": alpha, "no_repeat": no_repeat}
     draws = sample or top_k != 0 or temperature != 1
     if draws and any(value is not None for value in search.values()):
         raise UserError(
@@ -73,9 +72,6 @@ def backtranslate(
         )
     sampling = Sampling(top_k, temperature, seed or 0) if draws else None
     lines = read_lines(file)
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            raise UserError(f"{file}, line {number}: blank; delete the line")
     translator = load(model, device, **search)
     check_lengths(translator, lines, file)
     at_once = BATCH_TOKENS.get(translator.device.type, 4096)

@@ -5,145 +5,129 @@ the field checks it, and the command line shows the message.
 """
 
 from collections.abc import Callable
-from functools import partial
-from inspect import Parameter, signature
+from inspect import Parameter, Signature, signature
 from typing import Annotated, Any, Literal, TypeVar
 
 from typer import Argument, Option
 
-__all__ = ["FIELDS", "Device", "described", "settings"]
+__all__ = ["FIELDS", "SEARCH", "Device", "described", "settings"]
 
 Command = TypeVar("Command", bound=Callable[..., None])
 Device = Literal["cuda", "mps", "cpu"] | None
 
 SHARED = {
-    "model": Argument(
-        help="a folder that train made, or a shipped model's name"
-    ),
+    "model": Argument(help="the folder or the name of a trained model"),
     "device": Option(
         help="where to compute; the fastest at hand if not given"
     ),
     "batch_tokens": Option(
-        min=1,
         help="tokens of a batch, padding included; a search counts each once "
-        "for each place of its beam; fewer need less memory",
-    ),
-    "beam": Option(
-        help="translations kept at each step (1: greedy); 5, or the model's "
-        "own"
-    ),
-    "alpha": Option(
-        help="length penalty: higher favours longer output; 0.6, or the "
-        "model's own"
-    ),
-    "no_repeat": Option(
-        help="say no N tokens in a row twice; 0, which forbids nothing, or "
-        "the model's own"
+        "for each place of its beam; fewer need less memory"
     ),
 }
+# Options that set a field, or how to search: the type (those of fields stand
+# in their classes as well, but these load PyTorch), what --help says, and the
+# switch if it is not called as the field is. Those without help are for few.
+Table = dict[str, tuple[Any, ...]]
 
-text = partial(Option, rich_help_panel="The text")
-model = partial(Option, rich_help_panel="The model")
-training = partial(Option, rich_help_panel="The training")
-run = partial(Option, rich_help_panel="The run")
-# What few trainings need; book/toolkit_options.md says what it is for.
-rare = partial(Option, hidden=True)
-
-# The fields of a recipe that have an option of their own, which is short for
-# --set FIELD=VALUE. Their types stand in their classes as well, but those
-# load PyTorch.
-FIELDS: dict[str, tuple[type, Any]] = {
+SEARCH: Table = {
+    "search.beam": (
+        int,
+        "translations kept at each step (1: greedy); 5, or the model's own",
+    ),
+    "search.alpha": (
+        float,
+        "length penalty: higher favours longer output; 0.6, or the model's "
+        "own",
+    ),
+    "search.no_repeat": (
+        int,
+        "say no N tokens in a row twice; 0, which forbids nothing, or the "
+        "model's own",
+    ),
+}
+FIELDS: Table = {  # each is short for --set FIELD=VALUE
     "vocab_size": (
         int,
-        model(
-            help="subwords shared by both languages; 8000 if not given, 37000 "
-            "for base and big, and a task has its own"
-        ),
+        "subwords shared by both languages; 8000 if not given, 37000 for base "
+        "and big, and a task has its own",
     ),
-    "tokenizer": (str, rare()),
-    "tf32": (bool, rare("--tf32")),
+    "tokenizer": (str, ""),
+    "tf32": (bool, "", "--tf32"),
     "model.dropout": (
         float,
-        model(
-            help="share of values set to zero in training; more for less text"
-        ),
+        "share of values set to zero in training; more for less text",
     ),
-    "model.pre_norm": (bool, rare("--pre-norm/--post-norm")),
-    "train.steps": (int, training("--max-steps", help="updates in all")),
+    "model.pre_norm": (bool, "", "--pre-norm/--post-norm"),
+    "train.steps": (int, "updates in all", "--max-steps"),
     "train.batch_tokens": (
         int,
-        training(
-            help="tokens of a batch on each side, padding included; less "
-            "needs less memory"
-        ),
+        "tokens of a batch on each side, padding included; less needs less "
+        "memory",
     ),
     "train.accumulate": (
         int,
-        training(
-            help="batches that make one update: large batches in little memory"
-        ),
+        "batches that make one update: large batches in little memory",
     ),
-    "train.schedule": (str, rare()),
-    "train.warmup": (
-        int,
-        training(help="updates in which the learning rate rises"),
-    ),
+    "train.schedule": (str, ""),
+    "train.warmup": (int, "updates in which the learning rate rises"),
     "train.peak_rate": (
         float,
-        training(
-            help="the highest learning rate; the paper's if not given for "
-            "base and big"
-        ),
+        "the highest learning rate; the paper's if not given for base and big",
     ),
-    "train.label_smoothing": (float, rare()),
-    "train.r_drop": (float, rare()),
-    "train.risk": (int, rare()),
-    "train.bpe_dropout": (float, rare()),
-    "train.max_length": (int, rare()),
-    "train.bf16": (bool, rare("--bf16/--float32")),
-    "train.checkpoint_every": (int, rare()),
-    "train.average": (int, rare()),
+    "train.label_smoothing": (float, ""),
+    "train.r_drop": (float, ""),
+    "train.risk": (int, ""),
+    "train.bpe_dropout": (float, ""),
+    "train.max_length": (int, ""),
+    "train.bf16": (bool, "", "--bf16/--float32"),
+    "train.checkpoint_every": (int, ""),
+    "train.average": (int, ""),
     "train.seed": (
         int,
-        training(help="start of all random numbers: same seed, same model"),
+        "start of all random numbers: same seed, same model",
     ),
 }
+PANELS = {"": "The model", "model": "The model", "train": "The training"}
 
 
-def described(**own: Any) -> Callable[[Command], Command]:
+def described(
+    more: Table | None = None, **own: Any
+) -> Callable[[Command], Command]:
     """Give the parameters of a command what --help says of each.
 
-    That is its own or the shared one of that name. Where the command has
-    **given, it takes an option for each of FIELDS.
+    That is its own or the shared one of that name. The **given of a command
+    become an option for each of `more`, None if it is not given.
     """
-    told = SHARED | own
+    helps = SHARED | own
 
     def describe(command: Command) -> Command:
-        whole = signature(command)
-        named: list[Parameter] = []
-        for name, parameter in whole.parameters.items():
-            if parameter.kind is Parameter.VAR_KEYWORD:
-                named += map(field_option, FIELDS)
-            else:
-                told_of = parameter.replace(
-                    annotation=Annotated[parameter.annotation, told[name]]
-                )
-                named.append(told_of)
-        shown = whole.replace(parameters=named)
+        named = [*signature(command).parameters.values()]
+        if more is not None:
+            del named[-1]  # **given
+        options = [
+            x.replace(annotation=Annotated[x.annotation, helps[x.name]])
+            for x in named
+        ]
+        options += map(option, more or {}, (more or {}).values())
+        shown = Signature(options)
         command.__signature__ = shown  # type: ignore[attr-defined]
         return command
 
     return describe
 
 
-def field_option(field: str) -> Parameter:
-    """The option of a field; without it, the recipe's own value holds."""
-    kind, option = FIELDS[field]
+def option(name: str, row: tuple[Any, ...]) -> Parameter:
+    """The option of a row of a table."""
+    kind, text, *flags = row
+    part, _, last = name.rpartition(".")
+    panel = PANELS.get(part)
+    shown = Option(*flags, help=text, hidden=not text, rich_help_panel=panel)
     return Parameter(
-        field.rpartition(".")[2],
+        last,
         Parameter.KEYWORD_ONLY,
         default=None,
-        annotation=Annotated[kind | None, option],
+        annotation=Annotated[kind | None, shown],
     )
 
 

@@ -5,19 +5,17 @@ import shlex
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from typer import Argument
+from typer import Argument, Option
 
 from annotated_transformer.commands.options import (
+    FIELDS,
     Device,
     described,
-    model,
-    rare,
-    run,
     settings,
-    text,
 )
 from annotated_transformer.errors import UserError
 from annotated_transformer.system.console import put
@@ -28,8 +26,14 @@ if TYPE_CHECKING:
 
 __all__ = ["train"]
 
+text = partial(Option, rich_help_panel="The text")
+run = partial(Option, rich_help_panel="The run")
+# What few trainings need; book/toolkit_options.md says what it is for.
+rare = partial(Option, hidden=True)
+
 
 @described(
+    FIELDS,
     output=Argument(help="the folder to make; it must be new"),
     task=text(
         help="a corpus known by name: letters to copy, the built-in "
@@ -52,10 +56,11 @@ __all__ = ["train"]
     extra=rare(metavar="FILE[=SHARE]"),
     source=text(help="language code; Multi30k has en, de and fr"),
     target=text(help="language code; Multi30k has en, de and fr"),
-    preset=model(
+    preset=Option(
+        rich_help_panel="The model",
         help="size: tiny, the usual one, and small for up to a million "
         "pairs, base and big as in the paper, with its schedule; with --from "
-        "the model keeps its size"
+        "the model keeps its size",
     ),
     fields=rare("--set"),
     valid_bleu=rare(min=0),

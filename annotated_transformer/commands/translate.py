@@ -4,11 +4,11 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from typer import Argument, Option
 
-from annotated_transformer.commands.options import Device, described
+from annotated_transformer.commands.options import SEARCH, Device, described
 from annotated_transformer.errors import UserError
 from annotated_transformer.system.console import (
     arriving,
@@ -32,6 +32,7 @@ LONGEST_LINE = 10_000  # characters; a page of a book has three thousand
 
 
 @described(
+    SEARCH,
     file=Argument(help="a sentence a line; else standard input"),
     n_best=Option(
         min=1, help="the N best translations of each line, with scores"
@@ -50,13 +51,11 @@ def translate(
     model: Path,
     file: Path | None = None,
     n_best: int | None = None,
-    beam: int | None = None,
-    alpha: float | None = None,
-    no_repeat: int | None = None,
     confidence: bool = False,
     alignment: bool = False,
     batch_tokens: int = 4096,
     device: Device = None,
+    **search: Any,
 ) -> None:
     """Translate line by line, to standard output; blank lines stay blank.
 
@@ -67,9 +66,7 @@ def translate(
     """
     from annotated_transformer.pairs.alignment import align_pairs, pharaoh
 
-    translator = load(
-        model, device, beam=beam, alpha=alpha, no_repeat=no_repeat
-    )
+    translator = load(model, device, **search)
     if n_best is not None and n_best > translator.beam:
         raise UserError(f"--n-best {n_best} needs --beam {n_best}, or more")
     if file is None:
@@ -100,6 +97,7 @@ def translate(
 
 
 @described(
+    SEARCH,
     source=Argument(help="what to translate, a sentence a line"),
     reference=Argument(help="its translations by people, line by line"),
     as_json=Option("--json", help="one JSON object instead"),
@@ -108,11 +106,9 @@ def evaluate(
     model: Path,
     source: Path,
     reference: Path,
-    beam: int | None = None,
-    alpha: float | None = None,
-    no_repeat: int | None = None,
     device: Device = None,
     as_json: bool = False,
+    **search: Any,
 ) -> None:
     """Score a model's translations: BLEU, of three kinds, and chrF.
 
@@ -125,7 +121,6 @@ def evaluate(
 
     language = read_config(find_model(model)).languages[1]
     sources, references = zip(*read_pairs(source, reference), strict=True)
-    search = {"beam": beam, "alpha": alpha, "no_repeat": no_repeat}
     translator = load(model, device, **search)
     check_lengths(translator, sources, source)
     scores = corpus_scores(translator([*sources]), references, language)
@@ -171,9 +166,7 @@ def score(
         put("".join(in_digits(one.score) + "\n" for one in found))
 
 
-def load(
-    model: Path, device: str | None, **search: int | float | None
-) -> "Translator":
+def load(model: Path, device: str | None, **search: Any) -> "Translator":
     """A translator that searches as asked for, or as suits the model."""
     from annotated_transformer.runs.prepare import choose_device
     from annotated_transformer.speed.allocator import keep_freed_memory
@@ -203,9 +196,11 @@ def check_lengths(
     most = translator.model.max_positions
     for number, line in enumerate(lines, before + 1):
         if len(line) > LONGEST_LINE:
-            told = f"{len(line)} characters, and at most {LONGEST_LINE} can be"
+            reason = (
+                f"{len(line)} characters, and at most {LONGEST_LINE} can be"
+            )
         elif most and (n := len(translator.tokenizer.encode(line))) > most:
-            told = f"{n} tokens, but the model has only {most} positions"
+            reason = f"{n} tokens, but the model has only {most} positions"
         else:
             continue
-        raise UserError(f"{name}, line {number}: {told}; split the line")
+        raise UserError(f"{name}, line {number}: {reason}; split the line")

@@ -36,31 +36,16 @@ def back_translate(
 ) -> list[Pair]:
     """Turn monolingual texts into pairs: the translator writes the sources.
 
-    It searches with its own settings, or draws if a sampling is given. A tag
-    is put before each source, as a word of its own. With forward the texts
-    are the sources, and the targets are written. A pair whose written side is
-    blank is left out. Batches have texts of like length and at most
-    batch_tokens source tokens, padding included and counted once for each
-    place of the beam. UserError for what is no text or blank, ValueError for
-    a batch that cannot be.
+    It searches with its own settings, or draws if a sampling is given. With
+    forward the texts are the sources, and the targets are written. A tag is
+    put before each source, as a word of its own. Pairs with a blank side are
+    left out. Batches have texts of like length and at most batch_tokens
+    source tokens, padding included and counted once for each place of the
+    beam. UserError for what is no text, or a batch that cannot be.
     """
-    texts = checked(texts, tag, forward)
+    texts = check_texts(texts)
     written = write(translator, texts, sampling, batch_tokens)
     return paired(texts, written, tag, forward)
-
-
-def checked(texts: Iterable[str], tag: str, forward: bool) -> list[str]:
-    """The texts as a list; UserError if they or the tag cannot be used."""
-    if forward and tag:
-        raise UserError(
-            f"the tag {tag!r:.40} marks sources that a model made, and with "
-            "`forward=True` people made them; leave one of the two out"
-        )
-    texts = check_texts(texts)
-    for place, text in enumerate(texts):
-        if not text.strip():
-            raise UserError(f"text {place} is blank; leave it out")
-    return texts
 
 
 @weights_at_rest()
@@ -89,12 +74,13 @@ def write(
 def paired(
     texts: list[str], written: list[str], tag: str, forward: bool
 ) -> list[Pair]:
-    """The pairs in the order of the texts, without blank written sides."""
+    """The pairs in the order of the texts, without those half blank."""
+    sides = (texts, written) if forward else (written, texts)
     mark = f"{tag} " if tag else ""
     return [
-        (text, made) if forward else (mark + made, text)
-        for text, made in zip(texts, written, strict=True)
-        if made.strip()
+        (mark + source, target)
+        for source, target in zip(*sides, strict=True)
+        if source.strip() and target.strip()
     ]
 
 
@@ -118,8 +104,7 @@ def write_back_translations(
     of its weights. UserError if the output is there already, or if the part
     was begun with something else.
     """
-    texts = checked(texts, tag, forward)
-    check_budget(batch_tokens)
+    texts = check_texts(texts)
     search = Search(translator.beam, translator.alpha, translator.no_repeat)
     settings = {
         "text": hashlib.sha256("\n".join(texts).encode()).hexdigest(),
@@ -149,7 +134,7 @@ def write_back_translations(
     except OSError as error:
         raise unwritable(part, error) from error
     if blank := len(texts) - len(pairs):
-        console.out(f"{output}: left out {blank} lines that came out blank")
+        console.out(f"{output}: left out {blank} lines with a blank side")
     return len(pairs)
 
 

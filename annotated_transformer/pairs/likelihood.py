@@ -28,10 +28,9 @@ def score_pairs(
     log_probability is log p(target | source) in nats, the sum over the
     target's subwords and the end symbol. score is that over the length
     penalty, as in n_best, with the translator's own alpha if none is given.
-    The translation of a blank source is blank: a blank target is certain
-    there, and any other has -inf. A batch has at most batch_tokens tokens on
-    a side, padding included, or a single pair. UserError for what is no text,
-    ValueError for an alpha or a batch that cannot be.
+    A batch has at most batch_tokens tokens on a side, padding included, or a
+    single pair. UserError for what is no text, and for an alpha or a batch
+    that cannot be.
     """
     check_budget(batch_tokens)
     pairs = check_pairs(pairs)
@@ -39,16 +38,14 @@ def score_pairs(
     check_search(alpha=alpha)
     encode = translator.tokenizer.encode
     examples = [(encode(source), encode(target)) for source, target in pairs]
-    log_p = [-torch.inf if target.strip() else 0.0 for _, target in pairs]
-    told = [i for i, (source, _) in enumerate(pairs) if source.strip()]
-    lengths = [(len(examples[i][0]), len(examples[i][1])) for i in told]
+    log_p = [0.0] * len(pairs)
+    lengths = [(len(source), len(target)) for source, target in examples]
     for places in bucket(lengths, batch_tokens):
-        chosen = [told[place] for place in places]
-        batch = make_batch([examples[i] for i in chosen])
+        batch = make_batch([examples[i] for i in places])
         batch = batch.to(translator.device)
         logits = translator.model(batch.source, batch.inputs, batch.where)
         sums = log_probabilities(logits.float(), batch.labels).tolist()
-        for i, nats in zip(chosen, sums, strict=True):
+        for i, nats in zip(places, sums, strict=True):
             log_p[i] = nats
     return [
         Translation(

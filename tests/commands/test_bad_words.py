@@ -82,14 +82,12 @@ OTHERS = {
     "score model good two": "good has 1 lines but two has 2",
     "score model good good --alpha=51": "alpha 51",
     "evaluate model two blank": "blank, line 2: empty",
-    "backtranslate model blank --output x": "blank, line 2: blank",
     "backtranslate model good --output x --top-k=5 --beam=2": "choose one",
     "backtranslate model good --output x --seed=1": "add --sample",
     "backtranslate model good --output x --temperature=0": (
         "--temperature 0.0: must be from 0.01"
     ),
     "backtranslate model good --output good": "exists already",
-    "backtranslate model good --output x --tag=x --forward": "leave one",
 }
 USAGE = {
     "nonsense": "No such command 'nonsense'",

@@ -8,7 +8,6 @@ from inspect import signature
 
 import chapters
 import pytest
-from refusal import refused
 
 from annotated_transformer import (
     ModelConfig,
@@ -18,7 +17,6 @@ from annotated_transformer import (
     train,
 )
 from annotated_transformer.commands.app import options_by_name, with_options
-from annotated_transformer.system.console import console
 
 OTHERS = {"--force-reinstall"}  # pip's
 
@@ -82,17 +80,3 @@ def test_what_the_library_names_there_is():
 )
 def test_a_message_names_options_on_the_command_line(message, shown):
     assert with_options(message) == shown
-
-
-def test_the_command_line_shows_its_options(
-    command, trained, recipe_options, tmp_path
-):
-    words = ("train", tmp_path / "out", *recipe_options)
-    ended = command("train", trained, *recipe_options)
-    refused(ended, "continue it with --resume,")
-    refused(command(*words, "--risk=4"), "--risk learns", "add --from MODEL")
-    refused(command(*words, "--peak-rate=inf"), "--peak-rate inf: must be")
-    short = ("--max-steps=1", "--max-length=5", "--warmup=3")
-    told = command(*words, *short).err
-    assert "shorten --warmup" in told and "--max-length raises" in told
-    assert console.spelled is str and "`" not in told

@@ -98,22 +98,6 @@ def test_a_bare_import_loads_no_module_of_the_package():
     assert not any(m.startswith("annotated_transformer.") for m in modules)
 
 
-def test_translating_loads_neither_scores_nor_training():
-    """And needs no plots and no YAML: those are extras, for notebooks."""
-    python(
-        """
-import sys
-sys.modules["matplotlib"] = sys.modules["yaml"] = None
-from annotated_transformer import Translator
-assert "Hund" in Translator.load("multi30k-en-de")("A dog runs.")
-unused = {"sacremoses", "transformers"}
-unused |= {f"annotated_transformer.{name}" for name in ("risk", "training")}
-found = unused.intersection(sys.modules)
-assert not found, found
-"""
-    )
-
-
 def test_every_name_is_that_of_its_module():
     for name in public:
         home = import_module(f"annotated_transformer.{HOMES[name]}")

@@ -27,7 +27,7 @@ from annotated_transformer.decoding import (
     first_state,
     model_step,
 )
-from annotated_transformer.embedding import BOS, EOS, PAD, UNK, sinusoids
+from annotated_transformer.embedding import BOS, EOS, PAD, UNK
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import (
     ModelConfig,
@@ -92,14 +92,6 @@ def test_same_logits_and_the_same_model_back(
         logits_of(theirs, source, target), model(source, target)
     )
     assert_same(from_marian(theirs), model)
-
-
-def test_the_dimensions_stand_in_marians_order():
-    """Its own table serves; ours would be lost when a folder is saved."""
-    theirs = to_marian(random_model(), max_length=8)
-    table = theirs.model.encoder.embed_positions.weight.float()
-    assert torch.equal(table[:, :4], sinusoids(8, 8)[:, 0::2])
-    assert torch.equal(table[:, 4:], sinusoids(8, 8)[:, 1::2])
 
 
 @settings(max_examples=8)

@@ -53,15 +53,6 @@ def test_words_are_what_spaces_separate(tokenizer, text):
         assert "".join(mine).lstrip("▁") == word
 
 
-def test_pieces_of_a_word_and_of_none():
-    assert members([]).shape == (0, 0)
-    pieces = ["▁", "▁a", "b", "▁", "▁", "c", ".", "▁"]
-    assert members(pieces).tolist() == [
-        [0, 1, 1, 0, 0, 0, 0, 0],
-        [0, 0, 0, 0, 0, 1, 1, 0],
-    ]
-
-
 def plainly(translator, source, target):
     """Sum the weights of pieces, one by one, each over a root."""
     maps, columns, rows = translator.attention(source, target)
