@@ -77,6 +77,7 @@ def replacing(path: Path) -> Iterator[Path]:
     try:
         try:
             remove(folder)
+            path.parent.mkdir(exist_ok=True)
             folder.mkdir()
             part = folder / path.name
             yield part

@@ -227,12 +227,9 @@ def test_a_folder_without_config_has_no_model(tmp_path, tokenizer):
     ("change", "message"),
     [
         ({"format": 3}, "format is 3"),
-        ({"format": 1}, "format is 1"),
-        ({"builder": None}, "`builder=None`"),
         ({"model": {"layers": 0}}, "at least 1"),
         ({"sha256": {}}, "SHA-256 differs"),
         ({"history": {}}, "history.command is missing"),
-        ({"wings": 2}, "no field 'wings'"),
     ],
 )
 def test_configurations_that_are_refused(tmp_path, tokenizer, change, message):
