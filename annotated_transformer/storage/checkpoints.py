@@ -67,9 +67,10 @@ def save_checkpoint(
                 "not finite"
             )
     text = json.dumps(asdict(progress))
-    with replacing(path) as part:
-        # one note, since safetensors writes several in any order
-        save_file(tensors, part, {"run": f"{sum_of(tensors, text)} {text}"})
+    # one note, since safetensors writes several in any order
+    notes = {"run": f"{sum_of(tensors, text)} {text}"}
+    with replacing(path.parent, path.name) as new:
+        save_file(tensors, new / path.name, notes)
 
 
 def read_checkpoint(
