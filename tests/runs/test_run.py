@@ -345,7 +345,7 @@ LEFTOVERS = {  # what may have the name of a file on its way
     [
         ".metrics.jsonl.part",
         "checkpoints/.step-00000006.safetensors.part",
-        ".new",
+        ".config.json.part",
     ],
 )
 def test_nothing_that_is_left_stops_a_run(
