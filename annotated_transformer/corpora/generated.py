@@ -10,33 +10,31 @@ __all__ = ["builtin_corpus", "copy_corpus", "pronoun_corpus"]
 FOLLOWED = re.compile(r"The \w+ ate the \w+ because it was \w+\.")
 
 
-def builtin_corpus(
-    train: int = 20000,
-    valid: int = 500,
-    test: int = 500,
-    seed: int = 0,
-    *,
-    name: str = "builtin",
-    without: re.Pattern[str] | None = None,
-) -> Corpus:
-    """Make the built-in English-German corpus; the numbers count pairs.
+Pairs = list[tuple[str, str]]
 
-    Pairs whose source matches `without` are left out, afterwards.
-    """
+
+def builtin_corpus(
+    train: int = 20000, valid: int = 500, test: int = 500, seed: int = 0
+) -> Corpus:
+    """Make the built-in English-German corpus; the numbers count pairs."""
     from annotated_transformer.corpora.builtin import example_splits
 
-    pairs = [
-        [
-            (example.source, example.target)
-            for example in split
-            if not (without and without.fullmatch(example.source))
-        ]
-        for split in example_splits(train, valid, test, seed)
-    ]
-    names = ("train", "valid", "test")
-    sums = dict(zip(names, map(pairs_sha256, pairs), strict=True))
-    tests = {"test": pairs[2]}
-    return Corpus(pairs[0], pairs[1], tests, name, "en", "de", sums)
+    splits = example_splits(train, valid, test, seed)
+    pairs = [[(one.source, one.target) for one in split] for split in splits]
+    return _corpus("builtin", "en", "de", *pairs)
+
+
+def _corpus(
+    name: str,
+    source: str,
+    target: str,
+    train: Pairs,
+    valid: Pairs,
+    test: Pairs,
+) -> Corpus:
+    splits = {"train": train, "valid": valid, "test": test}
+    sums = {split: pairs_sha256(splits[split]) for split in splits}
+    return Corpus(train, valid, {"test": test}, name, source, target, sums)
 
 
 def pronoun_corpus() -> Corpus:
@@ -45,7 +43,12 @@ def pronoun_corpus() -> Corpus:
     About 70,000 pairs, of which none reads "The dog ate the soup because it
     was hungry.", whatever the animal, the food and the quality.
     """
-    return builtin_corpus(70_000, name="pronouns", without=FOLLOWED)
+    made = builtin_corpus(70_000)
+    splits = [
+        [pair for pair in split if not FOLLOWED.fullmatch(pair[0])]
+        for split in (made.train, made.valid, made.tests["test"])
+    ]
+    return _corpus("pronouns", "en", "de", *splits)
 
 
 def copy_corpus() -> Corpus:
@@ -53,12 +56,5 @@ def copy_corpus() -> Corpus:
     from annotated_transformer.data import copy_task
 
     pairs = copy_task(21_000)
-    splits = {
-        "valid": pairs[:500],
-        "test": pairs[500:1000],
-        "train": pairs[1000:],
-    }
-    sums = {name: pairs_sha256(split) for name, split in splits.items()}
-    tests = {"test": splits["test"]}
-    train, valid = splits["train"], splits["valid"]
-    return Corpus(train, valid, tests, "copy", "letters", "letters", sums)
+    splits = pairs[1000:], pairs[:500], pairs[500:1000]
+    return _corpus("copy", "letters", "letters", *splits)

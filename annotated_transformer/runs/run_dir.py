@@ -99,8 +99,9 @@ def locked_run(output: Path) -> Iterator[None]:
 def begin_run(output: Path, history: History, tokenizer: Tokenizer) -> None:
     """Write what the run is; run.json, written last, makes it one."""
     text = json.dumps(history.as_json(), indent=1, allow_nan=False)
-    with replacing(output / "tokenizer.model") as part:
-        part.write_bytes(tokenizer.model)
+    with replacing(output, "tokenizer.model") as new:
+        (output / "checkpoints").mkdir(exist_ok=True)
+        (new / "tokenizer.model").write_bytes(tokenizer.model)
     write_text(output / "run.json", text + "\n")
 
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from annotated_transformer.storage.weight_files import (
 from annotated_transformer.system.atomic_files import (
     remove,
     replacing,
-    unwritable,
     write_text,
 )
 
@@ -69,9 +67,10 @@ def save_checkpoint(
                 "not finite"
             )
     text = json.dumps(asdict(progress))
-    with replacing(path) as part:
-        # one note, since safetensors writes several in any order
-        save_file(tensors, part, {"run": f"{sum_of(tensors, text)} {text}"})
+    # one note, since safetensors writes several in any order
+    notes = {"run": f"{sum_of(tensors, text)} {text}"}
+    with replacing(path.parent, path.name) as new:
+        save_file(tensors, new / path.name, notes)
 
 
 def read_checkpoint(
@@ -144,12 +143,6 @@ def read_metrics(run_dir: Path) -> list[Line]:
     return [json.loads(line) for line in lines]
 
 
-def write_metrics(run_dir: Path, lines: Iterable[Line]) -> None:
-    """Write a run's metrics.jsonl."""
-    text = "".join(f"{json.dumps(line)}\n" for line in lines)
-    write_text(run_dir / "metrics.jsonl", text)
-
-
 class Checkpoints:
     """The checkpoints of a run's folder, and what follows from the last."""
 
@@ -211,10 +204,6 @@ class Checkpoints:
         progress: Progress,
     ) -> None:
         """Write the checkpoint of a step, and what follows from it."""
-        try:
-            self.folder.mkdir(exist_ok=True)
-        except OSError as error:
-            raise unwritable(self.folder, error) from error
         path = self.folder / name_of(progress.step)
         save_checkpoint(path, model, optimizer, progress)
         self.tidy(progress)
@@ -224,7 +213,8 @@ class Checkpoints:
 
         The best one stays, too, and what a killed process was writing goes.
         """
-        write_metrics(self.run_dir, progress.metrics)
+        lines = "".join(f"{json.dumps(line)}\n" for line in progress.metrics)
+        write_text(self.run_dir / "metrics.jsonl", lines)
         kept = {*self.kept(), self.best(progress.metrics)}
         for step, path in self.paths().items():
             if step not in kept:

@@ -1,20 +1,17 @@
 """A trained model as a folder: safetensors and JSON, never pickles.
 
 A folder holds a model exactly when its config.json is there, which has the
-sums of the other files. A new model is written into the folder NEW, and read
-back. Then config.json is removed, the other files move to their places, and
-the new config.json comes last, by one rename.
+sums of the other files. A new model is written into a folder of its own
+there, and read back. Then config.json is removed, the other files move to
+their places, and the new config.json comes last, by one rename.
 """
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import save_file
 
 from annotated_transformer.data import Tokenizer
@@ -39,21 +36,16 @@ from annotated_transformer.storage.weight_files import (
     weights,
 )
 from annotated_transformer.system.atomic_files import (
-    finish,
     read_json,
     read_some,
-    remove,
+    replacing,
     sha256,
-    sync,
-    unwritable,
 )
 
 __all__ = ["load_model", "read_config", "read_tokenizer", "save_model"]
 
 FORMAT = 2
-NEW = ".new"  # in a model folder: files that are being written
 SUMMED = ("model.safetensors", "tokenizer.model", "README.md")
-WHOLE = (*SUMMED, "config.json")  # in the order in which they appear
 MOST_TOKENIZER = 1 << 26  # bytes
 
 
@@ -77,7 +69,7 @@ def save_model(
     if history is not None:
         config["history"] = history.as_json()
     count = sum(parameter.numel() for parameter in model.parameters())
-    with switched(folder) as new:
+    with replacing(folder, *SUMMED, "config.json") as new:
         save_file(weights(model), new / "model.safetensors")
         (new / "tokenizer.model").write_bytes(tokenizer.model)
         card = model_card(history, builder, sizes, count)
@@ -93,31 +85,6 @@ def save_model(
             raise UserError(
                 f"not written, since it could not be loaded again: {why}"
             ) from error
-
-
-@contextmanager
-def switched(folder: Path) -> Iterator[Path]:
-    """Give a folder for a model's files; on success they are the model's."""
-    new, begun = folder / NEW, not folder.exists()
-    try:
-        try:
-            remove(new)
-            new.mkdir(parents=True)
-            yield new
-            for path in new.iterdir():
-                finish(path)
-            (folder / "config.json").unlink(missing_ok=True)
-            sync(folder)
-            for name in WHOLE:
-                (new / name).replace(folder / name)
-                sync(folder)
-        finally:
-            remove(new)
-            if begun:
-                with suppress(OSError):  # it is not empty: all went well
-                    folder.rmdir()
-    except (OSError, SafetensorError) as error:
-        raise unwritable(folder, error) from error
 
 
 def load_model(

@@ -14,13 +14,11 @@ from safetensors import SafetensorError
 from annotated_transformer.errors import UserError
 
 __all__ = [
-    "finish",
     "read_json",
     "read_some",
     "remove",
     "replacing",
     "sha256",
-    "sync",
     "unwritable",
     "write_text",
 ]
@@ -65,28 +63,37 @@ def read_json(path: Path, most: int = 1 << 20) -> dict[str, Any]:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary name to write to; it becomes path on success.
+def replacing(folder: Path, *names: str) -> Iterator[Path]:
+    """Give a new folder for files that replace these on success.
 
-    What was at path stays there, whole, until the new file is on the disk.
-    UserError if it cannot be written.
+    What was there stays, whole, until the new files are on the disk. Of
+    several files, for which the folder is made, the last says what the others
+    are: it goes before they change, and comes when they have. UserError if
+    they cannot be written.
     """
-    # In a folder, because safetensors, too, leaves a file of its own behind
-    # when it is killed; the next attempt removes it.
-    folder = path.with_name(f".{path.name}.part")
+    # Safetensors, too, leaves files of its own behind when it is killed; the
+    # next attempt removes them with the folder.
+    new, begun = folder / f".{names[-1]}.part", not folder.exists()
     try:
         try:
-            remove(folder)
-            folder.mkdir()
-            part = folder / path.name
-            yield part
-            finish(part)
-            part.replace(path)
-            sync(path.parent)
+            remove(new)
+            new.mkdir(parents=len(names) > 1)
+            yield new
+            for name in names:
+                finish(new / name)
+            if len(names) > 1:
+                (folder / names[-1]).unlink(missing_ok=True)
+                sync(folder)
+            for name in names:
+                (new / name).replace(folder / name)
+                sync(folder)
         finally:
-            remove(folder)
+            remove(new)
+            if begun:
+                with suppress(OSError):  # it is not empty: all went well
+                    folder.rmdir()
     except (OSError, SafetensorError) as error:
-        raise unwritable(path, error) from error
+        raise unwritable(folder / names[-1], error) from error
 
 
 def finish(path: Path) -> None:
@@ -127,5 +134,5 @@ def sync(path: Path) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Write a text file in UTF-8, replacing what was there."""
-    with replacing(path) as part:
-        part.write_text(text, encoding="utf-8", newline="\n")
+    with replacing(path.parent, path.name) as new:
+        (new / path.name).write_bytes(text.encode())

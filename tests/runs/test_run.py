@@ -263,7 +263,7 @@ def test_nothing_that_is_left_stops_a_run(make, tmp_path, corpus, undisturbed):
     (output / "config.json").unlink()
     make(output / ".metrics.jsonl.part")
     make(output / "checkpoints/.step-00000006.safetensors.part")
-    make(output / ".new")
+    make(output / ".config.json.part")
     train(output, corpus, SMALL, device="cpu", resume=True)
     assert same_weights(output, undisturbed)
     assert [x.name for x in output.rglob(".*")] == [".lock"]

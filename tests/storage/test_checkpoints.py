@@ -142,6 +142,7 @@ def a_run(saved, every, average, lines):
     """The checkpoints of a run that saved each of these lines of metrics."""
     model, optimizer, path = saved
     found = Checkpoints(path.parent, every, average)
+    found.folder.mkdir(exist_ok=True)
     progress = Progress()
     for line in lines:
         whole = "valid_loss" in line

@@ -8,8 +8,6 @@ from dataclasses import replace
 
 import pytest
 from histories import HISTORY
-from hypothesis import given
-from hypothesis import strategies as st
 
 from annotated_transformer.storage.history import (
     Data,
@@ -28,26 +26,12 @@ LONG = replace(
     result=Result(updates=3, seconds=1.5, scores={"test, bleu": "38.13"}),
     search=Search(3, 1.0, 2),
 )
-WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
-COUNTS = st.integers(0, 10**12)
 
 
-@given(
-    st.builds(
-        Data,
-        name=WORDS,
-        source=WORDS,
-        target=WORDS,
-        pairs=COUNTS,
-        shares=st.dictionaries(WORDS, st.floats(0, 1)),
-    ),
-    st.builds(Result, updates=st.none() | COUNTS, averaged=COUNTS),
-)
-def test_a_history_comes_back_from_json(data, result):
-    for history in (HISTORY, LONG):
-        history = replace(history, data=data, result=result)
-        text = json.dumps(history.as_json(), allow_nan=False)
-        assert History.from_json(json.loads(text)) == history
+@pytest.mark.parametrize("history", [HISTORY, LONG], ids=["short", "long"])
+def test_a_history_comes_back_from_json(history):
+    text = json.dumps(history.as_json(), allow_nan=False)
+    assert History.from_json(json.loads(text)) == history
 
 
 def test_a_history_as_json():
