@@ -3,7 +3,6 @@
 import ast
 import inspect
 import json
-import re
 import shutil
 import subprocess
 import sys
