@@ -50,7 +50,10 @@ LONG = {
 
 # Shared machines are slow at times; and what CI tries must not vary.
 settings.register_profile(
-    "book", deadline=None, derandomize=bool(os.environ.get("CI"))
+    "book",
+    deadline=None,
+    derandomize=bool(os.environ.get("CI")),
+    max_examples=50,
 )
 settings.load_profile("book")
 

@@ -156,17 +156,6 @@ def test_a_beam_as_wide_as_the_tree_is_exhaustive_search(seed, alpha, sizes):
         assert hypothesis.finished or len(output) == limit
 
 
-@given(st.integers(0, 10_000), st.integers(1, 8), st.sampled_from([0.0, 2.0]))
-@settings(max_examples=30, deadline=None)
-def test_one_place_follows_the_likeliest_token(seed, limit, alpha):
-    table, output = random_table(seed), [BOS]
-    while len(output) <= limit and output[-1] != EOS:
-        output.append(table[0, output[-1]].argmax().item())
-    found = table_search(table, limit, 1, alpha)[0][0]
-    assert found.finished == (output[-1] == EOS)
-    assert [*found.tokens, *found.finished * [EOS]] == output[1:]
-
-
 @given(st.integers(0, 10_000), st.sampled_from([0.0, 0.6, 2.0]))
 @settings(max_examples=30, deadline=None)
 def test_stopping_early_never_changes_the_result(seed, alpha):

@@ -17,7 +17,6 @@ from annotated_transformer.attention import (
     scaled_dot_product_attention as textbook,
 )
 from annotated_transformer.embedding import SinusoidalPositions
-from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.layers import AddNorm, FeedForward
 from annotated_transformer.model import (
     ModelConfig,
@@ -128,20 +127,6 @@ def test_groups_are_torchs(queries, keys, groups, masked):
     torch.testing.assert_close(answers, heads)
 
 
-@given(sizes, sizes)
-def test_as_many_groups_as_heads_is_multi_head(queries, keys):
-    old = MultiHeadAttention(8, 4, dropout=0.4)
-    new = GroupedQueryAttention(8, 4, 4, None, None, 0.4)
-    new.load_state_dict(old.state_dict())
-    x, memory = torch.randn(2, queries, 8), torch.randn(2, keys, 8)
-    for learns in (False, True):
-        outputs = []
-        for layer in (old.train(learns), new.train(learns)):
-            torch.manual_seed(5)  # the same weights are dropped
-            outputs.append(layer(x, memory))
-        torch.testing.assert_close(*outputs)
-
-
 @given(sizes, st.sampled_from([1, 2, 4]), st.booleans())
 def test_placed_attention_is_the_formula(length, groups, rotary):
     kind = RotaryAttention if rotary else BiasedAttention
@@ -197,10 +182,9 @@ def test_nothing_exchanged_is_the_model_of_2017():
         torch.testing.assert_close(*outputs)
 
 
-@pytest.mark.parametrize("pre_norm", [False, True])
-def test_start_has_the_variance_of_2017(pre_norm):
+def test_start_has_the_variance_of_2017():
     """Weights of each kind, whichever builder drew them."""
-    sizes = {"vocab_size": 50, "layers": 2, "pre_norm": pre_norm}
+    sizes = {"vocab_size": 50, "layers": 2, "pre_norm": True}
     old = transformer(ModelConfig(**sizes))
     new = modern_transformer(ModernConfig(**sizes, **OLD))
     theirs = dict(old.named_parameters())

@@ -66,21 +66,13 @@ SCORES = {
 
 
 def test_presets_are_the_papers():
-    assert (BASE.layers, BASE.d_model, BASE.d_ff, BASE.heads) == (
-        6,
-        512,
-        2048,
-        8,
-    )
-    assert (BIG.layers, BIG.d_model, BIG.d_ff, BIG.heads) == (
-        6,
-        1024,
-        4096,
-        16,
-    )
-    assert (BASE.dropout, BIG.dropout) == (0.1, 0.3)
-    for config in (BASE, BIG):
-        assert config.vocab_size == 37_000
+    for config, layers, d_model, d_ff, heads, dropout in (
+        (BASE, 6, 512, 2048, 8, 0.1),
+        (BIG, 6, 1024, 4096, 16, 0.3),
+    ):
+        assert (config.layers, config.d_model) == (layers, d_model)
+        assert (config.d_ff, config.heads) == (d_ff, heads)
+        assert (config.vocab_size, config.dropout) == (37_000, dropout)
         assert config.attention_dropout == 0
         assert config.tied and not config.pre_norm
         assert config.positions == "sinusoidal"

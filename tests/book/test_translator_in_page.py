@@ -143,19 +143,6 @@ def choose(page: Page, model: str, example: str) -> None:
     answered(page)
 
 
-def test_models_change_places_with_their_examples(intro):
-    for pronoun, example in (("er", "hungry"), ("sie", "sweet")):
-        choose(intro, "pronouns", example)
-        said = intro.locator(".at-hidden[role=status]").inner_text()
-        assert said.split(", weil ")[1].split()[0] == pronoun
-        step = intro.locator("#at-step").get_attribute("aria-valuetext")
-        assert step.endswith(f"▁{pronoun}")
-        assert intro.get_by_label("head", exact=True).input_value() == "0"
-        intro.get_by_label("captions", exact=True).check()
-        answered(intro)
-        assert intro.get_by_label("layer", exact=True).input_value() == "2"
-
-
 def test_it_warns_below_what_captions_reach(intro):
     translator, usual = Translator.load(NAME), extension.USUAL[NAME]
     warned = []
@@ -168,18 +155,6 @@ def test_it_warns_below_what_captions_reach(intro):
         assert gloss.startswith("In English: "), text
         warned += [example] * bool(warning)
     assert warned == ["no caption"]
-
-
-def test_the_head_that_is_opened_aligns(started):
-    layer, head = extension.OPENINGS[NAME]["cross"]
-    translator = Translator.load(NAME)
-    german = "Zwei Kinder in roten Jacken spielen im Schnee."
-    maps, source, target = translator.attention(extension.EXAMPLE, german)
-    looked_at = maps.cross[layer - 1][0, head - 1].argmax(-1).tolist()
-    links = {target[i]: source[j] for i, j in enumerate(looked_at)}
-    english = ["Two", "children", "red", "jackets", "playing", "snow"]
-    words = ["Zwei", "Kinder", "roten", "Jacken", "spielen", "Schnee"]
-    assert [links[f"▁{word}"] for word in words] == [f"▁{w}" for w in english]
 
 
 def test_a_weight_tells_what_it_was_made_of(book, intro):

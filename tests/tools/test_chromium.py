@@ -95,30 +95,6 @@ def test_playwright_installs_one(machine, browser):
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
 
 
-def test_apt_is_asked_first_where_it_may_install(machine, monkeypatch, capsys):
-    script(machine.path / "apt-get", "echo Get:1 $0 $*; [ $1 != update ]")
-    monkeypatch.setenv("PATH", str(machine.path))
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert [tool for tool, _ in chromium.ways()] == ["playwright"]
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
-    apt, own = chromium.ways()
-    assert own[1][1:] == ["install", "--with-deps", "chromium"]
-    assert chromium.run(*apt)  # though an index could not be updated
-    told = "No Chromium is here: apt-get installs it\n"
-    assert capsys.readouterr().out == told
-
-
-def test_only_silence_cuts_an_installation_short(monkeypatch, capsys):
-    monkeypatch.setattr(chromium, "PATIENCE", 2)
-    shell = ["/bin/sh", "-c"]
-    assert chromium.run("slow", [*shell, "echo Hit:1 x; sleep 3"])
-    assert "slow installs" in capsys.readouterr().out
-    began = time.monotonic()
-    assert not chromium.run("dead", [*shell, "echo Ign:1; sleep 60 & wait"])
-    assert time.monotonic() - began < 30
-    assert capsys.readouterr().out == ""
-
-
 TESTS = """\
 import pytest
 
