@@ -79,8 +79,8 @@ def weights_used(
         if (found - expected).abs().max() <= 0.01 * expected.abs().max():
             return weights
     raise UserError(
-        f"{type(attention).__name__} has no maps: give it a method `weights` "
-        "whose weights, times the values, are what it computes"
+        f"{type(attention).__name__} has no maps: give it a method weights() "
+        "whose answer, times the values, is what it computes"
     )
 
 

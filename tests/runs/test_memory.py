@@ -33,7 +33,7 @@ def test_no_batch_of_the_text_is_larger(tokens, dropout):
     made = largest_batches(text)
     most, long = made
     assert len(most.labels) >= len(long.labels)
-    growth = 1.25 if dropout else 1  # it varies from epoch to epoch
+    growth = 1.5 if dropout else 1  # it varies from epoch to epoch
     for real in islice(text.batches(), 200):
         assert len(real.labels) <= len(most.labels)
         for name in ("source", "labels"):
