@@ -8,7 +8,8 @@ import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, count, islice
+from functools import lru_cache
+from itertools import chain, count, islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ __all__ = [
     "bucket",
     "training_batches",
     "copy_task",
-    "bpe_dropout",
+    "BPEDropout",
 ]
 
 
@@ -335,31 +336,43 @@ def copy_task(
     return [(string, string) for string in strings]
 
 
-def bpe_dropout(
-    tokenizer: Tokenizer,
-    dropout: float,
-    max_length: int,
-    examples: Iterable[Example],
-    seed: str,
-) -> list[Example]:
-    """The same text in other subwords: each merge may be left out.
+class BPEDropout:
+    """BPE-dropout: the same text in other pieces, at each reading."""
 
-    The seed decides which, whatever was drawn before. A text that would be
-    longer than max_length keeps its subwords, as does one with UNK in it.
-    """
-    usual = [*chain.from_iterable(examples)]
-    sentencepiece.set_random_generator_seed(
-        random.Random(seed).getrandbits(31)
-    )
-    drawn = tokenizer.pieces.encode(
-        [tokenizer.decode(ids) for ids in usual],
-        enable_sampling=True,
-        alpha=dropout,  # the probability
-        nbest_size=-1,
-        num_threads=1,  # several would share the numbers out by chance
-    )
-    rows = [
-        ids if UNK in ids or len(other) >= max_length else [*other, EOS]
-        for ids, other in zip(usual, drawn, strict=True)
-    ]
-    return [*zip(rows[::2], rows[1::2], strict=True)]
+    ways = 64  # of cutting a word
+
+    def __init__(self, pieces: list[str], dropout: float, max_length: int):
+        self.pieces, self.dropout = pieces, dropout
+        self.max_length = max_length  # tokens; longer text stays as it was
+        # first merges, in the order of their ids, then characters
+        self.ids = {piece: i for i, piece in enumerate(pieces) if i > UNK}
+        self.cached_cut = lru_cache(2**20)(self.cut)  # most words come again
+
+    def __call__(
+        self, examples: Iterable[Example], seed: str
+    ) -> list[Example]:
+        """The examples in pieces that the seed decides."""
+        rng = random.Random(seed)
+        return [(self.split(a, rng), self.split(b, rng)) for a, b in examples]
+
+    def split(self, ids: list[int], rng: random.Random) -> list[int]:
+        """The ids of the same text, cut anew; unknown pieces stay."""
+        if UNK in ids or ids == [EOS]:
+            return ids
+        text = "".join(self.pieces[i] for i in ids[:-1])
+        again = []
+        for word in re.findall("▁[^▁]*", text):
+            again += self.cached_cut(word, rng.randrange(self.ways))
+        return [*again, EOS] if len(again) < self.max_length else ids
+
+    def cut(self, word: str, way: int) -> list[int]:
+        """The ids of a word's pieces in one of the ways."""
+        parts, rng = list(word), random.Random(f"{word} {way}")
+        while merges := [
+            (self.ids[a + b], place)
+            for place, (a, b) in enumerate(pairwise(parts))
+            if a + b in self.ids and rng.random() >= self.dropout
+        ]:
+            _, place = min(merges)
+            parts[place : place + 2] = ["".join(parts[place : place + 2])]
+        return [self.ids[part] for part in parts]

@@ -8,17 +8,16 @@ import random
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 
 import torch
 
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import (
     Batch,
+    BPEDropout,
     Example,
     Pair,
     Tokenizer,
-    bpe_dropout,
     bucket,
     encode_pairs,
     make_batch,
@@ -90,7 +89,7 @@ def subword_sampling(
             "subwords none are known; use `tokenizer='bpe'`"
         )
     limit, _ = longest_side(recipe)
-    return partial(bpe_dropout, tokenizer, recipe.train.bpe_dropout, limit)
+    return BPEDropout(tokenizer.vocabulary, recipe.train.bpe_dropout, limit)
 
 
 class TrainingText:

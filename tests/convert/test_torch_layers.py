@@ -118,9 +118,9 @@ class Variant(MultiHeadAttention):
     pass
 
 
-def without_a_config():
-    model = transformer(SMALL)
-    model.config = None
+def with_config(config, *parts):
+    model = transformer(SMALL, *parts)
+    model.config = config
     return model
 
 
@@ -129,8 +129,8 @@ def without_a_config():
     [
         (lambda: transformer(replace(SMALL, d_k=3)), "d_k = 3: .* here 4"),
         (lambda: transformer(replace(SMALL, d_v=3)), "d_v = 3: .* here 4"),
-        (lambda: transformer(SMALL, Variant), "Variant has no counterpart"),
-        (without_a_config, "does not know its sizes"),
+        (lambda: with_config(SMALL, Variant), "Variant has no counterpart"),
+        (lambda: with_config(None), "does not know its sizes"),
     ],
 )
 def test_what_torch_has_not_is_refused(build, message):
