@@ -15,7 +15,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -32,6 +31,7 @@ from annotated_transformer.model import PRESETS
 from annotated_transformer.runs.devices import allow_tf32
 from annotated_transformer.storage.checkpoints import read_metrics
 from annotated_transformer.storage.model_folder import read_config
+from annotated_transformer.system.atomic_files import write_text
 from annotated_transformer.system.machine import environment
 from annotated_transformer.translation import Translator, corpus_scores
 
@@ -270,7 +270,7 @@ def training_speed(
     found: dict[str, dict] = {}
     device = torch.device(scale.device)
     text = text_of(scale)
-    with precision(device, False):
+    with allow_tf32(device, False):
         size = 8192 if device.type == "cuda" else 256
         peaks = in_turns(
             {
@@ -299,7 +299,7 @@ def training_speed(
                     compiled=compile_first,
                 ),
             }
-            with precision(device, kind == "TF32"):
+            with allow_tf32(device, kind == "TF32"):
                 jobs, memory = {}, {}
                 for name, make in makers.items():
                     jobs[name], memory[name] = made(make, device, number)
@@ -314,13 +314,6 @@ def training_speed(
                 "gigabytes": {x: memory[x] / 1e9 for x in memory},
             }
             yield found
-
-
-@contextmanager
-def precision(device: torch.device, tf32: bool) -> Iterator[None]:
-    """float32 products as asked for, on a GPU."""
-    with allow_tf32(device, tf32):
-        yield
 
 
 def made(
@@ -421,9 +414,7 @@ STEPS: dict[str, tuple[Step, int]] = {  # what is run, and its limit in seconds
 
 def write(path: Path, record: dict) -> None:
     """The record as it is now, in one step."""
-    part = path.with_suffix(".part")
-    part.write_text(json.dumps(record, indent=1) + "\n")
-    part.replace(path)
+    write_text(path, json.dumps(record, indent=1) + "\n")
 
 
 def one_step(name: str, path: Path, scale: Scale) -> None:
