@@ -408,7 +408,7 @@ STEPS: dict[str, tuple[Step, int]] = {  # what is run, and its limit in seconds
     "task": (task, 270),
     "speed": (speed, 120),
     "search": (search, 90),
-    "compiled": (compiled, 100),
+    "compiled": (compiled, 200),
 }
 
 

@@ -55,6 +55,10 @@ def test_the_record_reaches_the_quality_of_a_core():
     """Bounds that were set before it was made, from three runs on a CPU."""
     record = json.loads(RECORD.read_text("utf-8"))
     steps = record["steps"]
+    assert (
+        steps["tests"]["status"] == 0
+        and "failed" not in steps["tests"]["last"]
+    )
     runs = steps["task"]["runs"]
     assert len(runs) == 3
     assert steps["task"]["mean"]["valid_perplexity"] <= 5.15
