@@ -162,7 +162,7 @@ CHAPTERS = [
     for path in chapters.find_chapters()
     if (path.stem < "18" or path.stem in LABS) and path.stem != BUGS
 ]
-CALL = re.compile(r'check\("([\w-]+)", ')
+CALL = re.compile(r'check_exercise\("([\w-]+)", ')
 
 
 def asked_in(path, kind):
