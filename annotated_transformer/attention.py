@@ -16,8 +16,7 @@ __all__ = [
     "attention_weights",
     "scaled_dot_product_attention",
     "Mask",
-    "additive",
-    "visible",
+    "check_mask",
 ]
 
 
@@ -65,24 +64,13 @@ def scaled_dot_product_attention(
     return attention_weights(query, key, mask) @ value
 
 
-Mask = Bool[Tensor, "..."] | Float[Tensor, "..."]
+Mask = Bool[Tensor, "..."]
 
 
-def additive(mask: Mask, x: Tensor) -> Float[Tensor, "..."]:
-    """log(mask), which is added to scores: 0 if visible, -inf if hidden.
-
-    It has the type of products of x, in mixed precision too; a mask that is
-    additive already stays as it is.
-    """
-    if mask.is_floating_point():
-        return mask
-    kind, mixed = x.device.type, False
-    if torch.amp.is_autocast_available(kind):
-        mixed = torch.is_autocast_enabled(kind)
-    dtype = torch.get_autocast_dtype(kind) if mixed else x.dtype
-    return mask.to(dtype).log()
-
-
-def visible(mask: Mask) -> Bool[Tensor, "..."]:
-    """True where a key may be seen, whichever form the mask has."""
-    return mask > -math.inf if mask.is_floating_point() else mask
+def check_mask(mask: Tensor | None) -> None:
+    """TypeError for a mask of numbers, which a kernel would add to scores."""
+    if mask is not None and mask.dtype != torch.bool:
+        raise TypeError(
+            "a mask is Boolean, True where a key may be seen, and this one "
+            f"is {mask.dtype}; of ones and zeros, mask.bool() makes one"
+        )

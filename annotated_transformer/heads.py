@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from annotated_transformer.attention import Mask
+from annotated_transformer.attention import Mask, check_mask
 
 __all__ = ["head_width", "Projections", "MultiHeadAttention"]
 
@@ -88,6 +88,7 @@ class MultiHeadAttention(Projections):
         mask: Mask | None = None,
     ) -> Float[Tensor, "batch queries d_model"]:
         """Attend from every position of x to keys that are projected."""
+        check_mask(mask)
         heads = self.attention_fn(
             self.split(self.query(x)),
             keys,
@@ -116,6 +117,7 @@ class MultiHeadAttention(Projections):
 
         If value j is the unit vector e_j, the answers are the weights.
         """
+        check_mask(mask)
         keys, _ = self.keys_values(memory)
         unit = torch.eye(keys.size(2)).to(keys).expand(*keys.shape[:3], -1)
         query = self.split(self.query(x))

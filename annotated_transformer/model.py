@@ -15,7 +15,6 @@ from torch import Tensor, nn
 
 from annotated_transformer.attention import (
     Mask,
-    additive,
     causal_mask,
     padding_mask,
 )
@@ -156,7 +155,6 @@ class Encoder(nn.Module):
 
     def forward(self, x: Vectors, mask: Mask) -> Vectors:
         """A vector for each source token, seen in its context."""
-        mask = additive(mask, x)
         for layer in self.layers:
             x = layer(x, mask)
         return self.norm(x)
@@ -179,7 +177,7 @@ class Decoder(nn.Module):
         sources = [
             layer.cross_attention.keys_values(encoded) for layer in self.layers
         ]
-        return sources, additive(mask, encoded)
+        return sources, mask
 
     def forward(
         self,
@@ -195,7 +193,6 @@ class Decoder(nn.Module):
         before = pasts[0][0].size(2) if pasts else 0
         if not pasts or x.size(1) > 1:  # one new token may see them all
             mask = causal_mask(before + x.size(1), x.device)[before:]
-            mask = additive(mask, x)
         presents = []
         for i, layer in enumerate(self.layers):
             past = pasts[i] if pasts else None

@@ -14,7 +14,7 @@ from jaxtyping import Float, Float64
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from annotated_transformer.attention import Mask, additive
+from annotated_transformer.attention import Mask
 from annotated_transformer.embedding import SinusoidalPositions, TokenEmbedding
 from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.layers import (
@@ -73,8 +73,9 @@ class RMSNorm(nn.Module):
         self, x: Float[Tensor, "*batch d_model"]
     ) -> Float[Tensor, "*batch d_model"]:
         """Bring the root of the mean square to one, then apply the gain."""
-        mean_square = x.square().mean(-1, keepdim=True)
-        return x * (mean_square + self.eps).rsqrt() * self.weight
+        y = x.to(torch.promote_types(x.dtype, torch.float32))
+        y = y * (y.square().mean(-1, keepdim=True) + self.eps).rsqrt()
+        return y.to(x.dtype) * self.weight
 
 
 class AddRMSNorm(AddNorm):
@@ -179,10 +180,10 @@ class GroupedQueryAttention(GroupedProjections):
         self.attention_fn = self.grouped
 
     def place(
-        self, query: Tensor, keys: Tensor, mask: Tensor | None
+        self, query: Tensor, keys: Tensor
     ) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Where positions come in, if they do: here they do not."""
-        return query, keys, mask
+        """Where positions come in: queries, keys, a bias of the scores."""
+        return query, keys, None
 
     def grouped(
         self,
@@ -193,7 +194,10 @@ class GroupedQueryAttention(GroupedProjections):
         dropout_p: float = 0.0,
     ) -> Float[Tensor, "batch heads queries d_v"]:
         """Equation 1; all heads of a group have its keys and values."""
-        query, keys, mask = self.place(query, keys, attn_mask)
+        query, keys, bias = self.place(query, keys)
+        mask = attn_mask if bias is None else bias
+        if bias is not None and attn_mask is not None:
+            mask = torch.where(attn_mask, bias, -math.inf)
         size = self.heads // self.groups
         keys, values = (x.repeat_interleave(size, 1) for x in (keys, values))
         return F.scaled_dot_product_attention(
@@ -245,7 +249,7 @@ class RotaryAttention(GroupedQueryAttention):
         self.table = PositionCache(partial(rotations, d_k=self.d_k))
 
     def place(
-        self, query: Tensor, keys: Tensor, mask: Tensor | None
+        self, query: Tensor, keys: Tensor
     ) -> tuple[Tensor, Tensor, Tensor | None]:
         """Turn both; keys are kept unturned, so all of them turn here."""
         start, end = keys.size(2) - query.size(2), keys.size(2)
@@ -253,7 +257,7 @@ class RotaryAttention(GroupedQueryAttention):
         return (
             apply_rotary(query, angles[:, start:]),
             apply_rotary(keys, angles),
-            mask,
+            None,
         )
 
 
@@ -265,14 +269,11 @@ class BiasedAttention(GroupedQueryAttention):
         self.table = PositionCache(lambda n: linear_bias(self.heads, n, n))
 
     def place(
-        self, query: Tensor, keys: Tensor, mask: Tensor | None
+        self, query: Tensor, keys: Tensor
     ) -> tuple[Tensor, Tensor, Tensor | None]:
-        """The bias, with -inf where the mask hides a key."""
+        """Leave both as they are; the bias falls with the distance."""
         start, end = keys.size(2) - query.size(2), keys.size(2)
-        bias = self.table(end, query)[:, start:end, :end]
-        if mask is not None:
-            bias = bias + additive(mask, query)
-        return query, keys, bias
+        return query, keys, self.table(end, query)[:, start:end, :end]
 
 
 def tiled_attention(
@@ -282,18 +283,20 @@ def tiled_attention(
     tile: int = 64,
 ) -> Float[Tensor, "*batch queries d_v"]:
     """Equation 1, a tile of keys at a time: no row of scores is ever whole."""
-    query = query / math.sqrt(query.size(-1))
+    dtype = torch.promote_types(query.dtype, torch.float32)  # of its sums
+    query = query.to(dtype) / math.sqrt(query.size(-1))
     largest = torch.full_like(query[..., :1], -math.inf)
     total, answer = torch.zeros_like(largest), 0.0
     tiles = key.split(tile, -2), value.split(tile, -2)
-    for keys, values in zip(*tiles, strict=True):
+    for part in zip(*tiles, strict=True):
+        keys, values = (x.to(dtype) for x in part)
         scores = query @ keys.transpose(-2, -1)
         new = torch.maximum(largest, scores.amax(-1, keepdim=True))
         shrink, weights = (largest - new).exp(), (scores - new).exp()
         total = total * shrink + weights.sum(-1, keepdim=True)
         answer = answer * shrink + weights @ values
         largest = new
-    return answer / total
+    return (answer / total).to(key.dtype)
 
 
 SELF_ATTENTION = {

@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Shaped
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from annotated_transformer.attention import Mask, visible
+from annotated_transformer.attention import Mask, check_mask
 from annotated_transformer.heads import Projections
 
 __all__ = [
@@ -130,6 +130,7 @@ class RestrictedAttention(Projections):
         mask: Mask | None = None,
     ) -> Float[Tensor, "batch length d_model"]:
         """Attend to r keys instead of all; memory is x."""
+        check_mask(mask)
         if mask is None:
             mask = torch.ones(1, 1, dtype=torch.bool, device=x.device)
         near = partial(windows, places=self.r, ahead=self.r // 2)
@@ -138,7 +139,7 @@ class RestrictedAttention(Projections):
             self.split(self.query(x)).unsqueeze(-2),  # one query a window
             keys,
             values,
-            attn_mask=band(visible(mask), x.size(1), self.r),
+            attn_mask=band(mask, x.size(1), self.r),
             dropout_p=self.dropout if self.training else 0.0,
         )
         return self.output(heads.squeeze(-2).transpose(1, 2).flatten(2))

@@ -57,11 +57,16 @@ def next_token_probs(
     """The softmax of logits / temperature, its tail cut off.
 
     What stays is among the top_k likeliest, unless top_k is 0, and among the
-    fewest whose probabilities add up to top_p or more.
+    fewest whose probabilities add up to top_p or more. A temperature of 0
+    leaves the likeliest. ValueError for logits that are not numbers.
     """
-    if temperature <= 0 or top_k < 0 or not 0 < top_p <= 1:
-        raise ValueError("temperature > 0, top_k >= 0 and 0 < top_p <= 1")
-    p = (logits / temperature).softmax(-1)
+    if temperature < 0 or top_k < 0 or not 0 < top_p <= 1:
+        raise ValueError("temperature >= 0, top_k >= 0 and 0 < top_p <= 1")
+    coldest = torch.finfo(logits.dtype).tiny
+    below = logits - logits.amax(-1, keepdim=True)
+    p = (below / max(temperature, coldest)).softmax(-1)
+    if p.isnan().any():
+        raise ValueError("logits are not numbers, or none of them is finite")
     if top_k == 0 and top_p == 1:
         return p
     vocab = p.size(-1)

@@ -22,7 +22,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from annotated_transformer.attention import masked_softmax, visible
+from annotated_transformer.attention import masked_softmax
 from annotated_transformer.data import (
     Batch,
     Pair,
@@ -128,7 +128,7 @@ def wrong_axis(program: Program) -> None:
 
     def columns(query, key, value, attn_mask, dropout_p):
         scores = query @ key.mT / math.sqrt(query.size(-1))
-        mask = visible(attn_mask).expand(*scores.shape)
+        mask = attn_mask.expand(*scores.shape)
         return masked_softmax(scores.mT, mask.mT).mT @ value
 
     for attention in attentions(program.model):
@@ -140,7 +140,7 @@ def right_axis(program: Program) -> None:
 
     def rows(query, key, value, attn_mask, dropout_p):
         scores = query @ key.mT / math.sqrt(query.size(-1))
-        mask = visible(attn_mask).expand(*scores.shape)
+        mask = attn_mask.expand(*scores.shape)
         return masked_softmax(scores, mask) @ value
 
     for attention in attentions(program.model):
@@ -181,7 +181,7 @@ def upside_down(program: Program) -> None:
 
     def inverted(query, key, value, attn_mask, dropout_p):
         scores = query @ key.mT / math.sqrt(query.size(-1))
-        return masked_softmax(scores, ~visible(attn_mask)) @ value
+        return masked_softmax(scores, ~attn_mask) @ value
 
     for layer in program.model.decoder.layers:
         layer.cross_attention.attention_fn = inverted

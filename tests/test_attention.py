@@ -1,6 +1,8 @@
 """Attention against torch's own layers, plain loops and properties."""
 
 import math
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -9,7 +11,6 @@ from hypothesis import strategies as st
 from torch.nn import functional as F
 
 from annotated_transformer.attention import (
-    additive,
     attention_weights,
     causal_mask,
     padding_mask,
@@ -59,14 +60,35 @@ def test_the_formula_is_the_loop(queries, keys, d_k, d_v):
     torch.testing.assert_close(answers, result)
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_an_additive_mask_has_the_type_of_products(dtype):
-    x, mask = torch.randn(2, 3, 8), causal_mask(3)
-    assert additive(mask, x).dtype == torch.float32
-    assert additive(mask, x.double()).dtype == torch.float64
-    with torch.autocast("cpu", dtype):
-        assert additive(mask, x).dtype == (x @ x.mT).dtype == dtype
-    assert additive(mask, x.to("meta")).dtype == torch.float32
+PLAIN = """
+import torch
+from annotated_transformer.attention import causal_mask
+from annotated_transformer.heads import MultiHeadAttention
+from annotated_transformer.sequences import RestrictedAttention
+
+x, layer = torch.randn(1, 3, 8), MultiHeadAttention(8, 2)
+for dtype in (torch.float32, torch.int64):
+    for reads in (layer, layer.weights, RestrictedAttention(3, 8, 2)):
+        try:
+            reads(x, x, causal_mask(3).to(dtype))
+        except TypeError as error:
+            assert f"this one is {dtype}; of ones and zeros" in str(error)
+            print("refused")
+"""
+
+
+def test_a_mask_of_ones_and_zeros_is_refused():
+    """A kernel would add it to the scores, and hide nothing.
+
+    In a process of its own, since here types are checked at every call.
+    """
+    ended = subprocess.run(
+        [sys.executable, "-c", PLAIN],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ended.stdout.split() == ["refused"] * 6
 
 
 @pytest.mark.parametrize("masked", [False, True])

@@ -1,5 +1,6 @@
 """Models of any boxes: each is drawn as ever, trains, and translates."""
 
+import math
 from functools import cache
 
 import pytest
@@ -8,7 +9,6 @@ from modern_choices import CHOICES, modern
 from torch import Tensor, nn
 from torch_twins import lively, rescored
 
-from annotated_transformer.attention import additive
 from annotated_transformer.data import (
     Tokenizer,
     copy_task,
@@ -135,8 +135,10 @@ class Cosines(MultiHeadAttention):
         query, key = (
             5 * nn.functional.normalize(x, dim=-1) for x in (query, key)
         )
-        bias = 0.0 if attn_mask is None else additive(attn_mask, query)
-        return (query @ key.mT + bias).softmax(-1) @ value
+        scores = query @ key.mT
+        if attn_mask is not None:
+            scores = scores.masked_fill(~attn_mask, -math.inf)
+        return scores.softmax(-1) @ value
 
 
 BUILD = {
@@ -165,7 +167,7 @@ VARIANTS = BUILD | {
         RecurrentConfig(n, 6, 8), lambda _: DotProductAttention()
     ),
     "wide windows": lambda n: convolutional_translator(
-        ConvolutionalConfig(n, 6, 3, places=5)
+        ConvolutionalConfig(n, 6, 3, kernel_size=5)
     ),
     **{
         str(choices): lambda n, choices=choices: modern_transformer(

@@ -4,19 +4,16 @@ import math
 
 import pytest
 import torch
-from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 from torch.nn import functional as F
 from torch_twins import given_weights
 
 from annotated_transformer.attention import (
-    additive,
     causal_mask,
     masked_softmax,
     padding_mask,
     scaled_dot_product_attention,
-    visible,
 )
 from annotated_transformer.heads import MultiHeadAttention, head_width
 
@@ -51,27 +48,6 @@ def test_a_query_that_sees_nothing_gets_zeros(dtype):
     assert all(gradient.isfinite().all() for gradient in gradients)
     (gradient,) = torch.autograd.grad(textbook.float().square().sum(), v)
     assert gradient.isfinite().all()
-
-
-@given(SIZES, SIZES)
-def test_an_additive_mask_is_the_same_mask(queries, keys):
-    """Also for a query that sees nothing, and on the way back."""
-    mask = torch.randn(queries, keys) > 0
-    added = additive(mask, torch.randn(1))
-    assert torch.equal(added.exp(), mask.float())
-    assert torch.equal(visible(added), mask) and visible(mask) is mask
-    assert additive(added, torch.randn(1).double()) is added
-    layer = with_biases(MultiHeadAttention(8, 2))
-    x, memory = torch.randn(1, queries, 8), torch.randn(1, keys, 8)
-    results = []
-    for form in (mask, added):
-        layer.zero_grad()
-        answer = layer(x, memory, form)
-        answer.square().sum().backward()
-        gradients = [p.grad.flatten() for p in layer.parameters()]
-        results.append([answer.flatten(), *gradients])
-    for one, other in zip(*results, strict=True):
-        assert torch.equal(one, other)
 
 
 def test_torch_own_layer_agrees_gradients_included():
@@ -169,7 +145,7 @@ def cosine_attention(query, key, value, attn_mask=None, dropout_p=0.0):
     cosines = F.cosine_similarity(
         query[..., None, :], key[..., None, :, :], -1
     )
-    return masked_softmax(5 * cosines, visible(attn_mask)) @ value
+    return masked_softmax(5 * cosines, attn_mask) @ value
 
 
 def test_weights_are_those_of_the_function_that_computes():

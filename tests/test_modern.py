@@ -60,6 +60,22 @@ def test_rms_norm_is_torchs(length, d_model, eps, shift):
     torch.testing.assert_close(ours(x), theirs(x))
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_sums_of_half_precision_are_made_in_float32(dtype):
+    """Squares of 300 are no numbers in float16; torch's errors are ours."""
+    x = (300 * torch.randn(100, 128)).to(dtype)
+    ours, theirs = (
+        norm(128, eps=1e-5).to(dtype)(x) for norm in (RMSNorm, nn.RMSNorm)
+    )
+    torch.testing.assert_close(ours, theirs, rtol=0, atol=0)
+    q, k, v = torch.randn(3, 2, 300, 32)
+    q, k, v = (4 * q).to(dtype), (4 * k).to(dtype), v.to(dtype)
+    exact = F.scaled_dot_product_attention(q.double(), k.double(), v.double())
+    answers = tiled_attention(q, k, v), F.scaled_dot_product_attention(q, k, v)
+    ours, theirs = ((x.double() - exact).abs().max() for x in answers)
+    assert ours <= 1.5 * theirs
+
+
 @given(sizes, sizes, sizes)
 def test_swiglu_is_a_loop(length, d_model, width):
     layer, x = SwiGLU(d_model, width).double(), torch.randn(length, d_model)

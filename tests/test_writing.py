@@ -94,11 +94,25 @@ def test_nothing_is_cut_unless_asked():
 
 @pytest.mark.parametrize(
     "options",
-    [{"temperature": 0.0}, {"top_k": -1}, {"top_p": 0.0}, {"top_p": 1.1}],
+    [{"temperature": -0.1}, {"top_k": -1}, {"top_p": 0.0}, {"top_p": 1.1}],
 )
 def test_options_out_of_range(options):
-    with pytest.raises(ValueError, match="temperature > 0"):
+    with pytest.raises(ValueError, match="temperature >= 0"):
         next_token_probs(torch.zeros(3), **options)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1e-40, 1e-300])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, double])
+def test_the_coldest_is_greedy(temperature, dtype):
+    logits = torch.tensor([[-9.0, 5.0, 4.0], [0.0, -torch.inf, 0.5]]).to(dtype)
+    p = next_token_probs(logits, temperature)
+    assert p.tolist() == [[0, 1, 0], [0, 0, 1]]
+
+
+@pytest.mark.parametrize("bad", [torch.nan, torch.inf, -torch.inf])
+def test_logits_that_are_not_numbers(bad):
+    with pytest.raises(ValueError, match="not numbers"):
+        next_token_probs(torch.full((2, 3), bad))
 
 
 @each_position

@@ -7,8 +7,6 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from annotated_transformer.attention import additive
-
 __all__ = ["attention", "attention_kernel"]
 
 SHORT = 16  # keys: for fewer, the formula is faster than the fused kernel
@@ -52,7 +50,7 @@ def attention(
         )
     scores: Tensor = query / query.size(-1) ** 0.5 @ keys.mT
     if attn_mask is not None:
-        scores += additive(attn_mask, scores)
+        scores.masked_fill_(~attn_mask, -torch.inf)
     # the two clamps are for a query that sees no key: its answer is zero
     limits = torch.finfo(scores.dtype)
     largest = scores.amax(-1, keepdim=True).clamp_(min=limits.min)

@@ -4,7 +4,9 @@
 // The package's next_token_probs: logits / temperature, and the tail cut off.
 // The log-probabilities come likeliest first; a topK of 0 cuts nothing.
 widgets.formulas.nextTokenProbs = (logP, temperature, topK, topP) => {
-  const p = widgets.formulas.softmax(logP.map((x) => x / temperature));
+  const most = Math.max(...logP);
+  const cold = Math.max(temperature, 1e-300); // of 0 the likeliest is left
+  const p = widgets.formulas.softmax(logP.map((x) => (x - most) / cold));
   let before = 0; // of those that are likelier
   const kept = p.map((share, i) => {
     const stays = (!topK || i < topK) && (topP === 1 || before < topP);
