@@ -9,7 +9,6 @@ SOURCES = _config.yml _toc.yml pyproject.toml $(shell find book \
 	-not -path '*/__pycache__/*')
 PYTHONS = python3 python3.13 python3.12 python3.11 python
 # what a processor of 2013 has; both are read when a process starts
-SMALLER = ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2
 RECENT = import sys; sys.exit(sys.version_info < (3, 11))
 
 export OMP_NUM_THREADS ?= 1
@@ -53,7 +52,6 @@ endif
 test: browser lint book  ## all of it; BROWSER=none leaves out the pages
 	$(BIN)/python tools/export.py --check
 	$(BIN)/python tools/check_html.py _build/html
-	$(SMALLER) $(PYTEST) tests/speed
 	$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder
 
 fresh:  ## the README's two commands in a clone, by a stranger; with 3.13 too

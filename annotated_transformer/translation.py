@@ -23,8 +23,6 @@ from annotated_transformer.errors import (
     check_texts,
 )
 from annotated_transformer.model import EncoderDecoder, Transformer
-from annotated_transformer.speed.fast_kernels import use_fast_kernels
-from annotated_transformer.speed.matrix_products import weights_at_rest
 from annotated_transformer.storage.history import check_search
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.storage.pretrained import find_model
@@ -179,21 +177,14 @@ class Translator(TextModel):
 
     @classmethod
     def load(
-        cls,
-        folder: Path | str,
-        device: torch.device | str = "cpu",
-        fast: bool = False,
+        cls, folder: Path | str, device: torch.device | str = "cpu"
     ) -> "Translator":
         """The translator of a model folder, or of a model shipped by name.
 
-        A packed model searches as it did when it was scored. A fast one asks
-        oneDNN for its products on a CPU, and what the process forks then has
-        one thread. UserError if there is no such model, or if it is not
-        whole.
+        A packed model searches as it did when it was scored. UserError if
+        there is no such model, or if it is not whole.
         """
         model, tokenizer, history = load_model(find_model(folder), device)
-        if fast:
-            use_fast_kernels(model)
         search = asdict(history.search) if history and history.search else {}
         return cls(model, tokenizer, **search)
 
@@ -207,7 +198,6 @@ class Translator(TextModel):
             return self([text], **options)[0]
         return [best[0].text for best in self.n_best(text, 1, **options)]
 
-    @weights_at_rest()
     def n_best(
         self,
         texts: Iterable[str],

@@ -13,7 +13,7 @@ import torch
 
 from annotated_transformer.data import Example
 from annotated_transformer.model import PRESETS
-from annotated_transformer.speed.bfloat16 import bf16_slowdown
+from annotated_transformer.runs.devices import bf16_slowdown
 from annotated_transformer.system.atomic_files import write_text
 from annotated_transformer.system.machine import environment
 
@@ -48,10 +48,6 @@ def train(
     makers = {
         OURS: (training.ours, work),
         TORCH: (training.theirs, (systems.TorchLoss, *work)),
-        f"{TORCH}, our settings": (
-            training.theirs,
-            (systems.TorchLoss, *work, "cpu", False, True),
-        ),
         MARIAN: (
             training.theirs,
             (systems.MarianLoss, replace(config, pre_norm=False), parts),
@@ -59,25 +55,20 @@ def train(
         JOEY: (training.theirs, (joey.JoeyLoss, *work)),
         f"{OURS}, bf16": (training.ours, (*work, "cpu", True)),
         PRODUCT: (training.product, (2048,)),
-        f"{PRODUCT} by oneDNN": (
-            training.product,
-            (2048, "cpu", False, True),
-        ),
     }
     if not bf16:
         del makers[f"{OURS}, bf16"]
     samples, memory, _ = interleave(makers, len(parts), rounds)
     rows = summary(samples, memory)
-    products = {name: rows.pop(name) for name in makers if PRODUCT in name}
+    product = rows.pop(PRODUCT)
     show(f"Training, {preset} preset", "target tokens/s", rows)
     each = training.operations(config, parts) / samples[OURS][0].work
-    for name, product in products.items():
-        product["share"] = each * rows[OURS]["rate"] / product["rate"]
-        print(f"{product['share']:.0%} of the {name}: ", end="")
-        print(f"{product['rate'] / 1e9:.0f} GFLOP/s")
+    product["share"] = each * rows[OURS]["rate"] / product["rate"]
+    print(f"{product['share']:.0%} of the {PRODUCT}: ", end="")
+    print(f"{product['rate'] / 1e9:.0f} GFLOP/s")
     for name, row in rows.items():
         print(f"{row['memory'] / 2**20:6.0f} MiB more while training: {name}")
-    return {"systems": rows, "products": products, "operations": each}
+    return {"systems": rows, "product": product, "operations": each}
 
 
 def translate(parts: list[list[list[int]]], rounds: int) -> dict:

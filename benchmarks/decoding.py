@@ -1,7 +1,6 @@
 """Decoding: beam 5, sentences a second, the same weights in all systems."""
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 
 import torch
@@ -16,14 +15,10 @@ from annotated_transformer.decoding import (
 )
 from annotated_transformer.embedding import PAD, UNK
 from annotated_transformer.model import ModelConfig, Transformer, transformer
-from annotated_transformer.speed.allocator import keep_freed_memory
-from annotated_transformer.speed.fast_kernels import use_fast_kernels
-from annotated_transformer.speed.matrix_products import weights_at_rest
 
 from .clock import Job
 
 WIDTH, LENGTH = 5, 20
-FOR_GOOD = ExitStack()
 Translate = Callable[[Tensor], list[list[int]]]
 
 
@@ -46,10 +41,6 @@ def model_of(config: ModelConfig) -> Transformer:
 
 def ours(model: Transformer) -> Translate:
     """The search of this package."""
-    keep_freed_memory()  # as translate does
-    if model.source.tokens.weight.device.type == "cpu":
-        use_fast_kernels(model)
-    FOR_GOOD.enter_context(weights_at_rest())  # translate, too, does so once
 
     @torch.inference_mode()
     def translate(source: Tensor) -> list[list[int]]:

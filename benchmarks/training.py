@@ -11,10 +11,9 @@ from torch.utils.flop_counter import FlopCounterMode
 from annotated_transformer.data import Batch, Example, make_batch
 from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.optimizer import adam, set_rate
+from annotated_transformer.runs.devices import attention_kernel
 from annotated_transformer.runs.prepare import build_model
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.speed.allocator import keep_freed_memory
-from annotated_transformer.speed.attention_kernels import attention_kernel
 from annotated_transformer.training import TrainConfig, batch_loss, updates
 
 from .clock import Job
@@ -35,7 +34,6 @@ def ours(
     compiled: bool = False,
 ) -> Job:
     """The loop of this package, one update a part."""
-    keep_freed_memory()  # as the command train does
     recipe = Recipe(config, TrainConfig(clip=CLIP, bf16=bf16))
     model = build_model(recipe, device, compiled)
     batches = on_device(parts, device)
@@ -62,15 +60,9 @@ def theirs(
     parts: Sequence[list[Example]],
     device: str = "cpu",
     bf16: bool = False,
-    settings: bool = False,
     compiled: bool = False,
 ) -> Job:
-    """The same update of a model that returns the summed loss.
-
-    settings gives it what our command train does to the process.
-    """
-    if settings:
-        keep_freed_memory()  # as the command train does
+    """The same update of a model that returns the summed loss."""
     torch.manual_seed(0)
     model = build(config).to(device).train()
     if compiled:
@@ -93,16 +85,8 @@ def theirs(
     return job
 
 
-def product(
-    size: int, device: str = "cpu", bf16: bool = False, onednn: bool = False
-) -> Job:
-    """A large matrix product: the most that the machine can do.
-
-    PyTorch asks oneDNN only where a lower precision is allowed, though on
-    many processors oneDNN, too, computes in float32 then.
-    """
-    if onednn:
-        torch.set_float32_matmul_precision("medium")
+def product(size: int, device: str = "cpu", bf16: bool = False) -> Job:
+    """A large matrix product: the most that the machine can do."""
     kind = torch.bfloat16 if bf16 else torch.float32
     a, b = torch.randn(2, size, size, device=device, dtype=kind)
 

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from functools import cache, partial
 from statistics import fmean
 
-from annotated_transformer.speed.allocator import keep_freed_memory
 from annotated_transformer.translation import Translation, Translator
 
 from .shared import shipped_translator
@@ -29,8 +28,7 @@ RECIPE = shipped_translator.RECIPE | SEARCH
 @cache
 def outputs(beam: int) -> tuple[dict[str, list[Translation]], float]:
     """What the model makes of each text, and in how many seconds."""
-    keep_freed_memory()
-    translator = Translator.load(MODEL, fast=True)
+    translator = Translator.load(MODEL)
     start = time.process_time()
     found = {}
     for name, pairs in texts().items():

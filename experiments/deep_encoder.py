@@ -110,7 +110,7 @@ def run(seed: int, shape: str | None = None) -> dict:
     pairs = corpus().valid
     sources, references = map(list, zip(*pairs, strict=True))
     timed = {
-        name: Translator.load(path, fast=True)
+        name: Translator.load(path)
         for name, path in (("", folder), ("shipped ", find_model(MODEL)))
     }
     taken: dict[str, list[float]] = {name: [] for name in timed}

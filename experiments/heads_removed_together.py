@@ -22,7 +22,6 @@ from annotated_transformer.data import Pair, encode_pairs
 from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.model import Transformer
 from annotated_transformer.runs.batches import fixed_batches
-from annotated_transformer.speed.allocator import keep_freed_memory
 from annotated_transformer.training import validate
 from annotated_transformer.translation import Translator
 
@@ -41,8 +40,7 @@ RECIPE = shipped_translator.RECIPE | SEARCH
 @cache
 def translator() -> Translator:
     """The shipped translator, whose heads are removed and put back."""
-    keep_freed_memory()
-    return Translator.load(MODEL, fast=True)
+    return Translator.load(MODEL)
 
 
 def attentions(model: Transformer) -> dict[str, list[MultiHeadAttention]]:

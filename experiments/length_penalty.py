@@ -9,7 +9,6 @@ is that of BLEU: 1 if the outputs are at least as long as the references.
 from collections.abc import Callable
 from functools import cache, partial
 
-from annotated_transformer.speed.allocator import keep_freed_memory
 from annotated_transformer.translation import Translator
 
 from .shared import shipped_translator
@@ -25,9 +24,8 @@ RECIPE = shipped_translator.RECIPE | {"beam": 5}
 @cache
 def outputs(alpha: float, name: str) -> list[str]:
     """What the model makes of a text."""
-    keep_freed_memory()
     sources = [source for source, _ in texts()[name]]
-    translator = Translator.load(MODEL, fast=True)
+    translator = Translator.load(MODEL)
     beam = RECIPE["beam"]
     return translator(sources, beam=beam, alpha=alpha, no_repeat=0)
 

@@ -28,9 +28,6 @@ from annotated_transformer.runs.batches import (
 )
 from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.speed.allocator import keep_freed_memory
-from annotated_transformer.speed.dropout import draw_fewer_numbers
-from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.training import TrainConfig, average, validate
 from annotated_transformer.translation import Translator, corpus_scores
 
@@ -89,12 +86,9 @@ def trained(
     sizes: dict | None = None,
 ) -> tuple[Transformer, list[dict]]:
     """A model of the pairs, and its weights over the last quarter."""
-    keep_freed_memory()
     config = replace(BASE.model, vocab_size=len(pieces), **(sizes or {}))
     torch.manual_seed(train.seed)
     model = transformer(config)
-    use_fast_kernels(model)
-    draw_fewer_numbers(model)
 
     examples, _ = encode_pairs(learned, pieces, train.max_length)
     resplit = subword_sampling(pieces, replace(BASE, train=train))

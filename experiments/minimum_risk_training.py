@@ -19,8 +19,6 @@ from annotated_transformer.data import Batch, encode_pairs
 from annotated_transformer.model import Transformer, transformer
 from annotated_transformer.risk import ExpectedError
 from annotated_transformer.runs.batches import fixed_batches
-from annotated_transformer.speed.dropout import draw_fewer_numbers
-from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.training import TrainConfig, batch_loss, validate
 from annotated_transformer.translation import Translator, corpus_scores
 
@@ -72,8 +70,6 @@ def first(seed: int) -> Transformer:
     """The model that all of a seed's runs go on from."""
     torch.manual_seed(seed)
     model = transformer(replace(BASE.model, vocab_size=len(tokenizer())))
-    use_fast_kernels(model)
-    draw_fewer_numbers(model)
     train(model, replace(BASE.train, seed=seed))
     return model
 

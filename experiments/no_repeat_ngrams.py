@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from statistics import fmean
 
-from annotated_transformer.speed.allocator import keep_freed_memory
 from annotated_transformer.translation import Translator
 
 from .shared.shipped_translator import corpus, drawn, texts, weights
@@ -32,9 +31,8 @@ RECIPE = {
 @cache
 def outputs(target: str, n: int) -> dict[str, list[str]]:
     """What the model that writes a language makes of each text."""
-    keep_freed_memory()
     search = {"beam": RECIPE["beam"], "alpha": RECIPE["alpha"]}
-    translator = Translator.load(MODELS[target], fast=True)
+    translator = Translator.load(MODELS[target])
     return {
         name: translator([text for text, _ in pairs], no_repeat=n, **search)
         for name, pairs in texts(target).items()

@@ -25,7 +25,6 @@ from scipy.stats import rankdata, spearmanr
 
 from annotated_transformer.data import encode_pairs, make_batch, pad
 from annotated_transformer.decoding import beam_decode
-from annotated_transformer.speed.allocator import keep_freed_memory
 from annotated_transformer.translation import Translator
 
 from .shared import shipped_translator
@@ -68,8 +67,7 @@ class Output(NamedTuple):
 @cache
 def translator() -> Translator:
     """The shipped translator."""
-    keep_freed_memory()
-    return Translator.load(MODEL, fast=True)
+    return Translator.load(MODEL)
 
 
 @cache

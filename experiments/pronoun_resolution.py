@@ -40,8 +40,6 @@ from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.model import Transformer, transformer
 from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import RECIPES
-from annotated_transformer.speed.dropout import draw_fewer_numbers
-from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.storage.pretrained import find_model
 from annotated_transformer.teaching.pronoun_sentences import (
     PRONOUNS,
@@ -285,8 +283,6 @@ def train(seed: int) -> dict:
     sizes = replace(BASE.model, vocab_size=len(pieces))
     torch.manual_seed(seed)
     model = transformer(sizes)
-    use_fast_kernels(model)
-    draw_fewer_numbers(model)
     examples, _ = encode_pairs(text.train, pieces, recipe.max_length)
     losses = [
         update.loss.item()

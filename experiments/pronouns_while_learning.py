@@ -17,8 +17,6 @@ import torch
 from annotated_transformer.data import encode_pairs
 from annotated_transformer.model import transformer
 from annotated_transformer.runs.batches import fixed_batches
-from annotated_transformer.speed.dropout import draw_fewer_numbers
-from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.teaching.pronoun_sentences import (
     PRONOUNS,
     variations,
@@ -65,8 +63,6 @@ def train(seed: int) -> dict:
     sizes = replace(BASE.model, vocab_size=len(pieces))
     torch.manual_seed(seed)
     model = transformer(sizes)
-    use_fast_kernels(model)
-    draw_fewer_numbers(model)
     examples, _ = encode_pairs(text.train, pieces, recipe.max_length)
     held_out, _ = encode_pairs(text.valid, pieces, recipe.max_length)
     valid = fixed_batches(held_out, 2048)

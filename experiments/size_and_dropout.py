@@ -9,12 +9,9 @@ from collections.abc import Callable
 from functools import cache, partial
 
 from annotated_transformer.data import Tokenizer
-from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.model import ModelConfig
 from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.speed.allocator import keep_freed_memory
-from annotated_transformer.speed.dropout import draw_fewer_numbers
-from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.training import TrainConfig
 
 from .shared.small_translator import LEARNING, SIZES, measured
@@ -55,13 +52,6 @@ def tokenizer() -> Tokenizer:
     return learn_tokenizer(corpus(), BASE)
 
 
-def prepare(model: Transformer) -> None:
-    """Give a model the faster products that `train` gives it."""
-    keep_freed_memory()
-    use_fast_kernels(model)
-    draw_fewer_numbers(model)
-
-
 def train(seed: int, shape: str, dropout: float) -> dict:
     """Train a cell; validation perplexity, and BLEU of the test captions."""
     text = corpus()
@@ -72,7 +62,6 @@ def train(seed: int, shape: str, dropout: float) -> dict:
         text.tests[HELD_OUT],
         seed,
         sizes=SHAPES[shape] | {"dropout": dropout},
-        change=prepare,
     )
 
 

@@ -11,11 +11,9 @@ from functools import cache, partial
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.multi30k import multi30k
 from annotated_transformer.data import Tokenizer
-from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.model import ModelConfig
 from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.speed.dropout import draw_fewer_numbers
-from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.training import TrainConfig
 
 from .shared.small_translator import LEARNING, SIZES, measured
@@ -65,26 +63,12 @@ def tokenizer() -> Tokenizer:
     return learn_tokenizer(corpus(), BASE)
 
 
-def train(
-    seed: int,
-    pieces: Tokenizer | None = None,
-    change: Callable | None = None,
-    **variation,
-) -> dict:
-    """Measure a variation, by the faster products of `train`."""
-
-    def prepare(model: Transformer) -> None:
-        use_fast_kernels(model)
-        draw_fewer_numbers(model)
-        if change:
-            change(model)
-
+def train(seed: int, pieces: Tokenizer | None = None, **variation) -> dict:
+    """Measure a variation."""
     text = corpus()
     held_out = text.tests[HELD_OUT]
     pieces = pieces or tokenizer()
-    return measured(
-        BASE, text, pieces, held_out, seed, change=prepare, **variation
-    )
+    return measured(BASE, text, pieces, held_out, seed, **variation)
 
 
 RUNS: dict[str, Callable[[], dict]] = {

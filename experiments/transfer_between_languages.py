@@ -23,8 +23,6 @@ from annotated_transformer.runs.prepare import (
     learn_tokenizer,
 )
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.speed.dropout import draw_fewer_numbers
-from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.storage.pretrained import find_model
 from annotated_transformer.training import TrainConfig
@@ -120,8 +118,6 @@ def run(way: str, seed: int, pairs: int | None = None) -> dict:
     def prepare(child: Transformer) -> None:
         if way != "nothing":
             take_over(child, pieces, way)
-        use_fast_kernels(child)
-        draw_fewer_numbers(child)
 
     held_out = text.tests[HELD_OUT]
     found = measured(base(), text, pieces, held_out, seed, change=prepare)

@@ -16,7 +16,6 @@ from statistics import fmean
 
 from sacrebleu.metrics import BLEU
 
-from annotated_transformer.speed.allocator import keep_freed_memory
 from annotated_transformer.translation import MosesWords, Translator
 
 from .shared import shipped_translator
@@ -67,8 +66,7 @@ def kinds(source: str) -> list[str]:
 @cache
 def outputs() -> dict[str, list[tuple[str, str, str]]]:
     """Source, output and reference of each sentence of the tests."""
-    keep_freed_memory()
-    translator = Translator.load(MODEL, fast=True)
+    translator = Translator.load(MODEL)
     found = {}
     for name, pairs in corpus().tests.items():
         sources, references = zip(*pairs, strict=True)

@@ -15,10 +15,9 @@ FLOORS = {
     "chapters": {"errors"},
     "storage": {"chapters", "system", "errors"},
     "corpora": {"chapters", "system", "errors"},
-    "speed": {"chapters", "system", "errors"},
     "convert": {"chapters", "system", "errors"},
-    "pairs": {"storage", "speed", "chapters", "system", "errors"},
-    "runs": {"storage", "corpora", "speed", "chapters", "system", "errors"},
+    "pairs": {"storage", "chapters", "system", "errors"},
+    "runs": {"storage", "corpora", "chapters", "system", "errors"},
     "teaching": {"chapters", "corpora", "errors"},
 }
 FLOORS["commands"] = FLOORS["runs"] | {"runs", "pairs", "convert"}
@@ -27,10 +26,6 @@ EXCEPTIONS = {
     ("translation", "storage.model_folder"): "a translator is loaded by name",
     ("translation", "storage.history"): "with the search of its scores",
     ("translation", "storage.pretrained"): "and some come with the package",
-    ("translation", "speed.fast_kernels"): "and translate fast on a CPU",
-    ("translation", "speed.matrix_products"): "and translate fast on a CPU",
-    ("convert.torch_layers", "speed.fast_kernels"): "a fast layer converts",
-    ("convert.torch_layers", "speed.dropout"): "a fast layer converts",
     ("__init__", "teaching.exercises"): "readers write `check(...)`",
     ("commands.app", "__init__"): "--version",
 }

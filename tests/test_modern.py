@@ -37,7 +37,6 @@ from annotated_transformer.modern import (
     rotate,
     tiled_attention,
 )
-from annotated_transformer.speed.fast_kernels import use_fast_kernels
 
 sizes = st.integers(1, 9)
 double = torch.double
@@ -237,15 +236,6 @@ def test_parts_are_those_chosen(choices):
 def test_the_published_builder_takes_published_sizes(use):
     with pytest.raises(TypeError, match="ModernConfig is not for"):
         use(modern())
-
-
-def test_a_kernel_of_its_own_stays():
-    model = model_of({"groups": 2}).float()
-    source, target = torch.randint(4, 30, (2, 3, 5))
-    with torch.no_grad():
-        before = model(source, target)
-        use_fast_kernels(model)
-        torch.testing.assert_close(model(source, target), before)
 
 
 def test_a_table_is_made_once_for_all_layers():

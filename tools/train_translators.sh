@@ -23,7 +23,7 @@ from annotated_transformer.system.atomic_files import write_text
 from annotated_transformer.system.console import in_column
 
 *folders, source, target, output = sys.argv[1:]
-models = [Translator.load(x, choose_device(), fast=True) for x in folders]
+models = [Translator.load(x, choose_device()) for x in folders]
 for model in models:
     model.beam = 8
 made = extra_pairs(*models, read_pairs(source, target), number=3)

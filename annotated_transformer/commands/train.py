@@ -116,7 +116,6 @@ def train(
     from annotated_transformer.runs.recipes import recipe_of
     from annotated_transformer.runs.run import train as run_training
     from annotated_transformer.runs.run_dir import check_output
-    from annotated_transformer.speed.allocator import keep_freed_memory
     from annotated_transformer.system.processes import joined, launched
 
     if dry_run and launched().rank > 0:
@@ -140,7 +139,6 @@ def train(
         put(plan(recipe, read_corpus(*corpus), start, new_subwords))
         return
     words = shlex.join(["annotated-transformer", *sys.argv[1:]])
-    keep_freed_memory()
     with joined(chosen) as processes:
         resume = resume or processes.rank > 0  # what the first has begun
         check_output(output, resume)

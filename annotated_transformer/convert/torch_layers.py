@@ -22,8 +22,6 @@ from annotated_transformer.model import (
     chosen,
     transformer,
 )
-from annotated_transformer.speed.dropout import FewerBitsDropout
-from annotated_transformer.speed.fast_kernels import FASTER
 
 __all__ = [
     "TorchTransformer",
@@ -122,7 +120,6 @@ def check_convertible(model: Transformer) -> None:
         )
     with torch.device("meta"):  # which takes no memory
         known = {type(part) for part in transformer(config).modules()}
-    known |= {*FASTER.values(), FewerBitsDropout}
     for odd in {type(part) for part in model.modules()} - known:
         raise UserError(
             f"{odd.__name__} has no counterpart elsewhere: only a model of "

@@ -8,7 +8,6 @@ from torch import Tensor
 
 from annotated_transformer.data import Pair, bucket, make_batch
 from annotated_transformer.errors import check_budget, check_pairs
-from annotated_transformer.speed.matrix_products import weights_at_rest
 from annotated_transformer.translation import TextModel, attention_maps
 
 __all__ = ["Links", "align_pairs", "members", "pharaoh"]
@@ -33,7 +32,6 @@ def members(pieces: list[str]) -> Float[Tensor, "words pieces"]:
 
 
 @torch.inference_mode()
-@weights_at_rest()
 def align_pairs(
     translator: TextModel, pairs: Iterable[Pair], batch_tokens: int = 1024
 ) -> list[Links]:

@@ -14,7 +14,6 @@ from pathlib import Path
 from annotated_transformer.data import Pair, bucket, pad
 from annotated_transformer.errors import UserError, check_budget, check_texts
 from annotated_transformer.pairs.sampling import Sampling, sample_decode
-from annotated_transformer.speed.matrix_products import weights_at_rest
 from annotated_transformer.storage.history import Search
 from annotated_transformer.system.atomic_files import unwritable, write_text
 from annotated_transformer.system.console import console, in_column
@@ -48,7 +47,6 @@ def back_translate(
     return paired(texts, written, tag, forward)
 
 
-@weights_at_rest()
 def write(
     translator: Translator,
     texts: list[str],

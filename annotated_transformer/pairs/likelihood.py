@@ -8,7 +8,6 @@ from annotated_transformer.data import Pair, bucket, make_batch
 from annotated_transformer.decoding import length_penalty
 from annotated_transformer.errors import check_budget, check_pairs
 from annotated_transformer.loss import log_probabilities
-from annotated_transformer.speed.matrix_products import weights_at_rest
 from annotated_transformer.storage.history import check_search
 from annotated_transformer.translation import Translation, Translator
 
@@ -16,7 +15,6 @@ __all__ = ["score_pairs"]
 
 
 @torch.inference_mode()
-@weights_at_rest()
 def score_pairs(
     translator: Translator,
     pairs: Iterable[Pair],

@@ -21,15 +21,10 @@ from annotated_transformer.runs.batches import (
     fixed_batches,
     prefetch,
 )
-from annotated_transformer.runs.devices import allow_tf32
+from annotated_transformer.runs.devices import allow_tf32, attention_kernel
 from annotated_transformer.runs.memory import largest_batches, try_batch
 from annotated_transformer.runs.progress import progress_bar
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.speed.allocator import (
-    UPDATES_BETWEEN_RETURNS,
-    return_freed_memory,
-)
-from annotated_transformer.speed.attention_kernels import attention_kernel
 from annotated_transformer.storage.checkpoints import (
     Checkpoints,
     Progress,
@@ -181,9 +176,6 @@ class Run:
             seconds=seconds,
             tokens=self.progress.tokens + update.tokens,
         )
-        if update.step % UPDATES_BETWEEN_RETURNS == 0:
-            update.check()
-            return_freed_memory()
 
     def save(self, validated: bool) -> None:
         """Write a checkpoint, which ends an interval if it is validated."""

@@ -22,8 +22,6 @@ from annotated_transformer.errors import UserError
 from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.runs.devices import idle_gpu
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.speed.dropout import draw_fewer_numbers
-from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.storage.builders import build
 from annotated_transformer.storage.history import Data, History, Start
 from annotated_transformer.storage.model_folder import (
@@ -244,14 +242,12 @@ def copy_parent_weights(
 
 
 def build_model(
-    recipe: Recipe, device: str, compiled: bool = False, fast: bool = True
+    recipe: Recipe, device: str, compiled: bool = False
 ) -> EncoderDecoder:
     """A model to be trained, its weights drawn from the recipe's seed.
 
-    Compiled or not, its parameters have the same names. fast is for a CPU:
-    products by oneDNN, short rows of attention by the formula, and dropout
-    from fewer random bits.
-    UserError if torch.compile cannot compile for the device here.
+    Compiled or not, its parameters have the same names. UserError if
+    torch.compile cannot compile for the device here.
     """
     if compiled:
         try:
@@ -272,12 +268,6 @@ def build_model(
                 # a table that grows is compiled anew; outputs may be longer
                 part.reserve(2 * recipe.train.max_length)
         model.compile(dynamic=True)  # batches have many shapes
-    elif fast and device == "cpu":
-        use_fast_kernels(model)
-        # PyTorch's kernels for attention draw from its own generator alone,
-        # and all numbers of an update are of one stream
-        shared = getattr(recipe.model, "attention_dropout", 0) > 0
-        draw_fewer_numbers(model, None if shared else torch.Generator())
     return model
 
 
@@ -287,7 +277,6 @@ def describe(
     corpus: Corpus,
     device: str,
     start: Path | str | None,
-    fast: bool,
     tokenizer: Tokenizer,
 ) -> History:
     """What a run is, before its first update; device is cuda, mps or cpu."""
@@ -304,7 +293,6 @@ def describe(
     history = History(
         command=command,
         recipe=recipe.as_json(),
-        fast=fast,
         data=data,
         date=date.today().isoformat(),
         versions=versions(),

@@ -11,7 +11,11 @@ import torch
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.errors import UserError, out_of_memory
-from annotated_transformer.runs.devices import device_line, idle_gpu
+from annotated_transformer.runs.devices import (
+    bf16_slowdown,
+    device_line,
+    idle_gpu,
+)
 from annotated_transformer.runs.loop import Run
 from annotated_transformer.runs.memory import out_of_memory_error
 from annotated_transformer.runs.prepare import (
@@ -34,7 +38,6 @@ from annotated_transformer.runs.run_dir import (
     locked_run,
     run_tokenizer,
 )
-from annotated_transformer.speed.bfloat16 import bf16_slowdown
 from annotated_transformer.system.console import console
 from annotated_transformer.system.processes import ALONE, Processes
 
@@ -72,7 +75,6 @@ def train(
     tokenizer: Tokenizer | Path | str | None = None,
     command: str = "",
     compiled: bool = False,
-    fast: bool = True,
     valid_bleu: int = 0,
     processes: Processes = ALONE,
 ) -> Path:
@@ -92,10 +94,9 @@ def train(
 
     At each checkpoint the first valid_bleu validation sentences that are not
     too long are also translated, and the best checkpoint, which is kept, is
-    the one with the highest BLEU. On a CPU a fast training takes less time;
-    its random numbers and the last digits of its sums are not those of a
-    plain one. Of several processes the first begins the run and writes all
-    its files; then the others join it, each with resume.
+    the one with the highest BLEU. Of several processes the first begins
+    the run and writes all its files; then the others join it, each with
+    resume.
     """
     deadline = None
     if max_minutes is not None:
@@ -121,13 +122,13 @@ def train(
     subwords = known or learn_tokenizer(corpus, recipe)
     recipe = with_subwords(recipe, subwords)
     kind = torch.device(device).type
-    history = describe(command, recipe, corpus, kind, start, fast, subwords)
+    history = describe(command, recipe, corpus, kind, start, subwords)
     if resume:
         history = check_same_run(output, history)
-    model = build_model(recipe, device, compiled, fast)
+    model = build_model(recipe, device, compiled)
     if start is not None:
         copy_parent_weights(model, subwords, parent, inherited)
-    warn(recipe, corpus, device, fast)
+    warn(recipe, corpus, device)
     run = Run(output, corpus, recipe, subwords, model, processes, valid_bleu)
     with locked_run(output) if first else nullcontext():
         check_output(output, resume)  # another may have begun meanwhile
@@ -149,7 +150,7 @@ def train(
     return output
 
 
-def warn(recipe: Recipe, corpus: Corpus, device: str, fast: bool) -> None:
+def warn(recipe: Recipe, corpus: Corpus, device: str) -> None:
     """Report what is unwise, though nothing forbids it."""
     warn_of_overlap(corpus)
     warmup, steps = recipe.train.warmup, recipe.train.steps
@@ -159,7 +160,7 @@ def warn(recipe: Recipe, corpus: Corpus, device: str, fast: bool) -> None:
             f"{steps}: shorten `warmup`"
         )
     if recipe.train.bf16 and device == "cpu":
-        factor = bf16_slowdown(fast)
+        factor = bf16_slowdown()
         if factor > 1:
             console.out(
                 "`bf16=True` is slow on this processor: in a trial, products "

@@ -152,7 +152,6 @@ def identity(history: History) -> dict[str, object]:
             "start": start and start.files.get("model.safetensors"),
             "tokenizer.model": history.tokenizer_sha256,
             **history.recipe,
-            "fast": history.fast,
             "source": data.source,
             "target": data.target,
             "text": data.sha256,

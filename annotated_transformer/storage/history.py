@@ -92,7 +92,6 @@ class History:
     date: str
     versions: dict[str, str]  # of packages
     machine: Machine
-    fast: bool = True  # products and dropout; older runs do not tell
     start: Start | None = None
     tokenizer_sha256: str | None = None  # of tokenizer.model; older: None
     result: Result = Result()

@@ -1,16 +1,24 @@
 """The first line of a training, on processors and on GPUs that stand in."""
 
+import os
+import platform
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import torch
+from small_runs import CORPUS, SMALL, learning
+from torch.nn import functional as F
 
 from annotated_transformer.errors import UserError
+from annotated_transformer.runs import run
 from annotated_transformer.runs.devices import (
     allow_tf32,
+    attention_kernel,
     device_line,
     idle_gpu,
 )
@@ -116,3 +124,47 @@ def test_tf32_is_as_it_was_afterwards(before, allowed):
     finally:
         torch.set_float32_matmul_precision("highest")
         matmul.fp32_precision = untouched
+
+
+def test_attention_by_products_has_the_fused_kernels_gradients():
+    cpu, grads = torch.device("cpu"), []
+    q, k, v = torch.randn(3, 2, 4, 7, 8, dtype=torch.bfloat16)
+    for kernel in (attention_kernel(cpu, True), attention_kernel(cpu, False)):
+        inputs = [x.clone().requires_grad_() for x in (q, k, v)]
+        with kernel:
+            F.scaled_dot_product_attention(*inputs).square().sum().backward()
+        grads.append(torch.stack([x.grad for x in inputs]).float())
+    torch.testing.assert_close(*grads, rtol=0.05, atol=0.05)
+
+
+TRIAL = """
+from annotated_transformer.runs.devices import bf16_slowdown
+print(bf16_slowdown())
+"""
+
+
+@pytest.mark.skipif(
+    platform.machine() not in ("x86_64", "AMD64"), reason="not this processor"
+)
+def test_a_processor_without_bfloat16_is_slow_in_it():
+    """One that PyTorch and oneDNN are told to take for an older one."""
+    older = {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2"}
+    ended = subprocess.run(
+        [sys.executable, "-c", TRIAL],
+        env=os.environ | older,
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    assert float(ended.stdout) > 1.5
+
+
+@pytest.mark.parametrize(
+    ("bf16", "factor", "warns"),
+    [(True, 7.94, True), (True, 0.5, False), (False, 7.94, False)],
+)
+def test_slow_bfloat16_is_told(monkeypatch, capsys, bf16, factor, warns):
+    monkeypatch.setattr(run, "bf16_slowdown", lambda: factor)
+    run.warn(learning(SMALL, bf16=bf16), CORPUS, "cpu")
+    said = " ".join(capsys.readouterr().err.split())
+    assert ("`bf16=True` is slow on this processor" in said) == warns
+    assert ("products took 7.9 times as long" in said) == warns

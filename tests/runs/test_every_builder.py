@@ -66,9 +66,8 @@ def test_sizes_of_no_builder_make_no_recipe():
         Recipe(SMALL.train, SMALL.train)
 
 
-@pytest.mark.parametrize("fast", [True, False])
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
-def test_a_model_is_drawn_from_its_own_seed_alone(positions, fast):
+def test_a_model_is_drawn_from_its_own_seed_alone(positions):
     """And from the numbers that PyTorch would draw after that seed."""
     sizes = replace(SMALL.model, vocab_size=50, positions=positions)
     recipe = learning(replace(SMALL, model=sizes), seed=4)
@@ -76,7 +75,7 @@ def test_a_model_is_drawn_from_its_own_seed_alone(positions, fast):
     for seed in (1, 2):
         torch.manual_seed(seed)
         before = torch.get_rng_state()
-        found.append(build_model(recipe, "cpu", fast=fast).state_dict())
+        found.append(build_model(recipe, "cpu").state_dict())
         assert torch.equal(torch.get_rng_state(), before)
     torch.manual_seed(4)
     found.append(build(sizes).state_dict())

@@ -130,7 +130,6 @@ OTHERS = {  # what is asked for, and what is said of it
     },
     "train.schedule = .*.Steps, now it is inverse_sqrt": {"recipe": SMALL},
     "train.factor = 0.5, now it is 0.4": {"recipe": learning(OWN, factor=0.4)},
-    "fast = True, now it is False": {"fast": False},
     "text.train = 1, now it is 3": {"checksums": {"train": "3", "valid": "2"}},
     "share.extra = None, now it is 0.5": {
         "extras": (Extra("more.tsv", 1, 0.5),)
@@ -145,12 +144,11 @@ def test_resume_with_anything_else_names_the_field(tmp_path, corpus):
     train(part, corpus, OWN, device="cpu", max_minutes=0.0)
     before = contents(part)
     for told, given in OTHERS.items():
-        options = {name: given[name] for name in given if name == "fast"}
         recipe = given.get("recipe", OWN)
-        rest = given.keys() - {"fast", "recipe"}
-        text = replace(corpus, **{name: given[name] for name in rest})
+        rest = {name: x for name, x in given.items() if name != "recipe"}
+        text = replace(corpus, **rest)
         with pytest.raises(UserError, match=f"the run began with {told}; res"):
-            train(part, text, recipe, device="cpu", resume=True, **options)
+            train(part, text, recipe, device="cpu", resume=True)
     assert contents(part) == before
     train(part, corpus, OWN, device="cpu", resume=True)
     assert same_weights(whole, part)
@@ -196,10 +194,12 @@ def test_the_model_is_the_mean_of_the_last_checkpoints(tmp_path, corpus):
 
 
 def test_an_average_that_is_worse_is_not_taken(tmp_path, corpus, capsys):
-    """A rate that is too high ends well only on average."""
+    """A rate that is too high to the end ends well only on average."""
     found = set()
-    for rate in (0.02, 0.3):
-        recipe = learning(SMALL, schedule="linear", peak_lr=rate)
+    for rate, warmup in ((0.02, 2), (1.0, 6)):
+        recipe = learning(
+            SMALL, schedule="linear", peak_lr=rate, warmup=warmup
+        )
         output = train(tmp_path / str(rate), corpus, recipe)
         config = json.loads((output / "config.json").read_text())
         result, last = config["history"]["result"], read_metrics(output)[-1]

@@ -83,7 +83,6 @@ def look(loss, before):
     return loss
 
 
-@pytest.mark.parametrize("fast", [True, False])
 @pytest.mark.parametrize(
     ("given", "action", "error"),
     [
@@ -101,7 +100,7 @@ def look(loss, before):
     ],
 )
 def test_a_training_leaves_all_as_it_was(
-    tmp_path, monkeypatch, given, action, error, fast
+    tmp_path, monkeypatch, given, action, error
 ):
     torch.manual_seed(3)
     torch.rand(5)  # in the midst of numbers
@@ -115,7 +114,7 @@ def test_a_training_leaves_all_as_it_was(
 
     monkeypatch.setattr(loop, "batch_loss", loss)
     words = tmp_path / "run", CORPUS, learning(SMALL, **given)
-    options = {"device": "cpu", "valid_bleu": 2, "fast": fast}
+    options = {"device": "cpu", "valid_bleu": 2}
     if error is None:
         train(*words, **options)
     else:

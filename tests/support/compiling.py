@@ -35,7 +35,7 @@ def check(bf16: bool) -> None:
     train = TrainConfig(steps=20, warmup=5, max_length=300, bf16=bf16)
     recipe = replace(base, model=sizes, train=train)
     model = build_model(recipe, "cpu", compiled=True)
-    plain = build_model(recipe, "cpu", fast=False)
+    plain = build_model(recipe, "cpu")
     batches = [batch_of(2 + n % 7, n) for n in LENGTHS]
     list(updates(plain, iter(batches), adam(plain.parameters()), train, 16))
     turns = updates(model, iter(batches), adam(model.parameters()), train, 16)
