@@ -168,7 +168,7 @@ def score(
 
 def load(model: Path, device: str | None, **search: Any) -> "Translator":
     """A translator that searches as asked for, or as suits the model."""
-    from annotated_transformer.runs.prepare import choose_device
+    from annotated_transformer.runs.devices import choose_device
     from annotated_transformer.speed.allocator import keep_freed_memory
     from annotated_transformer.storage.history import check_search
     from annotated_transformer.translation import Translator

@@ -88,19 +88,12 @@ class Run:
         self.checkpoints = Checkpoints(run_dir, every, last)
         self.progress = Progress()
         self.losses: list[Tensor] = []  # summed ones that progress lacks yet
-        self.trying = ""  # the batch that is tried first, if one is now
+        self.where = ""  # how far it is, for the message of an error
 
     @property
     def writes(self) -> bool:
         """True for the first process, which writes for all."""
         return self.processes.rank == 0
-
-    @property
-    def where(self) -> str:
-        """How far it is, for the message of an error."""
-        if self.trying:
-            return f"at the largest batch, {self.trying}"
-        return f"after update {self.progress.step}"
 
     @property
     def due(self) -> bool:
@@ -116,7 +109,8 @@ class Run:
         """
         with allow_tf32(self.device, self.recipe.tf32):
             with attention_kernel(self.device, self.config.bf16):
-                self.try_largest_batches()
+                if self.device.type in TRIED_ON:
+                    self.try_largest_batches()
                 self.resume()
                 self.learn(deadline)
             if self.writes:
@@ -126,15 +120,12 @@ class Run:
         """Go back to the last checkpoint, if there is one."""
         self.progress = self.checkpoints.load(self.model, self.optimizer)
         step, steps = self.progress.step, self.config.steps
+        self.where = f"after update {step}"
         if step == 0:
             return
         if self.writes:
             self.checkpoints.tidy(self.progress)
-        console.out(
-            f"{self.run_dir}: all {steps} updates are done already"
-            if step == steps
-            else f"continuing after update {step} of {steps}"
-        )
+        console.out(f"continuing after update {step} of {steps}")
 
     def learn(self, deadline: float | None) -> None:
         """Make the updates that are left, or those before the deadline."""
@@ -181,6 +172,7 @@ class Run:
             seconds=seconds,
             tokens=self.progress.tokens + update.tokens,
         )
+        self.where = f"after update {update.step}"
         if update.step % UPDATES_BETWEEN_RETURNS == 0:
             update.check()
             return_freed_memory()
@@ -273,12 +265,11 @@ class Run:
 
     def try_largest_batches(self) -> None:
         """Run out of memory now or not at all, rather than after an hour."""
-        finished = self.config.steps in self.checkpoints.paths()
-        if finished or self.device.type not in TRIED_ON:
-            return
         for batch in largest_batches(self.text):
             rows, length = batch.labels.shape
-            self.trying = f"{rows} sentences of {length} tokens"
+            self.where = (
+                f"at the largest batch, {rows} sentences of {length} tokens"
+            )
             try_batch(
                 self.model,
                 self.objective,
@@ -286,4 +277,3 @@ class Run:
                 self.recipe.model.d_model,
                 batch,
             )
-        self.trying = ""

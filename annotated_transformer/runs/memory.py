@@ -15,7 +15,6 @@ from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.optimizer import adam
 from annotated_transformer.risk import ExpectedError
 from annotated_transformer.runs.batches import TrainingText
-from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.training import Objective, TrainConfig, updates
 
 __all__ = ["largest_batches", "out_of_memory_error", "try_batch"]
@@ -96,20 +95,14 @@ def try_batch(
             weight.copy_(old)
 
 
-def out_of_memory_error(
-    where: str, recipe: Recipe, error: BaseException
-) -> UserError:
+def out_of_memory_error(where: str, error: BaseException) -> UserError:
     """The error for a training that wants more memory than there is."""
-    config = recipe.train
     # how much of a GPU others use; what follows is about PyTorch's allocator
     told = str(error).partition("\n")[0].partition(" Of the allocated")[0]
     where += f" ({told})" if told else ""
-    less = ["leave out `r_drop`"] * bool(config.r_drop)
-    less += ["lower `risk`"] * bool(config.risk)
-    less += ["use `bf16=True`"] * (not config.bf16)
-    less += ["lower `max_length`", "choose a smaller model"]
     return UserError(
         f"out of memory {where}: in a new run lower `batch_tokens`, and raise "
         "`accumulate` by as much, which keeps the tokens of an update; else "
-        f"{', or '.join(less)}"
+        "use `bf16=True`, lower `max_length`, leave out `risk` or `r_drop`, "
+        "or choose a smaller model"
     )

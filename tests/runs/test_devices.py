@@ -14,7 +14,7 @@ from annotated_transformer.runs.devices import (
     device_line,
     idle_gpu,
 )
-from annotated_transformer.runs.prepare import choose_device
+from annotated_transformer.runs.devices import choose_device
 from annotated_transformer.runs.recipes import recipe_of
 
 PLAIN = recipe_of()
