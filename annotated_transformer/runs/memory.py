@@ -80,7 +80,7 @@ def try_batch(
         objective = Unsearched(objective.tokenizer)
     few = replace(
         config,
-        accumulate=min(config.accumulate, 2),
+        accumulation_steps=min(config.accumulation_steps, 2),
         seed=config.seed ^ 1,  # dropout begins anew only where it changes
     )
     optimizer = adam(model.parameters())
@@ -102,7 +102,7 @@ def out_of_memory_error(where: str, error: BaseException) -> UserError:
     where += f" ({told})" if told else ""
     return UserError(
         f"out of memory {where}: in a new run lower `batch_tokens`, and raise "
-        "`accumulate` by as much, which keeps the tokens of an update; else "
-        "use `bf16=True`, lower `max_length`, leave out `risk` or `r_drop`, "
-        "or choose a smaller model"
+        "`accumulation_steps` by as much, which keeps the tokens of an "
+        "update; else use `bf16=True`, lower `max_length`, leave out `risk` "
+        "or `r_drop`, or choose a smaller model"
     )
