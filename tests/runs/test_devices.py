@@ -11,10 +11,10 @@ import torch
 from annotated_transformer.errors import UserError
 from annotated_transformer.runs.devices import (
     allow_tf32,
+    choose_device,
     device_line,
     idle_gpu,
 )
-from annotated_transformer.runs.devices import choose_device
 from annotated_transformer.runs.recipes import recipe_of
 
 PLAIN = recipe_of()
