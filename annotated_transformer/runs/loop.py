@@ -270,10 +270,4 @@ class Run:
             self.where = (
                 f"at the largest batch, {rows} sentences of {length} tokens"
             )
-            try_batch(
-                self.model,
-                self.objective,
-                self.config,
-                self.recipe.model.d_model,
-                batch,
-            )
+            try_batch(self.model, self.optimizer, self.config, batch)
