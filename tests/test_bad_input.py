@@ -5,9 +5,7 @@ import shlex
 import signal
 import subprocess
 import sys
-import threading
 import time
-from contextlib import suppress
 
 import pytest
 from refusal import refused
@@ -82,20 +80,6 @@ def test_settings_have_bounds(option, told, command, recipe_options, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_processes_need_an_address(recipe_options, tmp_path):
-    environ = {**os.environ, "RANK": "0", "WORLD_SIZE": "2"}
-    environ.pop("MASTER_ADDR", None)
-    ended = subprocess.run(
-        [*PROGRAM, "train", tmp_path / "out", *recipe_options],
-        env=environ,
-        capture_output=True,
-        text=True,
-    )
-    assert ended.returncode == 1
-    assert "MASTER_ADDR is not set" in ended.stderr
-    assert "Traceback" not in ended.stderr
-
-
 def test_escapes_are_written_out(command, trained, tmp_path):
     assert printable("a\x1b[2J\u202eb\n") == "a\\x1b[2J\\u202eb\n"
     ended = command("translate", tmp_path / "no\x1b[2Jmodel", stdin=b"abc\n")
@@ -121,38 +105,6 @@ def test_a_training_outlives_its_standard_error(
         env={k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"},
     )
     assert ended.returncode == 0
-    assert (tmp_path / "out/model.safetensors").read_bytes() == (
-        trained / "model.safetensors"
-    ).read_bytes()
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no such terminals")
-def test_a_training_shows_its_progress_on_a_terminal(
-    recipe_options, trained, tmp_path
-):
-    ours, theirs = os.openpty()
-    process = subprocess.Popen(
-        [*PROGRAM, "train", tmp_path / "out", *recipe_options],
-        env=os.environ | {"TERM": "xterm", "COLUMNS": "80"},
-        stderr=theirs,
-    )
-    os.close(theirs)
-    told = bytearray()
-
-    def read():
-        with suppress(OSError):  # the terminal is closed
-            while data := os.read(ours, 1 << 16):
-                told.extend(data)
-
-    reader = threading.Thread(target=read, daemon=True)
-    reader.start()
-    try:
-        assert process.wait(120) == 0
-    finally:
-        process.kill()
-    reader.join()
-    os.close(ours)
-    assert b"100%" in told and b"the model is ready" in told
     assert (tmp_path / "out/model.safetensors").read_bytes() == (
         trained / "model.safetensors"
     ).read_bytes()
