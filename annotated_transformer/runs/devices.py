@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
+from torch.cuda import get_device_capability
 
 from annotated_transformer.errors import UserError
 from annotated_transformer.runs.recipes import Recipe
@@ -12,6 +13,8 @@ from annotated_transformer.system.machine import processor
 from annotated_transformer.system.processes import launched
 
 __all__ = ["allow_tf32", "choose_device", "device_line"]
+
+AMPERE = (8, 0)  # the first compute capability with TF32
 
 
 def choose_device(name: str | None = None) -> str:
@@ -45,10 +48,10 @@ def choose_device(name: str | None = None) -> str:
 
 def device_line(device: str, recipe: Recipe) -> str:
     """One line: the device and its name, the precision, the processes."""
-    precision = "float32"
+    precision, gpu = "float32", device.startswith("cuda")
     if recipe.train.bf16:
         precision = "bfloat16"
-    elif recipe.tf32 and device.startswith("cuda"):
+    elif recipe.tf32 and gpu and get_device_capability(device) >= AMPERE:
         precision = "TF32"
     several = "processes" if recipe.processes > 1 else "process"
     return (

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from annotated_transformer.errors import UserError
+from annotated_transformer.runs import devices
 from annotated_transformer.runs.devices import (
     allow_tf32,
     choose_device,
@@ -20,15 +21,17 @@ matmul = torch.backends.cuda.matmul
 
 
 @pytest.mark.parametrize(
-    ("given", "precision"),
+    ("given", "capability", "precision"),
     [
-        ({}, "float32"),
-        ({"tf32": True}, "TF32"),
-        ({"tf32": True, "train": BF16}, "bfloat16"),
+        ({}, (9, 0), "float32"),
+        ({"tf32": True}, (9, 0), "TF32"),
+        ({"tf32": True}, (7, 5), "float32"),  # an older GPU has none
+        ({"tf32": True, "train": BF16}, (9, 0), "bfloat16"),
     ],
 )
-def test_the_line_of_a_gpu(monkeypatch, given, precision):
+def test_the_line_of_a_gpu(monkeypatch, given, capability, precision):
     monkeypatch.setattr(torch.cuda, "get_device_name", "NVIDIA {}".format)
+    monkeypatch.setattr(devices, "get_device_capability", lambda _: capability)
     recipe = replace(PLAIN, processes=4, **given)
     told = f"training on cuda:1 (NVIDIA cuda:1) in {precision}, 4 processes"
     assert device_line("cuda:1", recipe) == told
