@@ -65,21 +65,6 @@ def test_a_line_without_end_is_refused(command, trained, monkeypatch):
     assert "line 2" in ended.err and "without a line feed" in ended.err
 
 
-@pytest.mark.parametrize(
-    ("option", "told"),
-    [
-        ("--set=train.peak_lr=0", "--peak-rate 0.0"),
-        ("--set=model.layers=1000000000000", "`layers=1000000000000`"),
-        ("--set=model.layers=" + "[" * 100_000, "must be"),
-    ],
-)
-def test_settings_have_bounds(option, told, command, recipe_options, tmp_path):
-    ended = command("train", tmp_path / "out", *recipe_options, option)
-    refused(ended, told)
-    assert len(ended.err) < 500
-    assert not (tmp_path / "out").exists()
-
-
 def test_escapes_are_written_out(command, trained, tmp_path):
     assert printable("a\x1b[2J\u202eb\n") == "a\\x1b[2J\\u202eb\n"
     ended = command("translate", tmp_path / "no\x1b[2Jmodel", stdin=b"abc\n")

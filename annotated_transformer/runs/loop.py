@@ -184,18 +184,17 @@ class Run:
             loss += one  # in this order, wherever a stop has cut it
         self.losses.clear()
         self.progress = replace(self.progress, loss=loss)
-        told = self.measure() if validated else ""
+        if validated:
+            self.measure()
         if self.writes:
             self.checkpoints.save(self.model, self.optimizer, self.progress)
-        if told:
-            console.out(told)
 
-    def measure(self) -> str:
+    def measure(self) -> None:
         """Validate, and end an interval with a line of metrics; report it."""
         now, told = self.progress, ""
         self.progress = replace(now, loss=0.0, tokens=0)
         if not self.writes:
-            return ""
+            return
         result, loss = validate(self.model, self.valid), now.loss / now.tokens
         line = {
             "step": now.step,
@@ -211,7 +210,7 @@ class Run:
             line["valid_bleu"] = round(self.bleu(), 2)
             told = f"BLEU {line['valid_bleu']:.2f}, "
         self.progress = replace(self.progress, metrics=(*now.metrics, line))
-        return (
+        console.out(
             f"update {now.step} of {self.config.steps}: loss {loss:.3f}, "
             f"validation perplexity {result.perplexity:.2f}, accuracy "
             f"{result.accuracy:.3f}, {told}{now.seconds / 60:.1f} minutes"

@@ -83,7 +83,6 @@ OTHERS = {
     "score model good good --alpha=51": "alpha 51",
     "evaluate model two blank": "blank, line 2: empty",
     "backtranslate model good --output x --top-k=5 --beam=2": "choose one",
-    "backtranslate model good --output x --seed=1": "add --sample",
     "backtranslate model good --output x --temperature=0": (
         "--temperature 0.0: must be from 0.01"
     ),
