@@ -110,7 +110,7 @@ def test_hanging_up_is_ignored_where_it_was(monkeypatch):
         signal.signal(signal.SIGHUP, before)
 
 
-@pytest.mark.parametrize("seconds", [0.3, 2.0])
+@pytest.mark.parametrize("seconds", [1.0, 2.0, 4.0])
 def test_ctrl_c_while_the_program_loads(seconds, recipe_options, tmp_path):
     process = subprocess.Popen(
         [*PROGRAM, "train", tmp_path / "out", *recipe_options],
@@ -122,4 +122,6 @@ def test_ctrl_c_while_the_program_loads(seconds, recipe_options, tmp_path):
     time.sleep(seconds)
     process.send_signal(signal.SIGINT)
     _, told = process.communicate(timeout=60)
-    assert process.returncode and "annotated_transformer/" not in told
+    # of the signal, or after a checkpoint: nothing that loads swallows it
+    assert process.returncode in (-signal.SIGINT, 128 + signal.SIGINT)
+    assert "Traceback" not in told
