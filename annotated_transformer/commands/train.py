@@ -121,8 +121,6 @@ def train(
     from annotated_transformer.speed.allocator import keep_freed_memory
     from annotated_transformer.system.processes import joined, launched
 
-    if dry_run and launched().rank > 0:
-        return  # one plan is enough
     chosen = choose_device(device)
     asked = [*settings(given), *(fields or [])]
     if start is not None:

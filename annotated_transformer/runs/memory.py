@@ -56,7 +56,8 @@ def try_batch(
     changes no weight; it is not counted.
     """
     for weight in model.parameters():
-        weight.grad = torch.zeros_like(weight)
+        if weight.requires_grad:
+            weight.grad = torch.zeros_like(weight)
     optimizer.step()
     for state in optimizer.state.values():
         state["step"].zero_()

@@ -111,12 +111,9 @@ def test_a_dry_run_prints_and_writes_nothing(
     ended = command(*words, "--preset=big", "--accumulate=2")
     assert ended.status == 0, ended.err
     alone = numbers(table(ended.out)["updates an epoch"])[0]
-    # torchrun's processes plan once, for all of them
+    # as torchrun would say
     monkeypatch.setenv("WORLD_SIZE", "8")
     ended = command(*words, "--preset=big", "--accumulate=2")
     together = numbers(table(ended.out)["updates an epoch"])[0]
     assert together == pytest.approx(alone / 8, abs=0.05)
-    monkeypatch.setenv("RANK", "1")
-    ended = command(*words, "--preset=big")
-    assert (ended.status, ended.out, ended.err) == (0, "", "")
     assert not any(tmp_path.iterdir())
