@@ -26,7 +26,8 @@ from annotated_transformer.pairs.back_translation import (
 )
 from annotated_transformer.pairs.sampling import Sampling
 from annotated_transformer.runs.batches import fixed_batches
-from annotated_transformer.runs.prepare import choose_device, learn_tokenizer
+from annotated_transformer.runs.devices import choose_device
+from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import recipe_of
 from annotated_transformer.runs.run import train
 from annotated_transformer.system.atomic_files import write_text

@@ -5,9 +5,7 @@ import shlex
 import signal
 import subprocess
 import sys
-import threading
 import time
-from contextlib import suppress
 
 import pytest
 from refusal import refused
@@ -67,35 +65,6 @@ def test_a_line_without_end_is_refused(command, trained, monkeypatch):
     assert "line 2" in ended.err and "without a line feed" in ended.err
 
 
-@pytest.mark.parametrize(
-    ("option", "told"),
-    [
-        ("--set=train.peak_lr=0", "--peak-rate 0.0"),
-        ("--set=model.layers=1000000000000", "`layers=1000000000000`"),
-        ("--set=model.layers=" + "[" * 100_000, "must be"),
-    ],
-)
-def test_settings_have_bounds(option, told, command, recipe_options, tmp_path):
-    ended = command("train", tmp_path / "out", *recipe_options, option)
-    refused(ended, told)
-    assert len(ended.err) < 500
-    assert not (tmp_path / "out").exists()
-
-
-def test_processes_need_an_address(recipe_options, tmp_path):
-    environ = {**os.environ, "RANK": "0", "WORLD_SIZE": "2"}
-    environ.pop("MASTER_ADDR", None)
-    ended = subprocess.run(
-        [*PROGRAM, "train", tmp_path / "out", *recipe_options],
-        env=environ,
-        capture_output=True,
-        text=True,
-    )
-    assert ended.returncode == 1
-    assert "MASTER_ADDR is not set" in ended.stderr
-    assert "Traceback" not in ended.stderr
-
-
 def test_escapes_are_written_out(command, trained, tmp_path):
     assert printable("a\x1b[2J\u202eb\n") == "a\\x1b[2J\\u202eb\n"
     ended = command("translate", tmp_path / "no\x1b[2Jmodel", stdin=b"abc\n")
@@ -126,38 +95,6 @@ def test_a_training_outlives_its_standard_error(
     ).read_bytes()
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no such terminals")
-def test_a_training_shows_its_progress_on_a_terminal(
-    recipe_options, trained, tmp_path
-):
-    ours, theirs = os.openpty()
-    process = subprocess.Popen(
-        [*PROGRAM, "train", tmp_path / "out", *recipe_options],
-        env=os.environ | {"TERM": "xterm", "COLUMNS": "80"},
-        stderr=theirs,
-    )
-    os.close(theirs)
-    told = bytearray()
-
-    def read():
-        with suppress(OSError):  # the terminal is closed
-            while data := os.read(ours, 1 << 16):
-                told.extend(data)
-
-    reader = threading.Thread(target=read, daemon=True)
-    reader.start()
-    try:
-        assert process.wait(120) == 0
-    finally:
-        process.kill()
-    reader.join()
-    os.close(ours)
-    assert b"100%" in told and b"the model is ready" in told
-    assert (tmp_path / "out/model.safetensors").read_bytes() == (
-        trained / "model.safetensors"
-    ).read_bytes()
-
-
 def test_hanging_up_is_ignored_where_it_was(monkeypatch):
     before = signal.getsignal(signal.SIGHUP)
     try:
@@ -173,7 +110,7 @@ def test_hanging_up_is_ignored_where_it_was(monkeypatch):
         signal.signal(signal.SIGHUP, before)
 
 
-@pytest.mark.parametrize("seconds", [0.3, 2.0])
+@pytest.mark.parametrize("seconds", [1.0, 2.0, 4.0])
 def test_ctrl_c_while_the_program_loads(seconds, recipe_options, tmp_path):
     process = subprocess.Popen(
         [*PROGRAM, "train", tmp_path / "out", *recipe_options],
@@ -185,4 +122,6 @@ def test_ctrl_c_while_the_program_loads(seconds, recipe_options, tmp_path):
     time.sleep(seconds)
     process.send_signal(signal.SIGINT)
     _, told = process.communicate(timeout=60)
-    assert process.returncode and "annotated_transformer/" not in told
+    # of the signal, or after a checkpoint: nothing that loads swallows it
+    assert process.returncode in (-signal.SIGINT, 128 + signal.SIGINT)
+    assert "Traceback" not in told

@@ -99,9 +99,7 @@ def main() -> None:
     try:
         app()
     except Interrupted as stop:
-        from annotated_transformer.system.processes import launched
-
-        if launched().rank == 0:  # which speaks for all
+        if os.environ.get("RANK", "0") == "0":  # who speaks for all
             console.out(str(stop))
         sys.exit(128 + stop.signal_number)
     except UserError as error:
@@ -121,7 +119,7 @@ def main() -> None:
 def fail(message: str) -> None:
     """Print one line on standard error, and exit with status 1."""
     name = ""
-    if os.environ.get("WORLD_SIZE", "1") != "1":  # torchrun's; see launched
+    if os.environ.get("WORLD_SIZE", "1") != "1":  # torchrun's
         name = f"process {os.environ.get('RANK', '0')}: "
     console.out(f"{name}error: {' '.join(message.split())}")
     sys.exit(1)

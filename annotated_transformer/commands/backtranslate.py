@@ -28,7 +28,7 @@ BATCH_TOKENS = {"cuda": 32768}  # elsewhere 4096
     sample=Option("--sample", help="draw each token instead of searching"),
     top_k=Option(help="draw each token from the K likeliest; 0: from all"),
     temperature=Option(help="what is drawn varies more above 1, less below"),
-    seed=Option(help="another one draws other text; 0 if not given"),
+    seed=Option(help="another one draws other text"),
     tag=Option(help="a word to put before each source, such as '<BT>'"),
 )
 def backtranslate(
@@ -39,7 +39,7 @@ def backtranslate(
     sample: bool = False,
     top_k: int = 0,
     temperature: float = 1.0,
-    seed: int | None = None,
+    seed: int = 0,
     tag: str = "",
     batch_tokens: int | None = None,
     device: Device = None,
@@ -65,12 +65,7 @@ def backtranslate(
             "--beam, --alpha and --no-repeat search, and --sample, --top-k "
             "and --temperature draw; choose one of the two"
         )
-    if seed is not None and not draws:
-        raise UserError(
-            "--seed is for drawing, and this searches; add --sample, --top-k "
-            "or --temperature"
-        )
-    sampling = Sampling(top_k, temperature, seed or 0) if draws else None
+    sampling = Sampling(top_k, temperature, seed) if draws else None
     lines = read_lines(file)
     translator = load(model, device, **search)
     check_lengths(translator, lines, file)

@@ -111,20 +111,21 @@ def train(
     checkpoint; the same command with --resume continues. On N devices:
     torchrun --nproc-per-node=N -m annotated_transformer train ...
     """
+    from torch.cuda import is_bf16_supported
+
+    from annotated_transformer.runs.devices import choose_device
     from annotated_transformer.runs.dry_run import plan
-    from annotated_transformer.runs.prepare import check_start, choose_device
+    from annotated_transformer.runs.prepare import check_start
     from annotated_transformer.runs.recipes import recipe_of
     from annotated_transformer.runs.run import train as run_training
-    from annotated_transformer.runs.run_dir import check_output
     from annotated_transformer.system.processes import joined, launched
 
-    if dry_run and launched().rank > 0:
-        return  # one plan is enough
     chosen = choose_device(device)
     asked = [*settings(given), *(fields or [])]
     if start is not None:
         check_kept(asked, new_subwords)
-    own = [f"train.bf16={has_bf16(chosen)}"]
+    bf16 = chosen.startswith("cuda") and is_bf16_supported(False)  # emulated
+    own = [f"train.bf16={bf16}"]
     recipe = recipe_of(task, preset).with_fields([*own, *asked])
     texts = (
         [*(train_files or ()), *([train_tsv] if train_tsv else [])],
@@ -132,22 +133,18 @@ def train(
     )
     corpus = (task, (source, target), texts, extra or [])
     if dry_run:  # which writes nothing: output may be taken
-        if resume:
-            check_output(output, resume)
         check_start(recipe, start, new_subwords)
         recipe = replace(recipe, processes=launched().size)
         put(plan(recipe, read_corpus(*corpus), start, new_subwords))
         return
     words = shlex.join(["annotated-transformer", *sys.argv[1:]])
     with joined(chosen) as processes:
-        resume = resume or processes.rank > 0  # what the first has begun
-        check_output(output, resume)
         run_training(
             output,
             read_corpus(*corpus),
             recipe,
             device=device and chosen,
-            resume=resume,
+            resume=resume or processes.rank > 0,  # what the first has begun
             max_minutes=max_minutes,
             start=start,
             new_subwords=new_subwords,
@@ -157,17 +154,6 @@ def train(
             valid_bleu=valid_bleu,
             processes=processes,
         )
-
-
-def has_bf16(device: str) -> bool:
-    """True for a GPU that multiplies in bfloat16: Ampere, and since then.
-
-    PyTorch's is_bf16_supported also says so of slow emulation.
-    """
-    import torch
-
-    capable = torch.cuda.get_device_capability
-    return device.startswith("cuda") and capable(device) >= (8, 0)
 
 
 def check_kept(asked: Iterable[str], new_subwords: bool) -> None:

@@ -37,16 +37,11 @@ __all__ = [
 ]
 
 
-def longest_side(recipe: Recipe) -> tuple[int, str]:
-    """The most tokens that a side of a pair may have, and why."""
-    limits = [
-        (recipe.train.max_length, "`max_length` raises the limit"),
-        (recipe.train.batch_tokens, "no batch has more tokens a side"),
-    ]
+def longest_side(recipe: Recipe) -> int:
+    """The most tokens that a side of a pair may have."""
+    limits = [recipe.train.max_length, recipe.train.batch_tokens]
     learned = outline(recipe.model).max_positions
-    if learned is not None:
-        limits.append((learned, "as many positions are learned"))
-    return min(limits, key=lambda limit: limit[0])
+    return min(limits if learned is None else [*limits, learned])
 
 
 def encode_text(
@@ -57,13 +52,14 @@ def encode_text(
     It says how many these are, and where the first one is. UserError if no
     pair is left.
     """
-    limit, why = longest_side(recipe)
+    limit = longest_side(recipe)
     examples, too_long = encode_pairs(pairs, tokenizer, limit)
     if too_long:
         console.out(
             f"{name}: {len(too_long)} of {len(pairs)} pairs have more than "
             f"{limit} tokens on a side and are left out, the first in line "
-            f"{too_long[0] + 1} ({why})"
+            f"{too_long[0] + 1}; `max_length`, `batch_tokens` and the model's "
+            "positions set the limit"
         )
     if not examples:
         raise UserError(
@@ -88,8 +84,9 @@ def subword_sampling(
             f"`bpe_dropout` leaves out merges, and of {recipe.tokenizer} "
             "subwords none are known; use `tokenizer='bpe'`"
         )
-    limit, _ = longest_side(recipe)
-    return BPEDropout(tokenizer.vocabulary, recipe.train.bpe_dropout, limit)
+    return BPEDropout(
+        tokenizer.vocabulary, recipe.train.bpe_dropout, longest_side(recipe)
+    )
 
 
 class TrainingText:

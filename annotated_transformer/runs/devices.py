@@ -1,63 +1,70 @@
-"""Devices: what a training computes on, and how precisely."""
+"""Devices: which one a training computes on, and how precisely."""
 
-import shutil
+import os
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from pathlib import Path
 
 import torch
+from torch.cuda import get_device_capability
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from annotated_transformer.errors import UserError
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.system.machine import processor
+from annotated_transformer.system.processes import launched
 
 __all__ = [
     "allow_tf32",
     "attention_kernel",
     "bf16_slowdown",
+    "choose_device",
     "device_line",
-    "idle_gpu",
 ]
 
 AMPERE = (8, 0)  # the first compute capability with TF32
 
 
+def choose_device(name: str | None = None) -> str:
+    """The device of that name, or the fastest at hand; UserError if absent.
+
+    Each of several processes has a GPU of its own.
+    """
+    here = {
+        "cuda": torch.cuda.is_available(),
+        "mps": torch.backends.mps.is_available(),
+        "cpu": True,
+    }
+    if name is None:
+        name = next(kind for kind in here if here[kind])
+    elif not here.get(name.partition(":")[0]):
+        raise UserError(
+            f"device {name!r} is not at hand for PyTorch {torch.__version__}; "
+            f"choose from {', '.join(kind for kind in here if here[kind])}"
+        )
+    if launched().size == 1 or name == "cpu" or ":" in name:
+        return name
+    own = int(os.environ.get("LOCAL_RANK", 0))
+    count = torch.cuda.device_count()
+    if own >= count:
+        raise UserError(
+            f"device {name!r}: {own + 1} processes or more on a machine of "
+            f"{count} GPUs; start one process a GPU, or use `device='cpu'`"
+        )
+    return f"cuda:{own}"
+
+
 def device_line(device: str, recipe: Recipe) -> str:
-    """One line: the device, its name and memory, precision, processes."""
-    about = processor("cpu")
-    if device.startswith("cuda"):
-        memory = torch.cuda.get_device_properties(device).total_memory
-        name = torch.cuda.get_device_name(device)
-        about = f"{name}, {memory / 1e9:.1f} GB"
+    """One line: the device and its name, the precision, the processes."""
+    precision, gpu = "float32", device.startswith("cuda")
+    if recipe.train.bf16:
+        precision = "bfloat16"
+    elif recipe.tf32 and gpu and get_device_capability(device) >= AMPERE:
+        precision = "TF32"
     several = "processes" if recipe.processes > 1 else "process"
     return (
-        f"training on {device} ({about}) in {precision(device, recipe)}, "
+        f"training on {device} ({processor(device)}) in {precision}, "
         f"{recipe.processes} {several}"
-    )
-
-
-def precision(device: str, recipe: Recipe) -> str:
-    """How matrix products are computed there, as far as it can be asked."""
-    if recipe.train.bf16:
-        return "bfloat16"
-    if recipe.tf32 and device.startswith("cuda"):
-        capability = torch.cuda.get_device_capability(device)
-        return "TF32" if capability >= AMPERE else "float32"
-    return "float32"
-
-
-def idle_gpu() -> str | None:
-    """What to install where an NVIDIA GPU waits for another PyTorch."""
-    driver = Path("/proc/driver/nvidia/version").exists()
-    if torch.version.cuda or not (driver or shutil.which("nvidia-smi")):
-        return None
-    release = torch.__version__.partition("+")[0]
-    return (
-        "this machine has an NVIDIA driver, but its PyTorch "
-        f"({torch.__version__}) is built for CPUs alone; for the GPU, "
-        f"pip install --force-reinstall torch=={release} on Linux, and "
-        "elsewhere the command that pytorch.org/get-started gives"
     )
 
 

@@ -1,10 +1,12 @@
-"""A plan: what a training would need and do, before anything is trained."""
+"""The dry run: what a training would need and do, without training."""
 
 from pathlib import Path
+from typing import Any
 
 from rich.filesize import decimal
 
 from annotated_transformer.corpora.corpus import Corpus
+from annotated_transformer.data import Example
 from annotated_transformer.runs.batches import TrainingText, encode_text
 from annotated_transformer.runs.prepare import (
     learn_tokenizer,
@@ -40,55 +42,46 @@ def plan(
     text = TrainingText(corpus, tokenizer, recipe)
     encode_text("validation text", corpus.valid, tokenizer, recipe)
     warn_of_overlap(corpus)
-    count = parameters_of(with_subwords(recipe, tokenizer).model)
     rows = {
-        "parameters": f"{count:,}",
-        "subwords": f"{len(tokenizer):,}",
-        **memory(recipe, count, len(tokenizer)),
-        "pairs": f"{len(text.examples):,}",
-        **batches(recipe, text),
+        **memory(recipe, with_subwords(recipe, tokenizer).model),
+        **batches(recipe, text.first_epoch()),
     }
     width = max(map(len, rows))
     return "".join(f"{name:{width}}  {rows[name]}\n" for name in rows)
 
 
-def memory(recipe: Recipe, count: int, vocab_size: int) -> dict[str, str]:
+def memory(recipe: Recipe, sizes: Any) -> dict[str, str]:
     """What parameters need in memory and on disk; activations come on top."""
-    weights, config = FLOAT * count, recipe.train
-    several = recipe.processes > 1  # then the gradients are summed in a copy
+    count, config = parameters_of(sizes), recipe.train
+    copies = 4 + (recipe.processes > 1)  # which sum their gradients in one
     passes = config.risk or (2 if config.r_drop else 1)
-    logits = FLOAT * passes * config.batch_tokens * vocab_size
-    kept = config.average + 2  # those averaged, the last, the best
+    logits = passes * config.batch_tokens * sizes.vocab_size
     return {
-        "weights": decimal(weights),
-        "gradients": decimal(weights * (1 + several)),
-        "Adam's moments": decimal(2 * weights),
-        "logits": f"about {decimal(logits)}, and their gradient as much",
-        "a checkpoint": f"{decimal(3 * weights)}, kept: at most {kept}",
+        "parameters": f"{count:,}",
+        "subwords": f"{sizes.vocab_size:,}",
+        "weights, gradients, moments": decimal(FLOAT * copies * count),
+        "logits and their gradients": f"about {decimal(2 * FLOAT * logits)}",
+        "a checkpoint": decimal(FLOAT * 3 * count),
     }
 
 
-def batches(recipe: Recipe, text: TrainingText) -> dict[str, str]:
+def batches(recipe: Recipe, epoch: list[list[Example]]) -> dict[str, str]:
     """How the first epoch's batches make updates, and how many epochs."""
-    config, epoch = recipe.train, text.first_epoch()
     tokens, padding = [], []
     for side in (0, 1):
         lengths = [[len(example[side]) for example in x] for x in epoch]
         tokens.append(sum(map(sum, lengths)))
         cells = sum(len(batch) * max(batch) for batch in lengths)
         padding.append(1 - tokens[side] / cells)
-    group = config.accumulation_steps * recipe.processes
-    updates = len(epoch) / group
+    config = recipe.train
+    updates = len(epoch) / (config.accumulation_steps * recipe.processes)
     source, target = (round(side / updates) for side in tokens)
     return {
         "pairs an epoch": f"{sum(map(len, epoch)):,}",
         "tokens an epoch": f"{tokens[0]:,} source, {tokens[1]:,} target",
         "padding": f"{padding[0]:.1%} source, {padding[1]:.1%} target",
         "batches an epoch": f"{len(epoch):,}",
-        "batches an update": f"{group} = {config.accumulation_steps} "
-        f"accumulated x {recipe.processes} processes",
         "tokens an update": f"about {source:,} source, {target:,} target",
-        "updates": f"{config.steps:,}",
         "updates an epoch": f"about {updates:,.1f}",
         "epochs": f"about {config.steps / updates:,.1f}",
     }

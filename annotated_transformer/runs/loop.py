@@ -83,19 +83,12 @@ class Run:
         self.checkpoints = Checkpoints(run_dir, every, last)
         self.progress = Progress()
         self.losses: list[Tensor] = []  # summed ones that progress lacks yet
-        self.trying = ""  # the batch that is tried first, if one is now
+        self.where = ""  # how far it is, for the message of an error
 
     @property
     def writes(self) -> bool:
         """True for the first process, which writes for all."""
         return self.processes.rank == 0
-
-    @property
-    def where(self) -> str:
-        """How far it is, for the message of an error."""
-        if self.trying:
-            return f"at the largest batch, {self.trying}"
-        return f"after update {self.progress.step}"
 
     @property
     def due(self) -> bool:
@@ -111,7 +104,8 @@ class Run:
         """
         with allow_tf32(self.device, self.recipe.tf32):
             with attention_kernel(self.device, self.config.bf16):
-                self.try_largest_batches()
+                if self.device.type in TRIED_ON:
+                    self.try_largest_batches()
                 self.resume()
                 self.learn(deadline)
             if self.writes:
@@ -121,15 +115,12 @@ class Run:
         """Go back to the last checkpoint, if there is one."""
         self.progress = self.checkpoints.load(self.model, self.optimizer)
         step, steps = self.progress.step, self.config.steps
+        self.where = f"after update {step}"
         if step == 0:
             return
         if self.writes:
             self.checkpoints.tidy(self.progress)
-        console.out(
-            f"{self.run_dir}: all {steps} updates are done already"
-            if step == steps
-            else f"continuing after update {step} of {steps}"
-        )
+        console.out(f"continuing after update {step} of {steps}")
 
     def learn(self, deadline: float | None) -> None:
         """Make the updates that are left, or those before the deadline."""
@@ -176,6 +167,7 @@ class Run:
             seconds=seconds,
             tokens=self.progress.tokens + update.tokens,
         )
+        self.where = f"after update {update.step}"
 
     def save(self, validated: bool) -> None:
         """Write a checkpoint, which ends an interval if it is validated."""
@@ -184,18 +176,17 @@ class Run:
             loss += one  # in this order, wherever a stop has cut it
         self.losses.clear()
         self.progress = replace(self.progress, loss=loss)
-        told = self.measure() if validated else ""
+        if validated:
+            self.measure()
         if self.writes:
             self.checkpoints.save(self.model, self.optimizer, self.progress)
-        if told:
-            console.out(told)
 
-    def measure(self) -> str:
+    def measure(self) -> None:
         """Validate, and end an interval with a line of metrics; report it."""
         now, told = self.progress, ""
         self.progress = replace(now, loss=0.0, tokens=0)
         if not self.writes:
-            return ""
+            return
         result, loss = validate(self.model, self.valid), now.loss / now.tokens
         line = {
             "step": now.step,
@@ -211,7 +202,7 @@ class Run:
             line["valid_bleu"] = round(self.bleu(), 2)
             told = f"BLEU {line['valid_bleu']:.2f}, "
         self.progress = replace(self.progress, metrics=(*now.metrics, line))
-        return (
+        console.out(
             f"update {now.step} of {self.config.steps}: loss {loss:.3f}, "
             f"validation perplexity {result.perplexity:.2f}, accuracy "
             f"{result.accuracy:.3f}, {told}{now.seconds / 60:.1f} minutes"
@@ -265,17 +256,9 @@ class Run:
 
     def try_largest_batches(self) -> None:
         """Run out of memory now or not at all, rather than after an hour."""
-        finished = self.config.steps in self.checkpoints.paths()
-        if finished or self.device.type not in TRIED_ON:
-            return
         for batch in largest_batches(self.text):
             rows, length = batch.labels.shape
-            self.trying = f"{rows} sentences of {length} tokens"
-            try_batch(
-                self.model,
-                self.objective,
-                self.config,
-                self.recipe.model.d_model,
-                batch,
+            self.where = (
+                f"at the largest batch, {rows} sentences of {length} tokens"
             )
-        self.trying = ""
+            try_batch(self.model, self.optimizer, self.config, batch)

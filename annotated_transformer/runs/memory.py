@@ -1,22 +1,15 @@
 """What a training needs of memory, tried before it begins."""
 
 import math
-from contextlib import suppress
-from dataclasses import replace
-from itertools import islice, repeat
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from annotated_transformer.data import Batch, Example, make_batch
 from annotated_transformer.embedding import UNK
 from annotated_transformer.errors import UserError
-from annotated_transformer.model import EncoderDecoder
-from annotated_transformer.optimizer import adam
-from annotated_transformer.risk import ExpectedError
 from annotated_transformer.runs.batches import TrainingText
-from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.training import Objective, TrainConfig, updates
+from annotated_transformer.training import TrainConfig, batch_loss
 
 __all__ = ["largest_batches", "out_of_memory_error", "try_batch"]
 
@@ -33,7 +26,8 @@ def largest_batches(text: TrainingText) -> list[Batch]:
     sentences as long as its longest, and all their cells are labels. Most of
     what a model keeps grows with the number of cells, but fused attention
     pads short sentences, and the plain one keeps a weight for each pair of
-    tokens. BPE-dropout makes sentences longer after batches were cut.
+    tokens. BPE-dropout makes sentences longer after batches were cut, and a
+    risk reads each of them with as many candidates.
     """
     epoch, tokens = text.first_epoch(), text.config.batch_tokens
     found = []
@@ -45,72 +39,42 @@ def largest_batches(text: TrainingText) -> list[Batch]:
             max(math.ceil(tokens / rows), *map(len, side))
             for side in zip(*examples, strict=True)
         )
+        rows *= max(1, text.config.risk)
         found.append(make_batch([([UNK] * source, [UNK] * target)] * rows))
     return found
 
 
-class Unsearched(ExpectedError):
-    """The risk of the references themselves, in place of a search."""
-
-    def candidates(
-        self, model: EncoderDecoder, batch: Batch, number: int
-    ) -> tuple[Tensor, Tensor]:
-        """Each reference as often as there would be candidates."""
-        labels = batch.labels.repeat_interleave(number, 0)
-        return labels, labels.new_zeros(len(batch.labels), number).float()
-
-
 def try_batch(
     model: nn.Module,
-    objective: Objective,
+    optimizer: torch.optim.Optimizer,
     config: TrainConfig,
-    d_model: int,
     batch: Batch,
 ) -> None:
-    """Make two updates of a batch, and put the weights back.
+    """Read a batch and go back, with all that an update has in memory.
 
-    In the second one Adam's moments are there, and, if updates accumulate,
-    gradients too. The moments go with their optimizer: a run loads its own
-    afterwards. With a risk the candidates are as long as the batch's
-    sentences, and the search for them, which keeps no gradients, is left out.
+    Where all gradients are zero, a step of Adam allocates its moments and
+    changes no weight; it is not counted.
     """
-    kept = [
-        weight.detach().to("cpu", copy=True) for weight in model.parameters()
-    ]
-    if isinstance(objective, ExpectedError):
-        objective = Unsearched(objective.tokenizer)
-    few = replace(
-        config,
-        accumulation_steps=min(config.accumulation_steps, 2),
-        seed=config.seed ^ 1,  # dropout begins anew only where it changes
-    )
-    optimizer = adam(model.parameters())
-    turns = updates(
-        model, repeat(batch), optimizer, few, d_model, objective=objective
-    )
-    with suppress(FloatingPointError):  # of made text, which tells nothing
-        for _ in islice(turns, 2):
-            pass
-    with torch.no_grad():
-        for weight, old in zip(model.parameters(), kept, strict=True):
-            weight.copy_(old)
+    for weight in model.parameters():
+        if weight.requires_grad:
+            weight.grad = torch.zeros_like(weight)
+    optimizer.step()
+    for state in optimizer.state.values():
+        state["step"].zero_()
+    model.train()
+    batch = batch.to(next(model.parameters()).device)
+    batch_loss(model, batch, config).backward()
+    optimizer.zero_grad()
 
 
-def out_of_memory_error(
-    where: str, recipe: Recipe, error: BaseException
-) -> UserError:
+def out_of_memory_error(where: str, error: BaseException) -> UserError:
     """The error for a training that wants more memory than there is."""
-    config = recipe.train
     # how much of a GPU others use; what follows is about PyTorch's allocator
     told = str(error).partition("\n")[0].partition(" Of the allocated")[0]
     where += f" ({told})" if told else ""
-    less = ["leave out `r_drop`"] * bool(config.r_drop)
-    less += ["lower `risk`"] * bool(config.risk)
-    less += ["use `bf16=True`"] * (not config.bf16)
-    less += ["lower `max_length`", "choose a smaller model"]
     return UserError(
         f"out of memory {where}: in a new run lower `batch_tokens`, and raise "
         "`accumulation_steps` by as much, which keeps the tokens of an "
-        "update; else "
-        f"{', or '.join(less)}"
+        "update; else use `bf16=True`, lower `max_length`, leave out `risk` "
+        "or `r_drop`, or choose a smaller model"
     )

@@ -1,7 +1,6 @@
-"""What a run needs before its first update: device, subwords, model."""
+"""What a run needs before its first update: subwords, model, history."""
 
 import hashlib
-import os
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -20,7 +19,6 @@ from annotated_transformer.embedding import (
 )
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import EncoderDecoder
-from annotated_transformer.runs.devices import idle_gpu
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.storage.builders import build
 from annotated_transformer.storage.history import Data, History, Start
@@ -32,55 +30,20 @@ from annotated_transformer.storage.model_folder import (
 from annotated_transformer.storage.pretrained import find_model
 from annotated_transformer.system.console import console
 from annotated_transformer.system.machine import this_machine, versions
-from annotated_transformer.system.processes import launched
 
 __all__ = [
     "build_model",
     "check_start",
-    "choose_device",
     "copy_parent_weights",
     "describe",
     "given_tokenizer",
     "learn_tokenizer",
-    "read_start",
     "start_from",
     "warn_of_overlap",
     "with_subwords",
 ]
 
-MOST_CHECKPOINTS = 10_000  # the header of each has the metrics of all before
 RESERVED = {"pad_id": PAD, "bos_id": BOS, "eos_id": EOS, "unk_id": UNK}
-
-
-def choose_device(name: str | None = None) -> str:
-    """The device of that name, or the fastest at hand; UserError if absent.
-
-    Each of several processes has a GPU of its own.
-    """
-    here = {
-        "cuda": torch.cuda.is_available(),
-        "mps": torch.backends.mps.is_available(),
-        "cpu": True,
-    }
-    if name is None:
-        name = next(kind for kind in here if here[kind])
-    elif not here.get(name.partition(":")[0]):
-        idle = idle_gpu() if name.startswith("cuda") else None
-        raise UserError(
-            f"device {name!r} is not at hand; choose from "
-            f"{', '.join(kind for kind in here if here[kind])}"
-            + (f" ({idle})" if idle else "")
-        )
-    if launched().size == 1 or name == "cpu" or ":" in name:
-        return name
-    own = int(os.environ.get("LOCAL_RANK", 0))
-    count = torch.cuda.device_count()
-    if own >= count:
-        raise UserError(
-            f"device {name!r}: {own + 1} processes or more on a machine of "
-            f"{count} GPUs; start one process a GPU, or use `device='cpu'`"
-        )
-    return f"cuda:{own}"
 
 
 def given_tokenizer(given: object, recipe: Recipe) -> tuple[Tokenizer, Recipe]:
@@ -155,19 +118,6 @@ def check_start(
     tokenizer: object = None,
 ) -> None:
     """UserError for what a training that begins so cannot be asked for."""
-    config = recipe.train
-    if torch.get_default_dtype() != torch.float32:
-        raise UserError(
-            f"the default dtype is {torch.get_default_dtype()}, and a "
-            "training computes in float32: call "
-            "torch.set_default_dtype(torch.float32) before it"
-        )
-    if config.steps > MOST_CHECKPOINTS * config.checkpoint_every:
-        raise UserError(
-            f"{config.steps:,} updates with a checkpoint after every "
-            f"{config.checkpoint_every}: at most {MOST_CHECKPOINTS:,} "
-            "checkpoints are written; raise `checkpoint_every`"
-        )
     if tokenizer is not None and start is not None:
         raise UserError(
             f"{start}: a model to begin with has subwords of its own; leave "
@@ -279,29 +229,26 @@ def describe(
     start: Path | str | None,
     tokenizer: Tokenizer,
 ) -> History:
-    """What a run is, before its first update; device is cuda, mps or cpu."""
+    """What a run is, before its first update."""
     extra = sum(one.pairs for one in corpus.extras)
-    data = Data(
-        name=corpus.name,
-        source=corpus.source,
-        target=corpus.target,
-        pairs=len(corpus.train) - extra,
-        extra=extra,
-        shares=corpus.shares,
-        sha256=corpus.checksums,
-    )
-    history = History(
+    return History(
         command=command,
         recipe=recipe.as_json(),
-        data=data,
+        data=Data(
+            name=corpus.name,
+            source=corpus.source,
+            target=corpus.target,
+            pairs=len(corpus.train) - extra,
+            extra=extra,
+            shares=corpus.shares,
+            sha256=corpus.checksums,
+        ),
         date=date.today().isoformat(),
         versions=versions(),
         machine=this_machine(device),
         start=None if start is None else read_start(start),
         tokenizer_sha256=hashlib.sha256(tokenizer.model).hexdigest(),
     )
-    History.from_json(history.as_json())  # what is written can be read
-    return history
 
 
 def read_start(folder: Path | str) -> Start:

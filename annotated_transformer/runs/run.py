@@ -13,15 +13,14 @@ from annotated_transformer.data import Tokenizer
 from annotated_transformer.errors import UserError, out_of_memory
 from annotated_transformer.runs.devices import (
     bf16_slowdown,
+    choose_device,
     device_line,
-    idle_gpu,
 )
 from annotated_transformer.runs.loop import Run
 from annotated_transformer.runs.memory import out_of_memory_error
 from annotated_transformer.runs.prepare import (
     build_model,
     check_start,
-    choose_device,
     copy_parent_weights,
     describe,
     given_tokenizer,
@@ -33,10 +32,9 @@ from annotated_transformer.runs.prepare import (
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.runs.run_dir import (
     begin_run,
-    check_output,
     check_same_run,
     locked_run,
-    run_tokenizer,
+    read_run,
 )
 from annotated_transformer.system.console import console
 from annotated_transformer.system.processes import ALONE, Processes
@@ -49,15 +47,19 @@ def restored() -> Iterator[None]:
     """Leave PyTorch's random numbers and the console as they were found.
 
     Numbers of a GPU that was not in use begin with the seed that was set.
-    Signals and how a GPU multiplies are restored where they are set.
+    Signals and how a GPU multiplies are restored where they are set. A
+    training computes in float32, whatever else is the default.
     """
     quiet, seed = console.quiet, torch.initial_seed()
+    dtype = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float32)
     number = torch.cuda.device_count() if torch.cuda.is_initialized() else 0
     with torch.random.fork_rng(devices=range(number)):
         try:
             yield
         finally:
             torch.manual_seed(seed)
+            torch.set_default_dtype(dtype)
             console.quiet = quiet
 
 
@@ -105,34 +107,30 @@ def train(
     first = processes.rank == 0
     console.quiet = not first  # the first speaks for all
     recipe = replace(recipe, processes=processes.size)
-    check_output(output, resume)
     check_start(recipe, start, new_subwords, tokenizer)
-    asked, device = device, choose_device(device)
-    console.out(device_line(device, recipe))
-    if asked is None and (idle := idle_gpu()):
-        console.out(idle)
-    known = None
-    if tokenizer is not None:
-        known, recipe = given_tokenizer(tokenizer, recipe)
-    if start is not None:
-        parent, inherited, recipe = start_from(start, recipe, new_subwords)
-        known = None if new_subwords else inherited
-    if known is None and resume:
-        known = run_tokenizer(output)
-    subwords = known or learn_tokenizer(corpus, recipe)
-    recipe = with_subwords(recipe, subwords)
-    kind = torch.device(device).type
-    history = describe(command, recipe, corpus, kind, start, subwords)
-    if resume:
-        history = check_same_run(output, history)
-    model = build_model(recipe, device, compiled)
-    if start is not None:
-        copy_parent_weights(model, subwords, parent, inherited)
-    warn(recipe, corpus, device)
-    run = Run(output, corpus, recipe, subwords, model, processes, valid_bleu)
-    with locked_run(output) if first else nullcontext():
-        check_output(output, resume)  # another may have begun meanwhile
-        if not resume:
+    with locked_run(output, resume) if first else nullcontext():
+        device = choose_device(device)
+        console.out(device_line(device, recipe))
+        began, known = read_run(output) if resume else (None, None)
+        if tokenizer is not None:
+            known, recipe = given_tokenizer(tokenizer, recipe)
+        if start is not None:
+            parent, inherited, recipe = start_from(start, recipe, new_subwords)
+            known = known if new_subwords else inherited
+        subwords = known or learn_tokenizer(corpus, recipe)
+        recipe = with_subwords(recipe, subwords)
+        history = describe(command, recipe, corpus, device, start, subwords)
+        if began is not None:
+            check_same_run(output, began, history)
+            history = began
+        model = build_model(recipe, device, compiled)
+        if start is not None:
+            copy_parent_weights(model, subwords, parent, inherited)
+        warn(recipe, corpus, device)
+        run = Run(
+            output, corpus, recipe, subwords, model, processes, valid_bleu
+        )
+        if began is None:
             begin_run(output, history, subwords)
         if first:
             processes.wait()
@@ -146,7 +144,7 @@ def train(
         except (MemoryError, RuntimeError) as error:
             if not out_of_memory(error):
                 raise
-            raise out_of_memory_error(run.where, recipe, error) from error
+            raise out_of_memory_error(run.where, error) from error
     return output
 
 

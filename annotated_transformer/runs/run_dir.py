@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -16,129 +16,106 @@ from annotated_transformer.system.atomic_files import (
     read_json,
     replacing,
     unwritable,
-    write_text,
 )
+from annotated_transformer.system.console import console
 
-__all__ = [
-    "begin_run",
-    "check_output",
-    "check_same_run",
-    "locked_run",
-    "run_tokenizer",
-]
+__all__ = ["begin_run", "check_same_run", "locked_run", "read_run"]
 
-# what a run has written that has no checkpoint yet, and so may begin anew
-BEGINNING = {"run.json", "tokenizer.model", "checkpoints", ".lock"}
-BEGINNING |= {".tokenizer.model.part", ".run.json.part"}
-
-
-def check_output(output: Path, resume: bool) -> None:
-    """UserError if a run cannot begin in output, or none is there."""
-    for path in (output, *output.parents):
-        if path.is_dir():
-            break
-        if path.exists() or path.is_symlink():
-            raise UserError(f"{path}: a file, not a folder; choose another")
-    begun = (output / "run.json").is_file()
-    checkpoints = any(output.glob("checkpoints/step-*"))
-    if resume:
-        check_resumable(output, begun, checkpoints)
-    elif begun and checkpoints:
-        raise UserError(
-            f"{output}: a run is here already; continue it with "
-            "`resume=True`, or choose another folder"
-        )
-    elif output.exists() and {x.name for x in output.iterdir()} - BEGINNING:
-        raise UserError(f"{output}: the folder is not empty; choose another")
-
-
-def check_resumable(output: Path, begun: bool, checkpoints: bool) -> None:
-    """UserError if there is no run, or one that has lost what it learned."""
-    if not begun:
-        raise UserError(
-            f"{output}: no run to resume here (run.json is missing); "
-            "start it without `resume=True`"
-        )
-    known = ("metrics.jsonl", "config.json")
-    if not checkpoints and any((output / name).exists() for name in known):
-        raise UserError(
-            f"{output / 'checkpoints'}: the checkpoints of this run "
-            "(step-*.safetensors) are missing, and it cannot go on without "
-            "the last; put them back, or begin a new run in another folder, "
-            "which `start` begins with a finished model"
-        )
+# what there is before the first checkpoint, beside hidden files, and after it
+BEGINNING = {"run.json", "tokenizer.model", "checkpoints"}
+LATER = {"metrics.jsonl", "config.json"}
 
 
 @contextmanager
-def locked_run(output: Path) -> Iterator[None]:
-    """Keep other trainings out of the folder, which is made if need be.
+def locked_run(output: Path, resume: bool) -> Iterator[None]:
+    """The folder of a run, for one training alone; it is made if need be.
 
-    UserError if one is there. A process that is killed gives it free.
+    UserError if a run cannot begin or resume there, or if another training
+    is there. The system frees the lock of a process that is killed.
     """
-    path = output / ".lock"
+    check_output(output, resume)
+    lock = FileLock(output / ".lock")
     try:
         output.mkdir(parents=True, exist_ok=True)
-        path.touch()
+        (output / ".lock").touch()
     except OSError as error:
         raise unwritable(output, error) from error
-    lock = FileLock(path)
     try:
-        with suppress(NotImplementedError):  # of file systems without locks
-            lock.acquire(timeout=0)
+        lock.acquire(timeout=0)
     except Timeout as error:
         raise UserError(
             f"{output}: another training is going on here; wait for its end, "
             "or choose another folder"
         ) from error
+    except (NotImplementedError, OSError):
+        console.out(
+            f"{output}: this file system has no locks; start no second "
+            "training in this folder"
+        )
     try:
         yield
     finally:
         lock.release()
 
 
+def check_output(output: Path, resume: bool) -> None:
+    """UserError unless a run can begin in the folder, or resume there."""
+    if output.exists() and not output.is_dir():
+        raise UserError(f"{output}: a file, not a folder; choose another")
+    learned = any(output.glob("checkpoints/step-*"))
+    found = {x.name for x in output.glob("[!.]*")}
+    if resume and "run.json" not in found:
+        raise UserError(
+            f"{output}: no run to resume here (run.json is missing); "
+            "start it without `resume=True`"
+        )
+    if resume and not learned and found & LATER:
+        raise UserError(
+            f"{output / 'checkpoints'}: the checkpoints of this run "
+            "(step-*.safetensors) are missing, and it cannot go on without "
+            "the last; put them back, or begin a new run in another folder, "
+            "which `start` begins with a finished model"
+        )
+    if not resume and learned:
+        raise UserError(
+            f"{output}: a run is here already; continue it with "
+            "`resume=True`, or choose another folder"
+        )
+    if not resume and found - BEGINNING:
+        raise UserError(f"{output}: the folder is not empty; choose another")
+
+
 def begin_run(output: Path, history: History, tokenizer: Tokenizer) -> None:
     """Write what the run is; run.json, written last, makes it one."""
-    text = json.dumps(history.as_json(), indent=1, allow_nan=False)
-    with replacing(output, "tokenizer.model") as new:
+    text = json.dumps(history.as_json(), indent=1, allow_nan=False) + "\n"
+    with replacing(output, "tokenizer.model", "run.json") as new:
         (output / "checkpoints").mkdir(exist_ok=True)
         (new / "tokenizer.model").write_bytes(tokenizer.model)
-    write_text(output / "run.json", text + "\n")
+        (new / "run.json").write_bytes(text.encode())
 
 
-def run_tokenizer(output: Path) -> Tokenizer:
-    """The tokenizer of the run that is there; UserError if there is none."""
-    try:
-        return read_tokenizer(output / "tokenizer.model")
-    except (OSError, ValueError) as error:
-        raise not_a_run(output, error) from error
-
-
-def not_a_run(output: Path, error: Exception) -> UserError:
-    """The error for a folder in which no run has begun."""
-    return UserError(
-        f"{output / 'run.json'}: not the beginning of a run ({error!s:.200}); "
-        "start it anew in another folder"
-    )
-
-
-def check_same_run(output: Path, asked: History) -> History:
-    """The history of the run that is there, if what is asked for is the same.
-
-    UserError names the first of its fields that differs.
-    """
+def read_run(output: Path) -> tuple[History, Tokenizer]:
+    """What the run is that began there; UserError if none did."""
     try:
         history = History.from_json(read_json(output / "run.json"))
+        return history, read_tokenizer(output / "tokenizer.model")
     except (OSError, ValueError) as error:
-        raise not_a_run(output, error) from error
-    began, now = map(identity, (history, asked))
-    for name in [*began, *now]:
-        if began.get(name) != now.get(name):
+        raise UserError(
+            f"{output / 'run.json'}: not the beginning of a run "
+            f"({error!s:.200}); start it anew in another folder"
+        ) from error
+
+
+def check_same_run(output: Path, began: History, asked: History) -> None:
+    """UserError that names the first field in which two runs differ."""
+    before, now = map(identity, (began, asked))
+    for name in [*before, *now]:
+        if before.get(name) != now.get(name):
             raise UserError(
                 f"{output}: the run began with {name} = "
-                f"{began.get(name)!s:.80}, now it is {now.get(name)!s:.80}; "
+                f"{before.get(name)!s:.80}, now it is {now.get(name)!s:.80}; "
                 "resume with the options, texts and models that began it"
             )
-    return history
 
 
 def identity(history: History) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -16,7 +17,6 @@ from annotated_transformer.storage.weight_files import (
     weights,
 )
 from annotated_transformer.system.atomic_files import (
-    remove,
     replacing,
     write_text,
 )
@@ -220,4 +220,4 @@ class Checkpoints:
             if step not in kept:
                 path.unlink(missing_ok=True)
         for part in self.folder.glob(".*"):
-            remove(part)
+            shutil.rmtree(part, ignore_errors=True)

@@ -16,7 +16,6 @@ from annotated_transformer.errors import UserError
 __all__ = [
     "read_json",
     "read_some",
-    "remove",
     "replacing",
     "sha256",
     "unwritable",
@@ -76,19 +75,17 @@ def replacing(folder: Path, *names: str) -> Iterator[Path]:
     new, begun = folder / f".{names[-1]}.part", not folder.exists()
     try:
         try:
-            remove(new)
+            shutil.rmtree(new, ignore_errors=True)
             new.mkdir(parents=len(names) > 1)
             yield new
             for name in names:
                 finish(new / name)
             if len(names) > 1:
                 (folder / names[-1]).unlink(missing_ok=True)
-                sync(folder)
             for name in names:
                 (new / name).replace(folder / name)
-                sync(folder)
         finally:
-            remove(new)
+            shutil.rmtree(new, ignore_errors=True)
             if begun:
                 with suppress(OSError):  # it is not empty: all went well
                     folder.rmdir()
@@ -99,7 +96,8 @@ def replacing(folder: Path, *names: str) -> Iterator[Path]:
 def finish(path: Path) -> None:
     """Put a new file on the disk, for whoever may read its folder."""
     path.chmod(path.parent.stat().st_mode & 0o666)  # safetensors allows less
-    sync(path)
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
 
 
 def unwritable(path: Path, error: Exception) -> UserError:
@@ -109,27 +107,6 @@ def unwritable(path: Path, error: Exception) -> UserError:
         f"{path} cannot be written ({reason}); make room on the disk, or "
         "choose a folder that you may write to"
     )
-
-
-def remove(path: Path) -> None:
-    """Remove a file or a folder, a pipe or a link, as far as it can be."""
-    # shutil.rmtree would wait for ever for who writes to a pipe
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        with suppress(OSError):
-            path.unlink()
-
-
-def sync(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk."""
-    if os.name == "nt" and path.is_dir():
-        return  # Windows does not open folders
-    handle = os.open(path, os.O_RDWR if path.is_file() else os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def write_text(path: Path, text: str) -> None:

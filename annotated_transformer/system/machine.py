@@ -24,7 +24,7 @@ class Machine:
 
 
 def this_machine(device: str = "cpu") -> Machine:
-    """The machine that this is; device is cuda, mps or cpu."""
+    """The machine that this is, with a device that it computes on."""
     return Machine(
         platform.system(), processor(device), torch.get_num_threads()
     )
@@ -32,8 +32,8 @@ def this_machine(device: str = "cpu") -> Machine:
 
 def processor(device: str) -> str:
     """The name of the GPU, else of the CPU as far as Linux tells it."""
-    if device == "cuda":
-        return torch.cuda.get_device_name()
+    if device.startswith("cuda"):
+        return torch.cuda.get_device_name(device)
     cpus = Path("/proc/cpuinfo")
     if cpus.exists():
         for line in cpus.read_text().splitlines():

@@ -98,15 +98,15 @@ def others_alive() -> Iterator[None]:
     """
     try:
         yield
-    except RuntimeError as error:
+    except (RuntimeError, ValueError) as error:  # the latter: no torchrun
         if out_of_memory(error):
             raise
         first = str(error).strip().partition("\n")[0]
         cause = re.sub(r"^\[\S+:\d+\] ", "", first)  # a place in gloo's source
         raise UserError(
             f"the processes of this run have lost each other ({cause}); if "
-            "another one has ended, its own message says why; with "
-            "`resume=True` the run goes on after the last checkpoint"
+            "another one has ended, its own message says why; torchrun starts "
+            "them, and with `resume=True` goes on after the last checkpoint"
         ) from error
 
 
@@ -127,12 +127,6 @@ def joined(device: str) -> Iterator[Processes]:
     if processes.size == 1:
         yield processes
         return
-    if missing := {"RANK", "MASTER_ADDR", "MASTER_PORT"} - os.environ.keys():
-        raise UserError(
-            f"WORLD_SIZE is {processes.size}, but torchrun has not started "
-            f"this ({min(missing)} is not set); start with torchrun, or "
-            "unset WORLD_SIZE"
-        )
     backend = "gloo"  # on tensors of the CPU, such as counts
     if device.startswith("cuda"):
         torch.cuda.set_device(device)

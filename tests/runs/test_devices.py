@@ -2,12 +2,10 @@
 
 import os
 import platform
-import shutil
+import re
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -15,43 +13,35 @@ from small_runs import CORPUS, SMALL, learning
 from torch.nn import functional as F
 
 from annotated_transformer.errors import UserError
-from annotated_transformer.runs import run
+from annotated_transformer.runs import devices, run
 from annotated_transformer.runs.devices import (
     allow_tf32,
     attention_kernel,
+    choose_device,
     device_line,
-    idle_gpu,
 )
-from annotated_transformer.runs.prepare import choose_device
 from annotated_transformer.runs.recipes import recipe_of
 
 PLAIN = recipe_of()
+BF16 = replace(PLAIN.train, bf16=True)
 matmul = torch.backends.cuda.matmul
 
 
 @pytest.mark.parametrize(
-    "tf32, bf16, capability, precision",
+    ("given", "capability", "precision"),
     [
-        (False, False, (9, 0), "float32"),
-        (True, False, (9, 0), "TF32"),
-        (True, False, (7, 5), "float32"),  # an older GPU has none
-        (True, True, (9, 0), "bfloat16"),
+        ({}, (9, 0), "float32"),
+        ({"tf32": True}, (9, 0), "TF32"),
+        ({"tf32": True}, (7, 5), "float32"),  # an older GPU has none
+        ({"tf32": True, "train": BF16}, (9, 0), "bfloat16"),
     ],
 )
-def test_the_line_of_a_gpu(monkeypatch, tf32, bf16, capability, precision):
-    about = SimpleNamespace(total_memory=85_028_000_000)
-    for name, answer in [
-        ("get_device_name", "NVIDIA H100"),
-        ("get_device_properties", about),
-        ("get_device_capability", capability),
-    ]:
-        monkeypatch.setattr(torch.cuda, name, lambda device, x=answer: x)
-    config = replace(PLAIN.train, bf16=bf16)
-    recipe = replace(PLAIN, train=config, tf32=tf32, processes=4)
-    assert device_line("cuda:1", recipe) == (
-        f"training on cuda:1 (NVIDIA H100, 85.0 GB) in {precision}, "
-        "4 processes"
-    )
+def test_the_line_of_a_gpu(monkeypatch, given, capability, precision):
+    monkeypatch.setattr(torch.cuda, "get_device_name", "NVIDIA {}".format)
+    monkeypatch.setattr(devices, "get_device_capability", lambda _: capability)
+    recipe = replace(PLAIN, processes=4, **given)
+    told = f"training on cuda:1 (NVIDIA cuda:1) in {precision}, 4 processes"
+    assert device_line("cuda:1", recipe) == told
 
 
 def test_the_line_of_a_cpu():
@@ -60,32 +50,12 @@ def test_the_line_of_a_cpu():
     assert line.endswith(") in float32, 1 process")
 
 
-@pytest.fixture
-def driver(monkeypatch):
-    """A machine with NVIDIA's driver and a PyTorch for CPUs alone."""
-    monkeypatch.setattr(torch.version, "cuda", None)
-    monkeypatch.setattr(torch, "__version__", "2.13.0+cpu")
-    found = {"nvidia-smi": "/usr/bin/nvidia-smi"}
-    monkeypatch.setattr(shutil, "which", found.get)
-    return found
-
-
-def test_a_gpu_that_waits_for_another_build(driver, monkeypatch):
-    told = idle_gpu()
-    assert "(2.13.0+cpu) is built for CPUs alone" in told
-    assert "pip install --force-reinstall torch==2.13.0 on Linux" in told
-    if not torch.cuda.is_available():
-        with pytest.raises(UserError, match="not at hand.* is built for CPUs"):
-            choose_device("cuda")
-    driver.clear()
-    there = "/proc/driver/nvidia/version"
-    monkeypatch.setattr(Path, "exists", lambda path: str(path) == there)
-    assert idle_gpu() == told
-    monkeypatch.setattr(Path, "exists", lambda path: False)
-    assert idle_gpu() is None
-    driver["nvidia-smi"] = "here again"
-    monkeypatch.setattr(torch.version, "cuda", "13.0")
-    assert idle_gpu() is None
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_device_that_is_not_at_hand():
+    """The version says where PyTorch is its build for CPUs alone."""
+    told = re.escape(f"not at hand for PyTorch {torch.__version__}; choose")
+    with pytest.raises(UserError, match=told):
+        choose_device("cuda")
 
 
 def state():

@@ -1,8 +1,9 @@
-"""Runs that are stopped, resumed, refused or out of time.
+"""Runs that are stopped, resumed, refused or begun with a model.
 
 Kills, full disks and numbers that are not finite are in test_faults.py.
 """
 
+import errno
 import json
 import os
 import shutil
@@ -11,10 +12,10 @@ import subprocess
 import sys
 import threading
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import pytest
 import torch
+from filelock import FileLock
 from sacrebleu.metrics import BLEU
 from small_runs import CORPUS, SMALL, learning, same_weights
 
@@ -24,7 +25,7 @@ from annotated_transformer.corpora.generated import builtin_corpus
 from annotated_transformer.data import copy_task, train_tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import PRESETS, transformer
-from annotated_transformer.runs import loop, run
+from annotated_transformer.runs import loop
 from annotated_transformer.runs.prepare import copy_parent_weights
 from annotated_transformer.runs.run import train
 from annotated_transformer.runs.run_dir import locked_run
@@ -37,7 +38,6 @@ from annotated_transformer.storage.weight_files import (
     read_tensors,
     set_weights,
 )
-from annotated_transformer.system.signals import stop_signals
 from annotated_transformer.training import TrainConfig
 
 
@@ -89,7 +89,7 @@ def test_resume_of_a_finished_run_makes_the_model_again(
     (output / "model.safetensors").unlink()
     ended = command("train", output, *recipe_options, "--resume")
     assert ended.status == 0
-    assert "all 40 updates are done already" in ended.err
+    assert "continuing after update 40 of 40" in ended.err
     assert same_weights(output, trained)
 
 
@@ -177,24 +177,10 @@ def test_resume_from_another_model_is_refused(tmp_path, corpus):
         train(tmp_path / "two", corpus, learning(SMALL, seed=2), resume=True)
 
 
-def test_the_model_is_the_mean_of_the_last_checkpoints(tmp_path, corpus):
-    output = train(tmp_path / "model", corpus, SMALL, device="cpu")
-    paths = sorted((output / "checkpoints").iterdir())
-    assert [path.stem for path in paths][-2:] == [
-        "step-00000004",
-        "step-00000006",
-    ]
-    states = [checkpoint_weights(path) for path in paths[-2:]]
-    config = json.loads((output / "config.json").read_text())
-    count = config["history"]["result"]["averaged"]
-    model, _ = read_tensors(output / "model.safetensors")
-    for name, tensor in model.items():
-        mean = sum(state[name] for state in states[-count:]) / count
-        torch.testing.assert_close(tensor, mean)
-
-
-def test_an_average_that_is_worse_is_not_taken(tmp_path, corpus, capsys):
-    """A rate that is too high to the end ends well only on average."""
+def test_the_model_is_the_mean_of_the_last_or_the_last(
+    tmp_path, corpus, capsys
+):
+    """A rate that is too high ends well only on average."""
     found = set()
     for rate, warmup in ((0.02, 2), (1.0, 6)):
         recipe = learning(
@@ -203,14 +189,21 @@ def test_an_average_that_is_worse_is_not_taken(tmp_path, corpus, capsys):
         output = train(tmp_path / str(rate), corpus, recipe)
         config = json.loads((output / "config.json").read_text())
         result, last = config["history"]["result"], read_metrics(output)[-1]
+        count = result["averaged"]
         told = " ".join(capsys.readouterr().err.split())
-        if result["averaged"] == 1:
+        if count == 1:
             assert "the last checkpoint, since the mean of the last 2" in told
             assert result["valid_perplexity"] == last["valid_perplexity"]
         else:
             assert "6: the mean of the last 2 checkpoints;" in told
             assert result["valid_perplexity"] <= last["valid_perplexity"]
-        found.add(result["averaged"])
+        paths = sorted((output / "checkpoints").iterdir())[-count:]
+        states = [checkpoint_weights(path) for path in paths]
+        model, _ = read_tensors(output / "model.safetensors")
+        for name, tensor in model.items():
+            mean = sum(state[name] for state in states) / count
+            torch.testing.assert_close(tensor, mean)
+        found.add(count)
     assert found == {1, 2}
 
 
@@ -245,57 +238,39 @@ def test_sentences_that_are_left_out_are_not_translated(corpus, tmp_path):
         assert one.to_translate == found
 
 
-def test_a_beginning_that_was_killed_is_begun_again(tmp_path, corpus):
-    output = tmp_path / "model"
-    output.mkdir()
-    (output / "tokenizer.model").write_bytes(b"half")
-    (output / ".run.json.part").mkdir()
-    train(output, corpus, SMALL, device="cpu")
-    assert isinstance(Translator.load(output)("abc"), str)
-    assert [x.name for x in output.glob(".*")] == [".lock"]
-
-
-@pytest.mark.parametrize("make", [Path.mkdir, Path.touch, os.mkfifo])
-def test_nothing_that_is_left_stops_a_run(make, tmp_path, corpus, undisturbed):
-    """Whatever has the name of a file that is on its way."""
-    output = shutil.copytree(undisturbed, tmp_path / "model")
-    (output / "checkpoints/step-00000006.safetensors").unlink()
-    (output / "config.json").unlink()
-    make(output / ".metrics.jsonl.part")
-    make(output / "checkpoints/.step-00000006.safetensors.part")
-    make(output / ".config.json.part")
-    train(output, corpus, SMALL, device="cpu", resume=True)
-    assert same_weights(output, undisturbed)
-    assert [x.name for x in output.rglob(".*")] == [".lock"]
-    assert [path.name for path in tmp_path.iterdir()] == ["model"]
-
-
 def test_two_trainings_do_not_share_a_folder(tmp_path, corpus):
     output = tmp_path / "model"
+    with locked_run(output, resume=False):
+        with pytest.raises(UserError, match="another training is going on"):
+            train(output, corpus, SMALL, device="cpu")
+        assert [x.name for x in output.iterdir()] == [".lock"]
     train(output, corpus, SMALL, device="cpu")
-    with (
-        locked_run(output),
-        pytest.raises(UserError, match="another training is going on here"),
-    ):
-        train(output, corpus, SMALL, device="cpu", resume=True)
-    train(output, corpus, SMALL, device="cpu", resume=True)
 
 
-def test_a_run_that_another_has_begun_meanwhile_stays(
-    tmp_path, corpus, monkeypatch
+def test_without_locks_a_training_says_so_and_goes_on(
+    tmp_path, corpus, undisturbed, monkeypatch, capsys
 ):
-    learn = run.learn_tokenizer
+    def acquire(lock, timeout):
+        raise OSError(errno.ENOLCK, "No locks available")
 
-    def slowly(*words):
-        (tmp_path / "run.json").write_text("another's")
-        (tmp_path / "checkpoints").mkdir()
-        (tmp_path / "checkpoints/step-00000002.safetensors").touch()
-        return learn(*words)
+    monkeypatch.setattr(FileLock, "acquire", acquire)
+    output = train(tmp_path / "model", corpus, SMALL, device="cpu")
+    told = " ".join(capsys.readouterr().err.split())
+    assert told.count("model: this file system has no locks; start no") == 1
+    assert same_weights(output, undisturbed)
 
-    monkeypatch.setattr(run, "learn_tokenizer", slowly)
-    with pytest.raises(UserError, match="a run is here already"):
-        train(tmp_path, corpus, SMALL, device="cpu")
-    assert (tmp_path / "run.json").read_text() == "another's"
+
+def test_what_a_failed_attempt_leaves_does_not_stop_the_next(tmp_path, corpus):
+    """The first fails over its subwords, the next before its checkpoint."""
+    many = replace(SMALL, tokenizer="bpe", vocab_size=9000)
+    with pytest.raises(UserError, match="too large"):
+        train(tmp_path / "model", corpus, many, device="cpu")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loop, "batch_loss", lambda *_: torch.tensor(0.0))
+        with pytest.raises(RuntimeError, match="does not require grad"):
+            train(tmp_path / "model", corpus, SMALL, device="cpu")
+    assert (tmp_path / "model" / "run.json").exists()
+    train(tmp_path / "model", corpus, SMALL, device="cpu")
 
 
 @pytest.mark.parametrize("updates", [1, 3])  # a checkpoint comes after 2
@@ -321,12 +296,6 @@ def test_out_of_memory_names_the_settings(
     assert same_weights(output, undisturbed)
 
 
-def test_more_checkpoints_than_a_header_can_list_are_refused(tmp_path, corpus):
-    with pytest.raises(UserError, match="at most 10,000 checkpoints"):
-        train(tmp_path / "x", corpus, learning(SMALL, steps=20_001))
-    assert not (tmp_path / "x").exists()
-
-
 def test_what_is_unwise_is_told(tmp_path, corpus, capsys):
     short = learning(SMALL, steps=3, warmup=9)
     mixed = replace(corpus, valid=corpus.valid + corpus.train[:3])
@@ -345,15 +314,14 @@ def undisturbed(corpus, tmp_path_factory):
     return train(folder, corpus, SMALL, device="cpu")
 
 
-def test_a_training_needs_float32(tmp_path, corpus):
+def test_a_training_computes_in_float32(tmp_path, corpus, undisturbed):
     torch.set_default_dtype(torch.float64)
     try:
-        with pytest.raises(UserError, match="default dtype is torch.float64"):
-            train(tmp_path / "model", corpus, SMALL, device="cpu")
+        train(tmp_path / "model", corpus, SMALL, device="cpu")
         assert torch.get_default_dtype() == torch.float64
     finally:
         torch.set_default_dtype(torch.float32)
-    assert not list(tmp_path.iterdir())
+    assert same_weights(tmp_path / "model", undisturbed)
 
 
 def test_compiling_without_a_compiler_is_refused(
@@ -366,7 +334,6 @@ def test_compiling_without_a_compiler_is_refused(
     told = r"does not work here \(no compiler of C\+\+ is here\); install"
     with pytest.raises(UserError, match=told):
         train(tmp_path / "model", corpus, SMALL, compiled=True)
-    assert not (tmp_path / "model").exists()
 
 
 def test_a_run_in_another_thread_has_no_signals(tmp_path, corpus):
@@ -377,16 +344,6 @@ def test_a_run_in_another_thread_has_no_signals(tmp_path, corpus):
     thread.start()
     thread.join()
     assert done == [tmp_path / "m"]
-
-
-def test_a_second_ctrl_c_ends_at_once():
-    before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt), stop_signals() as stop:
-        os.kill(os.getpid(), signal.SIGTERM)
-        os.kill(os.getpid(), signal.SIGINT)
-        assert stop == [signal.SIGTERM, signal.SIGINT]
-        os.kill(os.getpid(), signal.SIGINT)
-    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_progress_is_a_bar_on_a_terminal(tmp_path, corpus):
