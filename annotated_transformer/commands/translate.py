@@ -170,11 +170,11 @@ def load(model: Path, device: str | None, **search: Any) -> "Translator":
     """A translator that searches as asked for, or as suits the model."""
     from annotated_transformer.runs.prepare import choose_device
     from annotated_transformer.speed.allocator import keep_freed_memory
-    from annotated_transformer.storage.history import check_search
+    from annotated_transformer.storage.history import Search
     from annotated_transformer.translation import Translator
 
     asked = {name: x for name, x in search.items() if x is not None}
-    check_search(**asked)
+    Search(**asked)  # UserError for one that cannot be
     keep_freed_memory()
     translator = Translator.load(model, choose_device(device), fast=True)
     for name, value in asked.items():

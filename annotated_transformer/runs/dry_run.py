@@ -58,7 +58,7 @@ def memory(recipe: Recipe, count: int, vocab_size: int) -> dict[str, str]:
     several = recipe.processes > 1  # then the gradients are summed in a copy
     passes = config.risk or (2 if config.r_drop else 1)
     logits = FLOAT * passes * config.batch_tokens * vocab_size
-    kept = config.average + 2  # those averaged, the last, the best
+    kept = config.average + 1  # those to be averaged, and the last
     return {
         "weights": decimal(weights),
         "gradients": decimal(weights * (1 + several)),

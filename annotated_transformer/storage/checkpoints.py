@@ -175,19 +175,6 @@ class Checkpoints:
             )
         return [paths[step] for step in self.kept()[-self.average :]]
 
-    def best(self, metrics: tuple[Line, ...]) -> int | None:
-        """The step of the checkpoint that did best on the validation text.
-
-        It has the highest BLEU, or the lowest loss where BLEU was not asked.
-        """
-        paths = self.paths()
-        known = [
-            (-line.get("valid_bleu", 0.0), line["valid_loss"], line["step"])
-            for line in metrics
-            if line["step"] in paths and line["valid_loss"] >= 0
-        ]
-        return int(min(known)[-1]) if known else None
-
     def load(
         self, model: nn.Module, optimizer: torch.optim.Optimizer
     ) -> Progress:
@@ -211,11 +198,11 @@ class Checkpoints:
     def tidy(self, progress: Progress) -> None:
         """Make metrics.jsonl say what the last checkpoint says, and prune.
 
-        The best one stays, too, and what a killed process was writing goes.
+        What a killed process was writing goes, too.
         """
         lines = "".join(f"{json.dumps(line)}\n" for line in progress.metrics)
         write_text(self.run_dir / "metrics.jsonl", lines)
-        kept = {*self.kept(), self.best(progress.metrics)}
+        kept = self.kept()
         for step, path in self.paths().items():
             if step not in kept:
                 path.unlink(missing_ok=True)
