@@ -89,7 +89,11 @@ def read_checkpoint(
         )
     plain = json.loads(text)
     progress = Progress(**plain | {"metrics": tuple(plain["metrics"])})
-    return {x: part_of(tensors, x) for x in ("model", *MOMENTS)}, progress
+    parts: dict[str, dict[str, Tensor]] = {x: {} for x in ("model", *MOMENTS)}
+    for name, tensor in tensors.items():
+        kind, _, rest = name.partition(".")
+        parts[kind][rest] = tensor
+    return parts, progress
 
 
 def load_checkpoint(
@@ -113,15 +117,6 @@ def checkpoint_weights(path: Path) -> dict[str, Tensor]:
     return read_checkpoint(path)[0]["model"]
 
 
-def part_of(tensors: dict[str, Tensor], kind: str) -> dict[str, Tensor]:
-    """The tensors whose name begins with the kind, without it."""
-    return {
-        name.removeprefix(f"{kind}."): tensor
-        for name, tensor in tensors.items()
-        if name.startswith(f"{kind}.")
-    }
-
-
 def sum_of(tensors: dict[str, Tensor], text: str) -> str:
     """The SHA-256 of a text, and of tensors in the order of their names."""
     found = hashlib.sha256(text.encode())
@@ -129,11 +124,6 @@ def sum_of(tensors: dict[str, Tensor], text: str) -> str:
         found.update(name.encode())
         found.update(tensors[name].detach().cpu().contiguous().numpy().data)
     return found.hexdigest()
-
-
-def name_of(step: int) -> str:
-    """The file name of the checkpoint of a step."""
-    return f"step-{step:08d}.safetensors"
 
 
 def read_metrics(run_dir: Path) -> list[Line]:
@@ -155,25 +145,27 @@ class Checkpoints:
         found = sorted(self.folder.glob(f"step-{'[0-9]' * 8}.safetensors"))
         return {int(path.stem.removeprefix("step-")): path for path in found}
 
-    def kept(self) -> list[int]:
-        """The steps of those that an average may need, and the last.
+    def kept(self) -> list[Path]:
+        """Those that an average may need, and the last.
 
         A checkpoint that a stop has written counts only while it is the
         last, so that an interrupted run ends with the weights of any other.
         """
-        steps = [*self.paths()]
+        paths = self.paths()
+        steps = [*paths]
         regular = [step for step in steps[:-1] if step % self.every == 0]
-        return [*regular[-self.average :], *steps[-1:]]
+        return [
+            paths[step] for step in [*regular[-self.average :], *steps[-1:]]
+        ]
 
     def averaged(self) -> list[Path]:
         """The checkpoints that make the final model; UserError if none is."""
-        paths = self.paths()
-        if not paths:
+        if not self.paths():
             raise UserError(
                 f"{self.folder}: the checkpoints of this run have gone; put "
                 "them back, and continue with `resume=True`"
             )
-        return [paths[step] for step in self.kept()[-self.average :]]
+        return self.kept()[-self.average :]
 
     def load(
         self, model: nn.Module, optimizer: torch.optim.Optimizer
@@ -191,7 +183,7 @@ class Checkpoints:
         progress: Progress,
     ) -> None:
         """Write the checkpoint of a step, and what follows from it."""
-        path = self.folder / name_of(progress.step)
+        path = self.folder / f"step-{progress.step:08}.safetensors"
         save_checkpoint(path, model, optimizer, progress)
         self.tidy(progress)
 
@@ -203,8 +195,8 @@ class Checkpoints:
         lines = "".join(f"{json.dumps(line)}\n" for line in progress.metrics)
         write_text(self.run_dir / "metrics.jsonl", lines)
         kept = self.kept()
-        for step, path in self.paths().items():
-            if step not in kept:
+        for path in self.paths().values():
+            if path not in kept:
                 path.unlink(missing_ok=True)
         for part in self.folder.glob(".*"):
             remove(part)

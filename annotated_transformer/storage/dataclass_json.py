@@ -51,4 +51,7 @@ def read(kind: Any, value: object, name: str) -> Any:
 def of_type(kind: type, value: Any, name: str) -> Any:
     """The value, if it is of that type; ValueError if not."""
     check_kind(name, value, kind, NUMBERS if kind is int else None)
-    return value
+    try:
+        return float(value) if kind is float else value
+    except OverflowError as error:
+        raise ValueError(f"`{name}`: {error}") from error

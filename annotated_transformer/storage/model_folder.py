@@ -123,10 +123,10 @@ def load_model(
         if sha256(file) != config.sha256.get(file.name):
             told = "not the file that config.json names (its SHA-256 differs)"
             raise damaged(file, told)
+    check_fit(lambda: outline(config.model), tensors, path)
     if len(tokenizer) != config.model.vocab_size:
         told = f"it has {len(tokenizer)} pieces, but config.json says "
         raise damaged(pieces, told + str(config.model.vocab_size))
-    check_fit(lambda: outline(config.model), tensors, path)
     model = build(config.model)
     set_weights(model, tensors, path)
     return model.to(device).eval(), tokenizer, config.history
