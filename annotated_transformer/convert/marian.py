@@ -10,12 +10,10 @@ table out, and who loads one makes his own.)
 import copy
 import json
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from annotated_transformer.convert.torch_layers import check_convertible, pairs
@@ -27,10 +25,9 @@ from annotated_transformer.model import (
     Transformer,
     transformer,
 )
-from annotated_transformer.system.atomic_files import unwritable, write_text
+from annotated_transformer.system.atomic_files import replacing
 
 __all__ = ["from_marian", "save_marian", "to_marian"]
-
 
 # A size of ours, and its names there.
 SIZES = {
@@ -52,6 +49,15 @@ ALIKE = {  # in all our models
     "eos_token_id": EOS,
     "decoder_start_token_id": BOS,
 }
+FILES = (
+    "generation_config.json",
+    "model.safetensors",
+    "source.spm",
+    "target.spm",
+    "vocab.json",
+    "tokenizer_config.json",
+    "config.json",
+)
 
 
 def fields(config: ModelConfig) -> dict[str, object]:
@@ -161,23 +167,15 @@ def save_marian(
     its punc_normalizer, which rewrites punctuation, is replaced by str.
     UserError if it cannot be written; what was there stays then.
     """
-    folder = Path(folder)
     theirs: Any = to_marian(model)  # which can save itself
     piece = tokenizer.pieces.id_to_piece
     ids = {piece(i): i for i in range(len(tokenizer))}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=folder, prefix=".") as made:
-            part = Path(made)
-            theirs.save_pretrained(part)
-            for name in ("source.spm", "target.spm"):
-                (part / name).write_bytes(tokenizer.model)
-            for name, content in (
-                ("vocab.json", ids),
-                ("tokenizer_config.json", {"bos_token": piece(BOS)}),
-            ):
-                write_text(part / name, json.dumps(content, indent=0) + "\n")
-            for path in part.iterdir():
-                path.replace(folder / path.name)
-    except (OSError, SafetensorError) as error:
-        raise unwritable(folder, error) from error
+    with replacing(Path(folder), *FILES) as new:
+        theirs.save_pretrained(new)
+        for name in ("source.spm", "target.spm"):
+            (new / name).write_bytes(tokenizer.model)
+        for name, content in (
+            ("vocab.json", ids),
+            ("tokenizer_config.json", {"bos_token": piece(BOS)}),
+        ):
+            (new / name).write_bytes(json.dumps(content, indent=0).encode())

@@ -185,13 +185,13 @@ def test_a_folder_without_room_stays_as_it_was(tokenizer, tmp_path, size):
     for _ in range(2):
         faults.limit(size)  # bytes of a file
         try:
-            with pytest.raises(UserError, match="model cannot be written"):
+            with pytest.raises(UserError, match=r"config\.json cannot be w"):
                 save_marian(
                     folder, random_model(1, vocab_size=pieces), tokenizer
                 )
         finally:
             faults.limit(resource.RLIM_INFINITY)
-        before = {path.name: path.read_bytes() for path in folder.iterdir()}
+        before = {path.name: path.read_bytes() for path in folder.glob("*")}
         assert before == whole
         save_marian(folder, random_model(vocab_size=pieces), tokenizer)
         whole = {path.name: path.read_bytes() for path in folder.iterdir()}
