@@ -10,7 +10,6 @@ table out, and who loads one makes his own.)
 import copy
 import json
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import torch
@@ -60,7 +59,7 @@ FILES = (
 )
 
 
-def fields(config: ModelConfig) -> dict[str, object]:
+def fields(config: ModelConfig) -> dict[str, Any]:
     """What Marian's configuration says of a model of these sizes."""
     sizes = {
         name: getattr(config, ours)
@@ -87,18 +86,6 @@ def reorder(model: Transformer, order: Tensor) -> None:
             parameter.copy_(parameter[:, order])
 
 
-def package() -> ModuleType:
-    """The package transformers; UserError if it is not installed."""
-    try:
-        import transformers
-    except ImportError:
-        raise UserError(
-            "Marian models need the package transformers: "
-            "pip install 'annotated-transformer[marian]'"
-        ) from None
-    return transformers
-
-
 @torch.no_grad()
 def to_marian(model: Transformer, max_length: int = 1024) -> nn.Module:
     """The model as a transformers.MarianMTModel, with the same logits.
@@ -114,7 +101,13 @@ def to_marian(model: Transformer, max_length: int = 1024) -> nn.Module:
                 f"{field} = {given!r}: Marian has only models with {field} = "
                 f"{value!r}; train one, with `pre_norm=False` for the norm"
             )
-    transformers = package()
+    try:
+        import transformers
+    except ImportError:
+        raise UserError(
+            "Marian models need the package transformers: "
+            "pip install 'annotated-transformer[marian]'"
+        ) from None
     config = transformers.MarianConfig(
         **fields(model.config),
         max_position_embeddings=max_length,
