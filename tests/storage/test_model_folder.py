@@ -1,6 +1,5 @@
 """Model folders: exact, whole or refused."""
 
-import json
 import os
 import re
 import resource
@@ -226,21 +225,4 @@ def test_a_folder_without_config_has_no_model(tmp_path, tokenizer):
     save_model(tmp_path, small(tokenizer), tokenizer)
     (tmp_path / "config.json").unlink()
     with pytest.raises(UserError, match="no trained model.*another folder"):
-        load_model(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"format": 3}, "format is 3"),
-        ({"model": {"layers": 0}}, "at least 1"),
-        ({"sha256": {}}, "SHA-256 differs"),
-        ({"history": {}}, "history.command is missing"),
-    ],
-)
-def test_configurations_that_are_refused(tmp_path, tokenizer, change, message):
-    save_model(tmp_path, small(tokenizer), tokenizer, HISTORY)
-    path = tmp_path / "config.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
-    with pytest.raises(UserError, match=message):
         load_model(tmp_path)
