@@ -25,9 +25,8 @@ __all__ = [
     "Checkpoints",
     "Progress",
     "checkpoint_weights",
-    "load_checkpoint",
+    "read_checkpoint",
     "read_metrics",
-    "save_checkpoint",
 ]
 
 MOMENTS = ("exp_avg", "exp_avg_sq")
@@ -46,39 +45,12 @@ class Progress:
     metrics: tuple[Line, ...] = ()
 
 
-def save_checkpoint(
-    path: Path,
-    model: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    progress: Progress,
-) -> None:
-    """Write weights, Adam's moments and the progress into one file.
-
-    FloatingPointError if they are not finite: nothing could go on from them.
-    """
-    tensors = {f"model.{n}": t for n, t in weights(model).items()}
-    for name, parameter in model.named_parameters():
-        for moment in MOMENTS:
-            tensors[f"{moment}.{name}"] = optimizer.state[parameter][moment]
-    for name, tensor in tensors.items():
-        if not tensor.isfinite().all():
-            raise FloatingPointError(
-                f"after update {progress.step}, {name} has numbers that are "
-                "not finite"
-            )
-    text = json.dumps(asdict(progress))
-    # one note, since safetensors writes several in any order
-    notes = {"run": f"{sum_of(tensors, text)} {text}"}
-    with replacing(path.parent, path.name) as new:
-        save_file(tensors, new / path.name, notes)
-
-
 def read_checkpoint(
     path: Path,
 ) -> tuple[dict[str, dict[str, Tensor]], Progress]:
     """Weights and moments, each by name, and the progress.
 
-    UserError unless the file is as save_checkpoint wrote it.
+    UserError unless the file is as a run wrote it.
     """
     tensors, notes = read_tensors(path)
     known, _, text = notes.get("run", "").partition(" ")
@@ -94,22 +66,6 @@ def read_checkpoint(
         kind, _, rest = name.partition(".")
         parts[kind][rest] = tensor
     return parts, progress
-
-
-def load_checkpoint(
-    path: Path, model: nn.Module, optimizer: torch.optim.Optimizer
-) -> Progress:
-    """Put a checkpoint back into model and optimizer; return its progress."""
-    parts, progress = read_checkpoint(path)
-    set_weights(model, parts["model"], path)
-    for name, parameter in model.named_parameters():
-        device = parameter.device
-        optimizer.state[parameter] = {
-            "step": torch.tensor(float(progress.step), device=device),
-            # a copy: as a view it would keep the file open
-            **{m: parts[m][name].to(device, copy=True) for m in MOMENTS},
-        }
-    return progress
 
 
 def checkpoint_weights(path: Path) -> dict[str, Tensor]:
@@ -174,7 +130,17 @@ class Checkpoints:
         paths = self.paths()
         if not paths:
             return Progress()
-        return load_checkpoint(paths[max(paths)], model, optimizer)
+        path = paths[max(paths)]
+        parts, progress = read_checkpoint(path)
+        set_weights(model, parts["model"], path)
+        for name, parameter in model.named_parameters():
+            device = parameter.device
+            optimizer.state[parameter] = {
+                "step": torch.tensor(float(progress.step), device=device),
+                # a copy: as a view it would keep the file open
+                **{m: parts[m][name].to(device, copy=True) for m in MOMENTS},
+            }
+        return progress
 
     def save(
         self,
@@ -182,9 +148,28 @@ class Checkpoints:
         optimizer: torch.optim.Optimizer,
         progress: Progress,
     ) -> None:
-        """Write the checkpoint of a step, and what follows from it."""
+        """Write weights, moments and progress, and what follows from them.
+
+        FloatingPointError if they are not finite: nothing could go on from
+        them.
+        """
+        tensors = {f"model.{n}": t for n, t in weights(model).items()}
+        for name, parameter in model.named_parameters():
+            for moment in MOMENTS:
+                state = optimizer.state[parameter]
+                tensors[f"{moment}.{name}"] = state[moment]
+        for name, tensor in tensors.items():
+            if not tensor.isfinite().all():
+                raise FloatingPointError(
+                    f"after update {progress.step}, {name} has numbers that "
+                    "are not finite"
+                )
+        text = json.dumps(asdict(progress))
+        # one note, since safetensors writes several in any order
+        notes = {"run": f"{sum_of(tensors, text)} {text}"}
         path = self.folder / f"step-{progress.step:08}.safetensors"
-        save_checkpoint(path, model, optimizer, progress)
+        with replacing(path.parent, path.name) as new:
+            save_file(tensors, new / path.name, notes)
         self.tidy(progress)
 
     def tidy(self, progress: Progress) -> None:

@@ -18,9 +18,7 @@ from annotated_transformer.storage.checkpoints import (
     Checkpoints,
     Progress,
     checkpoint_weights,
-    load_checkpoint,
     read_metrics,
-    save_checkpoint,
 )
 from annotated_transformer.storage.weight_files import weights
 
@@ -46,12 +44,20 @@ def steps(model, optimizer, count):
 
 
 @pytest.fixture
-def saved(tmp_path):
+def run(tmp_path):
+    """The folder of a run; a checkpoint is due after every four updates."""
+    found = Checkpoints(tmp_path, every=4, average=2)
+    found.folder.mkdir()
+    return found
+
+
+@pytest.fixture
+def saved(run):
     """A model and its optimizer after three updates, and their checkpoint."""
     model, optimizer = learner(SIZES)
     steps(model, optimizer, 3)
-    save_checkpoint(tmp_path / "c", model, optimizer, PROGRESS)
-    return model, optimizer, tmp_path / "c"
+    run.save(model, optimizer, PROGRESS)
+    return model, optimizer, run.paths()[3]
 
 
 @pytest.mark.parametrize(
@@ -59,26 +65,27 @@ def saved(tmp_path):
     [*TINY.values(), replace(SIZES, tied=True)],
     ids=[*TINY, "tied"],
 )
-def test_training_goes_on_exactly(tmp_path, config):
+def test_training_goes_on_exactly(run, config):
     one, two = learner(config), learner(config)
+    assert run.load(*two) == Progress()
     steps(*one, 3)
-    save_checkpoint(tmp_path / "c", *one, PROGRESS)
-    assert load_checkpoint(tmp_path / "c", *two) == PROGRESS
+    run.save(*one, PROGRESS)
+    assert run.load(*two) == PROGRESS
     for some in (one, two):
         steps(*some, 2)
     assert all(map(torch.equal, one[0].parameters(), two[0].parameters()))
 
 
-def test_files_that_are_no_checkpoints(tmp_path, saved):
+def test_files_that_are_no_checkpoints(run, saved):
     model, optimizer, path = saved
     for sizes in ({"layers": 2}, {"d_ff": 16}):
         with pytest.raises(UserError, match="configuration"):
-            load_checkpoint(path, *learner(replace(SIZES, **sizes)))
+            run.load(*learner(replace(SIZES, **sizes)))
     with pytest.raises(UserError, match="nothing: .*No such file"):
-        checkpoint_weights(tmp_path / "nothing")
+        checkpoint_weights(path.with_name("nothing"))
     save_file(weights(model), path)
     with pytest.raises(UserError, match="not a checkpoint"):
-        load_checkpoint(path, model, optimizer)
+        run.load(model, optimizer)
 
 
 def test_too_little_memory_is_no_damage(saved, monkeypatch):
@@ -89,7 +96,7 @@ def test_too_little_memory_is_no_damage(saved, monkeypatch):
         checkpoint_weights(saved[-1])
 
 
-def test_any_change_of_its_bytes_is_noticed(saved):
+def test_any_change_of_its_bytes_is_noticed(run, saved):
     """Also where a number stays finite, and changes by a little."""
     model, optimizer, path = saved
     whole, rng = path.read_bytes(), random.Random(0)
@@ -100,18 +107,16 @@ def test_any_change_of_its_bytes_is_noticed(saved):
     for place in places:
         data = bytearray(whole)
         data[place] ^= 1  # the last binary digit
-        path.write_bytes(data)
-        with pytest.raises(UserError, match=f"{path}: "):
-            load_checkpoint(path, model, optimizer)
-        path.write_bytes(whole[:place])
-        with pytest.raises(UserError, match=f"{path}: "):
-            checkpoint_weights(path)
+        for damaged in (data, whole[:place]):
+            path.write_bytes(damaged)
+            with pytest.raises(UserError, match=f"{path}: "):
+                run.load(model, optimizer)
     assert all(map(torch.equal, before, model.parameters()))
     path.write_bytes(whole)
-    assert load_checkpoint(path, model, optimizer) == PROGRESS
+    assert run.load(model, optimizer) == PROGRESS
 
 
-def test_weights_that_are_not_finite_are_not_saved(saved):
+def test_weights_that_are_not_finite_are_not_saved(run, saved):
     model, optimizer, path = saved
     good = path.read_bytes()
     moments = [x["exp_avg"] for x in optimizer.state.values()]
@@ -119,7 +124,7 @@ def test_weights_that_are_not_finite_are_not_saved(saved):
         kept = tensor.clone()
         tensor.view(-1)[-1] = math.nan
         with pytest.raises(FloatingPointError, match="after update 3, "):
-            save_checkpoint(path, model, optimizer, PROGRESS)
+            run.save(model, optimizer, PROGRESS)
         tensor.copy_(kept)
     assert path.read_bytes() == good
 
@@ -133,18 +138,17 @@ def test_weights_that_are_not_finite_are_not_saved(saved):
     ],
 )
 def test_what_a_stop_has_written_counts_only_while_it_is_the_last(
-    saved, steps, kept, averaged
+    run, saved, steps, kept, averaged
 ):
     model, optimizer, path = saved
-    run = Checkpoints(path.parent, every=4, average=2)
+    path.unlink()
     with pytest.raises(UserError, match="have gone"):
         run.averaged()
-    run.folder.mkdir()
     lines = ()
     for step in steps:
         lines = (*lines, LINE | {"step": step})
         run.save(model, optimizer, Progress(step, metrics=lines))
-        assert read_metrics(path.parent) == [*lines]
+        assert read_metrics(run.run_dir) == [*lines]
     last = run.paths()[steps[-1]]
     copy = last.with_name("step-00000099 (copy).safetensors")
     copy.write_bytes(last.read_bytes())
