@@ -183,15 +183,20 @@ class Translator(TextModel):
         folder: Path | str,
         device: torch.device | str = "cpu",
         fast: bool = False,
+        model: EncoderDecoder | None = None,
+        tokenizer: Tokenizer | None = None,
     ) -> "Translator":
         """The translator of a model folder, or of a model shipped by name.
 
         A packed model searches as it did when it was scored. A fast one asks
         oneDNN for its products on a CPU, and what the process forks then has
-        one thread. UserError if there is no such model, or if it is not
-        whole.
+        one thread. Code of your own that the model or the tokenizer has comes
+        with them: pass a model that is built as the saved one was, and the
+        tokenizer. UserError if there is no such model, or if it is not whole.
         """
-        model, tokenizer, history = load_model(find_model(folder), device)
+        model, tokenizer, history = load_model(
+            find_model(folder), device, model, tokenizer
+        )
         if fast:
             use_fast_kernels(model)
         search = asdict(history.search) if history and history.search else {}

@@ -11,11 +11,13 @@ import torch
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.errors import UserError, out_of_memory
+from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.runs.devices import device_line, idle_gpu
 from annotated_transformer.runs.loop import Run
 from annotated_transformer.runs.memory import out_of_memory_error
 from annotated_transformer.runs.prepare import (
     build_model,
+    check_own_model,
     check_start,
     choose_device,
     copy_parent_weights,
@@ -24,6 +26,7 @@ from annotated_transformer.runs.prepare import (
     learn_tokenizer,
     start_from,
     warn_of_overlap,
+    with_model,
     with_subwords,
 )
 from annotated_transformer.runs.recipes import Recipe
@@ -70,6 +73,7 @@ def train(
     start: Path | str | None = None,
     new_subwords: bool = False,
     tokenizer: Tokenizer | Path | str | None = None,
+    model: EncoderDecoder | None = None,
     command: str = "",
     compiled: bool = False,
     fast: bool = True,
@@ -90,6 +94,11 @@ def train(
     a sentencepiece model, replaces subwords learned from the corpus: its ids
     of padding, beginning, end and the unknown must be 0, 1, 2 and 3.
 
+    The training of a model, which may have parts of your own, begins with
+    its weights. The recipe takes its sizes, and the model itself stays as it
+    is: what is learned is in the folder, from which Translator.load brings
+    it into a model that is built in the same way.
+
     At each checkpoint the first valid_bleu validation sentences that are not
     too long are also translated, and the best checkpoint, which is kept, is
     the one with the highest BLEU. On a CPU a fast training takes less time;
@@ -105,7 +114,8 @@ def train(
     console.quiet = not first  # the first speaks for all
     recipe = replace(recipe, processes=processes.size)
     check_output(output, resume)
-    check_start(recipe, start, new_subwords, tokenizer)
+    check_start(recipe, start, new_subwords, tokenizer, model)
+    recipe = with_model(recipe, model)
     asked, device = device, choose_device(device)
     console.out(device_line(device, recipe))
     if asked is None and (idle := idle_gpu()):
@@ -120,11 +130,15 @@ def train(
         known = run_tokenizer(output)
     subwords = known or learn_tokenizer(corpus, recipe)
     recipe = with_subwords(recipe, subwords)
+    if model is not None:
+        check_own_model(model, subwords, recipe)
+    model = build_model(recipe, device, compiled, fast, model)
     kind = torch.device(device).type
-    history = describe(command, recipe, corpus, kind, start, fast, subwords)
+    history = describe(
+        command, recipe, corpus, kind, start, fast, subwords, model
+    )
     if resume:
         history = check_same_run(output, history)
-    model = build_model(recipe, device, compiled, fast)
     if start is not None:
         copy_parent_weights(model, subwords, parent, inherited)
     warn(recipe, corpus, device, fast)

@@ -107,10 +107,14 @@ def begin_run(output: Path, history: History, tokenizer: Tokenizer) -> None:
 
 def run_tokenizer(output: Path) -> Tokenizer:
     """The tokenizer of the run that is there; UserError if there is none."""
+    path = output / "tokenizer.model"
     try:
-        return read_tokenizer(output / "tokenizer.model")
+        return read_tokenizer(path)
     except (OSError, ValueError) as error:
-        raise not_a_run(output, error) from error
+        raise UserError(
+            f"{path}: no sentencepiece model ({error!s:.200}); resume with "
+            "the `tokenizer` that the run began with, or put the file back"
+        ) from error
 
 
 def not_a_run(output: Path, error: Exception) -> UserError:
@@ -151,6 +155,7 @@ def identity(history: History) -> dict[str, object]:
         {
             "start": start and start.files.get("model.safetensors"),
             "tokenizer.model": history.tokenizer_sha256,
+            "own": history.own,
             **history.recipe,
             "fast": history.fast,
             "source": data.source,

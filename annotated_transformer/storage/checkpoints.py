@@ -30,7 +30,7 @@ __all__ = [
     "save_checkpoint",
 ]
 
-MOMENTS = ("exp_avg", "exp_avg_sq")
+MOMENTS = ("exp_avg", "exp_avg_sq", "step")  # what Adam keeps of a parameter
 
 Line = dict[str, int | float]  # of metrics.jsonl: what an interval measured
 
@@ -58,8 +58,8 @@ def save_checkpoint(
     """
     tensors = {f"model.{n}": t for n, t in weights(model).items()}
     for name, parameter in model.named_parameters():
-        for moment in MOMENTS:
-            tensors[f"{moment}.{name}"] = optimizer.state[parameter][moment]
+        for moment, value in optimizer.state[parameter].items():
+            tensors[f"{moment}.{name}"] = value
     for name, tensor in tensors.items():
         if not tensor.isfinite().all():
             raise FloatingPointError(
@@ -99,11 +99,11 @@ def load_checkpoint(
     parts, progress = read_checkpoint(path)
     set_weights(model, parts["model"], path)
     for name, parameter in model.named_parameters():
-        device = parameter.device
         optimizer.state[parameter] = {
-            "step": torch.tensor(float(progress.step), device=device),
             # a copy: as a view it would keep the file open
-            **{m: parts[m][name].to(device, copy=True) for m in MOMENTS},
+            moment: parts[moment][name].to(parameter.device, copy=True)
+            for moment in MOMENTS
+            if name in parts[moment]  # a frozen one has none
         }
     return progress
 

@@ -28,16 +28,25 @@ under which licence is for its maker to say.
 
 def model_card(
     history: History | None,
-    builder: str,
+    builder: str | None,
     sizes: dict[str, Any],
     parameters: int,
+    own: dict[str, str],
 ) -> str:
     """What a model is, what it learned from and what it has reached."""
     parts = [f"{x} {sizes[x]}" for x in sizes if sizes[x] is not None]
-    size = (
-        f"A model of {parameters / 1e6:.2f} million parameters, made by the "
-        f"builder `{builder}` of `annotated_transformer`: {', '.join(parts)}."
-    )
+    size = f"A model of {parameters / 1e6:.2f} million parameters"
+    if builder is not None:
+        size += (
+            f", made by the builder `{builder}` of `annotated_transformer`: "
+            f"{', '.join(parts)}"
+        )
+    size += "."
+    if own:
+        size += (
+            f" It has code of its maker's own ({', '.join(own.values())}), "
+            "and is loaded by a program that has it, too."
+        )
     if history is None:
         return f"# A translation model\n\n{fill(size, 79)}\n{UNKNOWN}"
     data = history.data

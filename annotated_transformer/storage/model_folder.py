@@ -7,7 +7,8 @@ their places, and the new config.json comes last, by one rename.
 """
 
 import json
-from dataclasses import asdict, dataclass
+from copy import deepcopy
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,8 @@ from annotated_transformer.errors import UserError
 from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.storage.builders import (
     build,
-    builder_of,
-    check_parts,
+    find_builder,
+    own_code,
     read_sizes,
 )
 from annotated_transformer.storage.dataclass_json import from_plain
@@ -29,6 +30,7 @@ from annotated_transformer.storage.model_card import model_card
 from annotated_transformer.storage.pretrained import find_model
 from annotated_transformer.storage.weight_files import (
     check_fit,
+    check_shapes,
     damaged,
     read_shapes,
     read_tensors,
@@ -59,27 +61,35 @@ def save_model(
 
     The weights are written in the precision that the model has. The history
     is that of the training that made these weights; without one, the model
-    card says that none was given. UserError, and what was there stays, for
-    a model that no builder makes, or if what is written could not be loaded.
+    card says that none was given. A model or a tokenizer with code of your
+    own is loaded by passing it to load_model. UserError, and what was there
+    stays, if what is written could not be loaded.
     """
     folder = Path(folder)
-    check_parts(model)
-    builder, sizes = builder_of(model.config), asdict(model.config)
+    builder = find_builder(model.config)
+    sizes = asdict(model.config) if builder else {}
+    own = own_code(model, tokenizer)
     config = {"format": FORMAT, "builder": builder, "model": sizes}
+    if own:
+        config["own"] = own
     if history is not None:
         config["history"] = history.as_json()
     count = sum(parameter.numel() for parameter in model.parameters())
     with replacing(folder, *SUMMED, "config.json") as new:
         save_file(weights(model), new / "model.safetensors")
         (new / "tokenizer.model").write_bytes(tokenizer.model)
-        card = model_card(history, builder, sizes, count)
+        card = model_card(history, builder, sizes, count, own)
         (new / "README.md").write_bytes(card.encode())
         config["sha256"] = {name: sha256(new / name) for name in SUMMED}
         text = json.dumps(config, indent=1) + "\n"
         (new / "config.json").write_bytes(text.encode())
         try:
             with torch.random.fork_rng(devices=[]):
-                load_model(new)
+                load_model(
+                    new,
+                    model=deepcopy(model) if "model" in own else None,
+                    tokenizer=tokenizer if "tokenizer" in own else None,
+                )
         except UserError as error:
             why = str(error).replace(str(new), str(folder)).partition(";")[0]
             raise UserError(
@@ -88,34 +98,57 @@ def save_model(
 
 
 def load_model(
-    folder: Path | str, device: torch.device | str = "cpu"
+    folder: Path | str,
+    device: torch.device | str = "cpu",
+    model: EncoderDecoder | None = None,
+    tokenizer: Tokenizer | None = None,
 ) -> tuple[EncoderDecoder, Tokenizer, History | None]:
     """The model in evaluation mode, its tokenizer, and its history, if known.
 
-    folder may be the name of a model that comes with the package, too.
-    No number is read before its file has the SHA-256 that config.json names,
-    and nothing is built that the weights do not fill; UserError says which
-    file is missing, damaged or of another configuration.
+    folder may be the name of a model that comes with the package, too. What
+    was saved with code of your own is passed: a model that was built in the
+    same way, which gets the weights, and the tokenizer. No number is read
+    before its file has the SHA-256 that config.json names, and nothing is
+    built that the weights do not fill; UserError says which file is missing,
+    damaged or of another configuration.
     """
     folder = find_model(folder)
     config = read_config(folder)
-    path = folder / "model.safetensors"
-    check_fit(config.model, read_shapes(path), path)
-    pieces = folder / "tokenizer.model"
+    path, pieces = folder / "model.safetensors", folder / "tokenizer.model"
+    if (own := own_code(model, tokenizer)) != config.own:
+        saved, passed = (", ".join(x.values()) for x in (config.own, own))
+        raise UserError(
+            f"{folder}: saved with code of its maker's own ({saved or 'none'})"
+            f" and loaded with other code ({passed or 'none'}); no file brings"
+            " code: in Python make model and tokenizer as they were made, and "
+            "pass them (`model=...`, `tokenizer=...`)"
+        )
+    given = None if tokenizer is None else tokenizer.model
+    if given is not None and pieces.is_file() and pieces.read_bytes() != given:
+        raise UserError(
+            f"{folder}: the {type(tokenizer).__name__} that is passed is not "
+            "the tokenizer that the model was trained with; pass that one"
+        )
+    if model is None:
+        check_fit(config.model, read_shapes(path), path)
+    else:
+        check_shapes(model, read_shapes(path), path)
     try:
-        tokenizer = read_tokenizer(pieces)
+        if tokenizer is None:
+            tokenizer = read_tokenizer(pieces)
     except (OSError, ValueError) as error:
         raise damaged(pieces, getattr(error, "strerror", error)) from error
-    count, wanted = len(tokenizer), config.model.vocab_size
-    if count != wanted:
-        told = f"it has {count} pieces, but config.json says {wanted}"
+    wanted = config.model.vocab_size if config.builder else len(tokenizer)
+    if len(tokenizer) != wanted:
+        told = f"it has {len(tokenizer)} pieces, but config.json says {wanted}"
         raise damaged(pieces, told)
     for file in (path, pieces):
         if sha256(file) != config.sha256.get(file.name):
             told = "not the file that config.json names (its SHA-256 differs)"
             raise damaged(file, told)
+    if model is None:
+        model = build(config.model)
     tensors, _ = read_tensors(path)
-    model = build(config.model)
     set_weights(model, tensors, path)
     return model.to(device).eval(), tokenizer, config.history
 
@@ -136,9 +169,10 @@ class Config:
     """What config.json says of a model."""
 
     format: int
-    builder: str
+    builder: str | None  # None: the model was composed by hand
     model: Any  # the sizes that the builder takes
     sha256: dict[str, str]  # of the other files
+    own: dict[str, str] = field(default_factory=dict)  # see own_code
     history: History | None = None
 
     @property
@@ -155,8 +189,12 @@ def read_config(folder: Path) -> Config:
         plain = read_json(path)
         if plain.get("format") != FORMAT:
             raise ValueError(f"its format is {plain.get('format')!r:.40}")
-        plain["model"] = read_sizes(plain.get("builder"), plain.get("model"))
+        builder = plain.get("builder")
+        if builder is not None:
+            plain["model"] = read_sizes(builder, plain.get("model"))
         config: Config = from_plain(Config, plain)
+        if builder is None and "model" not in config.own:
+            raise ValueError("it names no builder")
         return config
     except OSError as error:
         advice = "name another folder"

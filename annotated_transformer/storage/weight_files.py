@@ -15,6 +15,7 @@ from annotated_transformer.storage.builders import outline
 
 __all__ = [
     "check_fit",
+    "check_shapes",
     "damaged",
     "read_shapes",
     "read_tensors",
@@ -102,9 +103,12 @@ def check_shapes(model: nn.Module, shapes: Shapes, path: Path) -> None:
 
 
 def of_another(path: Path, why: object) -> UserError:
-    """The error for weights that are not those of the configuration."""
-    told = "the weights are those of another configuration"
-    return damaged(path, f"{told} ({why!s:.120})")
+    """The error for weights that are not those of the model."""
+    return UserError(
+        f"{path}: the weights are not those of this model ({why!s:.120}); "
+        "copy the whole folder again, or build a model of your own as it was "
+        "built when it was saved"
+    )
 
 
 def set_weights(

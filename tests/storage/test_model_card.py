@@ -17,7 +17,7 @@ CAPTIONS = Data("multi30k", "en", "de", 29_000)
 
 
 def card_of(history):
-    return model_card(history, "transformer", SIZES, 812_345)
+    return model_card(history, "transformer", SIZES, 812_345, {})
 
 
 def test_the_card_has_command_licence_and_size():
