@@ -81,7 +81,7 @@ def subword_sampling(
     UserError for subwords that are not made by merges: sentencepiece draws
     those, too, but its number means something else there.
     """
-    if not recipe.train.bpe_dropout:
+    if not recipe.labs.bpe_dropout:
         return None
     if recipe.tokenizer != "bpe":
         raise UserError(
@@ -89,7 +89,7 @@ def subword_sampling(
             "subwords none are known; use `tokenizer='bpe'`"
         )
     limit, _ = longest_side(recipe)
-    return BPEDropout(tokenizer.vocabulary, recipe.train.bpe_dropout, limit)
+    return BPEDropout(tokenizer.vocabulary, recipe.labs.bpe_dropout, limit)
 
 
 class TrainingText:
@@ -102,6 +102,7 @@ class TrainingText:
 
     def __init__(self, corpus: Corpus, tokenizer: Tokenizer, recipe: Recipe):
         self.config, self.seed = recipe.train, recipe.train.seed
+        self.order = recipe.labs.order
         self.resplit = subword_sampling(tokenizer, recipe)
         start = len(corpus.train) - sum(x.pairs for x in corpus.extras)
         own = corpus.train[:start]
@@ -138,7 +139,7 @@ class TrainingText:
             lengths,
             self.config.batch_tokens,
             f"{self.seed} 0",
-            self.config.order,
+            self.order,
         )
         return [[read[i] for i in batch] for batch in cut]
 
@@ -153,7 +154,7 @@ class TrainingText:
             skip,
             every,
             resplit=self.resplit,
-            order=self.config.order,
+            order=self.order,
             reads=self.epoch,
         )
 

@@ -54,9 +54,9 @@ def plan(
 
 def memory(recipe: Recipe, count: int, vocab_size: int) -> dict[str, str]:
     """What parameters need in memory and on disk; activations come on top."""
-    weights, config = FLOAT * count, recipe.train
+    weights, config, labs = FLOAT * count, recipe.train, recipe.labs
     several = recipe.processes > 1  # then the gradients are summed in a copy
-    passes = config.risk or (2 if config.r_drop else 1)
+    passes = labs.risk or (2 if labs.r_drop else 1)
     logits = FLOAT * passes * config.batch_tokens * vocab_size
     kept = config.average + 2  # those averaged, the last, the best
     return {

@@ -14,7 +14,6 @@ from annotated_transformer.data import Batch, Tokenizer
 from annotated_transformer.errors import Interrupted
 from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.optimizer import adam
-from annotated_transformer.risk import ExpectedError
 from annotated_transformer.runs.batches import (
     TrainingText,
     encode_text,
@@ -23,6 +22,7 @@ from annotated_transformer.runs.batches import (
 )
 from annotated_transformer.runs.devices import allow_tf32
 from annotated_transformer.runs.memory import largest_batches, try_batch
+from annotated_transformer.runs.objectives import objective_of
 from annotated_transformer.runs.progress import progress_bar
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.speed.allocator import (
@@ -42,10 +42,8 @@ from annotated_transformer.system.console import console
 from annotated_transformer.system.processes import ALONE, Processes
 from annotated_transformer.system.signals import stop_signals
 from annotated_transformer.training import (
-    Objective,
     Update,
     average,
-    batch_loss,
     updates,
     validate,
 )
@@ -81,9 +79,7 @@ class Run:
         self.to_translate = [corpus.valid[i] for i in places[:valid_bleu]]
         self.model, self.device = model, next(model.parameters()).device
         self.optimizer = adam(model.parameters())
-        self.objective: Objective = batch_loss
-        if self.config.risk:
-            self.objective = ExpectedError(tokenizer)
+        self.objective = objective_of(recipe.labs, tokenizer)
         every, last = self.config.checkpoint_every, self.config.average
         self.checkpoints = Checkpoints(run_dir, every, last)
         self.progress = Progress()

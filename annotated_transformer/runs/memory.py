@@ -53,11 +53,11 @@ class Unsearched(ExpectedError):
     """The risk of the references themselves, in place of a search."""
 
     def candidates(
-        self, model: EncoderDecoder, batch: Batch, number: int
+        self, model: EncoderDecoder, batch: Batch
     ) -> tuple[Tensor, Tensor]:
         """Each reference as often as there would be candidates."""
-        labels = batch.labels.repeat_interleave(number, 0)
-        return labels, labels.new_zeros(len(batch.labels), number).float()
+        labels = batch.labels.repeat_interleave(self.number, 0)
+        return labels, labels.new_zeros(len(batch.labels), self.number).float()
 
 
 def try_batch(
@@ -78,7 +78,7 @@ def try_batch(
         weight.detach().to("cpu", copy=True) for weight in model.parameters()
     ]
     if isinstance(objective, ExpectedError):
-        objective = Unsearched(objective.tokenizer)
+        objective = Unsearched(objective.tokenizer, objective.number)
     few = replace(
         config,
         accumulation_steps=min(config.accumulation_steps, 2),
@@ -104,8 +104,8 @@ def out_of_memory_error(
     # how much of a GPU others use; what follows is about PyTorch's allocator
     told = str(error).partition("\n")[0].partition(" Of the allocated")[0]
     where += f" ({told})" if told else ""
-    less = ["leave out `r_drop`"] * bool(config.r_drop)
-    less += ["lower `risk`"] * bool(config.risk)
+    less = ["leave out `r_drop`"] * bool(recipe.labs.r_drop)
+    less += ["lower `risk`"] * bool(recipe.labs.risk)
     less += ["use `bf16=True`"] * (not config.bf16)
     less += ["lower `max_length`", "choose a smaller model"]
     return UserError(

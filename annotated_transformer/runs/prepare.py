@@ -265,7 +265,7 @@ def check_start(
             f"{start}: a training begins with one model; leave out `start` or "
             "the model that is passed"
         )
-    if recipe.train.risk and start is None and model is None:
+    if recipe.labs.risk and start is None and model is None:
         raise UserError(
             "`risk` learns from a model's own translations, so it needs a "
             "trained one to begin with: add `start=MODEL`"

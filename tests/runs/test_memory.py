@@ -86,12 +86,11 @@ def test_a_trial_takes_the_memory_of_a_run(accumulate):
 
 
 def test_a_trial_of_a_risk_has_as_many_candidates():
-    config = replace(SMALL.train, risk=4)
     tokenizer = train_tokenizer(["abc"], 8, "char")
     batch, _ = largest_batches(TrainingText(CORPUS, tokenizer, SMALL))
     model, seen = transformer(replace(SMALL.model, vocab_size=20)), []
     model.register_forward_hook(lambda *_: seen.append(_[2].shape))
-    try_batch(model, ExpectedError(tokenizer), config, 8, batch)
+    try_batch(model, ExpectedError(tokenizer, 4), SMALL.train, 8, batch)
     assert seen == 2 * [(4 * batch.tokens, 20)]
 
 

@@ -130,7 +130,7 @@ def test_a_model_of_ones_own_comes_back_from_its_folder(tmp_path, build):
 def test_weights_go_on_from_those_of_the_model(tmp_path):
     first = go(tmp_path / "first")
     model, tokenizer, _ = load_model(first, model=sharper())
-    recipe = replace(SMALL, train=replace(SMALL.train, peak_rate=1e-9))
+    recipe = replace(SMALL, train=replace(SMALL.train, peak_lr=1e-9))
     second = train(
         tmp_path / "second", CORPUS, recipe, model=model, tokenizer=tokenizer
     )
