@@ -121,7 +121,7 @@ def load_model(
             f"{folder}: saved with code of its maker's own ({saved or 'none'})"
             f" and loaded with other code ({passed or 'none'}); no file brings"
             " code: in Python make model and tokenizer as they were made, and "
-            "pass them (`model=...`, `tokenizer=...`)"
+            "pass them (model=..., tokenizer=...)"
         )
     given = None if tokenizer is None else tokenizer.model
     if given is not None and pieces.is_file() and pieces.read_bytes() != given:
