@@ -268,7 +268,7 @@ def test_a_killed_process_ends_the_run(options, whole, tmp_path):
 
 def short_of_memory(folder, *words):
     """The second process has too little memory at its third batch."""
-    from annotated_transformer.runs import loop
+    from annotated_transformer.runs import objectives
 
     seen = []
 
@@ -278,7 +278,7 @@ def short_of_memory(folder, *words):
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to ...")
         return batch_loss(model, batch, config)
 
-    loop.batch_loss = loss
+    objectives.batch_loss = loss
     command_line(folder, *words)
 
 
