@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from annotated_transformer.pairs.back_translation import back_translate
     from annotated_transformer.pairs.likelihood import score_pairs
     from annotated_transformer.pairs.sampling import Sampling
-    from annotated_transformer.runs.recipes import RECIPES, Recipe
+    from annotated_transformer.runs.recipes import RECIPES, LabConfig, Recipe
     from annotated_transformer.runs.run import train
     from annotated_transformer.system.processes import Processes
     from annotated_transformer.teaching.exercises import check_exercise
@@ -50,6 +50,7 @@ __all__ = [
     "Extra",
     "Hypothesis",
     "Interrupted",
+    "LabConfig",
     "ModelConfig",
     "Processes",
     "Recipe",
@@ -83,6 +84,7 @@ HOMES = {
     "Extra": "corpora.corpus",
     "Hypothesis": "decoding",
     "Interrupted": "errors",
+    "LabConfig": "runs.recipes",
     "ModelConfig": "model",
     "Processes": "system.processes",
     "Recipe": "runs.recipes",

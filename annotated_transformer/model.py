@@ -221,7 +221,7 @@ State = tuple[int, Nested]  # how many tokens are written, and what of them
 class EncoderDecoder(nn.Module):
     """The frame of Figure 1: five boxes, joined, whatever is in them."""
 
-    config: Any = None  # the sizes, if they say all about the model
+    config: Any = None  # the sizes that it was built from
 
     def __init__(self, source, encoder, target, decoder, output):
         super().__init__()
@@ -306,8 +306,8 @@ def transformer(
     """The Transformer of these sizes, its weights newly drawn.
 
     Its parts are attention(d_model, heads, d_k, d_v, dropout), norm(d_model)
-    and feed_forward(d_model, d_ff). With parts of your own it has no config:
-    no file can say what they are, so such a model cannot be saved.
+    and feed_forward(d_model, d_ff). No file can bring parts of your own: to
+    load such a model again, build it in the same way and pass it.
     """
     check_published(config)
     d, dropout = config.d_model, config.dropout
@@ -334,9 +334,7 @@ def transformer(
         scale_residual_init(encoder.layers)
         scale_residual_init(decoder.layers)
     model = Transformer(source, encoder, target, decoder, output)
-    ours = MultiHeadAttention, nn.LayerNorm, FeedForward
-    if (attention, norm, feed_forward) == ours:
-        model.config = config
+    model.config = config
     return model
 
 

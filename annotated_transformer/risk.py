@@ -33,13 +33,13 @@ def risk(
 class ExpectedError:
     """What minimum-risk training makes small: an Objective for `updates`.
 
-    The model translates each source with a beam of config.risk; the risk of
-    what it found counts as often as the reference has tokens, because BLEU
-    is counted over all words of a text. Sums, like batch_loss.
+    The model translates each source with a beam of so many candidates; the
+    risk of what it found counts as often as the reference has tokens, because
+    BLEU is counted over all words of a text. Sums, like batch_loss.
     """
 
-    def __init__(self, tokenizer: Tokenizer):
-        self.tokenizer = tokenizer
+    def __init__(self, tokenizer: Tokenizer, number: int):
+        self.tokenizer, self.number = tokenizer, number
         self.bleu = BLEU(lowercase=True, effective_order=True)
 
     def error(self, output: list[int], reference: list[int]) -> float:
@@ -50,12 +50,13 @@ class ExpectedError:
         return max(0.0, 1 - score / 100)
 
     def candidates(
-        self, model: EncoderDecoder, batch: Batch, number: int
+        self, model: EncoderDecoder, batch: Batch
     ) -> tuple[
         Int[Tensor, "rows length"], Float[Tensor, "sentences candidates"]
     ]:
         """The model's own translations as labels, and their errors."""
         model.eval()
+        number = self.number
         found = beam_decode(model, batch.source, number, number=number)
         model.train()
         rows, errors, most = [], [], model.max_positions
@@ -70,7 +71,7 @@ class ExpectedError:
         self, model: EncoderDecoder, batch: Batch, config: TrainConfig
     ) -> Tensor:
         """The risk of each sentence times its reference's tokens, summed."""
-        labels, errors = self.candidates(model, batch, config.risk)
+        labels, errors = self.candidates(model, batch)
         inputs, where = F.pad(labels, (1, -1), value=BOS), labels != PAD
         kind = batch.source.device.type
         with torch.autocast(kind, torch.bfloat16, enabled=config.bf16):

@@ -14,9 +14,9 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from annotated_transformer.data import ORDERS, Batch
+from annotated_transformer.data import Batch
 from annotated_transformer.errors import check_fields
-from annotated_transformer.loss import consistency_loss, label_smoothing_loss
+from annotated_transformer.loss import label_smoothing_loss
 from annotated_transformer.optimizer import (
     inverse_sqrt_rate,
     linear_rate,
@@ -53,15 +53,11 @@ class TrainConfig:
     warmup: int = 4000  # updates with a rising rate
     peak_lr: float | None = None  # None: the paper's, d_model and warmup
     label_smoothing: float = 0.1  # epsilon_ls
-    r_drop: float = 0.0  # weight of the divergence of two passes
-    risk: int = 0  # candidates of a sentence; 0: learn from labels
-    bpe_dropout: float = 0.0  # share of merges left out, drawn anew
     clip: float = math.inf  # largest norm of an update's gradient
     bf16: bool = False  # matrix products in bfloat16
     checkpoint_every: int = 1000  # updates
     average: int = 5  # last checkpoints that make the final model
     max_length: int = 256  # pairs with more tokens are left out, and told
-    order: str = "target"  # the side that sorts the pairs; or "longest"
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -71,16 +67,10 @@ class TrainConfig:
             schedule=("inverse_sqrt", "linear"),
             peak_lr=(1e-9, 1e38),
             label_smoothing=(0, 0.99),
-            r_drop=(0, 1000),
-            risk=(0, 1000),
-            bpe_dropout=(0, 0.99),
             clip=(1e-9, math.inf),
             max_length=(2, 10**12),
-            order=tuple(ORDERS),
             seed=(0, LARGEST_SEED),
         )
-        if self.risk == 1 or (self.risk and self.r_drop):
-            raise ValueError("`risk`: 0, or at least 2 and without `r_drop`")
 
     def rate(self, step: int, d_model: int) -> float:
         """The learning rate of an update, counted from 1."""
@@ -106,17 +96,9 @@ def predict(
 
 
 def batch_loss(model: nn.Module, batch: Batch, config: TrainConfig) -> Tensor:
-    """The smoothed loss summed over a batch's targets.
-
-    With R-Drop, the mean of two passes, and how far they diverge.
-    """
-    if config.r_drop:
-        batch = batch.duplicated()
+    """The smoothed loss summed over a batch's targets."""
     logits = predict(model, batch, config.bf16)
-    loss = label_smoothing_loss(logits, batch.targets, config.label_smoothing)
-    if config.r_drop:
-        loss = (loss + config.r_drop * consistency_loss(logits)) / 2
-    return loss
+    return label_smoothing_loss(logits, batch.targets, config.label_smoothing)
 
 
 Objective = Callable[[Any, Batch, TrainConfig], Tensor]  # Any: a model

@@ -177,14 +177,22 @@ class Translator(TextModel):
 
     @classmethod
     def load(
-        cls, folder: Path | str, device: torch.device | str = "cpu"
+        cls,
+        folder: Path | str,
+        device: torch.device | str = "cpu",
+        model: EncoderDecoder | None = None,
+        tokenizer: Tokenizer | None = None,
     ) -> "Translator":
         """The translator of a model folder, or of a model shipped by name.
 
-        A packed model searches as it did when it was scored. UserError if
-        there is no such model, or if it is not whole.
+        A packed model searches as it did when it was scored. Code of your own
+        that the model or the tokenizer has comes with them: pass a model that
+        is built as the saved one was, and the tokenizer. UserError if there
+        is no such model, or if it is not whole.
         """
-        model, tokenizer, history = load_model(find_model(folder), device)
+        model, tokenizer, history = load_model(
+            find_model(folder), device, model, tokenizer
+        )
         search = asdict(history.search) if history and history.search else {}
         return cls(model, tokenizer, **search)
 

@@ -51,6 +51,7 @@ SHARE, FEW, TAG, NO_REPEAT = 0.5, 29_000, "<made>", 3
 RECIPE = {
     "model": BASE.as_json()["model"],
     "train": BASE.as_json()["train"],
+    "labs": BASE.as_json()["labs"],
     "vocab_size": BASE.vocab_size,
     "few": FEW,
     "tag": TAG,

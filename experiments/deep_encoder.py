@@ -21,7 +21,7 @@ from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import encode_pairs
 from annotated_transformer.errors import UserError
 from annotated_transformer.runs.batches import fixed_batches
-from annotated_transformer.runs.recipes import Recipe
+from annotated_transformer.runs.recipes import LabConfig, Recipe
 from annotated_transformer.runs.run import train
 from annotated_transformer.storage.model_folder import read_config
 from annotated_transformer.storage.pretrained import find_model
@@ -58,6 +58,7 @@ RECIPE = {
     "shipped": weights(MODEL),
     "model": SHORT.as_json()["model"] | {"dropout": DROPOUT},
     "train": SHORT.as_json()["train"] | LEARN,
+    "labs": SHORT.as_json()["labs"],
     "risk": RISK,
     "shares": SHARES,
     "vocab_size": SHORT.vocab_size,
@@ -84,7 +85,11 @@ def learned(shape: str, seed: int) -> Path:
     recipe = replace(
         SHORT, model=model, train=replace(SHORT.train, **LEARN, seed=seed)
     )
-    finish = replace(recipe, train=replace(recipe.train, **RISK))
+    labs = LabConfig(risk=RISK["risk"])
+    last_steps = {name: RISK[name] for name in RISK if name != "risk"}
+    finish = replace(
+        recipe, train=replace(recipe.train, **last_steps), labs=labs
+    )
     if not is_there(last, finish):
         if not is_there(first, recipe):
             train(first, text(), recipe, resume=first.exists())
@@ -96,10 +101,8 @@ def is_there(folder: Path, recipe: Recipe) -> bool:
     """True if a model is; UserError if it was trained in another way."""
     if not (folder / "config.json").exists():
         return False
-    if (
-        read_config(folder).history.recipe["train"]
-        != recipe.as_json()["train"]
-    ):
+    known, asked = read_config(folder).history.recipe, recipe.as_json()
+    if any(known[part] != asked[part] for part in ("train", "labs")):
         raise UserError(f"{folder}: of another recipe; delete the folder")
     return True
 

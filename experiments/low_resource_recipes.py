@@ -26,8 +26,9 @@ from annotated_transformer.runs.batches import (
     fixed_batches,
     subword_sampling,
 )
+from annotated_transformer.runs.objectives import objective_of
 from annotated_transformer.runs.prepare import learn_tokenizer
-from annotated_transformer.runs.recipes import Recipe
+from annotated_transformer.runs.recipes import LabConfig, Recipe
 from annotated_transformer.training import TrainConfig, average, validate
 from annotated_transformer.translation import Translator, corpus_scores
 
@@ -83,6 +84,7 @@ def trained(
     learned: list[Pair],
     pieces: Tokenizer,
     train: TrainConfig,
+    labs: LabConfig,
     sizes: dict | None = None,
 ) -> tuple[Transformer, list[dict]]:
     """A model of the pairs, and its weights over the last quarter."""
@@ -91,9 +93,12 @@ def trained(
     model = transformer(config)
 
     examples, _ = encode_pairs(learned, pieces, train.max_length)
-    resplit = subword_sampling(pieces, replace(BASE, train=train))
+    resplit = subword_sampling(pieces, replace(BASE, labs=labs))
+    objective = objective_of(labs, pieces)
     every, saved = train.steps // (4 * SAVED), []
-    for update in updates_on(examples, model, train, config.d_model, resplit):
+    for update in updates_on(
+        examples, model, train, config.d_model, resplit, objective
+    ):
         left = train.steps - update.step
         if left % every == 0 and left < every * SAVED:
             state = model.state_dict()
@@ -130,6 +135,7 @@ def run(
     seed: int,
     sizes: dict | None = None,
     learning: dict | None = None,
+    labs: LabConfig = BASE.labs,
     vocab_size: int = BASE.vocab_size,
     shuffled: bool = False,
 ) -> dict:
@@ -138,7 +144,7 @@ def run(
     if shuffled:
         learned = dealt(learned)
     train = replace(BASE.train, seed=seed, **(learning or {}))
-    model, saved = trained(learned, pieces, train, sizes)
+    model, saved = trained(learned, pieces, train, labs, sizes)
     found = measured(model, pieces, learned)
     model.load_state_dict(average(saved))
     return found | {"bleu of mean": bleu(model, pieces, corpus().valid)}
@@ -151,8 +157,8 @@ VARIATIONS: dict[str, dict] = {
     "dropout 0.3": {"sizes": {"dropout": 0.3}},
     "no smoothing": {"learning": {"label_smoothing": 0.0}},
     "smoothing 0.2": {"learning": {"label_smoothing": 0.2}},
-    "BPE-dropout": {"learning": {"bpe_dropout": 0.1}},
-    "R-Drop": {"learning": {"r_drop": 5.0}},
+    "BPE-dropout": {"labs": LabConfig(bpe_dropout=0.1)},
+    "R-Drop": {"labs": LabConfig(r_drop=5.0)},
     "1,000 pieces": {"vocab_size": 1000},
     "8,000 pieces": {"vocab_size": 8000},
     "not tied": {"sizes": {"tied": False}},
@@ -165,12 +171,16 @@ VARIATIONS: dict[str, dict] = {
     "inverse sqrt": {"learning": {"schedule": "inverse_sqrt"}},
     "twice as long": {"learning": LONG},
     "long, dropout 0.2": {"sizes": {"dropout": 0.2}, "learning": LONG},
-    "long, BPE-dropout": {"learning": LONG | {"bpe_dropout": 0.1}},
-    "long, R-Drop": {"learning": LONG | {"r_drop": 5.0}},
+    "long, BPE-dropout": {
+        "learning": LONG,
+        "labs": LabConfig(bpe_dropout=0.1),
+    },
+    "long, R-Drop": {"learning": LONG, "labs": LabConfig(r_drop=5.0)},
     "long, half batch": {"learning": {"batch_tokens": 512, "steps": 4000}},
     "long, what paid": {
         "sizes": {"dropout": 0.2},
-        "learning": {"batch_tokens": 512, "steps": 4000, "r_drop": 5.0},
+        "learning": {"batch_tokens": 512, "steps": 4000},
+        "labs": LabConfig(r_drop=5.0),
     },
     "shuffled": {"shuffled": True},
 }

@@ -37,17 +37,17 @@ class WrongErrors(ExpectedError):
     """The control: each candidate has the error of another."""
 
     def candidates(
-        self, model: nn.Module, batch: Batch, number: int
+        self, model: nn.Module, batch: Batch
     ) -> tuple[Tensor, Tensor]:
         """The same candidates, and their errors moved on by one."""
-        labels, errors = super().candidates(model, batch, number)
+        labels, errors = super().candidates(model, batch)
         return labels, errors.roll(1, dims=1)
 
 
-OBJECTIVES: dict[str, tuple[Callable, int]] = {
-    "likelihood": (lambda _: batch_loss, 0),
-    "risk": (ExpectedError, RECIPE["candidates"]),
-    "wrong errors": (WrongErrors, RECIPE["candidates"]),
+OBJECTIVES: dict[str, Callable] = {
+    "likelihood": lambda *_: batch_loss,
+    "risk": ExpectedError,
+    "wrong errors": WrongErrors,
 }
 
 
@@ -99,9 +99,9 @@ def run(seed: int, way: str | None = None) -> dict:
     model = first(seed)
     if way is not None:
         model = copy.deepcopy(model)
-        objective, number = OBJECTIVES[way]
-        on = replace(BASE.train, **ON, seed=seed, risk=number)
-        train(model, on, objective(tokenizer()))
+        on = replace(BASE.train, **ON, seed=seed)
+        objective = OBJECTIVES[way](tokenizer(), RECIPE["candidates"])
+        train(model, on, objective)
     return measured(model)
 
 

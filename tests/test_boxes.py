@@ -309,8 +309,7 @@ def test_it_is_validated_and_learns_from_its_own_outputs(name):
     smoothless = TrainConfig(label_smoothing=0.0)
     loss = batch_loss(model, batch, smoothless) / batch.tokens
     assert found.loss == pytest.approx(loss.item(), abs=1e-5)
-    config = TrainConfig(risk=2)
-    risk = ExpectedError(tokenizer)(model, batch, config)
+    risk = ExpectedError(tokenizer, 2)(model, batch, TrainConfig())
     risk.backward()
     model.eval()
     assert 0 <= risk.item() <= batch.tokens

@@ -6,6 +6,7 @@ from itertools import cycle
 
 import pytest
 import torch
+from small_runs import learning
 
 from annotated_transformer import RECIPES, Translator, train
 from annotated_transformer.corpora.generated import copy_corpus
@@ -16,11 +17,12 @@ from annotated_transformer.data import (
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import transformer
 from annotated_transformer.optimizer import adam
-from annotated_transformer.runs import loop
+from annotated_transformer.runs import loop, objectives
 from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.runs.devices import allow_tf32
+from annotated_transformer.runs.objectives import RDrop
 from annotated_transformer.storage.checkpoints import read_metrics
-from annotated_transformer.training import updates
+from annotated_transformer.training import batch_loss, updates
 
 pytestmark = [
     pytest.mark.gpu,
@@ -63,10 +65,11 @@ def test_train_begins_with_the_name_of_the_gpu(
     assert about["recipe"]["tf32"] is True
 
 
-@pytest.mark.parametrize("given", [{}, {"bf16": True}, {"r_drop": 1.0}])
-def test_no_update_waits_for_the_gpu(corpus, given):
+@pytest.mark.parametrize("bf16", [False, True])
+@pytest.mark.parametrize("objective", [batch_loss, RDrop(1.0)])
+def test_no_update_waits_for_the_gpu(corpus, bf16, objective):
     """Nothing is read back, so that the next one is prepared meanwhile."""
-    config = replace(FEW, **given)
+    config = replace(FEW, bf16=bf16)
     texts = [text for pair in corpus.train for text in pair]
     tokenizer = train_tokenizer(texts, 32, "char")
     examples, _ = encode_pairs(corpus.train[:500], tokenizer, 256)
@@ -79,6 +82,7 @@ def test_no_update_waits_for_the_gpu(corpus, given):
         adam(model.parameters()),
         config,
         sizes.d_model,
+        objective=objective,
     )
     next(made)  # kernels are loaded, moments allocated
     torch.cuda.set_sync_debug_mode("error")
@@ -109,7 +113,7 @@ def test_no_update_takes_more_memory_than_the_trial(
         torch.cuda.reset_peak_memory_stats()
 
     monkeypatch.setattr(loop, "try_batch", measured)
-    recipe = replace(RECIPE, train=replace(FEW, **given))
+    recipe = learning(replace(RECIPE, train=FEW), **given)
     train(tmp_path / "model", corpus, recipe, device="cuda")
     # but for the batches that are copied ahead, a few kilobytes each
     assert len(most) == 2 and peak() < max(most) + 1_000_000
@@ -144,13 +148,13 @@ def test_an_absurd_batch_is_refused_at_once(corpus, tmp_path):
 def test_tf32_is_off_unless_asked_for_and_restored(
     corpus, tmp_path, monkeypatch
 ):
-    plain, seen = loop.batch_loss, []
+    plain, seen = objectives.batch_loss, []
 
     def loss(*words):
         seen.append(torch.get_float32_matmul_precision())
         return plain(*words)
 
-    monkeypatch.setattr(loop, "batch_loss", loss)
+    monkeypatch.setattr(objectives, "batch_loss", loss)
     few = replace(FEW, steps=2, checkpoint_every=2)
     before = torch.get_float32_matmul_precision()
     for tf32, expected in ((False, {"highest"}), (True, {"high"})):

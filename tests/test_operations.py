@@ -15,6 +15,7 @@ from annotated_transformer.data import make_batch
 from annotated_transformer.model import PRESETS, transformer
 from annotated_transformer.modern import ModernConfig, modern_transformer
 from annotated_transformer.optimizer import adam
+from annotated_transformer.runs.objectives import RDrop
 from annotated_transformer.training import (
     TrainConfig,
     batch_loss,
@@ -94,11 +95,13 @@ def batch_of(sentences, length=12):
     return make_batch([(row.tolist(), row.tolist()[::-1]) for row in rows])
 
 
-def an_update(model, batch, config):
+def an_update(model, batch, config, objective=batch_loss):
     """What an update is seen to do; the first makes Adam's moments."""
     batches = (batch for _ in range(99))
     optimizer = adam(model.parameters())
-    turns = updates(model, batches, optimizer, config, TINY.d_model)
+    turns = updates(
+        model, batches, optimizer, config, TINY.d_model, objective=objective
+    )
     with counted():
         next(turns), next(turns)
     with counted() as seen:
@@ -118,16 +121,15 @@ def test_operations_of_an_update(bf16, most):
 
 
 @pytest.mark.parametrize(
-    "change",
+    "objective, change",
     [
-        {"r_drop": 1.0, "clip": 0.1, "schedule": "linear"},
-        {"accumulation_steps": 2, "bf16": True},
+        (RDrop(1.0), {"clip": 0.1, "schedule": "linear"}),
+        (batch_loss, {"accumulation_steps": 2, "bf16": True}),
     ],
-    ids=str,
 )
-def test_no_synchronisation_in_an_update(change):
+def test_no_synchronisation_in_an_update(objective, change):
     config = replace(CONFIG, **change)
-    seen = an_update(transformer(TINY), batch_of(5), config)
+    seen = an_update(transformer(TINY), batch_of(5), config, objective)
     assert not seen.synchronisations, seen
 
 
@@ -152,8 +154,8 @@ def test_nothing_crosses_to_the_device(name):
     batch = batch_of(5).to("meta")
     model(batch.source, batch.inputs)  # makes the tables of positions
     with counted() as seen:
-        for config in (CONFIG, replace(CONFIG, r_drop=1.0)):
-            loss = batch_loss(model, batch, config)
+        for objective in (batch_loss, RDrop(1.0)):
+            loss = objective(model, batch, CONFIG)
             loss.backward()
     assert loss.is_meta and loss.shape == ()
     assert all(weight.grad.is_meta for weight in model.parameters())

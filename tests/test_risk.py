@@ -19,7 +19,7 @@ from annotated_transformer.errors import UserError
 from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.risk import ExpectedError, risk
-from annotated_transformer.runs.recipes import Recipe
+from annotated_transformer.runs.recipes import LabConfig, Recipe
 from annotated_transformer.runs.run import train
 from annotated_transformer.training import TrainConfig, updates
 
@@ -29,7 +29,6 @@ CONFIG = TrainConfig(
     schedule="linear",
     warmup=2,
     peak_lr=1e-2,
-    risk=4,
     checkpoint_every=2,
     average=1,
 )
@@ -83,7 +82,7 @@ def test_risk_is_an_expectation(candidates, likely):
 
 
 def test_error_is_that_of_sacrebleu(tokenizer, corpus):
-    objective = ExpectedError(tokenizer)
+    objective = ExpectedError(tokenizer, 4)
     for (_, one), (_, other) in zip(
         corpus.train[:20], corpus.train[1:21], strict=True
     ):
@@ -105,8 +104,8 @@ def test_candidates_end_where_positions_end(tokenizer, corpus):
     batch = batch_of(corpus, tokenizer)
     most = batch.source.size(1)
     model = fresh(tokenizer, positions="learned", max_length=most)
-    objective = ExpectedError(tokenizer)
-    rows, _ = objective.candidates(model, batch, number=4)
+    objective = ExpectedError(tokenizer, 4)
+    rows, _ = objective.candidates(model, batch)
     assert rows.size(1) == most and (rows[:, -1] != PAD).any()
     assert objective(model, batch, CONFIG).isfinite()
 
@@ -114,7 +113,7 @@ def test_candidates_end_where_positions_end(tokenizer, corpus):
 def test_objective_is_that_of_a_plain_loop(tokenizer, corpus):
     """Each candidate alone, with no padding, and an error made up for it."""
     model = fresh(tokenizer, dropout=0.0).double()
-    objective = ExpectedError(tokenizer)
+    objective = ExpectedError(tokenizer, 4)
     objective.error = made_up
     batch, total = batch_of(corpus, tokenizer), 0.0
     found = beam_decode(model.eval(), batch.source, 4, number=4)
@@ -141,9 +140,9 @@ def test_it_makes_the_expected_error_smaller(tokenizer, corpus):
     """And only the risk moves it: with equal errors nothing is learned."""
     model = fresh(tokenizer, dropout=0.0)
     batch = batch_of(corpus, tokenizer, 8)
-    objective = ExpectedError(tokenizer)
+    objective = ExpectedError(tokenizer, 4)
     objective.error = made_up
-    labels, errors = objective.candidates(model, batch, 4)
+    labels, errors = objective.candidates(model, batch)
 
     def fixed(*_):
         return labels, errors
@@ -175,10 +174,9 @@ def test_it_makes_the_expected_error_smaller(tokenizer, corpus):
 
 
 def test_a_run_needs_a_model_and_can_be_resumed(tmp_path, corpus):
-    learned = replace(CONFIG, risk=0)
-    recipe = Recipe(SIZES, learned, 300)
+    recipe = Recipe(SIZES, CONFIG, 300)
     first = train(tmp_path / "first", corpus, recipe, device="cpu")
-    on = replace(recipe, train=CONFIG)
+    on = replace(recipe, labs=LabConfig(risk=4))
     with pytest.raises(UserError, match="add `start=MODEL`"):
         train(tmp_path / "x", corpus, on, device="cpu")
     assert not (tmp_path / "x").exists()
@@ -198,13 +196,13 @@ def test_a_run_needs_a_model_and_can_be_resumed(tmp_path, corpus):
 @pytest.mark.parametrize("wrong", [{"risk": 1}, {"r_drop": 1.0}])
 def test_impossible_settings_are_refused(wrong):
     with pytest.raises(ValueError, match="`risk`: 0, or at least 2"):
-        replace(CONFIG, **wrong)
+        LabConfig(**{"risk": 2} | wrong)
 
 
 def test_log_probabilities_survive_bfloat16(tokenizer, corpus):
     """The mean over candidates is taken in float32 either way."""
     model = fresh(tokenizer, dropout=0.0)
-    objective = ExpectedError(tokenizer)
+    objective = ExpectedError(tokenizer, 4)
     batch = batch_of(corpus, tokenizer)
     exact = objective(model, batch, CONFIG)
     rounded = objective(model, batch, replace(CONFIG, bf16=True))

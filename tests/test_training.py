@@ -13,6 +13,7 @@ from annotated_transformer.data import make_batch, training_batches
 from annotated_transformer.embedding import BOS, EOS
 from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.optimizer import adam
+from annotated_transformer.runs.objectives import RDrop
 from annotated_transformer.training import (
     TrainConfig,
     average,
@@ -81,9 +82,9 @@ def test_loss_is_that_of_a_plain_loop(examples):
 def test_r_drop_is_two_losses_and_two_divergences(examples):
     model = fresh(replace(SIZES, dropout=0.3))
     batch = make_batch(examples[:5])
-    config, weight = replace(CONFIG, r_drop=0.5), 0.5
+    weight = 0.5
     torch.manual_seed(1)
-    loss = batch_loss(model, batch, config)
+    loss = RDrop(weight)(model, batch, CONFIG)
     torch.manual_seed(1)
     double = batch.duplicated()
     log_p = model(double.source, double.inputs, double.where).log_softmax(-1)

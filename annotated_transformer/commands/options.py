@@ -78,9 +78,9 @@ FIELDS: Table = {  # each is short for --set FIELD=VALUE
         "--peak-rate",
     ),
     "train.label_smoothing": (float, ""),
-    "train.r_drop": (float, ""),
-    "train.risk": (int, ""),
-    "train.bpe_dropout": (float, ""),
+    "labs.r_drop": (float, ""),
+    "labs.risk": (int, ""),
+    "labs.bpe_dropout": (float, ""),
     "train.max_length": (int, ""),
     "train.bf16": (bool, "", "--bf16/--float32"),
     "train.checkpoint_every": (int, ""),
@@ -90,7 +90,12 @@ FIELDS: Table = {  # each is short for --set FIELD=VALUE
         "start of all random numbers: same seed, same model",
     ),
 }
-PANELS = {"": "The model", "model": "The model", "train": "The training"}
+PANELS = {
+    "": "The model",
+    "model": "The model",
+    "train": "The training",
+    "labs": "The training",
+}
 
 
 def described(

@@ -22,7 +22,7 @@ from annotated_transformer.model import (
     chosen,
     transformer,
 )
-from annotated_transformer.storage.builders import builder_of, check_parts
+from annotated_transformer.storage.builders import find_builder, own_code
 
 __all__ = [
     "TorchTransformer",
@@ -113,12 +113,12 @@ def pairs(
 
 def check_convertible(model: Transformer) -> None:
     """UserError if a part of the model exists only in this package."""
-    check_parts(model)
     config = model.config
-    if (builder := builder_of(config)) != "transformer":
+    own = own_code(model, None).get("model")
+    if own or find_builder(config) != "transformer":
         raise UserError(
-            f"a model of {builder} has no counterpart elsewhere: only one of "
-            "transformer can be converted"
+            f"{own or type(config).__name__} has no counterpart elsewhere: "
+            "only a model of the standard parts can be converted"
         )
     for field in ("d_k", "d_v"):
         width = config.d_model // config.heads

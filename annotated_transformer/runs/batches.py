@@ -77,7 +77,7 @@ def subword_sampling(
     UserError for subwords that are not made by merges: sentencepiece draws
     those, too, but its number means something else there.
     """
-    if not recipe.train.bpe_dropout:
+    if not recipe.labs.bpe_dropout:
         return None
     if recipe.tokenizer != "bpe":
         raise UserError(
@@ -85,7 +85,7 @@ def subword_sampling(
             "subwords none are known; use `tokenizer='bpe'`"
         )
     return BPEDropout(
-        tokenizer.vocabulary, recipe.train.bpe_dropout, longest_side(recipe)
+        tokenizer.vocabulary, recipe.labs.bpe_dropout, longest_side(recipe)
     )
 
 
@@ -99,6 +99,7 @@ class TrainingText:
 
     def __init__(self, corpus: Corpus, tokenizer: Tokenizer, recipe: Recipe):
         self.config, self.seed = recipe.train, recipe.train.seed
+        self.labs = recipe.labs
         self.resplit = subword_sampling(tokenizer, recipe)
         start = len(corpus.train) - sum(x.pairs for x in corpus.extras)
         own = corpus.train[:start]
@@ -135,7 +136,7 @@ class TrainingText:
             lengths,
             self.config.batch_tokens,
             f"{self.seed} 0",
-            self.config.order,
+            self.labs.order,
         )
         return [[read[i] for i in batch] for batch in cut]
 
@@ -150,7 +151,7 @@ class TrainingText:
             skip,
             every,
             resplit=self.resplit,
-            order=self.config.order,
+            order=self.labs.order,
             reads=self.epoch,
         )
 

@@ -54,7 +54,7 @@ def memory(recipe: Recipe, sizes: Any) -> dict[str, str]:
     """What parameters need in memory and on disk; activations come on top."""
     count, config = parameters_of(sizes), recipe.train
     copies = 4 + (recipe.processes > 1)  # which sum their gradients in one
-    passes = config.risk or (2 if config.r_drop else 1)
+    passes = recipe.labs.risk or (2 if recipe.labs.r_drop else 1)
     logits = passes * config.batch_tokens * sizes.vocab_size
     return {
         "parameters": f"{count:,}",

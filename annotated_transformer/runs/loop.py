@@ -14,7 +14,6 @@ from annotated_transformer.data import Batch, Tokenizer
 from annotated_transformer.errors import Interrupted
 from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.optimizer import adam
-from annotated_transformer.risk import ExpectedError
 from annotated_transformer.runs.batches import (
     TrainingText,
     encode_text,
@@ -23,6 +22,7 @@ from annotated_transformer.runs.batches import (
 )
 from annotated_transformer.runs.devices import allow_tf32, attention_kernel
 from annotated_transformer.runs.memory import largest_batches, try_batch
+from annotated_transformer.runs.objectives import objective_of
 from annotated_transformer.runs.progress import progress_bar
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.storage.checkpoints import (
@@ -37,7 +37,6 @@ from annotated_transformer.system.console import console
 from annotated_transformer.system.processes import ALONE, Processes
 from annotated_transformer.system.signals import stop_signals
 from annotated_transformer.training import (
-    Objective,
     Update,
     average,
     batch_loss,
@@ -76,9 +75,7 @@ class Run:
         self.to_translate = [corpus.valid[i] for i in places[:valid_bleu]]
         self.model, self.device = model, next(model.parameters()).device
         self.optimizer = adam(model.parameters())
-        self.objective: Objective = batch_loss
-        if self.config.risk:
-            self.objective = ExpectedError(tokenizer)
+        self.objective = objective_of(recipe.labs, tokenizer)
         every, last = self.config.checkpoint_every, self.config.average
         self.checkpoints = Checkpoints(run_dir, every, last)
         self.progress = Progress()
@@ -255,10 +252,16 @@ class Run:
         return self.text.batches(read + self.processes.rank, size)
 
     def try_largest_batches(self) -> None:
-        """Run out of memory now or not at all, rather than after an hour."""
+        """Run out of memory now or not at all, rather than after an hour.
+
+        A risk is tried as the loss of its candidates, without their search.
+        """
+        objective = batch_loss if self.recipe.labs.risk else self.objective
         for batch in largest_batches(self.text):
             rows, length = batch.labels.shape
             self.where = (
                 f"at the largest batch, {rows} sentences of {length} tokens"
             )
-            try_batch(self.model, self.optimizer, self.config, batch)
+            try_batch(
+                self.model, self.optimizer, objective, self.config, batch
+            )

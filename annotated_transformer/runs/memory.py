@@ -9,7 +9,7 @@ from annotated_transformer.data import Batch, Example, make_batch
 from annotated_transformer.embedding import UNK
 from annotated_transformer.errors import UserError
 from annotated_transformer.runs.batches import TrainingText
-from annotated_transformer.training import TrainConfig, batch_loss
+from annotated_transformer.training import Objective, TrainConfig
 
 __all__ = ["largest_batches", "out_of_memory_error", "try_batch"]
 
@@ -39,7 +39,7 @@ def largest_batches(text: TrainingText) -> list[Batch]:
             max(math.ceil(tokens / rows), *map(len, side))
             for side in zip(*examples, strict=True)
         )
-        rows *= max(1, text.config.risk)
+        rows *= max(1, text.labs.risk)
         found.append(make_batch([([UNK] * source, [UNK] * target)] * rows))
     return found
 
@@ -47,6 +47,7 @@ def largest_batches(text: TrainingText) -> list[Batch]:
 def try_batch(
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
+    objective: Objective,
     config: TrainConfig,
     batch: Batch,
 ) -> None:
@@ -63,7 +64,7 @@ def try_batch(
         state["step"].zero_()
     model.train()
     batch = batch.to(next(model.parameters()).device)
-    batch_loss(model, batch, config).backward()
+    objective(model, batch, config).backward()
     optimizer.zero_grad()
 
 

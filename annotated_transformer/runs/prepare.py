@@ -1,6 +1,7 @@
 """What a run needs before its first update: subwords, model, history."""
 
 import hashlib
+from copy import deepcopy
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -20,7 +21,11 @@ from annotated_transformer.embedding import (
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.storage.builders import build
+from annotated_transformer.storage.builders import (
+    build,
+    find_builder,
+    own_code,
+)
 from annotated_transformer.storage.history import Data, History, Start
 from annotated_transformer.storage.model_folder import (
     load_model,
@@ -33,6 +38,7 @@ from annotated_transformer.system.machine import this_machine, versions
 
 __all__ = [
     "build_model",
+    "check_own_model",
     "check_start",
     "copy_parent_weights",
     "describe",
@@ -40,10 +46,12 @@ __all__ = [
     "learn_tokenizer",
     "start_from",
     "warn_of_overlap",
+    "with_model",
     "with_subwords",
 ]
 
 RESERVED = {"pad_id": PAD, "bos_id": BOS, "eos_id": EOS, "unk_id": UNK}
+METHODS = ("__len__", "encode", "decode", "split")  # of a Tokenizer
 
 
 def given_tokenizer(given: object, recipe: Recipe) -> tuple[Tokenizer, Recipe]:
@@ -51,12 +59,7 @@ def given_tokenizer(given: object, recipe: Recipe) -> tuple[Tokenizer, Recipe]:
 
     UserError if there is none, or if its reserved ids are not RESERVED.
     """
-    if not isinstance(given, Tokenizer | Path | str):
-        raise UserError(
-            f"the tokenizer is a {type(given).__name__}; pass a Tokenizer, or "
-            "the path of a sentencepiece model"
-        )
-    if not isinstance(given, Tokenizer):
+    if isinstance(given, Path | str):
         try:
             given = read_tokenizer(Path(given))
         except (OSError, ValueError) as error:
@@ -64,13 +67,48 @@ def given_tokenizer(given: object, recipe: Recipe) -> tuple[Tokenizer, Recipe]:
                 f"{given}: no sentencepiece model ({error!s:.200}); name the "
                 "file with the ending .model that its training wrote"
             ) from error
-    ids = {name: getattr(given.pieces, name)() for name in RESERVED}
-    if ids != RESERVED:
+    if not isinstance(given, Tokenizer):
         raise UserError(
-            f"the tokenizer has the ids {ids}, and a model here needs "
-            f"{RESERVED}: train one with these options of sentencepiece"
+            f"the tokenizer is a {type(given).__name__}; pass a Tokenizer, "
+            "the path of a sentencepiece model, or an object of a class that "
+            f"inherits from Tokenizer and has its own {', '.join(METHODS)}"
         )
+    check_ids(given)
     return given, replace(recipe, vocab_size=len(given), tokenizer="given")
+
+
+def check_ids(tokenizer: Tokenizer) -> None:
+    """UserError unless the ids of a tokenizer are those of a model here."""
+    kind = type(tokenizer)
+    if hasattr(tokenizer, "pieces"):
+        found = {name: getattr(tokenizer.pieces, name)() for name in RESERVED}
+        if found != RESERVED:
+            raise UserError(
+                f"the tokenizer has the ids {found}, and a model here needs "
+                f"{RESERVED}: train one with these options of sentencepiece"
+            )
+    elif inherited := [
+        name
+        for name in METHODS
+        if getattr(kind, name) is getattr(Tokenizer, name)
+    ]:
+        raise UserError(
+            f"{kind.__name__} has no sentencepiece model, so it needs its own "
+            f"{', '.join(inherited)}"
+        )
+    ids = [*tokenizer.encode("A dog.")]
+    known = range(UNK, len(tokenizer))
+    if ids[-1:] != [EOS] or not all(x in known for x in ids[:-1]):
+        raise UserError(
+            f"{kind.__name__}.encode('A dog.') is {ids!r:.80}: it must end "
+            f"with {EOS}, and its other ids must be from {UNK} (unknown) to "
+            f"{len(tokenizer) - 1}, the last below its len()"
+        )
+    if not isinstance(getattr(tokenizer, "model", None), bytes):
+        raise UserError(
+            f"{kind.__name__} needs a model of its own: bytes that tell it "
+            "from other tokenizers, which are kept as tokenizer.model"
+        )
 
 
 def learn_tokenizer(corpus: Corpus, recipe: Recipe) -> Tokenizer:
@@ -91,6 +129,52 @@ def learn_tokenizer(corpus: Corpus, recipe: Recipe) -> Tokenizer:
             f"({error}); it leaves out lines with the sign U+2585 and very "
             "long ones"
         ) from error
+
+
+def with_model(recipe: Recipe, model: object) -> Recipe:
+    """The recipe with the sizes of the model that is passed, if it has any."""
+    if not isinstance(model, EncoderDecoder | None):
+        raise UserError(
+            f"the model is a {type(model).__name__}; pass an EncoderDecoder, "
+            "such as `transformer(config, attention=...)` makes"
+        )
+    if model is None or find_builder(model.config) is None:
+        return recipe
+    sizes = model.config
+    return replace(recipe, model=sizes, vocab_size=sizes.vocab_size)
+
+
+@torch.no_grad()
+def check_own_model(
+    model: EncoderDecoder, tokenizer: Tokenizer, recipe: Recipe
+) -> None:
+    """UserError for a model that could not be trained, saved or resumed."""
+    if kinds := {x.dtype for x in model.parameters()} - {torch.float32}:
+        raise UserError(
+            f"the model has weights in {min(map(str, kinds))}, and a training "
+            "computes in float32: call model.float() before it"
+        )
+    known = {x for x, _ in model.named_parameters(remove_duplicate=False)}
+    if others := model.state_dict().keys() - known:
+        raise UserError(
+            f"the model keeps {min(others)} beside its parameters, which no "
+            "checkpoint does: make it a parameter, or register it with "
+            "persistent=False if it follows from the sizes"
+        )
+    limit = model.max_positions
+    if limit is not None and limit < recipe.train.max_length:
+        raise UserError(
+            f"the model has {limit} positions, and `max_length` allows "
+            f"{recipe.train.max_length} tokens: lower it"
+        )
+    ids = torch.tensor([[EOS]], device=next(model.parameters()).device)
+    width = model(ids, ids).size(-1)
+    if width != len(tokenizer):
+        raise UserError(
+            f"the model has {width} logits for a tokenizer of "
+            f"{len(tokenizer)} pieces: build it with `vocab_size="
+            f"{len(tokenizer)}`"
+        )
 
 
 def with_subwords(recipe: Recipe, tokenizer: Tokenizer) -> Recipe:
@@ -116,6 +200,7 @@ def check_start(
     start: Path | str | None,
     new_subwords: bool,
     tokenizer: object = None,
+    model: object = None,
 ) -> None:
     """UserError for what a training that begins so cannot be asked for."""
     if tokenizer is not None and start is not None:
@@ -123,7 +208,12 @@ def check_start(
             f"{start}: a model to begin with has subwords of its own; leave "
             "out the tokenizer, or `start`"
         )
-    if recipe.train.risk and start is None:
+    if model is not None and start is not None:
+        raise UserError(
+            f"{start}: a training begins with one model; leave out `start` or "
+            "the model that is passed"
+        )
+    if recipe.labs.risk and start is None and model is None:
         raise UserError(
             "`risk` learns from a model's own translations, so it needs a "
             "trained one to begin with: add `start=MODEL`"
@@ -192,12 +282,15 @@ def copy_parent_weights(
 
 
 def build_model(
-    recipe: Recipe, device: str, compiled: bool = False
+    recipe: Recipe,
+    device: str,
+    compiled: bool = False,
+    given: EncoderDecoder | None = None,
 ) -> EncoderDecoder:
     """A model to be trained, its weights drawn from the recipe's seed.
 
-    Compiled or not, its parameters have the same names. UserError if
-    torch.compile cannot compile for the device here.
+    Of a given model it is a copy. Compiled or not, its parameters have the
+    same names. UserError if torch.compile cannot compile for the device here.
     """
     if compiled:
         try:
@@ -210,7 +303,7 @@ def build_model(
             ) from error
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(recipe.train.seed)
-        model = build(recipe.model)
+        model = build(recipe.model) if given is None else deepcopy(given)
     model = model.to(device)
     if compiled:
         for part in model.modules():
@@ -228,6 +321,7 @@ def describe(
     device: str,
     start: Path | str | None,
     tokenizer: Tokenizer,
+    model: EncoderDecoder,
 ) -> History:
     """What a run is, before its first update."""
     extra = sum(one.pairs for one in corpus.extras)
@@ -248,6 +342,7 @@ def describe(
         machine=this_machine(device),
         start=None if start is None else read_start(start),
         tokenizer_sha256=hashlib.sha256(tokenizer.model).hexdigest(),
+        own=own_code(model, tokenizer),
     )
 
 

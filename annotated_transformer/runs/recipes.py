@@ -6,13 +6,14 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from annotated_transformer.data import ORDERS
 from annotated_transformer.errors import UserError, check_fields
 from annotated_transformer.model import PRESETS, ModelConfig
 from annotated_transformer.storage.builders import builder_of, read_sizes
 from annotated_transformer.storage.dataclass_json import from_plain, of_type
 from annotated_transformer.training import TrainConfig
 
-__all__ = ["RECIPES", "Recipe", "flat", "recipe_of"]
+__all__ = ["RECIPES", "LabConfig", "Recipe", "flat", "recipe_of"]
 
 # What JSON calls what Python, and so an error, calls otherwise.
 IN_JSON = {
@@ -21,6 +22,27 @@ IN_JSON = {
     "False": "false",
     "inf": "Infinity",
 }
+
+
+@dataclass(frozen=True)
+class LabConfig:
+    """Settings that the paper does not have, and the labs try out."""
+
+    r_drop: float = 0.0  # weight of the divergence of two passes
+    risk: int = 0  # candidates of a sentence; 0: learn from labels
+    bpe_dropout: float = 0.0  # share of merges left out, drawn anew
+    order: str = "target"  # the side that sorts the pairs; or "longest"
+
+    def __post_init__(self) -> None:
+        check_fields(
+            self,
+            r_drop=(0, 1000),
+            risk=(0, 1000),
+            bpe_dropout=(0, 0.99),
+            order=tuple(ORDERS),
+        )
+        if self.risk == 1 or (self.risk and self.r_drop):
+            raise ValueError("`risk`: 0, or at least 2 and without `r_drop`")
 
 
 @dataclass(frozen=True)
@@ -36,6 +58,7 @@ class Recipe:
     tokenizer: str = "bpe"  # or unigram, char; given: one that is passed
     processes: int = 1  # each gives accumulation_steps batches to an update
     tf32: bool = False  # float32 products in TF32, on a GPU that has it
+    labs: LabConfig = LabConfig()
 
     def __post_init__(self) -> None:
         kinds = ("bpe", "unigram", "char", "given")

@@ -11,6 +11,7 @@ import torch
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.errors import UserError, out_of_memory
+from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.runs.devices import (
     bf16_slowdown,
     choose_device,
@@ -20,6 +21,7 @@ from annotated_transformer.runs.loop import Run
 from annotated_transformer.runs.memory import out_of_memory_error
 from annotated_transformer.runs.prepare import (
     build_model,
+    check_own_model,
     check_start,
     copy_parent_weights,
     describe,
@@ -27,6 +29,7 @@ from annotated_transformer.runs.prepare import (
     learn_tokenizer,
     start_from,
     warn_of_overlap,
+    with_model,
     with_subwords,
 )
 from annotated_transformer.runs.recipes import Recipe
@@ -35,6 +38,7 @@ from annotated_transformer.runs.run_dir import (
     check_same_run,
     locked_run,
     read_run,
+    run_tokenizer,
 )
 from annotated_transformer.system.console import console
 from annotated_transformer.system.processes import ALONE, Processes
@@ -75,6 +79,7 @@ def train(
     start: Path | str | None = None,
     new_subwords: bool = False,
     tokenizer: Tokenizer | Path | str | None = None,
+    model: EncoderDecoder | None = None,
     command: str = "",
     compiled: bool = False,
     valid_bleu: int = 0,
@@ -94,6 +99,11 @@ def train(
     a sentencepiece model, replaces subwords learned from the corpus: its ids
     of padding, beginning, end and the unknown must be 0, 1, 2 and 3.
 
+    The training of a model, which may have parts of your own, begins with
+    its weights. The recipe takes its sizes, and the model itself stays as it
+    is: what is learned is in the folder, from which Translator.load brings
+    it into a model that is built in the same way.
+
     At each checkpoint the first valid_bleu validation sentences that are not
     too long are also translated, and the line of metrics has their BLEU. Of
     several processes the first begins the run and writes all its files; then
@@ -106,23 +116,31 @@ def train(
     first = processes.rank == 0
     console.quiet = not first  # the first speaks for all
     recipe = replace(recipe, processes=processes.size)
-    check_start(recipe, start, new_subwords, tokenizer)
+    check_start(recipe, start, new_subwords, tokenizer, model)
+    recipe = with_model(recipe, model)
     with locked_run(output, resume) if first else nullcontext():
         device = choose_device(device)
         console.out(device_line(device, recipe))
-        began, known = read_run(output) if resume else (None, None)
+        began = read_run(output) if resume else None
+        known = None
         if tokenizer is not None:
             known, recipe = given_tokenizer(tokenizer, recipe)
         if start is not None:
             parent, inherited, recipe = start_from(start, recipe, new_subwords)
-            known = known if new_subwords else inherited
+            known = None if new_subwords else inherited
+        if known is None and began is not None:
+            known = run_tokenizer(output)
         subwords = known or learn_tokenizer(corpus, recipe)
         recipe = with_subwords(recipe, subwords)
-        history = describe(command, recipe, corpus, device, start, subwords)
+        if model is not None:
+            check_own_model(model, subwords, recipe)
+        model = build_model(recipe, device, compiled, model)
+        history = describe(
+            command, recipe, corpus, device, start, subwords, model
+        )
         if began is not None:
             check_same_run(output, began, history)
             history = began
-        model = build_model(recipe, device, compiled)
         if start is not None:
             copy_parent_weights(model, subwords, parent, inherited)
         warn(recipe, corpus, device)

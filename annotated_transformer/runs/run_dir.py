@@ -94,15 +94,26 @@ def begin_run(output: Path, history: History, tokenizer: Tokenizer) -> None:
         (new / "run.json").write_bytes(text.encode())
 
 
-def read_run(output: Path) -> tuple[History, Tokenizer]:
+def read_run(output: Path) -> History:
     """What the run is that began there; UserError if none did."""
     try:
-        history = History.from_json(read_json(output / "run.json"))
-        return history, read_tokenizer(output / "tokenizer.model")
+        return History.from_json(read_json(output / "run.json"))
     except (OSError, ValueError) as error:
         raise UserError(
             f"{output / 'run.json'}: not the beginning of a run "
             f"({error!s:.200}); start it anew in another folder"
+        ) from error
+
+
+def run_tokenizer(output: Path) -> Tokenizer:
+    """The tokenizer of the run that is there; UserError if there is none."""
+    path = output / "tokenizer.model"
+    try:
+        return read_tokenizer(path)
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"{path}: no sentencepiece model ({error!s:.200}); resume with "
+            "the `tokenizer` that the run began with, or put the file back"
         ) from error
 
 
@@ -128,6 +139,7 @@ def identity(history: History) -> dict[str, object]:
         {
             "start": start and start.files.get("model.safetensors"),
             "tokenizer.model": history.tokenizer_sha256,
+            "own": history.own,
             **history.recipe,
             "source": data.source,
             "target": data.target,

@@ -1,6 +1,6 @@
 """Builders by name: what a folder names, so that its model can be built."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
 
@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from annotated_transformer.data import Tokenizer
 from annotated_transformer.errors import UserError, check_fields
 from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.storage.dataclass_json import from_plain, of_type
@@ -15,8 +16,9 @@ from annotated_transformer.storage.dataclass_json import from_plain, of_type
 __all__ = [
     "build",
     "builder_of",
-    "check_parts",
+    "find_builder",
     "outline",
+    "own_code",
     "parameters_of",
     "read_sizes",
 ]
@@ -34,40 +36,55 @@ LAYERS = {"layers": (1, 1000), "decoder_layers": (1, 1000)}
 FILLING = {Tensor.normal_, Tensor.uniform_, Tensor.div_}
 
 
-def builder_of(config: object) -> str:
-    """The name of the builder that a configuration is for.
-
-    UserError if there is none: a model composed by hand has no config.
-    """
+def find_builder(config: object) -> str | None:
+    """The name of the builder that a configuration is for, if there is one."""
     given = type(config).__module__, type(config).__name__
     for name, (chapter, kind) in BUILDERS.items():
         if given == (f"{PACKAGE}.{chapter}", kind):
             return name
-    what = "None" if config is None else f"a {type(config).__name__}"
-    raise UserError(
-        f"the config of this model is {what}, and no builder takes that: "
-        f"build the model with one of {', '.join(BUILDERS)}, or, if it was "
-        "composed by hand, keep its state_dict() yourself"
-    )
+    return None
 
 
-def check_parts(model: EncoderDecoder) -> None:
-    """UserError unless a model has the parts that its builder would make.
+def builder_of(config: object) -> str:
+    """The name of the builder for a configuration; UserError if none is."""
+    name = find_builder(config)
+    if name is None:
+        raise UserError(
+            f"no builder takes sizes that are a {type(config).__name__}: pass "
+            f"those of one of {', '.join(BUILDERS)}"
+        )
+    return name
 
-    Weights may fit other parts, which compute something else with them.
+
+def own_code(
+    model: EncoderDecoder | None, tokenizer: Tokenizer | None
+) -> dict[str, str]:
+    """What model and tokenizer have of their maker's code: names of classes.
+
+    No file brings that code, and other parts may take the same weights and
+    compute something else with them. None is what the files make.
     """
-    builder = builder_of(model.config)
-    built = dict(outline(model.config).named_modules())
-    for name, part in model.named_modules():
-        used = [type(part), *vars(part).values()]
-        homes = {getattr(one, "__module__", None) or PACKAGE for one in used}
-        strange = {x.partition(".")[0] for x in homes} - {PACKAGE, "torch"}
-        if strange or not isinstance(part, type(built.get(name))):
-            raise UserError(
-                f"`{name or 'model'}` is not what {builder} makes of the "
-                "config of this model: only a model of its parts can be saved "
-                "or converted; keep its state_dict() yourself"
-            )
+    found = {}
+    if model is not None:
+        known = find_builder(model.config) is not None
+        parts = own_parts(model, outline(model.config) if known else None)
+        found["model"] = ", ".join(sorted({*parts}))
+    if type(tokenizer) not in (Tokenizer, type(None)):
+        found["tokenizer"] = type(tokenizer).__qualname__
+    return {name: found[name] for name in found if found[name]}
+
+
+def own_parts(part: nn.Module, built: nn.Module | None) -> Iterator[str]:
+    """The names of what is in a part, but not in what a builder makes."""
+    if not isinstance(part, type(built)):
+        yield type(part).__qualname__
+        return
+    for used in (type(part), *vars(part).values()):
+        home = getattr(used, "__module__", None) or PACKAGE
+        if home.partition(".")[0] not in (PACKAGE, "torch"):
+            yield getattr(used, "__qualname__", type(used).__qualname__)
+    for name, child in part.named_children():
+        yield from own_parts(child, getattr(built, name, None))
 
 
 def read_sizes(builder: Any, plain: object, name: str = "model") -> Any:

@@ -29,7 +29,7 @@ __all__ = [
     "read_metrics",
 ]
 
-MOMENTS = ("exp_avg", "exp_avg_sq")
+MOMENTS = ("exp_avg", "exp_avg_sq", "step")  # what Adam keeps of a parameter
 
 Line = dict[str, int | float]  # of metrics.jsonl: what an interval measured
 
@@ -134,11 +134,11 @@ class Checkpoints:
         parts, progress = read_checkpoint(path)
         set_weights(model, parts["model"], path)
         for name, parameter in model.named_parameters():
-            device = parameter.device
             optimizer.state[parameter] = {
-                "step": torch.tensor(float(progress.step), device=device),
                 # a copy: as a view it would keep the file open
-                **{m: parts[m][name].to(device, copy=True) for m in MOMENTS},
+                moment: parts[moment][name].to(parameter.device, copy=True)
+                for moment in MOMENTS
+                if name in parts[moment]  # a frozen one has none
             }
         return progress
 
@@ -155,9 +155,8 @@ class Checkpoints:
         """
         tensors = {f"model.{n}": t for n, t in weights(model).items()}
         for name, parameter in model.named_parameters():
-            for moment in MOMENTS:
-                state = optimizer.state[parameter]
-                tensors[f"{moment}.{name}"] = state[moment]
+            for moment, value in optimizer.state[parameter].items():
+                tensors[f"{moment}.{name}"] = value
         for name, tensor in tensors.items():
             if not tensor.isfinite().all():
                 raise FloatingPointError(

@@ -72,6 +72,7 @@ class History:
     machine: Machine
     start: Start | None = None
     tokenizer_sha256: str | None = None  # of tokenizer.model; older: None
+    own: dict[str, str] = field(default_factory=dict)  # its maker's code
     result: Result = Result()
     search: Search | None = None  # that its scores were made with
 

@@ -4,7 +4,7 @@ from dataclasses import asdict
 from textwrap import fill
 
 from annotated_transformer.model import EncoderDecoder
-from annotated_transformer.storage.builders import builder_of
+from annotated_transformer.storage.builders import find_builder
 from annotated_transformer.storage.history import Data, History
 
 __all__ = ["MULTI30K_LICENCE", "TEXT_LICENCES", "model_card"]
@@ -27,14 +27,21 @@ under which licence is for its maker to say.
 """
 
 
-def model_card(model: EncoderDecoder, history: History | None) -> str:
+def model_card(
+    model: EncoderDecoder, own: dict[str, str], history: History | None
+) -> str:
     """What a model is, what it learned from and what it has reached."""
     count = sum(parameter.numel() for parameter in model.parameters())
-    size = fill(
-        f"A model of {count / 1e6:.2f} million parameters, made by the "
-        f"builder `{builder_of(model.config)}` of `annotated_transformer`.",
-        79,
-    )
+    size = f"A model of {count / 1e6:.2f} million parameters"
+    if builder := find_builder(model.config):
+        size += f", made by the builder `{builder}` of `annotated_transformer`"
+    size += "."
+    if own:
+        size += (
+            f" It has code of its maker's own ({', '.join(own.values())}), "
+            "and is loaded by a program that has it, too."
+        )
+    size = fill(size, 79)
     if history is None:
         return f"# A translation model\n\n{size}\n{UNKNOWN}"
     data, result = history.data, asdict(history.result)

@@ -7,7 +7,8 @@ their places, and the new config.json comes last, by one rename.
 """
 
 import json
-from dataclasses import asdict, dataclass
+from copy import deepcopy
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,9 @@ from annotated_transformer.errors import UserError
 from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.storage.builders import (
     build,
-    builder_of,
-    check_parts,
+    find_builder,
     outline,
+    own_code,
     read_sizes,
 )
 from annotated_transformer.storage.dataclass_json import from_plain
@@ -54,9 +55,10 @@ class Config:
     """What config.json says of a model."""
 
     format: int
-    builder: str
+    builder: str | None  # None: the model was composed by hand
     model: Any  # the sizes that the builder takes
     sha256: dict[str, str]  # of the other files
+    own: dict[str, str] = field(default_factory=dict)  # see own_code
     history: History | None = None
 
     @property
@@ -76,25 +78,30 @@ def save_model(
 
     The weights are written in the precision that the model has. Whose
     history it is cannot be seen in the weights: leave it out once you have
-    changed them, and the model card says that none was given. UserError, and
-    what was there stays, for a model that no builder makes, or if what is
-    written could not be loaded.
+    changed them, and the model card says that none was given. A model or a
+    tokenizer with code of your own is loaded by passing it to load_model.
+    UserError, and what was there stays, if what is written could not be
+    loaded.
     """
     folder = Path(folder)
-    check_parts(model)
+    builder, own = find_builder(model.config), own_code(model, tokenizer)
+    sizes = model.config if builder else None
     with replacing(folder, *SUMMED, "config.json") as new:
         save_file(weights(model), new / "model.safetensors")
         (new / "tokenizer.model").write_bytes(tokenizer.model)
-        card = model_card(model, history)
+        card = model_card(model, own, history)
         (new / "README.md").write_bytes(card.encode())
         sums = {name: sha256(new / name) for name in SUMMED}
-        builder = builder_of(model.config)
-        config = Config(FORMAT, builder, model.config, sums, history)
+        config = Config(FORMAT, builder, sizes, sums, own, history)
         text = json.dumps(asdict(config), indent=1) + "\n"
         (new / "config.json").write_bytes(text.encode())
         try:
             with torch.random.fork_rng(devices=[]):
-                load_model(new)
+                load_model(
+                    new,
+                    model=deepcopy(model) if "model" in own else None,
+                    tokenizer=tokenizer if "tokenizer" in own else None,
+                )
         except UserError as error:
             why = str(error).replace(str(new), str(folder)).partition(";")[0]
             raise UserError(
@@ -103,31 +110,54 @@ def save_model(
 
 
 def load_model(
-    folder: Path | str, device: torch.device | str = "cpu"
+    folder: Path | str,
+    device: torch.device | str = "cpu",
+    model: EncoderDecoder | None = None,
+    tokenizer: Tokenizer | None = None,
 ) -> tuple[EncoderDecoder, Tokenizer, History | None]:
     """The model in evaluation mode, its tokenizer, and its history, if known.
 
-    folder may be the name of a model that comes with the package, too.
-    Nothing is built that the weights do not fill; UserError says which file
-    is missing, damaged or of another configuration.
+    folder may be the name of a model that comes with the package, too. What
+    was saved with code of your own is passed: a model that was built in the
+    same way, which gets the weights, and the tokenizer. Nothing is built that
+    the weights do not fill; UserError says which file is missing, damaged or
+    of another configuration.
     """
     folder = find_model(folder)
     config = read_config(folder)
     path, pieces = folder / "model.safetensors", folder / "tokenizer.model"
+    if (own := own_code(model, tokenizer)) != config.own:
+        saved, passed = (", ".join(x.values()) for x in (config.own, own))
+        raise UserError(
+            f"{folder}: saved with code of its maker's own ({saved or 'none'})"
+            f" and loaded with other code ({passed or 'none'}); no file brings"
+            " code: in Python make model and tokenizer as they were made, and "
+            "pass them (model=..., tokenizer=...)"
+        )
+    given = None if tokenizer is None else tokenizer.model
+    if given is not None and pieces.is_file() and pieces.read_bytes() != given:
+        raise UserError(
+            f"{folder}: the {type(tokenizer).__name__} that is passed is not "
+            "the tokenizer that the model was trained with; pass that one"
+        )
     tensors, _ = read_tensors(path)
     try:
-        tokenizer = read_tokenizer(pieces)
+        if tokenizer is None:
+            tokenizer = read_tokenizer(pieces)
     except (OSError, ValueError) as error:
         raise damaged(pieces, getattr(error, "strerror", error)) from error
     for file in (path, pieces):
         if sha256(file) != config.sha256.get(file.name):
             told = "not the file that config.json names (its SHA-256 differs)"
             raise damaged(file, told)
-    check_fit(lambda: outline(config.model), tensors, path)
-    if len(tokenizer) != config.model.vocab_size:
-        told = f"it has {len(tokenizer)} pieces, but config.json says "
-        raise damaged(pieces, told + str(config.model.vocab_size))
-    model = build(config.model)
+    if model is None:
+        check_fit(lambda: outline(config.model), tensors, path)
+    wanted = config.model.vocab_size if config.builder else len(tokenizer)
+    if len(tokenizer) != wanted:
+        told = f"it has {len(tokenizer)} pieces, but config.json says {wanted}"
+        raise damaged(pieces, told)
+    if model is None:
+        model = build(config.model)
     set_weights(model, tensors, path)
     return model.to(device).eval(), tokenizer, config.history
 
@@ -150,8 +180,12 @@ def read_config(folder: Path) -> Config:
         plain = read_json(path)
         if plain.get("format") != FORMAT:
             raise ValueError(f"its format is {plain.get('format')!r:.40}")
-        plain["model"] = read_sizes(plain.get("builder"), plain.get("model"))
+        builder = plain.get("builder")
+        if builder is not None:
+            plain["model"] = read_sizes(builder, plain.get("model"))
         config: Config = from_plain(Config, plain)
+        if builder is None and "model" not in config.own:
+            raise ValueError("it names no builder")
         return config
     except OSError as error:
         advice = "name another folder"

@@ -65,10 +65,11 @@ def check_fit(
             told = f"{name} is {given.get(name)}, not {own.get(name)}"
             raise ValueError(told)
     except (ValueError, TypeError, RuntimeError, OverflowError) as error:
-        told = (
-            f"the weights are those of another configuration ({error!s:.120})"
-        )
-        raise damaged(path, told) from error
+        raise UserError(
+            f"{path}: the weights are not those of this model ({error!s:.120})"
+            "; copy the whole folder again, or build a model of your own as "
+            "it was built when it was saved"
+        ) from error
 
 
 def set_weights(

@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import cast
 
 import torch
 import torch.distributed as dist
@@ -68,8 +67,9 @@ class Processes:
         """
         total = self.sum(tokens)
         share = tokens / total
-        # an update gives every parameter a gradient
-        gradients = [cast(Tensor, p.grad) for p in model.parameters()]
+        # an update gives all parameters a gradient that are not frozen
+        found = (parameter.grad for parameter in model.parameters())
+        gradients = [gradient for gradient in found if gradient is not None]
         vector = parameters_to_vector(gradients).mul_(share)
         loss = loss * share
         with others_alive():

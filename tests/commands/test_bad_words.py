@@ -74,7 +74,7 @@ OTHERS = {
     "translate good": "good: no trained model",
     "translate cut": "cut/model.safetensors.*copy the whole folder",
     "translate deep": "nested too deeply",
-    "translate other": "another configuration",
+    "translate other": "not those of this model",
     "translate model latin": "latin, line 2: .*0xff",
     "translate model good --beam=1001": "--beam 1001: must be from 1",
     "translate model good --n-best=9": "--n-best 9 needs --beam 9",

@@ -22,7 +22,7 @@ from sacrebleu.metrics import BLEU, CHRF
 from annotated_transformer import ModelConfig, TrainConfig, __version__
 from annotated_transformer.commands import app, options
 from annotated_transformer.model import Transformer
-from annotated_transformer.runs.recipes import Recipe
+from annotated_transformer.runs.recipes import LabConfig, Recipe
 from annotated_transformer.storage.history import Search
 from annotated_transformer.system.console import arriving, put
 from annotated_transformer.system.text_lines import decode_lines
@@ -75,12 +75,17 @@ def test_the_page_of_options_has_every_option():
 def test_options_of_fields_are_of_their_types():
     """They stand there twice, because the classes load PyTorch."""
     classes = {"": Recipe, "model": ModelConfig, "train": TrainConfig}
+    classes["labs"] = LabConfig
     for field, (kind, *_) in options.FIELDS.items():
         part, _, name = field.rpartition(".")
         known = get_type_hints(classes[part])[name]
         assert kind in (known, *get_args(known)), field
-    own = {f"train.{field.name}" for field in fields(TrainConfig)}
-    assert own - options.FIELDS.keys() == {"train.clip", "train.order"}
+    own = {
+        f"{part}.{field.name}"
+        for part in ("train", "labs")
+        for field in fields(classes[part])
+    }
+    assert own - options.FIELDS.keys() == {"train.clip", "labs.order"}
 
 
 def recorded(found):

@@ -10,6 +10,7 @@ import chapters
 import pytest
 
 from annotated_transformer import (
+    LabConfig,
     ModelConfig,
     Recipe,
     TrainConfig,
@@ -48,9 +49,8 @@ def test_the_library_names_no_option_of_the_command_line():
 
 
 def test_what_the_library_names_there_is():
-    known = {
-        f.name for c in (ModelConfig, TrainConfig, Recipe) for f in fields(c)
-    }
+    classes = ModelConfig, TrainConfig, LabConfig, Recipe
+    known = {field.name for kind in classes for field in fields(kind)}
     known |= signature(train).parameters.keys()
     known |= signature(back_translate).parameters.keys()
     named = {

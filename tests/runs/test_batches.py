@@ -8,7 +8,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_runs import same_weights
+from small_runs import learning, same_weights
 
 from annotated_transformer.corpora.corpus import Corpus, Extra
 from annotated_transformer.data import (
@@ -32,7 +32,7 @@ COPY = RECIPES["copy"]
 
 
 def recipe_with(**options):
-    return replace(COPY, train=replace(COPY.train, **options))
+    return learning(COPY, **options)
 
 
 def text_of(*sizes, long=(), **options):

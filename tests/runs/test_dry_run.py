@@ -6,6 +6,7 @@ from itertools import islice
 
 import pytest
 from rich.filesize import decimal
+from small_runs import learning
 
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import ORDERS, copy_task, training_batches
@@ -45,7 +46,7 @@ def numbers(text):
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_the_plan_is_what_the_run_does(corpus, recipe, order):
-    recipe = replace(recipe, train=replace(recipe.train, order=order))
+    recipe = learning(recipe, order=order)
     rows = table(plan(recipe, corpus))
     tokenizer = learn_tokenizer(corpus, recipe)
     examples, _ = encode_text("text", corpus.train, tokenizer, recipe)
@@ -86,8 +87,8 @@ def test_memory_is_counted_from_the_parameters(corpus, recipe):
         assert rows[name] == decimal(times * 4 * count)
     alone = table(plan(replace(recipe, processes=1), corpus))
     assert alone["weights, gradients, moments"] == decimal(4 * 4 * count)
-    for learning, passes in (({}, 1), ({"r_drop": 5.0}, 2), ({"risk": 4}, 4)):
-        changed = replace(recipe, train=replace(recipe.train, **learning))
+    for given, passes in (({}, 1), ({"r_drop": 5.0}, 2), ({"risk": 4}, 4)):
+        changed = learning(recipe, **given)
         told = table(plan(changed, corpus))["logits and their gradients"]
         assert told == f"about {decimal(passes * 2 * 4 * 500 * 15)}"
 

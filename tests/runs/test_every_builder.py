@@ -62,7 +62,7 @@ def test_another_training_begins_with_the_model(trained, tmp_path):
 
 
 def test_sizes_of_no_builder_make_no_recipe():
-    with pytest.raises(UserError, match="no builder takes that"):
+    with pytest.raises(UserError, match="no builder takes sizes"):
         Recipe(SMALL.train, SMALL.train)
 
 

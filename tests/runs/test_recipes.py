@@ -50,7 +50,7 @@ def test_a_recipe_from_before_there_were_such_fields():
     plain = recipe_of("copy").as_json()
     for part, name in [
         *((plain, name) for name in ("builder", "processes", "tf32")),
-        (plain["train"], "order"),
+        (plain["labs"], "order"),
     ]:
         del part[name]
     assert Recipe.from_json(plain) == recipe_of("copy")
@@ -93,7 +93,7 @@ def test_any_field_can_be_set_by_its_name():
             "model.positions=learned",
             "train.peak_lr=1e-3",
             "train.label_smoothing=0",
-            "train.order=longest",
+            "labs.order=longest",
             "train.clip=inf",
             "vocab_size=900",
         ]
@@ -103,7 +103,7 @@ def test_any_field_can_be_set_by_its_name():
         "model.positions": "learned",
         "train.peak_lr": 1e-3,
         "train.label_smoothing": 0,
-        "train.order": "longest",
+        "labs.order": "longest",
         "vocab_size": 900,
     }
     expected = flat(recipe.as_json()) | fields | {"train.clip": None}
@@ -122,12 +122,12 @@ def test_any_field_can_be_set_by_its_name():
             "train.peak_lr=a",
             "`recipe.train.peak_lr='a'`: must be a number",
         ),
-        ("train.order=3", "must be a word"),
+        ("labs.order=3", "must be a word"),
         ("model.tied=1", "must be True or False"),
         ("model.d_ff=0", "d_ff = 0: must be at least 1"),
         ("model.heads=7", "7"),
         ("train.clip=NaN", "`clip=nan`: must be from 1e-09 to inf"),
-        ("train.order=source", "`order='source'`: must be target or longest"),
+        ("labs.order=source", "`order='source'`: must be target or longest"),
         (f"train.steps=1{400 * '0'}", "to 1,000,000,000,000"),
         (f"train.peak_lr=1{400 * '0'}", "`: int too large"),
     ],

@@ -25,7 +25,7 @@ from annotated_transformer.corpora.generated import builtin_corpus
 from annotated_transformer.data import copy_task, train_tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import PRESETS, transformer
-from annotated_transformer.runs import loop
+from annotated_transformer.runs import loop, objectives
 from annotated_transformer.runs.prepare import copy_parent_weights
 from annotated_transformer.runs.run import train
 from annotated_transformer.runs.run_dir import locked_run
@@ -289,7 +289,7 @@ def test_out_of_memory_names_the_settings(
     output = tmp_path / "x"
     told = f"after update {updates}: in a new run lower `batch_tokens`, and"
     with monkeypatch.context() as patch:
-        patch.setattr(loop, "batch_loss", loss)
+        patch.setattr(objectives, "batch_loss", loss)
         with pytest.raises(UserError, match=told):
             train(output, corpus, SMALL, device="cpu")
     train(output, corpus, SMALL, device="cpu", resume=updates > 2)

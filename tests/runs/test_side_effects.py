@@ -14,7 +14,7 @@ from torch import nn
 
 from annotated_transformer.errors import Interrupted, UserError
 from annotated_transformer.optimizer import adam
-from annotated_transformer.runs import loop
+from annotated_transformer.runs import objectives
 from annotated_transformer.runs.run import train
 from annotated_transformer.system.console import console
 from annotated_transformer.system.processes import Processes
@@ -104,7 +104,7 @@ def test_a_training_leaves_all_as_it_was(
 ):
     torch.manual_seed(3)
     torch.rand(5)  # in the midst of numbers
-    before, plain, calls = process(), loop.batch_loss, []
+    before, plain, calls = process(), objectives.batch_loss, []
 
     def loss(*words):
         """What the second update does instead."""
@@ -112,7 +112,7 @@ def test_a_training_leaves_all_as_it_was(
         found = plain(*words)
         return action(found, before) if len(calls) == 2 else found
 
-    monkeypatch.setattr(loop, "batch_loss", loss)
+    monkeypatch.setattr(objectives, "batch_loss", loss)
     words = tmp_path / "run", CORPUS, learning(SMALL, **given)
     options = {"device": "cpu", "valid_bleu": 2}
     if error is None:

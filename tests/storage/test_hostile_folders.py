@@ -21,7 +21,7 @@ MUTANTS = 1000 if os.environ.get("SOAK") else 100
 TOLD = re.compile(
     r"\S+: no trained model here \(config\.json: .+\); name another folder|"
     r"\S+(config\.json|model\.safetensors|tokenizer\.model): .+; "
-    r"copy the whole folder again(, or delete the file if .+)?"
+    r"copy the whole folder again(, or .+)?"
 )
 
 

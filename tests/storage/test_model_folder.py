@@ -14,7 +14,6 @@ from tiny_models import TINY
 
 from annotated_transformer.data import copy_task, train_tokenizer
 from annotated_transformer.errors import UserError
-from annotated_transformer.layers import FeedForward
 from annotated_transformer.storage.builders import build
 from annotated_transformer.storage.model_folder import load_model, save_model
 from annotated_transformer.translation import Translator
@@ -56,35 +55,8 @@ def test_whoever_may_read_the_folder_may_read_its_files(tmp_path, tokenizer):
     assert {x.stat().st_mode & 0o777 for x in folder.iterdir()} == {wanted}
 
 
-class SquaredReLU(FeedForward):
-    """A part that no builder knows, with the parameters of one that it does.
-
-    So its weights would load, and another model would compute with them.
-    """
-
-    def forward(self, x):
-        return self.outer(self.inner(x).relu().square())
-
-
-def composed_by_hand(model):
-    model.config = None
-
-
-def with_own_part(model):
-    model.encoder.layers[0].feed_forward.__class__ = SquaredReLU
-
-
-def with_own_kernel(model):
-    attention = model.decoder.layers[0].cross_attention
-    attention.attention_fn = lambda *_, **__: torch.zeros(1)
-
-
 def with_other_sizes(model):
     model.config = replace(model.config, d_ff=9)
-
-
-def with_other_parts(model):
-    model.config = replace(model.config, pre_norm=False)
 
 
 def overflowing(model):
@@ -93,11 +65,7 @@ def overflowing(model):
 
 
 REFUSED = {
-    composed_by_hand: "None, and no builder .*composed by hand, keep its",
-    with_own_part: "feed_forward` is not what transformer makes of the config",
-    with_own_kernel: "cross_attention` is not what transformer makes",
-    with_other_sizes: r"not written, .* of another configuration \(dec",
-    with_other_parts: r"norm.*` is not what transformer makes",
+    with_other_sizes: r"not written, .* not those of this model \(dec",
     overflowing: "not written, .* not finite",
     torch.nn.Module.double: "not written, .* F64",
 }

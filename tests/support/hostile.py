@@ -77,7 +77,7 @@ def header(data: bytes, size: int | None = None) -> Change:
 
 
 LARGE = b'{"a": {"dtype":"F32","shape":[99999,99999],"data_offsets":[0,8]}}'
-OTHER, BROKEN = "of another configuration (", "not a whole safetensors file ("
+OTHER, BROKEN = "not those of this model (", "not a whole safetensors file ("
 NO_CONFIG = "not the configuration of a model ("
 RECURRENT, MODERN = "recurrent_translator", "modern_transformer"
 # Each by its name: what is done to a good folder, and what its refusal says.

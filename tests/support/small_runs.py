@@ -25,8 +25,13 @@ SMALL = Recipe(
 
 
 def learning(recipe: Recipe, **given: object) -> Recipe:
-    """The recipe with other fields of its TrainConfig."""
-    return replace(recipe, train=replace(recipe.train, **given))
+    """The recipe with other fields of its TrainConfig or its LabConfig."""
+    labs = {x: given.pop(x) for x in vars(recipe.labs) if x in given}
+    return replace(
+        recipe,
+        train=replace(recipe.train, **given),
+        labs=replace(recipe.labs, **labs),
+    )
 
 
 def same_weights(one: Path, other: Path) -> bool:

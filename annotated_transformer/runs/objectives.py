@@ -1,0 +1,44 @@
+"""Objectives: what an update makes smaller."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+
+from annotated_transformer.data import Batch, Tokenizer
+from annotated_transformer.loss import consistency_loss, label_smoothing_loss
+from annotated_transformer.risk import ExpectedError
+from annotated_transformer.runs.recipes import LabConfig
+from annotated_transformer.training import (
+    Objective,
+    TrainConfig,
+    batch_loss,
+    predict,
+)
+
+__all__ = ["RDrop", "objective_of"]
+
+
+@dataclass(frozen=True)
+class RDrop:
+    """The mean loss of two passes, and how far they diverge."""
+
+    weight: float  # of the divergence
+
+    def __call__(
+        self, model: Any, batch: Batch, config: TrainConfig
+    ) -> Tensor:
+        """The sum over a batch's targets, as batch_loss gives it."""
+        double = batch.duplicated()
+        logits = predict(model, double, config.bf16)
+        loss = label_smoothing_loss(
+            logits, double.targets, config.label_smoothing
+        )
+        return (loss + self.weight * consistency_loss(logits)) / 2
+
+
+def objective_of(labs: LabConfig, tokenizer: Tokenizer) -> Objective:
+    """The objective that the settings ask for."""
+    if labs.risk:
+        return ExpectedError(tokenizer, labs.risk)
+    return RDrop(labs.r_drop) if labs.r_drop else batch_loss
