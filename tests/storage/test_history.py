@@ -38,7 +38,8 @@ def test_a_history_comes_back_from_json(history):
 def test_a_shipped_history_comes_back(name):
     path = find_model(name) / "config.json"
     known = json.loads(path.read_text())["history"]
-    assert History.from_json(known).as_json() == known
+    found = History.from_json(known).as_json()
+    assert {name: found[name] for name in known} == known
 
 
 Path = tuple[str, ...]
