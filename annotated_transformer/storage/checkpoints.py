@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -211,7 +210,7 @@ class Checkpoints:
     def tidy(self, progress: Progress) -> None:
         """Make metrics.jsonl say what the last checkpoint says, and prune.
 
-        The best one stays, too, and what a killed process was writing goes.
+        The best one stays, too.
         """
         lines = "".join(f"{json.dumps(line)}\n" for line in progress.metrics)
         write_text(self.run_dir / "metrics.jsonl", lines)
@@ -219,5 +218,3 @@ class Checkpoints:
         for step, path in self.paths().items():
             if step not in kept:
                 path.unlink(missing_ok=True)
-        for part in self.folder.glob(".*"):
-            shutil.rmtree(part, ignore_errors=True)
