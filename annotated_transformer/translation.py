@@ -23,7 +23,7 @@ from annotated_transformer.errors import (
     check_texts,
 )
 from annotated_transformer.model import EncoderDecoder, Transformer
-from annotated_transformer.storage.history import check_search
+from annotated_transformer.storage.history import Search
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.storage.pretrained import find_model
 
@@ -220,7 +220,7 @@ class Translator(TextModel):
         beam = self.beam if beam is None else beam
         alpha = self.alpha if alpha is None else alpha
         no_repeat = self.no_repeat if no_repeat is None else no_repeat
-        check_search(beam, alpha, no_repeat)
+        Search(beam, alpha, no_repeat)  # ValueError for one that cannot be
         found = [[Translation("", 0.0, 0.0, 1)] for _ in texts]
         places = [i for i, text in enumerate(texts) if text.strip()]
         sources = [self.tokenizer.encode(texts[i]) for i in places]

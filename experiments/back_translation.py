@@ -19,18 +19,15 @@ from functools import cache, partial
 from pathlib import Path
 
 from annotated_transformer.corpora.multi30k import multi30k_descriptions
-from annotated_transformer.corpora.parallel_text import read_tsv
+from annotated_transformer.corpora.parallel_text import read_tsv, write_tsv
 from annotated_transformer.data import Tokenizer, encode_pairs
-from annotated_transformer.pairs.back_translation import (
-    write_back_translations,
-)
+from annotated_transformer.pairs.back_translation import back_translate
 from annotated_transformer.pairs.sampling import Sampling
 from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.runs.devices import choose_device
 from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import recipe_of
 from annotated_transformer.runs.run import train
-from annotated_transformer.system.atomic_files import write_text
 from annotated_transformer.training import validate
 from annotated_transformer.translation import Translator, corpus_scores
 
@@ -89,14 +86,14 @@ def written(how: str) -> Path:
         return path
     forward = how == "targets"
     name, language = ("en-de", "en") if forward else ("de-en", "de")
-    write_back_translations(
-        path,
+    pairs = back_translate(
         Translator.load(WRITERS / f"multi30k-{name}-pairs", DEVICE),
         multi30k_descriptions(language)[0],
         SAMPLING.get(how),
         forward=forward,
         batch_tokens=32768 if DEVICE == "cuda" else 4096,
     )
+    write_tsv(path, pairs)
     return path
 
 
@@ -110,7 +107,7 @@ def changed(path: Path, change: str) -> Path:
     else:
         pairs = dealt(pairs)
     path = path.with_name(f"{path.stem}, {change}.tsv")
-    write_text(path, "".join(f"{x}\t{y}\n" for x, y in pairs))
+    write_tsv(path, pairs)
     return path
 
 

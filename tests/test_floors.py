@@ -15,7 +15,7 @@ FLOORS = {
     "chapters": {"errors"},
     "storage": {"chapters", "system", "errors"},
     "corpora": {"chapters", "system", "errors"},
-    "convert": {"chapters", "system", "errors"},
+    "convert": {"chapters", "storage", "system", "errors"},
     "pairs": {"storage", "chapters", "system", "errors"},
     "runs": {"storage", "corpora", "chapters", "system", "errors"},
     "teaching": {"chapters", "corpora", "errors"},

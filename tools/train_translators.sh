@@ -14,21 +14,17 @@ mkdir -p "$here"
 # Of what each model finds, the three that are most like what a person wrote.
 MORE_PAIRS='
 import sys
-from pathlib import Path
 from annotated_transformer import Translator
-from annotated_transformer.corpora.parallel_text import read_pairs
+from annotated_transformer.corpora.parallel_text import read_pairs, write_tsv
 from annotated_transformer.pairs.augmentation import extra_pairs
 from annotated_transformer.runs.prepare import choose_device
-from annotated_transformer.system.atomic_files import write_text
-from annotated_transformer.system.console import in_column
 
 *folders, source, target, output = sys.argv[1:]
 models = [Translator.load(x, choose_device()) for x in folders]
 for model in models:
     model.beam = 8
 made = extra_pairs(*models, read_pairs(source, target), number=3)
-rows = ["\t".join(map(in_column, pair)) for pair in made]
-write_text(Path(output), "".join(f"{row}\n" for row in rows))
+write_tsv(output, made)
 '
 
 DESCRIPTIONS='

@@ -8,12 +8,13 @@ from typer import Argument, Option
 from annotated_transformer.commands.options import SEARCH, Device, described
 from annotated_transformer.commands.translate import check_lengths, load
 from annotated_transformer.errors import UserError
-from annotated_transformer.system.console import put
+from annotated_transformer.system.console import console, put
 from annotated_transformer.system.text_lines import read_lines
 
 __all__ = ["backtranslate"]
 
 BATCH_TOKENS = {"cuda": 32768}  # elsewhere 4096
+BLOCK = 1000  # lines, after which the console says how far it is
 
 
 @described(
@@ -49,15 +50,12 @@ def backtranslate(
 
     TEXT holds targets, and MODEL translates from their language; --forward has
     it the other way. Each line of the file made is a source, a tab and its
-    target, as train --extra reads them. Stopped or killed, the same command
-    goes on. It searches, or with --sample, --top-k or --temperature draws.
+    target, as train --extra reads them. It searches, or with --sample, --top-k
+    or --temperature draws.
     """
-    from annotated_transformer.pairs.back_translation import (
-        write_back_translations,
-    )
+    from annotated_transformer.corpora.parallel_text import write_tsv
+    from annotated_transformer.pairs.back_translation import back_translate
     from annotated_transformer.pairs.sampling import Sampling
-    from annotated_transformer.storage.model_folder import read_config
-    from annotated_transformer.storage.pretrained import find_model
 
     draws = sample or top_k != 0 or temperature != 1
     if draws and any(value is not None for value in search.values()):
@@ -70,14 +68,22 @@ def backtranslate(
     translator = load(model, device, **search)
     check_lengths(translator, lines, file)
     at_once = BATCH_TOKENS.get(translator.device.type, 4096)
-    written = write_back_translations(
-        output,
-        translator,
-        lines,
-        sampling,
-        tag=tag,
-        forward=forward,
-        batch_tokens=batch_tokens or at_once,
-        model=read_config(find_model(model)).sha256["model.safetensors"],
-    )
-    put(f"{output}: {written} pairs\n")
+    if output.exists():
+        raise UserError(f"{output}: exists already; choose another name")
+    pairs: list[tuple[str, str]] = []
+    for first in range(0, len(lines), BLOCK):
+        some = lines[first : first + BLOCK]
+        pairs += back_translate(
+            translator,
+            some,
+            sampling,
+            tag=tag,
+            forward=forward,
+            batch_tokens=batch_tokens or at_once,
+            first=first,
+        )
+        console.out(f"{first + len(some):,} of {len(lines):,} lines")
+    write_tsv(output, pairs)
+    if blank := len(lines) - len(pairs):
+        console.out(f"{output}: left out {blank} lines with a blank side")
+    put(f"{output}: {len(pairs)} pairs\n")

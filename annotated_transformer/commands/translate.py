@@ -169,12 +169,14 @@ def score(
 def load(model: Path, device: str | None, **search: Any) -> "Translator":
     """A translator that searches as asked for, or as suits the model."""
     from annotated_transformer.runs.devices import choose_device
+    from annotated_transformer.storage.history import Search
     from annotated_transformer.translation import Translator
 
+    asked = {name: x for name, x in search.items() if x is not None}
+    Search(**asked)  # UserError for one that cannot be
     translator = Translator.load(model, choose_device(device))
-    for name, value in search.items():
-        if value is not None:
-            setattr(translator, name, value)
+    for name, value in asked.items():
+        setattr(translator, name, value)
     return translator
 
 

@@ -10,12 +10,9 @@ table out, and who loads one makes his own.)
 import copy
 import json
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from types import ModuleType
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from annotated_transformer.convert.torch_layers import check_convertible, pairs
@@ -27,10 +24,9 @@ from annotated_transformer.model import (
     Transformer,
     transformer,
 )
-from annotated_transformer.system.atomic_files import unwritable, write_text
+from annotated_transformer.system.atomic_files import replacing
 
 __all__ = ["from_marian", "save_marian", "to_marian"]
-
 
 # A size of ours, and its names there.
 SIZES = {
@@ -52,9 +48,18 @@ ALIKE = {  # in all our models
     "eos_token_id": EOS,
     "decoder_start_token_id": BOS,
 }
+FILES = (
+    "generation_config.json",
+    "model.safetensors",
+    "source.spm",
+    "target.spm",
+    "vocab.json",
+    "tokenizer_config.json",
+    "config.json",
+)
 
 
-def fields(config: ModelConfig) -> dict[str, object]:
+def fields(config: ModelConfig) -> dict[str, Any]:
     """What Marian's configuration says of a model of these sizes."""
     sizes = {
         name: getattr(config, ours)
@@ -81,18 +86,6 @@ def reorder(model: Transformer, order: Tensor) -> None:
             parameter.copy_(parameter[:, order])
 
 
-def package() -> ModuleType:
-    """The package transformers; UserError if it is not installed."""
-    try:
-        import transformers
-    except ImportError:
-        raise UserError(
-            "Marian models need the package transformers: "
-            "pip install 'annotated-transformer[marian]'"
-        ) from None
-    return transformers
-
-
 @torch.no_grad()
 def to_marian(model: Transformer, max_length: int = 1024) -> nn.Module:
     """The model as a transformers.MarianMTModel, with the same logits.
@@ -108,7 +101,13 @@ def to_marian(model: Transformer, max_length: int = 1024) -> nn.Module:
                 f"{field} = {given!r}: Marian has only models with {field} = "
                 f"{value!r}; train one, with `pre_norm=False` for the norm"
             )
-    transformers = package()
+    try:
+        import transformers
+    except ImportError:
+        raise UserError(
+            "Marian models need the package transformers: "
+            "pip install 'annotated-transformer[marian]'"
+        ) from None
     config = transformers.MarianConfig(
         **fields(model.config),
         max_position_embeddings=max_length,
@@ -161,23 +160,15 @@ def save_marian(
     its punc_normalizer, which rewrites punctuation, is replaced by str.
     UserError if it cannot be written; what was there stays then.
     """
-    folder = Path(folder)
     theirs: Any = to_marian(model)  # which can save itself
     piece = tokenizer.pieces.id_to_piece
     ids = {piece(i): i for i in range(len(tokenizer))}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=folder, prefix=".") as made:
-            part = Path(made)
-            theirs.save_pretrained(part)
-            for name in ("source.spm", "target.spm"):
-                (part / name).write_bytes(tokenizer.model)
-            for name, content in (
-                ("vocab.json", ids),
-                ("tokenizer_config.json", {"bos_token": piece(BOS)}),
-            ):
-                write_text(part / name, json.dumps(content, indent=0) + "\n")
-            for path in part.iterdir():
-                path.replace(folder / path.name)
-    except (OSError, SafetensorError) as error:
-        raise unwritable(folder, error) from error
+    with replacing(Path(folder), *FILES) as new:
+        theirs.save_pretrained(new)
+        for name in ("source.spm", "target.spm"):
+            (new / name).write_bytes(tokenizer.model)
+        for name, content in (
+            ("vocab.json", ids),
+            ("tokenizer_config.json", {"bos_token": piece(BOS)}),
+        ):
+            (new / name).write_bytes(json.dumps(content, indent=0).encode())

@@ -22,6 +22,7 @@ from annotated_transformer.model import (
     chosen,
     transformer,
 )
+from annotated_transformer.storage.builders import builder_of, check_parts
 
 __all__ = [
     "TorchTransformer",
@@ -112,18 +113,12 @@ def pairs(
 
 def check_convertible(model: Transformer) -> None:
     """UserError if a part of the model exists only in this package."""
+    check_parts(model)
     config = model.config
-    if config is None:
+    if (builder := builder_of(config)) != "transformer":
         raise UserError(
-            "a model composed by hand does not know its sizes: set its "
-            "config, or build it with transformer()"
-        )
-    with torch.device("meta"):  # which takes no memory
-        known = {type(part) for part in transformer(config).modules()}
-    for odd in {type(part) for part in model.modules()} - known:
-        raise UserError(
-            f"{odd.__name__} has no counterpart elsewhere: only a model of "
-            "the standard parts can be converted"
+            f"a model of {builder} has no counterpart elsewhere: only one of "
+            "transformer can be converted"
         )
     for field in ("d_k", "d_v"):
         width = config.d_model // config.heads

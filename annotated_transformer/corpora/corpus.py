@@ -1,7 +1,7 @@
 """A corpus: sentence pairs to learn from, to choose by and to test with."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,13 +22,6 @@ class Extra:
     pairs: int
     share: float | None = None  # of an epoch's pairs; None: all of them, once
 
-    def __post_init__(self) -> None:
-        if self.share is not None and not 0 < self.share < 1:
-            raise UserError(
-                f"{self.name}: a share of {self.share:.4g}; it is what part "
-                "of an epoch's pairs is from there, above 0 and below 1"
-            )
-
 
 @dataclass(frozen=True)
 class Corpus:
@@ -44,11 +37,12 @@ class Corpus:
     extras: tuple[Extra, ...] = ()  # the last pairs of train, in this order
 
     def __post_init__(self) -> None:
-        if sum(self.shares.values()) >= 1:
+        shares = self.shares.values()
+        if not all(share > 0 for share in shares) or sum(shares) >= 1:
             raise UserError(
-                f"shares of {', '.join(map(str, self.shares.values()))} leave "
-                "an epoch no pairs of the text itself; together they must be "
-                "below 1"
+                f"shares of {', '.join(map(str, shares))}: a share is what "
+                "part of an epoch's pairs is from a file of extra ones; it "
+                "must be above 0, and all of them together below 1"
             )
         for pairs in (self.train, self.valid, *self.tests.values()):
             check_pairs(pairs)
@@ -60,22 +54,25 @@ class Corpus:
         valid: Iterable[tuple[str, str]],
         source: str = "en",
         target: str = "de",
+        tests: Mapping[str, Iterable[tuple[str, str]]] | None = None,
+        name: str = "text",
     ) -> "Corpus":
         """A corpus of pairs of strings, from one language to another.
 
         UserError says which pair is no two strings, or has a blank side.
         """
-        train, valid = check_pairs(train), check_pairs(valid)
-        sums = {}
-        for name, pairs in {"train": train, "valid": valid}.items():
-            sums[name] = pairs_sha256(pairs)
+        given = {"train": train, "valid": valid, **(tests or {})}
+        texts = {text: check_pairs(pairs) for text, pairs in given.items()}
+        for text, pairs in texts.items():
             for place, pair in enumerate(pairs):
                 if not all(side.strip() for side in pair):
                     raise UserError(
-                        f"{name}, pair {place}: a side is blank; fill it in, "
+                        f"{text}, pair {place}: a side is blank; fill it in, "
                         "or leave the pair out"
                     )
-        return cls(train, valid, {}, "text", source, target, sums)
+        sums = {text: pairs_sha256(pairs) for text, pairs in texts.items()}
+        train, valid = texts.pop("train"), texts.pop("valid")
+        return cls(train, valid, texts, name, source, target, sums)
 
     @classmethod
     def from_files(

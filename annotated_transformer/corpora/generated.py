@@ -2,15 +2,12 @@
 
 import re
 
-from annotated_transformer.corpora.corpus import Corpus, pairs_sha256
+from annotated_transformer.corpora.corpus import Corpus
 
 __all__ = ["builtin_corpus", "copy_corpus", "pronoun_corpus"]
 
 # The sentence that the book follows, and all that differ in noun or quality.
 FOLLOWED = re.compile(r"The \w+ ate the \w+ because it was \w+\.")
-
-
-Pairs = list[tuple[str, str]]
 
 
 def builtin_corpus(
@@ -19,22 +16,12 @@ def builtin_corpus(
     """Make the built-in English-German corpus; the numbers count pairs."""
     from annotated_transformer.corpora.builtin import example_splits
 
-    splits = example_splits(train, valid, test, seed)
-    pairs = [[(one.source, one.target) for one in split] for split in splits]
-    return _corpus("builtin", "en", "de", *pairs)
-
-
-def _corpus(
-    name: str,
-    source: str,
-    target: str,
-    train: Pairs,
-    valid: Pairs,
-    test: Pairs,
-) -> Corpus:
-    splits = {"train": train, "valid": valid, "test": test}
-    sums = {split: pairs_sha256(splits[split]) for split in splits}
-    return Corpus(train, valid, {"test": test}, name, source, target, sums)
+    learned, chosen, tried = (
+        [(one.source, one.target) for one in split]
+        for split in example_splits(train, valid, test, seed)
+    )
+    tests = {"test": tried}
+    return Corpus.from_pairs(learned, chosen, tests=tests, name="builtin")
 
 
 def pronoun_corpus() -> Corpus:
@@ -44,17 +31,18 @@ def pronoun_corpus() -> Corpus:
     was hungry.", whatever the animal, the food and the quality.
     """
     made = builtin_corpus(70_000)
-    splits = [
+    train, valid, test = (
         [pair for pair in split if not FOLLOWED.fullmatch(pair[0])]
         for split in (made.train, made.valid, made.tests["test"])
-    ]
-    return _corpus("pronouns", "en", "de", *splits)
+    )
+    tests = {"test": test}
+    return Corpus.from_pairs(train, valid, tests=tests, name="pronouns")
 
 
 def copy_corpus() -> Corpus:
     """Make the corpus of the copy task: distinct strings of letters."""
     from annotated_transformer.data import copy_task
 
-    pairs = copy_task(21_000)
-    splits = pairs[1000:], pairs[:500], pairs[500:1000]
-    return _corpus("copy", "letters", "letters", *splits)
+    pairs, of = copy_task(21_000), "letters"
+    tests = {"test": pairs[500:1000]}
+    return Corpus.from_pairs(pairs[1000:], pairs[:500], of, of, tests, "copy")

@@ -3,6 +3,7 @@
 import os
 import tomllib
 import unicodedata
+from collections.abc import Collection
 from pathlib import Path
 
 import pooch
@@ -28,52 +29,48 @@ MULTI30K_SUMS, DESCRIPTION_SUMS = tomllib.loads(
 ).values()
 
 
-def data_folder(folder: Path | str | None) -> Path:
-    """The folder given, or ANNOTATED_TRANSFORMER_DATA, or the user's cache."""
-    cache = pooch.os_cache("annotated-transformer") / "multi30k"
-    folder = folder or os.environ.get(DATA_VARIABLE) or cache
-    return Path(folder).expanduser()
+def fetch(url: str, sums: dict[str, str], folder: str = "") -> list[Path]:
+    """Have files of these SHA-256 there, each whole or not at all.
 
-
-def fetch(url: str, name: str, expected: str, folder: Path) -> None:
-    """Have a file of that SHA-256 in the folder, whole or not at all.
-
-    A file of another sum stays as it is. UserError for one, and where there
-    is no network.
+    They are where ANNOTATED_TRANSFORMER_DATA says, or in the user's cache. A
+    file of another sum stays as it is. UserError for one, and where there is
+    no network.
     """
-    path = folder / name
-    store = pooch.create(
-        folder, url, registry={name: expected}, allow_updates=False
-    )
+    cache = pooch.os_cache("annotated-transformer") / "multi30k"
+    place = Path(os.environ.get(DATA_VARIABLE) or cache).expanduser() / folder
+    store = pooch.create(place, url, registry=sums, allow_updates=False)
     # no redirect is followed, so none leads away from HTTPS
     downloader = pooch.HTTPDownloader(allow_redirects=False)
-    try:
-        store.fetch(name, downloader=downloader)
-    except (OSError, ValueError) as error:  # requests' own are OSErrors
-        if path.exists():
+    for name in sums:
+        try:
+            store.fetch(name, downloader=downloader)
+        except (OSError, ValueError) as error:  # requests' own are OSErrors
+            if (path := place / name).exists():
+                raise UserError(
+                    f"{path} cannot be used: it is unreadable, or its SHA-256 "
+                    f"is not {sums[name]}; delete it, then run the command "
+                    "again"
+                ) from error
             raise UserError(
-                f"{path} cannot be used: it is unreadable, or its SHA-256 is "
-                f"not {expected}; delete it, then run the command again"
+                f"{url}{name} could not be downloaded ({error!s:.300}); run "
+                f"the command again, put the file into {place} yourself, or "
+                f"set {DATA_VARIABLE} to a folder that has it"
             ) from error
-        raise UserError(
-            f"{url}{name} could not be downloaded ({error!s:.300}); run the "
-            f"command again, put the file into {folder} yourself, or set "
-            f"{DATA_VARIABLE} to a folder that has it"
-        ) from error
+    return [place / name for name in sums]
 
 
-def language_of(name: str) -> str:
-    """The language of a file such as train.de.gz."""
-    return name.split(".")[-2]
+def of_languages(
+    sums: dict[str, str], languages: Collection[str]
+) -> dict[str, str]:
+    """Those of files such as train.de.gz that are of these languages."""
+    return {x: sums[x] for x in sums if x.split(".")[-2] in languages}
 
 
-def multi30k(
-    source: str = "en", target: str = "de", folder: Path | str | None = None
-) -> Corpus:
+def multi30k(source: str = "en", target: str = "de") -> Corpus:
     """Read Multi30k (Elliott et al., 2016), downloaded where it is absent.
 
-    Without a folder its files are where ANNOTATED_TRANSFORMER_DATA says, or
-    in the user's cache.
+    Its files are where ANNOTATED_TRANSFORMER_DATA says, or in the user's
+    cache.
     """
     languages = source, target
     if len(set(languages) & set(MULTI30K_LANGUAGES)) < 2:
@@ -81,14 +78,11 @@ def multi30k(
             f"Multi30k cannot translate {source!r} into {target!r}; choose "
             f"two of its languages: {', '.join(MULTI30K_LANGUAGES)}"
         )
-    folder = data_folder(folder)
-    names = [x for x in MULTI30K_SUMS if language_of(x) in languages]
-    sums = {name: MULTI30K_SUMS[name] for name in names}
-    for name in names:
-        fetch(MULTI30K_URL, name, sums[name], folder)
+    sums = of_languages(MULTI30K_SUMS, languages)
+    paths = {path.name: path for path in fetch(MULTI30K_URL, sums)}
 
     def read(split: str) -> list[tuple[str, str]]:
-        return read_pairs(*(folder / f"{split}.{x}.gz" for x in languages))
+        return read_pairs(*(paths[f"{split}.{x}.gz"] for x in languages))
 
     train, valid = read("train"), read("val")
     tests = {split: read(split) for split in MULTI30K_TESTS}
@@ -96,7 +90,7 @@ def multi30k(
 
 
 def multi30k_descriptions(
-    language: str = "de", folder: Path | str | None = None
+    language: str = "de",
 ) -> tuple[list[str], dict[str, int]]:
     """Five descriptions of each training image, written in one language.
 
@@ -107,13 +101,13 @@ def multi30k_descriptions(
     stand in which text, the last one if in several. UserError for
     another language.
     """
-    names = [x for x in DESCRIPTION_SUMS if language_of(x) == language]
-    if not names:
+    sums = of_languages(DESCRIPTION_SUMS, [language])
+    if not sums:
         raise UserError(
             f"Multi30k has no descriptions in {language!r:.40}; choose en or "
             "de"
         )
-    corpus = multi30k("en", "de", folder)
+    corpus = multi30k("en", "de")
     texts = {"train": corpus.train, "val": corpus.valid, **corpus.tests}
     stands = {
         letters(side): text
@@ -121,10 +115,8 @@ def multi30k_descriptions(
         for pair in pairs
         for side in pair
     }
-    place, found = data_folder(folder) / "descriptions", []
-    for name in names:
-        fetch(DESCRIPTIONS_URL, name, DESCRIPTION_SUMS[name], place)
-        found += read_lines(place / name)
+    paths = fetch(DESCRIPTIONS_URL, sums, "descriptions")
+    found = [line for path in paths for line in read_lines(path)]
     where = [stands.get(letters(line)) for line in found]
     counts = {text: where.count(text) for text in texts}
     lines = [x for x, text in zip(found, where, strict=True) if text is None]

@@ -5,13 +5,21 @@ silence: whatever a file has wrong is a `UserError` that says where it is
 and how to mend it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from annotated_transformer.errors import UserError
+from annotated_transformer.system.atomic_files import write_text
+from annotated_transformer.system.console import in_column
 from annotated_transformer.system.text_lines import read_lines
 
-__all__ = ["read_pairs", "read_parallel", "read_side_by_side", "read_tsv"]
+__all__ = [
+    "read_pairs",
+    "read_parallel",
+    "read_side_by_side",
+    "read_tsv",
+    "write_tsv",
+]
 
 
 def _refuse_empty(
@@ -61,6 +69,16 @@ def read_tsv(path: Path | str) -> list[tuple[str, str]]:
         pairs.append((columns[0], columns[1]))
     _refuse_empty(pairs, (f"{path} (source)", f"{path} (target)"))
     return pairs
+
+
+def write_tsv(path: Path | str, pairs: Iterable[tuple[str, str]]) -> None:
+    """Write pairs as read_tsv reads them; a tab in a text becomes a space.
+
+    What was there stays until they are all written. UserError if they cannot
+    be.
+    """
+    rows = ["\t".join(map(in_column, pair)) + "\n" for pair in pairs]
+    write_text(Path(path), "".join(rows))
 
 
 def read_parallel(paths: Sequence[Path | str]) -> list[tuple[str, str]]:

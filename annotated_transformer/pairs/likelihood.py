@@ -8,7 +8,7 @@ from annotated_transformer.data import Pair, bucket, make_batch
 from annotated_transformer.decoding import length_penalty
 from annotated_transformer.errors import check_budget, check_pairs
 from annotated_transformer.loss import log_probabilities
-from annotated_transformer.storage.history import check_search
+from annotated_transformer.storage.history import Search
 from annotated_transformer.translation import Translation, Translator
 
 __all__ = ["score_pairs"]
@@ -33,7 +33,7 @@ def score_pairs(
     check_budget(batch_tokens)
     pairs = check_pairs(pairs)
     alpha = translator.alpha if alpha is None else alpha
-    check_search(alpha=alpha)
+    Search(alpha=alpha)  # ValueError for one that cannot be
     encode = translator.tokenizer.encode
     examples = [(encode(source), encode(target)) for source, target in pairs]
     log_p = [0.0] * len(pairs)

@@ -151,7 +151,7 @@ def start_from(
     }
     recipe = replace(recipe, model=replace(model.config, **own))
     if not new_subwords:
-        kind = history.recipe["tokenizer"] if history else "given"
+        kind = history.recipe.get("tokenizer", "") if history else "given"
         try:
             recipe = replace(recipe, vocab_size=len(tokenizer), tokenizer=kind)
         except ValueError as error:

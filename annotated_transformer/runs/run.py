@@ -95,10 +95,9 @@ def train(
     of padding, beginning, end and the unknown must be 0, 1, 2 and 3.
 
     At each checkpoint the first valid_bleu validation sentences that are not
-    too long are also translated, and the best checkpoint, which is kept, is
-    the one with the highest BLEU. Of several processes the first begins
-    the run and writes all its files; then the others join it, each with
-    resume.
+    too long are also translated, and the line of metrics has their BLEU. Of
+    several processes the first begins the run and writes all its files; then
+    the others join it, each with resume.
     """
     deadline = None
     if max_minutes is not None:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from annotated_transformer.errors import UserError
+from annotated_transformer.errors import UserError, check_fields
 from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.storage.dataclass_json import from_plain, of_type
 
@@ -30,7 +30,7 @@ BUILDERS = {
     "recurrent_translator": ("recurrence", "RecurrentConfig"),
     "convolutional_translator": ("recurrence", "ConvolutionalConfig"),
 }
-
+LAYERS = {"layers": (1, 1000), "decoder_layers": (1, 1000)}
 FILLING = {Tensor.normal_, Tensor.uniform_, Tensor.div_}
 
 
@@ -65,8 +65,8 @@ def check_parts(model: EncoderDecoder) -> None:
         if strange or not isinstance(part, type(built.get(name))):
             raise UserError(
                 f"`{name or 'model'}` is not what {builder} makes of the "
-                "config of this model, so it could not be loaded again: keep "
-                "its state_dict() yourself"
+                "config of this model: only a model of its parts can be saved "
+                "or converted; keep its state_dict() yourself"
             )
 
 
@@ -78,7 +78,9 @@ def read_sizes(builder: Any, plain: object, name: str = "model") -> Any:
         )
     chapter, kind = BUILDERS[builder]
     module = import_module(f"{PACKAGE}.{chapter}")
-    return from_plain(getattr(module, kind), plain, name)
+    config = from_plain(getattr(module, kind), plain, name)
+    check_fields(config, **LAYERS)
+    return config
 
 
 def build(config: object) -> EncoderDecoder:

@@ -24,9 +24,8 @@ __all__ = [
     "Checkpoints",
     "Progress",
     "checkpoint_weights",
-    "load_checkpoint",
+    "read_checkpoint",
     "read_metrics",
-    "save_checkpoint",
 ]
 
 MOMENTS = ("exp_avg", "exp_avg_sq")
@@ -45,39 +44,12 @@ class Progress:
     metrics: tuple[Line, ...] = ()
 
 
-def save_checkpoint(
-    path: Path,
-    model: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    progress: Progress,
-) -> None:
-    """Write weights, Adam's moments and the progress into one file.
-
-    FloatingPointError if they are not finite: nothing could go on from them.
-    """
-    tensors = {f"model.{n}": t for n, t in weights(model).items()}
-    for name, parameter in model.named_parameters():
-        for moment in MOMENTS:
-            tensors[f"{moment}.{name}"] = optimizer.state[parameter][moment]
-    for name, tensor in tensors.items():
-        if not tensor.isfinite().all():
-            raise FloatingPointError(
-                f"after update {progress.step}, {name} has numbers that are "
-                "not finite"
-            )
-    text = json.dumps(asdict(progress))
-    # one note, since safetensors writes several in any order
-    notes = {"run": f"{sum_of(tensors, text)} {text}"}
-    with replacing(path.parent, path.name) as new:
-        save_file(tensors, new / path.name, notes)
-
-
 def read_checkpoint(
     path: Path,
 ) -> tuple[dict[str, dict[str, Tensor]], Progress]:
     """Weights and moments, each by name, and the progress.
 
-    UserError unless the file is as save_checkpoint wrote it.
+    UserError unless the file is as a run wrote it.
     """
     tensors, notes = read_tensors(path)
     known, _, text = notes.get("run", "").partition(" ")
@@ -88,37 +60,16 @@ def read_checkpoint(
         )
     plain = json.loads(text)
     progress = Progress(**plain | {"metrics": tuple(plain["metrics"])})
-    return {x: part_of(tensors, x) for x in ("model", *MOMENTS)}, progress
-
-
-def load_checkpoint(
-    path: Path, model: nn.Module, optimizer: torch.optim.Optimizer
-) -> Progress:
-    """Put a checkpoint back into model and optimizer; return its progress."""
-    parts, progress = read_checkpoint(path)
-    set_weights(model, parts["model"], path)
-    for name, parameter in model.named_parameters():
-        device = parameter.device
-        optimizer.state[parameter] = {
-            "step": torch.tensor(float(progress.step), device=device),
-            # a copy: as a view it would keep the file open
-            **{m: parts[m][name].to(device, copy=True) for m in MOMENTS},
-        }
-    return progress
+    parts: dict[str, dict[str, Tensor]] = {x: {} for x in ("model", *MOMENTS)}
+    for name, tensor in tensors.items():
+        kind, _, rest = name.partition(".")
+        parts[kind][rest] = tensor
+    return parts, progress
 
 
 def checkpoint_weights(path: Path) -> dict[str, Tensor]:
     """The weights alone of a checkpoint: what averaging needs."""
     return read_checkpoint(path)[0]["model"]
-
-
-def part_of(tensors: dict[str, Tensor], kind: str) -> dict[str, Tensor]:
-    """The tensors whose name begins with the kind, without it."""
-    return {
-        name.removeprefix(f"{kind}."): tensor
-        for name, tensor in tensors.items()
-        if name.startswith(f"{kind}.")
-    }
 
 
 def sum_of(tensors: dict[str, Tensor], text: str) -> str:
@@ -128,11 +79,6 @@ def sum_of(tensors: dict[str, Tensor], text: str) -> str:
         found.update(name.encode())
         found.update(tensors[name].detach().cpu().contiguous().numpy().data)
     return found.hexdigest()
-
-
-def name_of(step: int) -> str:
-    """The file name of the checkpoint of a step."""
-    return f"step-{step:08d}.safetensors"
 
 
 def read_metrics(run_dir: Path) -> list[Line]:
@@ -154,38 +100,27 @@ class Checkpoints:
         found = sorted(self.folder.glob(f"step-{'[0-9]' * 8}.safetensors"))
         return {int(path.stem.removeprefix("step-")): path for path in found}
 
-    def kept(self) -> list[int]:
-        """The steps of those that an average may need, and the last.
+    def kept(self) -> list[Path]:
+        """Those that an average may need, and the last.
 
         A checkpoint that a stop has written counts only while it is the
         last, so that an interrupted run ends with the weights of any other.
         """
-        steps = [*self.paths()]
+        paths = self.paths()
+        steps = [*paths]
         regular = [step for step in steps[:-1] if step % self.every == 0]
-        return [*regular[-self.average :], *steps[-1:]]
+        return [
+            paths[step] for step in [*regular[-self.average :], *steps[-1:]]
+        ]
 
     def averaged(self) -> list[Path]:
         """The checkpoints that make the final model; UserError if none is."""
-        paths = self.paths()
-        if not paths:
+        if not self.paths():
             raise UserError(
                 f"{self.folder}: the checkpoints of this run have gone; put "
                 "them back, and continue with `resume=True`"
             )
-        return [paths[step] for step in self.kept()[-self.average :]]
-
-    def best(self, metrics: tuple[Line, ...]) -> int | None:
-        """The step of the checkpoint that did best on the validation text.
-
-        It has the highest BLEU, or the lowest loss where BLEU was not asked.
-        """
-        paths = self.paths()
-        known = [
-            (-line.get("valid_bleu", 0.0), line["valid_loss"], line["step"])
-            for line in metrics
-            if line["step"] in paths and line["valid_loss"] >= 0
-        ]
-        return int(min(known)[-1]) if known else None
+        return self.kept()[-self.average :]
 
     def load(
         self, model: nn.Module, optimizer: torch.optim.Optimizer
@@ -194,7 +129,17 @@ class Checkpoints:
         paths = self.paths()
         if not paths:
             return Progress()
-        return load_checkpoint(paths[max(paths)], model, optimizer)
+        path = paths[max(paths)]
+        parts, progress = read_checkpoint(path)
+        set_weights(model, parts["model"], path)
+        for name, parameter in model.named_parameters():
+            device = parameter.device
+            optimizer.state[parameter] = {
+                "step": torch.tensor(float(progress.step), device=device),
+                # a copy: as a view it would keep the file open
+                **{m: parts[m][name].to(device, copy=True) for m in MOMENTS},
+            }
+        return progress
 
     def save(
         self,
@@ -202,19 +147,35 @@ class Checkpoints:
         optimizer: torch.optim.Optimizer,
         progress: Progress,
     ) -> None:
-        """Write the checkpoint of a step, and what follows from it."""
-        path = self.folder / name_of(progress.step)
-        save_checkpoint(path, model, optimizer, progress)
+        """Write weights, moments and progress, and what follows from them.
+
+        FloatingPointError if they are not finite: nothing could go on from
+        them.
+        """
+        tensors = {f"model.{n}": t for n, t in weights(model).items()}
+        for name, parameter in model.named_parameters():
+            for moment in MOMENTS:
+                state = optimizer.state[parameter]
+                tensors[f"{moment}.{name}"] = state[moment]
+        for name, tensor in tensors.items():
+            if not tensor.isfinite().all():
+                raise FloatingPointError(
+                    f"after update {progress.step}, {name} has numbers that "
+                    "are not finite"
+                )
+        text = json.dumps(asdict(progress))
+        # one note, since safetensors writes several in any order
+        notes = {"run": f"{sum_of(tensors, text)} {text}"}
+        path = self.folder / f"step-{progress.step:08}.safetensors"
+        with replacing(path.parent, path.name) as new:
+            save_file(tensors, new / path.name, notes)
         self.tidy(progress)
 
     def tidy(self, progress: Progress) -> None:
-        """Make metrics.jsonl say what the last checkpoint says, and prune.
-
-        The best one stays, too.
-        """
+        """Make metrics.jsonl say what the last checkpoint says, and prune."""
         lines = "".join(f"{json.dumps(line)}\n" for line in progress.metrics)
         write_text(self.run_dir / "metrics.jsonl", lines)
-        kept = {*self.kept(), self.best(progress.metrics)}
-        for step, path in self.paths().items():
-            if step not in kept:
+        kept = self.kept()
+        for path in self.paths().values():
+            if path not in kept:
                 path.unlink(missing_ok=True)

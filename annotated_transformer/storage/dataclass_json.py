@@ -1,39 +1,34 @@
-"""Dataclasses as JSON: what a stranger wrote is checked field by field."""
+"""Dataclasses from JSON: what a stranger wrote is checked field by field."""
 
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from annotated_transformer.errors import check_kind
 
-__all__ = ["FLAT", "from_plain", "of_type", "to_plain"]
+__all__ = ["from_plain", "of_type"]
 
-FLAT = {"flat": True}  # a field whose entries stand beside the other fields
 NUMBERS = (0, 10**12)  # whole ones: whatever a field counts
 
 
 def from_plain(kind: Any, plain: object, name: str = "") -> Any:
-    """The dataclass of that kind that JSON gave.
+    """The dataclass of that kind whose `asdict` JSON gave.
 
     ValueError gives the path of the field that is missing, unknown or not
     what it must be.
     """
     entries = of_type(dict, plain, name or kind.__name__)
     path = f"{name}." if name else ""
-    hints = get_type_hints(kind)
-    flat = next((field.name for field in fields(kind) if is_flat(field)), "")
-    given: dict[str, Any] = {flat: {}} if flat else {}
-    for key, value in entries.items():
-        if key in hints and key != flat:
-            given[key] = read(hints[key], value, path + key)
-        elif flat:
-            given[flat] |= read(dict[str, str], {key: value}, name)
-        else:
+    known = {field.name: field for field in fields(kind)}
+    for key in entries:
+        if key not in known:
             raise ValueError(f"there is no field {path + key!r:.80}")
-    for field in fields(kind):
-        if field.name not in given and needed(field):
-            raise ValueError(f"{path}{field.name} is missing")
-    return kind(**given)
+    for key, field in known.items():
+        needed = field.default is field.default_factory is MISSING
+        if needed and key not in entries:
+            raise ValueError(f"{path}{key} is missing")
+    hints = get_type_hints(kind)
+    return kind(**{x: read(hints[x], entries[x], path + x) for x in entries})
 
 
 def read(kind: Any, value: object, name: str) -> Any:
@@ -42,16 +37,14 @@ def read(kind: Any, value: object, name: str) -> Any:
         if value is None:
             return None
         (kind,) = {*get_args(kind)} - {NoneType}
-    if kind is Any or is_dataclass(value):  # which was read before
+    if is_dataclass(value):  # which was read before
         return value
     if is_dataclass(kind):
         return from_plain(kind, value, name)
     if get_origin(kind) is dict:
         inner = get_args(kind)[1]
-        return {
-            of_type(str, key, name): read(inner, entry, f"{name}.{key}")
-            for key, entry in of_type(dict, value, name).items()
-        }
+        entries = of_type(dict, value, name)
+        return {x: read(inner, entries[x], f"{name}.{x}") for x in entries}
     return of_type(kind, value, name)
 
 
@@ -62,27 +55,3 @@ def of_type(kind: type, value: Any, name: str) -> Any:
         return float(value) if kind is float else value
     except OverflowError as error:
         raise ValueError(f"`{name}`: {error}") from error
-
-
-def needed(field: Field[Any]) -> bool:
-    """True if a field has no default."""
-    return field.default is MISSING and field.default_factory is MISSING
-
-
-def is_flat(field: Field[Any]) -> bool:
-    """True if a field is marked as FLAT."""
-    return "flat" in field.metadata
-
-
-def to_plain(part: Any) -> dict[str, Any]:
-    """What from_plain reads: the fields that are not empty."""
-    found: dict[str, Any] = {}
-    for field in fields(part):
-        value = getattr(part, field.name)
-        if is_dataclass(value):
-            value = to_plain(value)
-        if is_flat(field):
-            found |= value
-        elif needed(field) or value not in (None, {}):
-            found[field.name] = value
-    return found

@@ -1,28 +1,13 @@
 """The history of a model: how it was trained, on what, with which result."""
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from annotated_transformer.errors import check_kind
-from annotated_transformer.storage.dataclass_json import (
-    FLAT,
-    from_plain,
-    of_type,
-    to_plain,
-)
+from annotated_transformer.errors import check_fields
+from annotated_transformer.storage.dataclass_json import from_plain
 from annotated_transformer.system.machine import Machine
 
-__all__ = [
-    "Data",
-    "History",
-    "Result",
-    "Search",
-    "Start",
-    "check_search",
-]
-
-MOST_SEARCH = 1000  # places of a beam, tokens in a row
-LARGEST_ALPHA = 50  # powers of lengths beyond it may overflow
+__all__ = ["Data", "History", "Result", "Search", "Start"]
 
 
 @dataclass(frozen=True)
@@ -48,7 +33,7 @@ class Result:
     valid_perplexity: float | None = None
     valid_accuracy: float | None = None
     # "test set, metric": the score, as the model card shows it
-    scores: dict[str, str] = field(default_factory=dict, metadata=FLAT)
+    scores: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -59,27 +44,20 @@ class Start:
     data: Data | None = None
     result: Result | None = None
     start: "Start | None" = None
-    # the SHA-256 of its files
-    files: dict[str, str] = field(default_factory=dict, metadata=FLAT)
+    files: dict[str, str] = field(default_factory=dict)  # their SHA-256
 
 
 @dataclass(frozen=True)
 class Search:
-    """How a model looks for a translation, unless a call says otherwise."""
+    """How to look for a translation; ValueError if nothing could."""
 
     beam: int = 5
     alpha: float = 0.6
     no_repeat: int = 0
 
     def __post_init__(self) -> None:
-        check_search(self.beam, self.alpha, self.no_repeat)
-
-
-def check_search(beam: Any = 1, alpha: Any = 0.0, no_repeat: Any = 0) -> None:
-    """ValueError for options of a search that are none."""
-    check_kind("beam", beam, int, (1, MOST_SEARCH))
-    check_kind("alpha", alpha, float, (0, LARGEST_ALPHA))
-    check_kind("no_repeat", no_repeat, int, (0, MOST_SEARCH))
+        # powers of lengths beyond 50 may overflow
+        check_fields(self, beam=(1, 1000), alpha=(0, 50), no_repeat=(0, 1000))
 
 
 @dataclass(frozen=True)
@@ -97,21 +75,14 @@ class History:
     result: Result = Result()
     search: Search | None = None  # that its scores were made with
 
-    def __post_init__(self) -> None:
-        asked = self.recipe
-        train = of_type(dict, asked.get("train"), "recipe.train")
-        of_type(dict, asked.get("model"), "recipe.model")
-        of_type(int, train.get("seed"), "recipe.train.seed")
-        of_type(str, asked.get("tokenizer"), "recipe.tokenizer")
-
     def as_json(self) -> dict[str, Any]:
         """The history as plain data."""
-        return to_plain(self)
+        return asdict(self)
 
     @classmethod
-    def from_json(cls, plain: object, name: str = "") -> "History":
+    def from_json(cls, plain: object) -> "History":
         """The history that as_json wrote; ValueError names a wrong field."""
-        found: History = from_plain(cls, plain, name)
+        found: History = from_plain(cls, plain)
         return found
 
     def starts(self) -> list[Start]:

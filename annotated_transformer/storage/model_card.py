@@ -1,10 +1,11 @@
 """The model card: the README.md of a model folder."""
 
+from dataclasses import asdict
 from textwrap import fill
-from typing import Any
 
-from annotated_transformer.storage.dataclass_json import to_plain
-from annotated_transformer.storage.history import History
+from annotated_transformer.model import EncoderDecoder
+from annotated_transformer.storage.builders import builder_of
+from annotated_transformer.storage.history import Data, History
 
 __all__ = ["MULTI30K_LICENCE", "TEXT_LICENCES", "model_card"]
 
@@ -26,50 +27,42 @@ under which licence is for its maker to say.
 """
 
 
-def model_card(
-    history: History | None,
-    builder: str,
-    sizes: dict[str, Any],
-    parameters: int,
-) -> str:
+def model_card(model: EncoderDecoder, history: History | None) -> str:
     """What a model is, what it learned from and what it has reached."""
-    parts = [f"{x} {sizes[x]}" for x in sizes if sizes[x] is not None]
-    size = (
-        f"A model of {parameters / 1e6:.2f} million parameters, made by the "
-        f"builder `{builder}` of `annotated_transformer`: {', '.join(parts)}."
+    count = sum(parameter.numel() for parameter in model.parameters())
+    size = fill(
+        f"A model of {count / 1e6:.2f} million parameters, made by the "
+        f"builder `{builder_of(model.config)}` of `annotated_transformer`.",
+        79,
     )
     if history is None:
-        return f"# A translation model\n\n{fill(size, 79)}\n{UNKNOWN}"
-    data = history.data
+        return f"# A translation model\n\n{size}\n{UNKNOWN}"
+    data, result = history.data, asdict(history.result)
+    scores = result.pop("scores")
+    search = asdict(history.search) if history.search else {}
     rows = [("start", quoted(one.command)) for one in history.starts()]
     rows += [
         ("command", quoted(history.command)),
-        ("seed", history.recipe["train"]["seed"]),
         ("machine", history.machine.processor),
-        *to_plain(history.result).items(),
+        *(result | scores | search).items(),
     ]
-    if history.search is not None:
-        rows += to_plain(history.search).items()
-    table = "\n".join(f"| {name} | {value} |" for name, value in rows)
+    table = [f"| {name} | {x} |" for name, x in rows if x is not None]
     text = f"{data.pairs:,} sentence pairs of {data.name}"
     if data.extra:
         text += f"\nand {data.extra:,} extra ones"
-    if data.shares:
-        shares = [f"{name} {data.shares[name]:.4g}" for name in data.shares]
-        text += f", with a share of an epoch's pairs: {', '.join(shares)}"
-    return f"""# {data.name}: {data.source} to {data.target}
-
-{fill(size, 79)}
-It was trained on {text}.
-
-| what | value |
-|---|---|
-{table}
-
-The text that a model was trained on decides what it is good for and how it
-may be used. {licences(history)}
-`config.json` has the checksums of the text.
-"""
+    texts = [one.data for one in history.starts()] + [data]
+    licences = dict.fromkeys(map(licence, texts))  # each once
+    return "\n".join(
+        [
+            f"# {data.name}: {data.source} to {data.target}\n",
+            f"{size}\nIt was trained on {text}.\n",
+            "| what | value |\n|---|---|",
+            *table,
+            "\nThe text that a model was trained on decides what it is good",
+            f"for and how it may be used. {' '.join(licences)}",
+            "`config.json` has its sizes, and the checksums of the text.\n",
+        ]
+    )
 
 
 def quoted(command: str) -> str:
@@ -77,15 +70,9 @@ def quoted(command: str) -> str:
     return f"`{command}`" if command else "none, called from Python"
 
 
-def licences(history: History) -> str:
-    """What the texts of all trainings allow, each licence once."""
-    texts = [*(one.data for one in history.starts()), history.data]
-    told = [
-        TEXT_LICENCES.get(
-            text.name, f"The licence of {text.name} is for its owner to say."
-        )
-        if text
-        else "What the model that it began with was trained on is not known."
-        for text in texts
-    ]
-    return " ".join(dict.fromkeys(told))
+def licence(text: Data | None) -> str:
+    """What a text allows that a model was trained on, as far as is known."""
+    if text is None:
+        return "What the model that it began with was trained on is not known."
+    unknown = f"The licence of {text.name} is for its owner to say."
+    return TEXT_LICENCES.get(text.name, unknown)

@@ -21,6 +21,7 @@ from annotated_transformer.storage.builders import (
     build,
     builder_of,
     check_parts,
+    outline,
     read_sizes,
 )
 from annotated_transformer.storage.dataclass_json import from_plain
@@ -30,7 +31,6 @@ from annotated_transformer.storage.pretrained import find_model
 from annotated_transformer.storage.weight_files import (
     check_fit,
     damaged,
-    read_shapes,
     read_tensors,
     set_weights,
     weights,
@@ -49,6 +49,23 @@ SUMMED = ("model.safetensors", "tokenizer.model", "README.md")
 MOST_TOKENIZER = 1 << 26  # bytes
 
 
+@dataclass(frozen=True)
+class Config:
+    """What config.json says of a model."""
+
+    format: int
+    builder: str
+    model: Any  # the sizes that the builder takes
+    sha256: dict[str, str]  # of the other files
+    history: History | None = None
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        """Of source and target; "" where no history tells them."""
+        data = self.history and self.history.data
+        return (data.source, data.target) if data else ("", "")
+
+
 def save_model(
     folder: Path | str,
     model: EncoderDecoder,
@@ -57,25 +74,23 @@ def save_model(
 ) -> None:
     """Write a model folder; a model that is there is replaced as a whole.
 
-    The weights are written in the precision that the model has. The history
-    is that of the training that made these weights; without one, the model
-    card says that none was given. UserError, and what was there stays, for
-    a model that no builder makes, or if what is written could not be loaded.
+    The weights are written in the precision that the model has. Whose
+    history it is cannot be seen in the weights: leave it out once you have
+    changed them, and the model card says that none was given. UserError, and
+    what was there stays, for a model that no builder makes, or if what is
+    written could not be loaded.
     """
     folder = Path(folder)
     check_parts(model)
-    builder, sizes = builder_of(model.config), asdict(model.config)
-    config = {"format": FORMAT, "builder": builder, "model": sizes}
-    if history is not None:
-        config["history"] = history.as_json()
-    count = sum(parameter.numel() for parameter in model.parameters())
     with replacing(folder, *SUMMED, "config.json") as new:
         save_file(weights(model), new / "model.safetensors")
         (new / "tokenizer.model").write_bytes(tokenizer.model)
-        card = model_card(history, builder, sizes, count)
+        card = model_card(model, history)
         (new / "README.md").write_bytes(card.encode())
-        config["sha256"] = {name: sha256(new / name) for name in SUMMED}
-        text = json.dumps(config, indent=1) + "\n"
+        sums = {name: sha256(new / name) for name in SUMMED}
+        builder = builder_of(model.config)
+        config = Config(FORMAT, builder, model.config, sums, history)
+        text = json.dumps(asdict(config), indent=1) + "\n"
         (new / "config.json").write_bytes(text.encode())
         try:
             with torch.random.fork_rng(devices=[]):
@@ -93,28 +108,25 @@ def load_model(
     """The model in evaluation mode, its tokenizer, and its history, if known.
 
     folder may be the name of a model that comes with the package, too.
-    No number is read before its file has the SHA-256 that config.json names,
-    and nothing is built that the weights do not fill; UserError says which
-    file is missing, damaged or of another configuration.
+    Nothing is built that the weights do not fill; UserError says which file
+    is missing, damaged or of another configuration.
     """
     folder = find_model(folder)
     config = read_config(folder)
-    path = folder / "model.safetensors"
-    check_fit(config.model, read_shapes(path), path)
-    pieces = folder / "tokenizer.model"
+    path, pieces = folder / "model.safetensors", folder / "tokenizer.model"
+    tensors, _ = read_tensors(path)
     try:
         tokenizer = read_tokenizer(pieces)
     except (OSError, ValueError) as error:
         raise damaged(pieces, getattr(error, "strerror", error)) from error
-    count, wanted = len(tokenizer), config.model.vocab_size
-    if count != wanted:
-        told = f"it has {count} pieces, but config.json says {wanted}"
-        raise damaged(pieces, told)
     for file in (path, pieces):
         if sha256(file) != config.sha256.get(file.name):
             told = "not the file that config.json names (its SHA-256 differs)"
             raise damaged(file, told)
-    tensors, _ = read_tensors(path)
+    check_fit(lambda: outline(config.model), tensors, path)
+    if len(tokenizer) != config.model.vocab_size:
+        told = f"it has {len(tokenizer)} pieces, but config.json says "
+        raise damaged(pieces, told + str(config.model.vocab_size))
     model = build(config.model)
     set_weights(model, tensors, path)
     return model.to(device).eval(), tokenizer, config.history
@@ -129,23 +141,6 @@ def read_tokenizer(path: Path) -> Tokenizer:
         return Tokenizer(data)
     except RuntimeError as error:  # sentencepiece's
         raise ValueError(f"{error}") from error
-
-
-@dataclass(frozen=True)
-class Config:
-    """What config.json says of a model."""
-
-    format: int
-    builder: str
-    model: Any  # the sizes that the builder takes
-    sha256: dict[str, str]  # of the other files
-    history: History | None = None
-
-    @property
-    def languages(self) -> tuple[str, str]:
-        """Of source and target; "" where no history tells them."""
-        data = self.history and self.history.data
-        return (data.source, data.target) if data else ("", "")
 
 
 def read_config(folder: Path) -> Config:

@@ -323,4 +323,4 @@ def test_extra_pairs_are_told_apart_and_have_a_share(command, tmp_path):
     assert told["data"]["shares"] == {"extra 2": 0.5}
     assert r"a=b\xff" in told["command"]
     card = (tmp_path / "model" / "README.md").read_text()
-    assert "a share of an epoch's pairs: extra 2 0.5" in card
+    assert "and 11 extra ones" in card

@@ -6,6 +6,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiny_models import TINY
 from torch import nn
 from torch_twins import shake
 
@@ -18,6 +19,7 @@ from annotated_transformer.embedding import PAD
 from annotated_transformer.errors import UserError
 from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.model import ModelConfig, transformer
+from annotated_transformer.storage.builders import build
 
 SMALL = ModelConfig(
     vocab_size=11, layers=2, d_model=8, d_ff=12, heads=2, dropout=0.0
@@ -118,21 +120,15 @@ class Variant(MultiHeadAttention):
     pass
 
 
-def with_config(config, *parts):
-    model = transformer(SMALL, *parts)
-    model.config = config
-    return model
-
-
 @pytest.mark.parametrize(
-    ("build", "message"),
+    ("make", "message"),
     [
         (lambda: transformer(replace(SMALL, d_k=3)), "d_k = 3: .* here 4"),
         (lambda: transformer(replace(SMALL, d_v=3)), "d_v = 3: .* here 4"),
-        (lambda: with_config(SMALL, Variant), "Variant has no counterpart"),
-        (lambda: with_config(None), "does not know its sizes"),
+        (lambda: transformer(SMALL, Variant), "composed by hand"),
+        (lambda: build(TINY["modern_transformer"]), "modern.* no counterpart"),
     ],
 )
-def test_what_torch_has_not_is_refused(build, message):
+def test_what_torch_has_not_is_refused(make, message):
     with pytest.raises(UserError, match=message):
-        to_torch(build())
+        to_torch(make())

@@ -6,19 +6,17 @@ import hashlib
 import http.server
 import threading
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from annotated_transformer.corpora import multi30k as multi30k_files
 from annotated_transformer.corpora.multi30k import (
-    data_folder,
     multi30k,
     multi30k_descriptions,
 )
 from annotated_transformer.errors import UserError
 
-SUMS = multi30k_files.MULTI30K_SUMS
+NAME, WHERE = "train.de.gz", "ANNOTATED_TRANSFORMER_DATA"
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -26,22 +24,38 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
         self.server.asked.append(self.path)
 
 
+def write(folder, texts):
+    """The lines of each name as a gzip file there; their sums."""
+    folder.mkdir(exist_ok=True)
+    sums = {}
+    for name, lines in texts.items():
+        data = gzip.compress("\n".join(lines).encode(), mtime=0)
+        (folder / name).write_bytes(data)
+        sums[name] = hashlib.sha256(data).hexdigest()
+    return sums
+
+
+@pytest.fixture
+def here(monkeypatch, tmp_path):
+    """The folder that files are fetched into, not made yet."""
+    monkeypatch.setenv(WHERE, str(tmp_path / "new" / "here"))
+    return tmp_path / "new" / "here"
+
+
 @pytest.fixture
 def server(monkeypatch, tmp_path):
     """A server of small files, whose sums stand for Multi30k's."""
-    folder = tmp_path / "server"
-    folder.mkdir()
-    for name in list(SUMS):
+    texts = {}
+    for name in multi30k_files.MULTI30K_SUMS:
         split, language, _ = name.rsplit(".", 2)
-        text = "".join(f"{split} {language} {n}\n" for n in range(50))
-        data = gzip.compress(text.encode(), mtime=0)
-        (folder / name).write_bytes(data)
-        monkeypatch.setitem(SUMS, name, hashlib.sha256(data).hexdigest())
+        texts[name] = [f"{split} {language} {n}" for n in range(50)]
+    sums = write(tmp_path / "server", texts)
+    monkeypatch.setattr(multi30k_files, "MULTI30K_SUMS", sums)
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
-    answer = functools.partial(Quiet, directory=folder)
+    answer = functools.partial(Quiet, directory=tmp_path / "server")
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), answer) as server:
-        server.asked, server.folder = [], folder
+        server.asked, server.folder = [], tmp_path / "server"
         url = f"http://127.0.0.1:{server.server_port}/"
         monkeypatch.setattr(multi30k_files, "MULTI30K_URL", url)
         thread = threading.Thread(
@@ -53,38 +67,36 @@ def server(monkeypatch, tmp_path):
         thread.join()
 
 
-def contents(folder):
-    return {p.name: p.read_bytes() for p in folder.iterdir() if p.is_file()}
-
-
 def test_files_come_by_https_from_their_authors():
     path = "raw.githubusercontent.com/multi30k/dataset/master/data"
     urls = multi30k_files.MULTI30K_URL, multi30k_files.DESCRIPTIONS_URL
     assert urls == tuple(f"https://{path}/task{n}/raw/" for n in (1, 2))
 
 
-def test_download_then_read_without_network(server, tmp_path):
-    folder = tmp_path / "new" / "folder"
-    corpus = multi30k("fr", "de", folder)
-    names = [name for name in SUMS if ".en." not in name]
-    served = contents(server.folder)
-    assert contents(folder) == {name: served[name] for name in names}
+def test_download_then_read_without_network(server, here, monkeypatch):
+    corpus, sums = multi30k("fr", "de"), multi30k_files.MULTI30K_SUMS
+    names = {name for name in sums if ".en." not in name}
+    assert {path.name for path in here.iterdir()} == names
+    for name in names:
+        served = (server.folder / name).read_bytes()
+        assert (here / name).read_bytes() == served
     assert Counter(server.asked) == Counter(f"/{name}" for name in names)
     assert corpus.valid[1] == ("val fr 1", "val de 1")
-    assert corpus.checksums == {name: SUMS[name] for name in names}
-    assert multi30k("fr", "de", folder) == corpus
+    assert corpus.checksums == {name: sums[name] for name in names}
+    assert multi30k("fr", "de") == corpus
+    monkeypatch.delenv(WHERE)  # then the files are in the user's cache
+    monkeypatch.setenv("XDG_CACHE_HOME", str(here.parent))
+    cache = here.parent / "annotated-transformer" / "multi30k"
+    cache.parent.mkdir()
+    here.rename(cache)
+    assert multi30k("fr", "de") == corpus
     assert len(server.asked) == len(names) == 10
 
 
-NAME = "train.de.gz"
-
-
 @pytest.mark.parametrize("fault", ["missing", "other", "moved"])
-def test_what_goes_wrong_is_one_line_and_leaves_nothing(
-    fault, server, tmp_path
-):
+def test_what_goes_wrong_is_one_line_and_leaves_nothing(fault, server, here):
     """The next call begins as if this one had never been."""
-    good, sent = tmp_path / "here", server.folder / NAME
+    sent = server.folder / NAME
     data = sent.read_bytes()
     sent.unlink()
     if fault == "other":
@@ -93,54 +105,36 @@ def test_what_goes_wrong_is_one_line_and_leaves_nothing(
         sent.mkdir()
         (sent / "index.html").write_bytes(data)
     with pytest.raises(UserError) as caught:
-        multi30k("en", "de", good)
+        multi30k("en", "de")
     message = str(caught.value)
     assert f"/{NAME} could not be downloaded (" in message
-    assert f"put the file into {good} yourself" in message
-    assert "ANNOTATED_TRANSFORMER_DATA" in message
-    assert not (good / NAME).exists()
+    assert f"put the file into {here} yourself" in message
+    assert WHERE in message and not (here / NAME).exists()
     if fault == "other":
         sent.write_bytes(data)
-        assert len(multi30k("en", "de", good).train) == 50
+        assert len(multi30k("en", "de").train) == 50
 
 
-def test_a_damaged_file_in_the_folder_is_told_and_left(server, tmp_path):
-    path = tmp_path / NAME
-    path.write_bytes(b"damaged")
+def test_a_damaged_file_in_the_folder_is_told_and_left(server, here):
+    here.mkdir(parents=True)
+    (here / NAME).write_bytes(b"damaged")
     with pytest.raises(UserError, match=f"{NAME} cannot be .* delete it"):
-        multi30k("de", "fr", tmp_path)
-    assert path.read_bytes() == b"damaged" and f"/{NAME}" not in server.asked
-
-
-def test_where_the_files_are_kept(monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.delenv("ANNOTATED_TRANSFORMER_DATA", raising=False)
-    cache = tmp_path / "annotated-transformer" / "multi30k"
-    assert data_folder(None) == cache
-    monkeypatch.setenv("ANNOTATED_TRANSFORMER_DATA", str(tmp_path / "mine"))
-    assert data_folder(None) == tmp_path / "mine"
-    assert data_folder("~/own") == Path.home() / "own"
+        multi30k("de", "fr")
+    assert (here / NAME).read_bytes() == b"damaged"
+    assert f"/{NAME}" not in server.asked
 
 
 @pytest.mark.parametrize("pair", [("en", "cs"), ("en", "en")])
-def test_languages_that_multi30k_lacks(pair, tmp_path):
+def test_languages_that_multi30k_lacks(pair):
     with pytest.raises(UserError, match="en, de, fr"):
-        multi30k(*pair, folder=tmp_path)
-
-
-def write(folder, lines):
-    """The texts by name as gzip files; their checksums."""
-    sums = {}
-    for name, text in lines.items():
-        data = gzip.compress("\n".join(text).encode(), mtime=0)
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_bytes(data)
-        sums[Path(name).name] = hashlib.sha256(data).hexdigest()
-    return sums
+        multi30k(*pair)
+    with pytest.raises(UserError, match="'fr'; choose en or de"):
+        multi30k_descriptions("fr")
 
 
 def test_descriptions_that_stand_in_the_captions(tmp_path, monkeypatch):
     """Each of these but two is a caption, in either language."""
+    monkeypatch.setenv(WHERE, str(tmp_path))
     texts = {
         f"{text}.{language}.gz": [f"{text} {language}", "A", "b"]
         for text in ("train", "val", *multi30k_files.MULTI30K_TESTS)
@@ -148,42 +142,40 @@ def test_descriptions_that_stand_in_the_captions(tmp_path, monkeypatch):
     }
     texts["train.de.gz"][1] = "Der T-Shirt-Träger, groß!"
     texts["test_2017_mscoco.en.gz"][2] = "It's\u00a0blue"
-    described = {
-        f"descriptions/train.{n}.de.gz": [f"Neues {n}"] for n in range(1, 6)
-    }
-    described["descriptions/train.2.de.gz"] += [
+    monkeypatch.setattr(
+        multi30k_files, "MULTI30K_SUMS", write(tmp_path, texts)
+    )
+    described = {f"train.{n}.de.gz": [f"Neues {n}"] for n in range(1, 6)}
+    described["train.2.de.gz"] += [
         "der t shirt träger   GROSS",
         "VAL DE.",
         "its blue",
         "train en",
         "train en neu",
     ]
-    sums = write(tmp_path, texts)
-    monkeypatch.setattr(multi30k_files, "MULTI30K_SUMS", sums)
-    sums = write(tmp_path, described)
+    sums = write(tmp_path / "descriptions", described)
     monkeypatch.setattr(multi30k_files, "DESCRIPTION_SUMS", sums)
-    lines, dropped = multi30k_descriptions("de", tmp_path)
+    lines, dropped = multi30k_descriptions("de")
     assert lines == [
         *("Neues 1", "Neues 2", "train en neu"),
         *("Neues 3", "Neues 4", "Neues 5"),
     ]
-    assert dropped == {
+    assert {x: n for x, n in dropped.items() if n} == {
         "train": 2,
         "val": 1,
-        "test_2016_flickr": 0,
-        "test_2017_flickr": 0,
         "test_2017_mscoco": 1,
     }
-    with pytest.raises(UserError, match="'fr'; choose en or de"):
-        multi30k_descriptions("fr", tmp_path)
 
 
 # The real files, where they are at hand
 
 
 @pytest.mark.parametrize("target", ["de", "fr"])
-def test_multi30k_has_the_counts_of_its_authors(target, real_folder):
-    corpus = multi30k("en", target, real_folder)
+def test_multi30k_has_the_counts_of_its_authors(
+    target, real_folder, monkeypatch
+):
+    monkeypatch.setenv(WHERE, str(real_folder))
+    corpus = multi30k("en", target)
     assert (len(corpus.train), len(corpus.valid)) == (29000, 1014)
     assert {name: len(pairs) for name, pairs in corpus.tests.items()} == {
         "test_2016_flickr": 1000,
@@ -198,10 +190,11 @@ def test_multi30k_has_the_counts_of_its_authors(target, real_folder):
     ("language", "kept"), [("de", 144_524), ("en", 115_842)]
 )
 def test_descriptions_are_as_many_as_perl_and_awk_leave(
-    language, kept, real_folder
+    language, kept, real_folder, monkeypatch
 ):
     """Of 145,000; they compared letters and digits, case folded."""
     if not (real_folder / "descriptions").is_dir():
         pytest.skip("the descriptions are not here")
-    lines, dropped = multi30k_descriptions(language, real_folder)
+    monkeypatch.setenv(WHERE, str(real_folder))
+    lines, dropped = multi30k_descriptions(language)
     assert len(lines) == kept == 145_000 - sum(dropped.values())

@@ -8,7 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotated_transformer.corpora.parallel_text import read_pairs, read_tsv
+from annotated_transformer.corpora.parallel_text import (
+    read_pairs,
+    read_tsv,
+    write_tsv,
+)
 from annotated_transformer.errors import UserError
 from annotated_transformer.system.text_lines import decode_lines, read_lines
 
@@ -47,6 +51,14 @@ def test_a_byte_that_is_no_text_has_a_line_and_a_column(lines, data):
     told = f"text, line {before + number}: byte {column} of the line, 0xff"
     with pytest.raises(UserError, match=told):
         decode_lines(b"\n".join(rows), "text", before)
+
+
+@given(sentences.map(lambda lines: [f"x{line}" for line in lines]))
+def test_pairs_come_back_from_their_file(tmp_path_factory, lines):
+    path = tmp_path_factory.mktemp("text") / "t.tsv"
+    write_tsv(path, zip(lines, reversed(lines), strict=True))
+    plain = [line.replace("\t", " ") for line in lines]
+    assert read_tsv(path) == [*zip(plain, reversed(plain), strict=True)]
 
 
 UNREAD = (".", "/dev/zero") if os.path.exists("/dev/zero") else (".",)

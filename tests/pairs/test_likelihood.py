@@ -96,43 +96,6 @@ def test_batches_change_nothing(translator, pairs, batch_tokens):
         assert one.score == pytest.approx(alone.score, abs=1e-5)
 
 
-class Recorder(Translator):
-    """A translator that notes the tokens of what it found."""
-
-    def translation(self, hypothesis):
-        found = super().translation(hypothesis)
-        self.tokens[found] = hypothesis.tokens
-        return found
-
-
-@pytest.fixture(scope="module")
-def shipped():
-    translator = Recorder.load("multi30k-en-de")
-    translator.tokens = {}
-    return translator
-
-
-def test_the_search_tells_the_same(shipped):
-    """Where the text has the pieces that the search wrote, and an end."""
-    sources = ["A dog runs on the beach.", "Two men", "a dog, a dog, dog"]
-    compared = 0
-    for alpha in (None, 2.0):
-        lists = shipped.n_best(sources, 5, alpha=alpha)
-        for source, best in zip(sources, lists, strict=True):
-            pairs = [(source, one.text) for one in best]
-            again = score_pairs(shipped, pairs, alpha)
-            for one, other in zip(best, again, strict=True):
-                tokens = [*shipped.tokens.get(one, []), EOS]
-                if shipped.tokenizer.encode(one.text) == tokens:
-                    assert other.score == pytest.approx(one.score, abs=1e-4)
-                    nats = one.log_probability
-                    assert other.log_probability == pytest.approx(
-                        nats, abs=1e-4
-                    )
-                    compared += 1
-    assert compared > 20
-
-
 def test_what_cannot_be_scored(translator):
     for alpha in (-1.0, math.nan):
         with pytest.raises(ValueError, match="alpha"):

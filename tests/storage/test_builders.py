@@ -7,24 +7,13 @@ from dataclasses import asdict
 import pytest
 import torch
 from tiny_models import TINY
-from torch import nn
 
-from annotated_transformer.data import copy_task, make_batch, train_tokenizer
-from annotated_transformer.embedding import TokenEmbedding
-from annotated_transformer.errors import UserError
-from annotated_transformer.layers import AddNorm, EncoderLayer, FeedForward
 from annotated_transformer.model import (
     PRESETS,
-    Decoder,
-    Encoder,
-    InputEmbedding,
     ModelConfig,
-    Transformer,
     parameter_count,
-    transformer,
 )
 from annotated_transformer.modern import ModernConfig
-from annotated_transformer.optimizer import adam
 from annotated_transformer.storage.builders import (
     build,
     builder_of,
@@ -32,9 +21,6 @@ from annotated_transformer.storage.builders import (
     parameters_of,
     read_sizes,
 )
-from annotated_transformer.storage.model_folder import save_model
-from annotated_transformer.training import TrainConfig, updates
-from annotated_transformer.translation import Translator
 
 KINDS = [
     *TINY.values(),
@@ -103,35 +89,3 @@ assert not found, found
         [sys.executable, "-c", code], capture_output=True, text=True
     )
     assert ended.returncode == 0, ended.stderr
-
-
-def composed(vocab_size):
-    """A Transformer of boxes, put together by hand."""
-    sizes = ModelConfig(vocab_size, 1, 8, 8, 2)
-    tokens = TokenEmbedding(vocab_size, 8)
-    source, target = (InputEmbedding(tokens, None, 0.0) for _ in range(2))
-    plain = transformer(sizes)
-    attention = plain.encoder.layers[0].self_attention
-    layer = EncoderLayer(attention, FeedForward(8, 8), lambda: AddNorm(8, 0.0))
-    encoder = Encoder([layer], nn.Identity())
-    decoder = Decoder(plain.decoder.layers, nn.Identity())
-    return Transformer(source, encoder, target, decoder, tokens)
-
-
-def test_a_model_composed_by_hand_trains_and_translates(tmp_path):
-    """But no folder could say what it is made of."""
-    pairs = copy_task(20)
-    tokenizer = train_tokenizer([source for source, _ in pairs], 32, "char")
-    model = composed(len(tokenizer))
-    encode = tokenizer.encode
-    batch = make_batch([(encode(x), encode(y)) for x, y in pairs])
-    config = TrainConfig(steps=30, warmup=5)
-    done = updates(
-        model, iter([batch] * 30), adam(model.parameters()), config, 8
-    )
-    losses = [float(update.loss) for update in done]
-    assert losses[-1] < losses[0] - 0.5
-    assert isinstance(Translator(model, tokenizer)("abc"), str)
-    with pytest.raises(UserError, match=r"composed by hand, .*state_dict"):
-        save_model(tmp_path / "model", model, tokenizer)
-    assert not list(tmp_path.iterdir())

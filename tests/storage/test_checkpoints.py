@@ -1,4 +1,4 @@
-"""Checkpoints: exact, whole or refused; the best and the last are kept."""
+"""Checkpoints: exact, whole or refused; a run keeps those that it needs."""
 
 import math
 import random
@@ -8,32 +8,28 @@ from unittest import mock
 import pytest
 import torch
 from safetensors.torch import save_file
+from tiny_models import TINY
 
-from annotated_transformer.data import copy_task, train_tokenizer
 from annotated_transformer.errors import UserError
-from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.storage import weight_files
+from annotated_transformer.storage.builders import build
 from annotated_transformer.storage.checkpoints import (
     Checkpoints,
     Progress,
     checkpoint_weights,
-    load_checkpoint,
     read_metrics,
-    save_checkpoint,
 )
 from annotated_transformer.storage.weight_files import weights
 
-
-@pytest.fixture(scope="module")
-def tokenizer():
-    lines = [source for source, _ in copy_task(50)]
-    return train_tokenizer(lines, 32, "char")
+SIZES = TINY["transformer"]
+LINE = {"step": 2, "seconds": 0.1, "valid_loss": 1 / 3, "loss": 2.5}
+PROGRESS = Progress(3, 0.1 + 0.2, 1e16 / 3, 7, (LINE,))
 
 
-def small(tokenizer, **sizes):
-    numbers = {"layers": 1, "d_model": 8, "d_ff": 8, "heads": 2, **sizes}
-    return transformer(ModelConfig(vocab_size=len(tokenizer), **numbers))
+def learner(config):
+    model = build(config)
+    return model, adam(model.parameters())
 
 
 def steps(model, optimizer, count):
@@ -47,42 +43,49 @@ def steps(model, optimizer, count):
         optimizer.zero_grad()
 
 
-LINE = {"step": 2, "seconds": 0.1, "valid_loss": 1 / 3, "loss": 2.5}
-PROGRESS = Progress(3, 0.1 + 0.2, 1e16 / 3, 7, (LINE,))
+@pytest.fixture
+def run(tmp_path):
+    """The folder of a run; a checkpoint is due after every four updates."""
+    found = Checkpoints(tmp_path, every=4, average=2)
+    found.folder.mkdir()
+    return found
 
 
 @pytest.fixture
-def saved(tmp_path, tokenizer):
+def saved(run):
     """A model and its optimizer after three updates, and their checkpoint."""
-    model = small(tokenizer)
-    optimizer = adam(model.parameters())
+    model, optimizer = learner(SIZES)
     steps(model, optimizer, 3)
-    save_checkpoint(tmp_path / "c", model, optimizer, PROGRESS)
-    return model, optimizer, tmp_path / "c"
+    run.save(model, optimizer, PROGRESS)
+    return model, optimizer, run.paths()[3]
 
 
-@pytest.mark.parametrize("tied", [True, False])
-def test_training_goes_on_exactly(tmp_path, tokenizer, tied):
-    model = small(tokenizer, tied=tied)
-    optimizer = adam(model.parameters())
-    steps(model, optimizer, 3)
-    save_checkpoint(tmp_path / "c", model, optimizer, PROGRESS)
-    other = small(tokenizer, tied=tied)
-    moments = adam(other.parameters())
-    assert load_checkpoint(tmp_path / "c", other, moments) == PROGRESS
-    steps(model, optimizer, 2)
-    steps(other, moments, 2)
-    for one, two in zip(model.parameters(), other.parameters(), strict=True):
-        assert torch.equal(one, two)
+@pytest.mark.parametrize(
+    "config",
+    [*TINY.values(), replace(SIZES, tied=True)],
+    ids=[*TINY, "tied"],
+)
+def test_training_goes_on_exactly(run, config):
+    one, two = learner(config), learner(config)
+    assert run.load(*two) == Progress()
+    steps(*one, 3)
+    run.save(*one, PROGRESS)
+    assert run.load(*two) == PROGRESS
+    for some in (one, two):
+        steps(*some, 2)
+    assert all(map(torch.equal, one[0].parameters(), two[0].parameters()))
 
 
-def test_files_that_are_no_checkpoints(tmp_path, saved):
+def test_files_that_are_no_checkpoints(run, saved):
     model, optimizer, path = saved
+    for sizes in ({"layers": 2}, {"d_ff": 16}):
+        with pytest.raises(UserError, match="configuration"):
+            run.load(*learner(replace(SIZES, **sizes)))
     with pytest.raises(UserError, match="nothing: .*No such file"):
-        checkpoint_weights(tmp_path / "nothing")
+        checkpoint_weights(path.with_name("nothing"))
     save_file(weights(model), path)
     with pytest.raises(UserError, match="not a checkpoint"):
-        load_checkpoint(path, model, optimizer)
+        run.load(model, optimizer)
 
 
 def test_too_little_memory_is_no_damage(saved, monkeypatch):
@@ -93,7 +96,7 @@ def test_too_little_memory_is_no_damage(saved, monkeypatch):
         checkpoint_weights(saved[-1])
 
 
-def test_any_change_of_its_bytes_is_noticed(saved):
+def test_any_change_of_its_bytes_is_noticed(run, saved):
     """Also where a number stays finite, and changes by a little."""
     model, optimizer, path = saved
     whole, rng = path.read_bytes(), random.Random(0)
@@ -104,91 +107,51 @@ def test_any_change_of_its_bytes_is_noticed(saved):
     for place in places:
         data = bytearray(whole)
         data[place] ^= 1  # the last binary digit
-        path.write_bytes(data)
-        with pytest.raises(UserError, match=f"{path}: "):
-            load_checkpoint(path, model, optimizer)
-        path.write_bytes(whole[:place])
-        with pytest.raises(UserError, match=f"{path}: "):
-            checkpoint_weights(path)
+        for damaged in (data, whole[:place]):
+            path.write_bytes(damaged)
+            with pytest.raises(UserError, match=f"{path}: "):
+                run.load(model, optimizer)
     assert all(map(torch.equal, before, model.parameters()))
     path.write_bytes(whole)
-    assert load_checkpoint(path, model, optimizer) == PROGRESS
+    assert run.load(model, optimizer) == PROGRESS
 
 
-def test_weights_of_other_sizes(saved, tokenizer):
-    _, _, path = saved
-    for sizes in ({"layers": 2}, {"d_ff": 16}):
-        other = small(tokenizer, **sizes)
-        with pytest.raises(UserError, match="configuration"):
-            load_checkpoint(path, other, adam(other.parameters()))
-
-
-def test_weights_that_are_not_finite_are_not_saved(saved):
+def test_weights_that_are_not_finite_are_not_saved(run, saved):
     model, optimizer, path = saved
     good = path.read_bytes()
-    for spoilt in (next(model.parameters()), *optimizer.state.values()):
-        tensor = spoilt["exp_avg"] if isinstance(spoilt, dict) else spoilt
-        with torch.no_grad():
-            kept = tensor.clone()
-            tensor.view(-1)[-1] = math.nan
+    moments = [x["exp_avg"] for x in optimizer.state.values()]
+    for tensor in (next(model.parameters()).data, *moments):
+        kept = tensor.clone()
+        tensor.view(-1)[-1] = math.nan
         with pytest.raises(FloatingPointError, match="after update 3, "):
-            save_checkpoint(path, model, optimizer, PROGRESS)
-        with torch.no_grad():
-            tensor.copy_(kept)
+            run.save(model, optimizer, PROGRESS)
+        tensor.copy_(kept)
     assert path.read_bytes() == good
 
 
-def a_run(saved, every, average, lines):
-    """The checkpoints of a run that saved each of these lines of metrics."""
+@pytest.mark.parametrize(
+    ("steps", "kept", "averaged"),
+    [
+        ([4, 8, 10, 12, 13], [8, 12, 13], [12, 13]),  # stopped at 10 and 13
+        ([4, 8, 10, 12, 13, 16], [8, 12, 16], [12, 16]),
+        ([3], [3], [3]),
+    ],
+)
+def test_what_a_stop_has_written_counts_only_while_it_is_the_last(
+    run, saved, steps, kept, averaged
+):
     model, optimizer, path = saved
-    found = Checkpoints(path.parent, every, average)
-    found.folder.mkdir(exist_ok=True)
-    progress = Progress()
-    for line in lines:
-        whole = "valid_loss" in line
-        metrics = (*progress.metrics, line) if whole else progress.metrics
-        progress = replace(progress, step=line["step"], metrics=metrics)
-        found.save(model, optimizer, progress)
-        assert str(read_metrics(path.parent)) == str([*metrics])
-    return found, progress
-
-
-def test_what_a_stop_has_written_counts_only_while_it_is_the_last(saved):
-    stopped = [{"step": step} for step in (4, 8, 10, 12, 13)]
-    found, _ = a_run(saved, 4, 2, stopped)
-    assert [*found.paths()] == [8, 12, 13]
-    assert [x.stem[-2:] for x in found.averaged()] == ["12", "13"]
-    found, _ = a_run(saved, 4, 2, [{"step": 16}])
-    assert [x.stem[-2:] for x in found.averaged()] == ["12", "16"]
-
-
-def test_the_best_checkpoint_is_kept(saved):
-    nan = math.nan  # neither less than a number nor more
-    losses = {1: nan, 2: 3.0, 4: 1.0, 6: nan, 8: 2.0, 10: 1.5, 12: 1.0}
-    lines = [
-        {"step": step, "seconds": 1.0, "valid_loss": losses[step]}
-        for step in losses
-    ]
-    found, progress = a_run(saved, 2, 2, lines)
-    assert [*found.paths()] == [4, 8, 10, 12]
-    assert found.best(progress.metrics) == 4
-
-
-def test_the_best_checkpoint_has_the_highest_bleu(saved):
-    lines = [
-        {"step": n, "seconds": 1.0, "valid_loss": n / 1, "valid_bleu": bleu}
-        for n, bleu in ((2, 10.0), (4, 12.0), (6, 12.0))
-    ]
-    found, progress = a_run(saved, 2, 1, lines)
-    assert found.best(progress.metrics) == 4
-    assert [*found.paths()] == [4, 6]
-
-
-def test_a_copy_by_another_name_is_no_checkpoint(saved):
-    found, progress = a_run(saved, 2, 1, [{"step": 2}])
-    last = found.folder / "step-00000002.safetensors"
-    copy = last.with_name("step-00000009 (copy).safetensors")
+    path.unlink()
+    with pytest.raises(UserError, match="have gone"):
+        run.averaged()
+    lines = ()
+    for step in steps:
+        lines = (*lines, LINE | {"step": step})
+        run.save(model, optimizer, Progress(step, metrics=lines))
+        assert read_metrics(run.run_dir) == [*lines]
+    last = run.paths()[steps[-1]]
+    copy = last.with_name("step-00000099 (copy).safetensors")
     copy.write_bytes(last.read_bytes())
-    assert [*found.paths()] == [2]
-    found.tidy(progress)
-    assert copy.exists()
+    run.tidy(Progress(metrics=lines))
+    assert [*run.paths()] == kept and copy.exists()
+    assert run.averaged() == [run.paths()[step] for step in averaged]

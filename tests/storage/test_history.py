@@ -34,23 +34,11 @@ def test_a_history_comes_back_from_json(history):
     assert History.from_json(json.loads(text)) == history
 
 
-def test_a_history_as_json():
-    """Flat where its parts have names of their own; nothing that is unset."""
-    plain = LONG.as_json()
-    start = {"command": "train one", "start": {"command": "train zero"}}
-    assert plain["start"] == start | {"a": "12"}
-    result = {"updates": 3, "seconds": 1.5, "test, bleu": "38.13"}
-    assert plain["result"] == result
-    assert plain["recipe"]["train"]["clip"] is None  # infinity
-    assert {"start", "search"}.isdisjoint(HISTORY.as_json())
-
-
 @pytest.mark.parametrize("name", pretrained())
 def test_a_shipped_history_comes_back(name):
     path = find_model(name) / "config.json"
     known = json.loads(path.read_text())["history"]
-    found = History.from_json(known).as_json()
-    assert found == known
+    assert History.from_json(known).as_json() == known
 
 
 Path = tuple[str, ...]
@@ -64,22 +52,16 @@ def parts(plain: dict, path: Path = ()) -> Iterator[tuple[Path, object]]:
             yield from parts(value, (*path, name))
 
 
-def changed(path: Path, value: object) -> dict:
-    """LONG as JSON with another value there."""
+def refused(path: Path, value: object) -> None:
+    """Assert that LONG with that value there is refused, naming its field."""
     plain = copy.deepcopy(LONG.as_json())
     part = plain
     for name in path[:-1]:
         part = part[name]
     part[path[-1]] = value
-    return plain
-
-
-def refused(plain: object, name: str) -> None:
-    """Assert that this is refused, and that the message names the field."""
-    reason = "must be|missing|no field"
-    with pytest.raises(ValueError, match=reason) as told:
+    with pytest.raises(ValueError, match="must be|no field") as told:
         History.from_json(plain)
-    assert name in str(told.value) and len(str(told.value)) < 300
+    assert path[-1] in str(told.value) and len(str(told.value)) < 300
 
 
 WRONG = {  # whatever stands where such a value belongs
@@ -90,9 +72,6 @@ WRONG = {  # whatever stands where such a value belongs
     dict: [3, "x", []],
 }
 BESIDE = {  # further fields, and values that are out of bounds
-    ("recipe", "model"): [None, 3],
-    ("recipe", "train"): [None, []],
-    ("recipe", "tokenizer"): [None, 3],
     ("search", "beam"): [0, 10**9],
     ("search", "alpha"): [math.nan, -1.0, 51],
     ("wings",): [2],
@@ -103,21 +82,22 @@ BESIDE = {  # further fields, and values that are out of bounds
 def test_a_field_that_is_wrong_is_named():
     """Every one, by its path, whatever stands in its place."""
     for path, value in parts(LONG.as_json()):
-        for wrong in WRONG[type(value)]:
-            refused(changed(path, wrong), path[-1])
+        for wrong in WRONG.get(type(value), []):
+            refused(path, wrong)
     for path, values in BESIDE.items():
         for wrong in values:
-            refused(changed(path, wrong), path[-1])
-    refused(changed(("recipe", "train"), {"seed": -1}), "recipe.train.seed")
+            refused(path, wrong)
     for plain in (None, [], 3, "x"):
-        refused(plain, "`History=")
+        with pytest.raises(ValueError, match="`History="):
+            History.from_json(plain)
 
 
 def test_a_field_that_is_missing_is_named():
     for name in ("command", "recipe", "data", "date", "versions", "machine"):
         plain = HISTORY.as_json()
         del plain[name]
-        refused(plain, f"{name} is missing")
+        with pytest.raises(ValueError, match=f"{name} is missing"):
+            History.from_json(plain)
 
 
 def test_trainings_come_in_their_order():

@@ -34,6 +34,16 @@ def sizes(builder: object = "transformer", **changes: object) -> Change:
     return change
 
 
+def claims(**changes: object) -> Change:
+    """Put other entries into config.json."""
+
+    def change(folder: Path) -> None:
+        config = json.loads((folder / CONFIG).read_text())
+        (folder / CONFIG).write_text(json.dumps(config | changes))
+
+    return change
+
+
 def text(data: str | bytes, name: str = CONFIG) -> Change:
     """Put other bytes in the place of a file."""
     data = data.encode() if isinstance(data, str) else data
@@ -73,7 +83,6 @@ RECURRENT, MODERN = "recurrent_translator", "modern_transformer"
 # Each by its name: what is done to a good folder, and what its refusal says.
 HOSTILE: dict[str, tuple[Change, str]] = {
     "wide": (sizes(d_model=10**9), OTHER),
-    "deep": (sizes(decoder_layers=10**6), OTHER),
     "many words": (sizes(vocab_size=10**12), OTHER),
     "many heads": (sizes(heads=10**9, d_k=1, d_v=1), OTHER),
     "long": (sizes(positions="learned", max_length=10**9), OTHER),
@@ -81,6 +90,11 @@ HOSTILE: dict[str, tuple[Change, str]] = {
     "wide LSTM": (sizes(RECURRENT, width=10**12, d_model=10**12), OTHER),
     "another builder": (sizes(MODERN), OTHER),
     "unknown builder": (sizes("os.system"), NO_CONFIG + "`builder='os.sys"),
+    "deep": (sizes(decoder_layers=10**6), NO_CONFIG + "`decoder_layers=100"),
+    "no layers": (sizes(layers=0), "must be at least 1"),
+    "another format": (claims(format=3), "its format is 3"),
+    "no sums": (claims(sha256={}), "its SHA-256 differs"),
+    "no history": (claims(history={}), "history.command is missing"),
     "truth for a number": (sizes(layers=True), "`model.layers=True`: must be"),
     "unknown name": (sizes(wings=2), "there is no field 'model.wings'"),
     "deep JSON": (text("[" * 10**5), "nested too deeply"),
