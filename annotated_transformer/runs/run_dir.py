@@ -1,6 +1,7 @@
 """The folder of a run: who may write to it, and what run it is."""
 
 import json
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -52,6 +53,8 @@ def locked_run(output: Path, resume: bool) -> Iterator[None]:
             f"{output}: this file system has no locks; start no second "
             "training in this folder"
         )
+    for unfinished in [*output.rglob(".*.part")]:  # of one that was killed
+        shutil.rmtree(unfinished, ignore_errors=True)
     try:
         yield
     finally:

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -172,15 +171,10 @@ class Checkpoints:
         self.tidy(progress)
 
     def tidy(self, progress: Progress) -> None:
-        """Make metrics.jsonl say what the last checkpoint says, and prune.
-
-        What a killed process was writing goes, too.
-        """
+        """Make metrics.jsonl say what the last checkpoint says, and prune."""
         lines = "".join(f"{json.dumps(line)}\n" for line in progress.metrics)
         write_text(self.run_dir / "metrics.jsonl", lines)
         kept = self.kept()
         for path in self.paths().values():
             if path not in kept:
                 path.unlink(missing_ok=True)
-        for part in self.folder.glob(".*"):
-            shutil.rmtree(part, ignore_errors=True)

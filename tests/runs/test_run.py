@@ -85,12 +85,16 @@ def test_a_stopped_run_ends_like_any_other(
 def test_resume_of_a_finished_run_makes_the_model_again(
     command, recipe_options, trained, tmp_path
 ):
+    """What a killed process was writing goes."""
     output = shutil.copytree(trained, tmp_path / "model")
     (output / "model.safetensors").unlink()
+    (output / ".run.json.part").mkdir()
+    (output / "checkpoints" / ".step-00000040.safetensors.part").mkdir()
     ended = command("train", output, *recipe_options, "--resume")
     assert ended.status == 0
     assert "continuing after update 40 of 40" in ended.err
     assert same_weights(output, trained)
+    assert [x.name for x in output.rglob(".*")] == [".lock"]
 
 
 def contents(folder):
