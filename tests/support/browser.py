@@ -2,12 +2,10 @@
 
 The fixtures here are registered in conftest.py. A test asks for `window` and
 opens a page in it; what the page complains of and whatever it asks of the
-network is noted beside it. With --no-browser all these tests are skipped, and
-counted at the end.
+network is noted beside it. With --no-browser all these tests are skipped.
 """
 
 import os
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -35,7 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--no-browser",
         action="store_true",
-        help="leave out the tests that open pages, and say how many they are",
+        help="leave out the tests that open pages",
     )
 
 
@@ -46,22 +44,6 @@ def pytest_collection_modifyitems(
         for item in items:
             if "browser" in getattr(item, "fixturenames", ()):
                 item.add_marker(pytest.mark.skip(reason=LEFT_OUT))
-
-
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
-) -> None:
-    if config.getoption("--no-browser"):
-        left = Counter(
-            report.location[0]
-            for report in terminalreporter.getreports("skipped")
-            if LEFT_OUT in str(report.longrepr)
-        )
-        files = (f"{count} of {file}" for file, count in left.items())
-        terminalreporter.line(
-            f"Left out: {left.total()} tests that open pages in a browser"
-            f" ({', '.join(files)})."
-        )
 
 
 @dataclass
