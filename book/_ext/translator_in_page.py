@@ -243,7 +243,6 @@ def load_where_needed(app: Sphinx, page, template, context, doctree) -> None:
             path.write_text(place["script"], "utf-8")
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: Sphinx) -> None:
     app.add_directive("translator", TranslatorHere)
     app.connect("html-page-context", load_where_needed)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -266,7 +266,6 @@ def load_where_needed(app, page, template, context, doctree) -> None:
             app.add_js_file(f"{script}.js", loading_method="defer")
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: Sphinx) -> None:
     app.add_directive("widget", Widget)
     app.connect("html-page-context", load_where_needed)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
