@@ -15,7 +15,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from statistics import fmean
 
 import torch
@@ -42,6 +42,7 @@ from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.training import TrainConfig, updates, validate
 from annotated_transformer.translation import corpus_scores
 
+from .shared.grid import grid
 from .shared.small_translator import corpus, tokenizer
 
 SIZES = {
@@ -320,8 +321,9 @@ BUGS: dict[str, Callable[[Program], None]] = {
 }
 SEEDS = (0, 1, 2)
 
-RUNS: dict[str, Callable[[], dict]] = {
-    f"{name} seed={seed}": partial(run, bug=bug, seed=seed)
-    for seed in SEEDS
-    for name, bug in BUGS.items()
-}
+RUNS = grid(
+    run,
+    "{name} seed={seed}",
+    seed=SEEDS,
+    name={name: {"bug": bug} for name, bug in BUGS.items()},
+)

@@ -8,9 +8,8 @@ reads and must write far worse: the negative control.
 """
 
 import random
-from collections.abc import Callable
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 
 import torch
 
@@ -28,14 +27,12 @@ from annotated_transformer.runs.batches import (
 )
 from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.speed.allocator import keep_freed_memory
-from annotated_transformer.speed.dropout import draw_fewer_numbers
-from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.training import TrainConfig, average, validate
 from annotated_transformer.translation import Translator, corpus_scores
 
+from .shared.grid import grid
 from .shared.small_translator import LEARNING, SIZES
-from .shared.training_loops import updates_on
+from .shared.training_loops import quick, updates_on
 
 PAIRS = 4000
 SAVED = 5  # checkpoints over the last quarter, for their mean
@@ -89,13 +86,9 @@ def trained(
     sizes: dict | None = None,
 ) -> tuple[Transformer, list[dict]]:
     """A model of the pairs, and its weights over the last quarter."""
-    keep_freed_memory()
     config = replace(BASE.model, vocab_size=len(pieces), **(sizes or {}))
     torch.manual_seed(train.seed)
-    model = transformer(config)
-    use_fast_kernels(model)
-    draw_fewer_numbers(model)
-
+    model = quick(transformer(config))
     examples, _ = encode_pairs(learned, pieces, train.max_length)
     resplit = subword_sampling(pieces, replace(BASE, train=train))
     every, saved = train.steps // (4 * SAVED), []
@@ -182,8 +175,4 @@ VARIATIONS: dict[str, dict] = {
 }
 SEEDS = (0, 1, 2)
 
-RUNS: dict[str, Callable[[], dict]] = {
-    f"{name} seed={seed}": partial(run, seed=seed, **variation)
-    for seed in SEEDS
-    for name, variation in VARIATIONS.items()
-}
+RUNS = grid(run, "{name} seed={seed}", seed=SEEDS, name=VARIATIONS)

@@ -10,7 +10,7 @@ scores are of greedy translations and of a beam, on captions held out.
 import copy
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 
 import torch
 from torch import Tensor, nn
@@ -19,12 +19,11 @@ from annotated_transformer.data import Batch, encode_pairs
 from annotated_transformer.model import Transformer, transformer
 from annotated_transformer.risk import ExpectedError
 from annotated_transformer.runs.batches import fixed_batches
-from annotated_transformer.speed.dropout import draw_fewer_numbers
-from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.training import TrainConfig, batch_loss, validate
 from annotated_transformer.translation import Translator, corpus_scores
 
-from .shared.training_loops import updates_on
+from .shared.grid import grid
+from .shared.training_loops import quick, updates_on
 from .table3_captions import BASE, HELD_OUT, corpus, tokenizer
 from .table3_captions import RECIPE as CAPTIONS
 
@@ -71,9 +70,8 @@ def train(
 def first(seed: int) -> Transformer:
     """The model that all of a seed's runs go on from."""
     torch.manual_seed(seed)
-    model = transformer(replace(BASE.model, vocab_size=len(tokenizer())))
-    use_fast_kernels(model)
-    draw_fewer_numbers(model)
+    sizes = replace(BASE.model, vocab_size=len(tokenizer()))
+    model = quick(transformer(sizes))
     train(model, replace(BASE.train, seed=seed))
     return model
 
@@ -109,8 +107,5 @@ def run(seed: int, way: str | None = None) -> dict:
     return measured(model)
 
 
-RUNS: dict[str, Callable[[], dict]] = {
-    f"{way or 'first'} seed={seed}": partial(run, seed=seed, way=way)
-    for seed in SEEDS
-    for way in (None, *OBJECTIVES)
-}
+WAYS = {"first": {}, **{way: {"way": way} for way in OBJECTIVES}}
+RUNS = grid(run, "{way} seed={seed}", seed=SEEDS, way=WAYS)

@@ -40,8 +40,6 @@ from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.model import Transformer, transformer
 from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import RECIPES
-from annotated_transformer.speed.dropout import draw_fewer_numbers
-from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.storage.pretrained import find_model
 from annotated_transformer.teaching.pronoun_sentences import (
     PRONOUNS,
@@ -51,8 +49,9 @@ from annotated_transformer.teaching.pronoun_sentences import (
 )
 from annotated_transformer.translation import Translator
 
+from .shared.grid import grid
 from .shared.pronoun_attention import Pronoun, hits
-from .shared.training_loops import updates_on
+from .shared.training_loops import quick, updates_on
 
 BASE = RECIPES["pronouns"]
 RECIPE = BASE.as_json()
@@ -284,9 +283,7 @@ def train(seed: int) -> dict:
     recipe = replace(BASE.train, seed=seed)
     sizes = replace(BASE.model, vocab_size=len(pieces))
     torch.manual_seed(seed)
-    model = transformer(sizes)
-    use_fast_kernels(model)
-    draw_fewer_numbers(model)
+    model = quick(transformer(sizes))
     examples, _ = encode_pairs(text.train, pieces, recipe.max_length)
     losses = [
         update.loss.item()
@@ -327,6 +324,5 @@ def shipped(seed: int) -> dict:
     return measured(translator.model, translator.tokenizer)
 
 
-RUNS: dict[str, Callable[[], dict]] = {
-    f"trained seed={seed}": partial(train, seed=seed) for seed in SEEDS
-} | {"shipped seed=0": partial(shipped, seed=0)}
+RUNS = grid(train, "trained seed={seed}", seed=SEEDS)
+RUNS |= grid(shipped, "shipped seed={seed}", seed=[0])

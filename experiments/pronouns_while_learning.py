@@ -7,9 +7,7 @@ reads ("The dog ate the soup because it was hungry."), and of all variations
 of that sentence it is counted how many pronouns are right, freely decoded.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from statistics import fmean
 
 import torch
@@ -17,8 +15,6 @@ import torch
 from annotated_transformer.data import encode_pairs
 from annotated_transformer.model import transformer
 from annotated_transformer.runs.batches import fixed_batches
-from annotated_transformer.speed.dropout import draw_fewer_numbers
-from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.teaching.pronoun_sentences import (
     PRONOUNS,
     variations,
@@ -28,7 +24,8 @@ from annotated_transformer.translation import Translator
 
 from .pronoun_resolution import BASE as SHIPPED
 from .pronoun_resolution import corpus, pronouns_in, tokenizer
-from .shared.training_loops import updates_on
+from .shared.grid import grid
+from .shared.training_loops import quick, updates_on
 
 BASE = replace(SHIPPED, train=replace(SHIPPED.train, steps=4000))
 LOOKS = (
@@ -64,9 +61,7 @@ def train(seed: int) -> dict:
     recipe = replace(BASE.train, seed=seed)
     sizes = replace(BASE.model, vocab_size=len(pieces))
     torch.manual_seed(seed)
-    model = transformer(sizes)
-    use_fast_kernels(model)
-    draw_fewer_numbers(model)
+    model = quick(transformer(sizes))
     examples, _ = encode_pairs(text.train, pieces, recipe.max_length)
     held_out, _ = encode_pairs(text.valid, pieces, recipe.max_length)
     valid = fixed_batches(held_out, 2048)
@@ -88,6 +83,4 @@ def train(seed: int) -> dict:
     }
 
 
-RUNS: dict[str, Callable[[], dict]] = {
-    f"trained seed={seed}": partial(train, seed=seed) for seed in range(3)
-}
+RUNS = grid(train, "trained seed={seed}", seed=range(3))

@@ -5,18 +5,15 @@ is trained once; the two with the lowest validation perplexity get two seeds
 more.
 """
 
-from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 
 from annotated_transformer.data import Tokenizer
-from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.model import ModelConfig
 from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.speed.allocator import keep_freed_memory
-from annotated_transformer.speed.dropout import draw_fewer_numbers
-from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.training import TrainConfig
 
+from .shared.grid import grid
 from .shared.small_translator import LEARNING, SIZES, measured
 from .table3_captions import HELD_OUT, corpus
 
@@ -44,22 +41,22 @@ SHAPES = {
     "8 layers": {"layers": 8},
     "192 wide": {"d_model": 192, "d_ff": 768},
 }
-CELLS = [(shape, rate) for shape in SHAPES for rate in (0.1, 0.2, 0.3)]
-CELLS.remove(("as shipped", 0.2))  # its neighbours tell enough
-BEST = [("192 wide", 0.1), ("192 wide", 0.2)]  # by perplexity of seed 0
+CELLS = {
+    f"{shape}, dropout {rate}": {"shape": shape, "dropout": rate}
+    for shape in SHAPES
+    for rate in (0.1, 0.2, 0.3)
+}
+del CELLS["as shipped, dropout 0.2"]  # its neighbours tell enough
+BEST = {  # by perplexity of seed 0
+    cell: CELLS[cell]
+    for cell in ("192 wide, dropout 0.1", "192 wide, dropout 0.2")
+}
 
 
 @cache
 def tokenizer() -> Tokenizer:
     """The one vocabulary of all cells."""
     return learn_tokenizer(corpus(), BASE)
-
-
-def prepare(model: Transformer) -> None:
-    """Give a model the faster products that `train` gives it."""
-    keep_freed_memory()
-    use_fast_kernels(model)
-    draw_fewer_numbers(model)
 
 
 def train(seed: int, shape: str, dropout: float) -> dict:
@@ -72,15 +69,9 @@ def train(seed: int, shape: str, dropout: float) -> dict:
         text.tests[HELD_OUT],
         seed,
         sizes=SHAPES[shape] | {"dropout": dropout},
-        change=prepare,
+        fast=True,
     )
 
 
-RUNS: dict[str, Callable[[], dict]] = {
-    f"{shape}, dropout {dropout} seed={seed}": partial(
-        train, seed=seed, shape=shape, dropout=dropout
-    )
-    for cells, seeds in ((CELLS, (0,)), (BEST, (1, 2)))
-    for shape, dropout in cells
-    for seed in seeds
-}
+RUNS = grid(train, "{cell} seed={seed}", cell=CELLS, seed=[0])
+RUNS |= grid(train, "{cell} seed={seed}", cell=BEST, seed=[1, 2])

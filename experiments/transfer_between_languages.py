@@ -7,7 +7,6 @@ only the layers, only the vectors of subwords that both have, or nothing. The
 control takes over all, but with the vectors dealt out to the wrong subwords.
 """
 
-from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import cache, partial
 
@@ -23,12 +22,11 @@ from annotated_transformer.runs.prepare import (
     learn_tokenizer,
 )
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.speed.dropout import draw_fewer_numbers
-from annotated_transformer.speed.fast_kernels import use_fast_kernels
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.storage.pretrained import find_model
 from annotated_transformer.training import TrainConfig
 
+from .shared.grid import grid
 from .shared.shipped_translator import weights
 from .shared.small_translator import measured
 from .table3_captions import HELD_OUT
@@ -120,20 +118,25 @@ def run(way: str, seed: int, pairs: int | None = None) -> dict:
     def prepare(child: Transformer) -> None:
         if way != "nothing":
             take_over(child, pieces, way)
-        use_fast_kernels(child)
-        draw_fewer_numbers(child)
 
-    held_out = text.tests[HELD_OUT]
-    found = measured(base(), text, pieces, held_out, seed, change=prepare)
+    found = measured(
+        base(),
+        text,
+        pieces,
+        text.tests[HELD_OUT],
+        seed,
+        change=prepare,
+        fast=True,
+    )
     return {"shared": shared(pieces), **found}
 
 
-RUNS: dict[str, Callable[[], dict]] = {
-    f"{way}, {FEW} seed={seed}": partial(run, way=way, seed=seed, pairs=FEW)
-    for seed in SEEDS
-    for way in WAYS
-} | {
-    f"{way}, 29000 seed={seed}": partial(run, way=way, seed=seed)
-    for seed in SEEDS
-    for way in ("nothing", "all")
-}
+RUNS = grid(
+    partial(run, pairs=FEW),
+    f"{{way}}, {FEW} seed={{seed}}",
+    seed=SEEDS,
+    way=WAYS,
+)
+RUNS |= grid(
+    run, "{way}, 29000 seed={seed}", seed=SEEDS, way=["nothing", "all"]
+)

@@ -17,7 +17,7 @@ from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.training import TrainConfig, validate
 from annotated_transformer.translation import Translator, corpus_scores
 
-from .training_loops import updates_on
+from .training_loops import quick, updates_on
 
 SIZES = {
     "layers": 2,
@@ -73,6 +73,7 @@ def measured(
     attention: Callable = MultiHeadAttention,
     change: Callable[[Transformer], None] | None = None,
     build: Callable[[ModelConfig], Transformer] | None = None,
+    fast: bool = False,
 ) -> dict:
     """Train a variation of the base; its size, its perplexity and its BLEU.
 
@@ -83,6 +84,8 @@ def measured(
     recipe = replace(base.train, seed=seed, **(learning or {}))
     torch.manual_seed(seed)
     model = build(config) if build else transformer(config, attention)
+    if fast:
+        quick(model)
     if change:
         change(model)
     examples, _ = encode_pairs(text.train, pieces, recipe.max_length)
