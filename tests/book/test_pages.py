@@ -96,7 +96,7 @@ def test_page_before_scripts_have_run(plain: Window, where: Path):
     page = plain.open(where)
     for size in (WIDE, PHONE):  # the other way round, the side bar glides in
         page.set_viewport_size(size)
-        assert pages.sideways(page) + pages.shadows(page) == []
+        assert pages.sideways(page) == []
 
 
 def test_chapter_has_its_ways_on_and_its_tools(reader: Window, book):
@@ -158,7 +158,6 @@ CHECKS: dict[str, Callable[[Page], list[str]]] = {
     "formulas": pages.formulas,
     "sideways": pages.sideways,
     "figures": pages.figures,
-    "shadows": pages.shadows,
     "access": pages.access,
     "contrast": pages.contrast,
     "keyboard": pages.keyboard,
@@ -172,8 +171,6 @@ FAULTS = [
     ("sideways", "<p>", "<p style='margin-left: -40px'>"),
     ("figures", 'alt="Nothing."', 'alt=" "'),
     ("figures", "<figcaption>Nothing.", "<figcaption>"),
-    ("shadows", "<p>", "<p style='margin-top: -40px'>"),
-    ("shadows", "<p>", "<p style='opacity: 0'>"),
     ("access", ' lang="en"', ""),
     ("contrast", "<p>", "<p style='color: #aaa'>"),
     ("keyboard", '<a href="#text">Skip</a>', ""),

@@ -185,11 +185,10 @@
       this.embedding = tree.source.tokens;
       this.encoder = Object.values(tree.encoder.layers);
       this.decoder = Object.values(tree.decoder.layers);
-      this.encoderNorm = tree.encoder.norm; // only pre-norm has them
+      this.encoderNorm = tree.encoder.norm;
       this.decoderNorm = tree.decoder.norm;
       this.heads = packed.config.heads;
       this.keyWidth = packed.config.d_k * this.heads;
-      this.preNorm = packed.config.pre_norm;
     }
 
     /** A token's vector, scaled, plus the waves of its place (chapter 3). */
@@ -205,12 +204,10 @@
       return x;
     }
 
-    /** The box Add & Norm around a sub-layer (chapter 4). */
+    /** The box Add & Norm around a sub-layer, the norm first (chapter 4). */
     addNorm({ norm }, vectors, sublayer) {
-      const add = (written) =>
-        written.map((y, i) => y.map((v, j) => v + vectors[i][j]));
-      if (this.preNorm) return add(sublayer(layerNorm(vectors, norm)));
-      return layerNorm(add(sublayer(vectors)), norm);
+      const written = sublayer(layerNorm(vectors, norm));
+      return written.map((y, i) => y.map((v, j) => v + vectors[i][j]));
     }
 
     /** Keys and values of some vectors; one matrix makes both. */
@@ -247,7 +244,7 @@
           feedForward(y, layer.feed_forward),
         );
       }
-      const memory = this.encoderNorm ? layerNorm(x, this.encoderNorm) : x;
+      const memory = layerNorm(x, this.encoderNorm);
       const sources = this.decoder.map((layer) =>
         this.keysValues(memory, layer.cross_attention),
       );
@@ -293,7 +290,7 @@
           feedForward(y, layer.feed_forward),
         );
       });
-      if (this.decoderNorm) x = layerNorm(x, this.decoderNorm);
+      x = layerNorm(x, this.decoderNorm);
       return linear(x, this.embedding).map(logSoftmax);
     }
   }
