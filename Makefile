@@ -53,7 +53,7 @@ endif
 test: browser lint book  ## all of it; BROWSER=none leaves out the pages
 	$(BIN)/python tools/export.py --check
 	$(BIN)/python tools/check_html.py _build/html
-	$(SMALLER) $(PYTEST) tests/speed
+	$(SMALLER) $(PYTEST) tests/speed -k "not allocator and not forks"
 	$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder
 
 fresh:  ## the README's two commands in a clone, by a stranger; with 3.13 too

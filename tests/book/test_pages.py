@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pages
 import pytest
-from browser import Window, book_folder, opened, served
+from browser import Window, book_folder, opened
 from playwright.sync_api import Browser, Page
 
 WIDE, PHONE = ({"width": w, "height": 800} for w in (1280, 360))
@@ -37,12 +37,6 @@ def plain(browser: Browser) -> Iterator[Window]:
     """A window in which no script runs."""
     with opened(browser, java_script_enabled=False) as window:
         yield window
-
-
-@pytest.fixture(scope="module")
-def server(book: Path) -> Iterator[str]:
-    with served(book) as address:
-        yield address
 
 
 def turn(window: Window, where: Path | str, size: dict) -> Page:
@@ -79,15 +73,6 @@ def test_page_from_a_file(reader: Window, looks: set[str], where: Path):
     faults["network"] = reader.escaped
     found = [f"{check}: {one}" for check in faults for one in faults[check]]
     assert not found, "\n".join(found)
-
-
-@pytest.mark.parametrize("where", OF_A_KIND, ids=name)
-def test_page_over_http(reader: Window, book, server, where):
-    """A page of each kind: a server changes addresses, not contents."""
-    address = f"{server}/{where.relative_to(book).as_posix()}"
-    page = turn(reader, address, WIDE)
-    assert pages.formulas(page) == []
-    assert (reader.complaints, reader.escaped) == ([], [])
 
 
 @pytest.mark.parametrize("where", OF_A_KIND, ids=name)

@@ -9,14 +9,11 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
-from chromium import HERE, launch
+from chromium import launch
 from playwright.sync_api import (
     Browser,
     BrowserContext,
@@ -71,7 +68,7 @@ class Window:
         return self.page
 
     def _note_request(self, request: Request) -> None:
-        local = ("file:", "data:", "blob:", f"http://{HERE}:")
+        local = ("file:", "data:", "blob:")
         if not request.url.startswith(local):
             self.escaped.append(request.url)
 
@@ -114,25 +111,6 @@ def window(browser: Browser) -> Iterator[Window]:
     """A new window, 1280 by 720."""
     with opened(browser) as window:
         yield window
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    """A server that says nothing."""
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-@contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """The address at which a folder is served over HTTP."""
-    handler = partial(Quiet, directory=str(folder))
-    with ThreadingHTTPServer((HERE, 0), handler) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            yield f"http://{HERE}:{server.server_port}"
-        finally:
-            server.shutdown()
 
 
 def book_folder() -> Path:
