@@ -1,10 +1,10 @@
 """One GPU, recorded: the tests, the translation task, speed: `make gpu`.
 
-Each step is a process of its own with a limit in seconds; what it has
-measured is in the record as soon as it is measured, and so is the traceback
-of what failed. `STEPS="task speed"` runs those alone and keeps the rest of
-the record; `SMOKE=1` is the whole on a GPU in a minute, and `REHEARSE=1` on
-a CPU in half a minute, both with sizes that measure nothing.
+Each step is a process of its own with a limit in seconds. It writes what it
+measures into the record at once, and the traceback of what fails.
+`STEPS="task speed"` runs those alone and keeps the rest of the record;
+`SMOKE=1` is the whole on a GPU in a minute, and `REHEARSE=1` on a CPU in half
+a minute, both with sizes that measure nothing.
 """
 
 import argparse
@@ -37,9 +37,10 @@ from annotated_transformer.translation import Translator, corpus_scores
 
 from . import decoding, systems, training
 from .clock import Job, Sample, summary
-from .text import VOCABULARY, Text, ids_of
+from .text import VOCABULARY, ids_of
 
 ROOT = Path(__file__).parents[1]
+PROGRAM = [sys.executable, "-m", "benchmarks.gpu"]
 OURS, TORCH, MARIAN = "this package", "torch.nn.Transformer", "Marian"
 SCORED = 32768  # tokens of a batch, the beam counted, when tests are scored
 
@@ -56,11 +57,10 @@ class Scale:
         "--batch-tokens=8192",
         "--max-steps=6000",
         "--warmup=400",
+        "--peak-rate=0.006",
         "--checkpoint-every=500",
         "--average=3",
     )
-    rates: tuple[float, ...] = (0.004, 0.006, 0.008, 0.012)
-    rate: float = 0.006  # of the task, unless `rates` has found a better one
     alone: int = 30  # seconds for which the first seed has the device
     seeds: int = 3
     batches: int = 20  # of a round
@@ -82,7 +82,6 @@ SMOKE = replace(
         "--max-steps=20",
         "--checkpoint-every=10",
     ),
-    rates=(0.004,),
     seeds=2,
     alone=0,
     batches=2,
@@ -109,18 +108,11 @@ SCALES = {"": Scale(), "smoke": SMOKE, "rehearsal": REHEARSAL}
 
 def tests(scale: Scale, work: Path) -> Iterator[dict]:
     """What only a GPU can show, by tests/test_gpu.py."""
+    words = (
+        "-m pytest -q -rf tests/test_gpu.py -o addopts= -p no:cacheprovider"
+    )
     ended = subprocess.run(
-        [
-            *(
-                sys.executable,
-                "-m",
-                "pytest",
-                "-q",
-                "-rf",
-                "tests/test_gpu.py",
-            ),
-            *("-o", "addopts=", "-p", "no:cacheprovider"),
-        ],
+        [sys.executable, *words.split()],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -128,17 +120,7 @@ def tests(scale: Scale, work: Path) -> Iterator[dict]:
     lines = ended.stdout.strip().splitlines()
     yield {"status": ended.returncode, "last": lines[-1] if lines else ""}
     if ended.returncode:
-        told = ended.stdout.splitlines()
-        kept = [x for x in told if x.startswith(("E  ", "FAILED", "ERROR"))]
-        raise RuntimeError("\n".join(kept) or ended.stderr[-2000:])
-
-
-def train_command(scale: Scale, folder: Path, *more: str) -> list[str]:
-    """The package's own command, in a process that tells its memory."""
-    return [
-        *(sys.executable, "-m", "benchmarks.gpu", "--train", str(folder)),
-        *(f"--device={scale.device}", *scale.task, *more),
-    ]
+        raise RuntimeError(ended.stdout[-4000:] + ended.stderr[-2000:])
 
 
 def trained(folder: Path, began: float, log: str) -> dict:
@@ -160,23 +142,19 @@ def trained(folder: Path, began: float, log: str) -> dict:
     }
 
 
-def side_by_side(
-    scale: Scale,
-    commands: dict[str, tuple[Path, list[str]]],
-    alone: int = 0,
-) -> dict[str, dict]:
-    """Trainings that share the device, and what each has reached.
+def side_by_side(scale: Scale, folders: dict[str, Path]) -> dict[str, dict]:
+    """Train a seed in each folder, all at once; what each has reached.
 
-    The first has it alone for so many seconds.
+    The first has the device alone for a while.
     """
     began, running = {}, {}
-    for name, (folder, options) in commands.items():
+    for seed, (name, folder) in enumerate(folders.items()):
+        if seed == 1:
+            time.sleep(scale.alone)
         began[name] = time.monotonic()
-        if len(running) == 1:
-            time.sleep(alone)
-            began[name] += alone
+        words = [f"--device={scale.device}", f"--seed={seed}", *scale.task]
         running[name] = subprocess.Popen(
-            train_command(scale, folder, *options),
+            [*PROGRAM, "--train", str(folder), *words],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -187,27 +165,8 @@ def side_by_side(
         log, _ = process.communicate()
         if process.returncode:
             raise RuntimeError(f"{name}: {log[-4000:]}")
-        found[name] = trained(commands[name][0], began[name], log)
+        found[name] = trained(folders[name], began[name], log)
     return found
-
-
-def rates(scale: Scale, work: Path) -> Iterator[dict]:
-    """Which peak rate suits the large batches, by a seed of its own."""
-    found = side_by_side(
-        scale,
-        {
-            f"{rate}": (
-                work / f"rate-{rate}",
-                ["--seed=9", f"--peak-rate={rate}"],
-            )
-            for rate in scale.rates
-        },
-    )
-    kept = ("valid_perplexity", "curve")
-    yield {"options": [*scale.task]} | {
-        name: {field: one[field] for field in kept}
-        for name, one in found.items()
-    }
 
 
 def task(scale: Scale, work: Path) -> Iterator[dict]:
@@ -215,20 +174,13 @@ def task(scale: Scale, work: Path) -> Iterator[dict]:
 
     The first begins earlier, so that its curve says how quick it is alone.
     """
-    names = [f"seed {seed}" for seed in range(scale.seeds)]
-    commands = {
-        name: (
-            work / name.replace(" ", "-"),
-            [f"--seed={seed}", f"--peak-rate={scale.rate}"],
-        )
-        for seed, name in enumerate(names)
-    }
-    runs = side_by_side(scale, commands, scale.alone)
+    folders = {f"seed {i}": work / f"seed-{i}" for i in range(scale.seeds)}
+    runs = side_by_side(scale, folders)
     yield {"runs": runs}
     corpus = scale.corpus()
-    for name in names:
+    for name, folder in folders.items():
         began = time.monotonic()
-        translator = Translator.load(commands[name][0], scale.device)
+        translator = Translator.load(folder, scale.device)
         runs[name]["scores"] = {}
         for test, pairs in corpus.tests.items():
             pairs = pairs[: scale.captions]
@@ -237,19 +189,12 @@ def task(scale: Scale, work: Path) -> Iterator[dict]:
             scores = corpus_scores(outputs, references, corpus.target)
             runs[name]["scores"][test] = vars(scores)
         runs[name]["scoring_seconds"] = round(time.monotonic() - began, 1)
-        yield {"runs": runs}
-    yield {
-        "runs": runs,
-        "mean": {
-            "valid_perplexity": mean(
-                one["valid_perplexity"] for one in runs.values()
-            ),
-            **{
-                test: mean(x["scores"][test]["bleu"] for x in runs.values())
-                for test in corpus.tests
-            },
-        },
+    means = {
+        "valid_perplexity": [x["valid_perplexity"] for x in runs.values()]
     }
+    for test in corpus.tests:
+        means[test] = [x["scores"][test]["bleu"] for x in runs.values()]
+    yield {"runs": runs, "mean": {name: mean(means[name]) for name in means}}
 
 
 def speed(scale: Scale, work: Path) -> Iterator[dict]:
@@ -269,7 +214,7 @@ def training_speed(
     """Rates, ratios, memory and the share of the peak of products."""
     found: dict[str, dict] = {}
     device = torch.device(scale.device)
-    text = text_of(scale)
+    text = ids_of(scale.corpus())
     with allow_tf32(device, False):
         size = 8192 if device.type == "cuda" else 256
         peaks = in_turns(
@@ -362,7 +307,7 @@ def in_turns(
 
 def search(scale: Scale, work: Path) -> Iterator[dict]:
     """Beam search of test captions, the same random weights in both."""
-    sources = sorted(text_of(scale).sources[: scale.captions], key=len)
+    sources = sorted(ids_of(scale.corpus()).sources[: scale.captions], key=len)
     config = replace(PRESETS["tiny"], vocab_size=VOCABULARY)
     found = {}
     for size in (32, 256):
@@ -396,15 +341,9 @@ def search(scale: Scale, work: Path) -> Iterator[dict]:
         yield found
 
 
-def text_of(scale: Scale) -> Text:
-    """The text as ids: that of the task."""
-    return ids_of(scale.corpus())
-
-
 Step = Callable[[Scale, Path], Iterator[dict]]
 STEPS: dict[str, tuple[Step, int]] = {  # what is run, and its limit in seconds
     "tests": (tests, 90),
-    "rates": (rates, 150),
     "task": (task, 270),
     "speed": (speed, 120),
     "search": (search, 90),
@@ -412,116 +351,49 @@ STEPS: dict[str, tuple[Step, int]] = {  # what is run, and its limit in seconds
 }
 
 
-def write(path: Path, record: dict) -> None:
-    """The record as it is now, in one step."""
+def note(path: Path, name: str, found: dict) -> None:
+    """Add what a step has found to the record."""
+    record = json.loads(path.read_text("utf-8"))
+    record["steps"].setdefault(name, {}).update(found)
     write_text(path, json.dumps(record, indent=1) + "\n")
 
 
 def one_step(name: str, path: Path, scale: Scale) -> None:
-    """Run a step in this process, and write what it yields as it comes."""
+    """Run a step in this process; the record gets what it yields."""
     torch.set_num_threads(1 if scale.device == "cpu" else 4)
     run, _ = STEPS[name]
-    found: dict = {}
     with TemporaryDirectory() as work:
         try:
             for found in run(scale, Path(work)):
-                write(path, found)
+                note(path, name, found)
         except BaseException:
-            write(path, found | {"error": format_exc()[-8000:]})
+            note(path, name, {"error": format_exc()[-8000:]})
             raise
 
 
-def best_rate(record: dict, default: float) -> float:
-    """The rate whose model predicts best, of those that were tried."""
-    tried = {
-        float(rate): one["valid_perplexity"]
-        for rate, one in record["steps"].get("rates", {}).items()
-        if isinstance(one, dict)
-    }
-    return min(tried, key=tried.__getitem__, default=default)
-
-
-def run_step(name: str, kind: str, folder: Path, rate: float) -> dict:
-    """Run a step in a process of its own, within its limit."""
-    path, began = folder / f"step-{name}.json", time.monotonic()
-    path.unlink(missing_ok=True)
-    limit = STEPS[name][1]
+def run_step(name: str, kind: str, path: Path) -> str:
+    """Run a step in a process of its own, within its limit; its error."""
+    began, limit = time.monotonic(), STEPS[name][1]
     plain = {"TORCHDYNAMO_DISABLE": "1"} if kind == "rehearsal" else {}
     with subprocess.Popen(
-        [
-            *(sys.executable, "-m", "benchmarks.gpu", "--step", name),
-            *(str(path), "--scale", kind, "--rate", str(rate)),
-        ],
+        [*PROGRAM, str(path), "--step", name, "--scale", kind],
         cwd=ROOT,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
         env=os.environ | plain,
-        start_new_session=True,
+        start_new_session=True,  # what it starts is ended with it
     ) as process:
-        late = False
         try:
-            _, errors = process.communicate(timeout=limit)
+            _, error = process.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
-            late = True
             os.killpg(process.pid, signal.SIGKILL)
-            _, errors = process.communicate()
-    found = json.loads(path.read_text()) if path.exists() else {}
-    if late:
-        found["error"] = f"not done after {limit} seconds"
-    elif process.returncode and "error" not in found:
-        found["error"] = errors[-8000:]
-    found["step_seconds"] = round(time.monotonic() - began, 1)
-    return found
-
-
-def table(record: dict) -> str:
-    """What was measured, a line each."""
-    lines = []
-    for name, step in record["steps"].items():
-        ended = step.get("error", "").strip().splitlines()[-1:] or ["done"]
-        lines.append(f"{name:10}{step['step_seconds']:7.1f} s  {ended[0]}")
-    steps = record["steps"]
-    for rate, one in steps.get("rates", {}).items():
-        if isinstance(one, dict):
-            lines.append(f"rate {rate}: perplexity {one['valid_perplexity']}")
-    for name, one in steps.get("task", {}).get("runs", {}).items():
-        bleu = [f"{s['bleu']:.2f}" for s in one.get("scores", {}).values()]
-        lines.append(
-            f"{name}: {one['seconds']} s ({one['whole_command']} s in all), "
-            f"perplexity {one['valid_perplexity']}, BLEU {' '.join(bleu)}, "
-            f"{one['tokens_per_second']} tokens/s, "
-            f"{one['memory'] / 1e9:.2f} GB"
-        )
-    if found := steps.get("task", {}).get("mean"):
-        lines.append(f"mean: {found}")
-    for step in ("speed", "compiled"):
-        for preset, kinds in steps.get(step, {}).items():
-            if not isinstance(kinds, dict):
-                continue
-            for kind, one in kinds.items():
-                if preset == "products":
-                    rate = one["wall_rate"] / 1e12
-                    lines.append(f"product, {kind}: {rate:.1f} TFLOP/s")
-                elif kind != "operations":
-                    lines += rows(f"{step}, {preset}, {kind}", one)
-    for kind, one in steps.get("search", {}).items():
-        if isinstance(one, dict):
-            lines += rows(f"search, {kind}", one)
-    return "\n".join(lines)
-
-
-def rows(title: str, one: dict) -> list[str]:
-    """The systems of a comparison: rate, how often ours is as fast."""
-    share = one.get("share")
-    told = f", {share:.1%} of the peak" if share else ""
-    return [
-        f"{title}: {name} {row['wall_rate']:,.0f}/s, ours is "
-        f"{row['ratio']:.2f} x, {row['memory'] / 1e9:.2f} GB"
-        + (told if name == OURS else "")
-        + (f", {row['identical']} identical" if "identical" in row else "")
-        for name, row in one["systems"].items()
-    ]
+            error = f"not done after {limit} seconds"
+    seconds = round(time.monotonic() - began, 1)
+    found = {"error": error[-8000:]} if process.returncode else {}
+    note(path, name, {"step_seconds": seconds, **found})
+    print(f"{name}: {seconds} s {found.get('error', '')}", flush=True)
+    return found.get("error", "")
 
 
 def main() -> None:
@@ -533,33 +405,22 @@ def main() -> None:
     parser.add_argument("record", nargs="?", default="gpu.json", type=Path)
     parser.add_argument("--scale", choices=list(SCALES), default="")
     parser.add_argument("--steps", nargs="*", choices=list(STEPS))
-    parser.add_argument("--step", nargs=2, help=argparse.SUPPRESS)
-    parser.add_argument("--rate", type=float, help=argparse.SUPPRESS)
+    parser.add_argument("--step", help=argparse.SUPPRESS)
     given = parser.parse_args()
-    scale = SCALES[given.scale]
+    scale, path = SCALES[given.scale], given.record.absolute()
     if given.step:
-        name, path = given.step
-        one_step(name, Path(path), replace(scale, rate=given.rate))
+        one_step(given.step, path, scale)
         return
-    path = given.record.absolute()
+    steps = given.steps or list(STEPS)
     record = json.loads(path.read_text()) if path.exists() else {"steps": {}}
     record |= environment(scale.device)
-    record["scale"] = given.scale or "whole"
-    record["command"] = "make gpu"
+    record |= {"scale": given.scale or "whole", "command": "make gpu"}
+    record["steps"] |= {name: {} for name in steps}
     if scale.device == "cuda":
         record["memory"] = torch.cuda.get_device_properties(0).total_memory
-    steps = given.steps or [x for x in STEPS if x != "rates"]
-    for name in steps:
-        rate = best_rate(record, scale.rate)
-        found = run_step(name, given.scale, path.parent, rate)
-        record["steps"][name] = found
-        write(path, record)
-        print(f"{name}: {record['steps'][name]['step_seconds']} s", flush=True)
-    print(table(record))
-    errors = [x for x in steps if "error" in record["steps"][x]]
-    for name in errors:
-        print(f"\n{name}:\n{record['steps'][name]['error'][-1500:]}")
-    sys.exit(bool(errors))
+    write_text(path, json.dumps(record, indent=1) + "\n")
+    errors = [run_step(name, given.scale, path) for name in steps]
+    sys.exit(any(errors))
 
 
 def train(words: list[str]) -> None:

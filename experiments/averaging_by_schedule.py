@@ -8,8 +8,6 @@ paper's, which wrote one in 10 minutes of 12 hours, or further.
 """
 
 import copy
-from collections.abc import Callable
-from functools import partial
 
 import torch
 
@@ -19,6 +17,7 @@ from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.training import TrainConfig, average, validate
 from annotated_transformer.translation import Translator, corpus_scores
 
+from .shared.grid import grid
 from .shared.small_translator import LEARNING as SHORT
 from .shared.small_translator import SIZES, corpus, tokenizer
 from .shared.training_loops import updates_on
@@ -77,11 +76,6 @@ def run(schedule: str, seed: int) -> dict:
     return found
 
 
-SEEDS = {"inverse_sqrt": range(6), "constant": range(3), "linear": range(3)}
-RUNS: dict[str, Callable[[], dict]] = {
-    f"schedule={schedule} seed={seed}": partial(
-        run, schedule=schedule, seed=seed
-    )
-    for schedule, seeds in SEEDS.items()
-    for seed in seeds
-}
+KEY = "schedule={schedule} seed={seed}"
+RUNS = grid(run, KEY, schedule=["inverse_sqrt"], seed=range(6))
+RUNS |= grid(run, KEY, schedule=["constant", "linear"], seed=range(3))

@@ -13,9 +13,8 @@ it; a CPU wants half a day.
 """
 
 import random
-from collections.abc import Callable
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 
 from annotated_transformer.corpora.multi30k import multi30k_descriptions
@@ -32,6 +31,7 @@ from annotated_transformer.training import validate
 from annotated_transformer.translation import Translator, corpus_scores
 
 from .low_resource_recipes import dealt
+from .shared.grid import grid
 from .table3_captions import corpus
 
 __all__ = ["RECIPE", "RUNS", "corpus"]
@@ -159,8 +159,4 @@ VARIATIONS: dict[str, dict] = {
 }
 SEEDS = (0, 1, 2)
 
-RUNS: dict[str, Callable[[], dict]] = {
-    f"{name} seed={seed}": partial(run, seed=seed, **variation)
-    for seed in SEEDS
-    for name, variation in VARIATIONS.items()
-}
+RUNS = grid(run, "{name} seed={seed}", seed=SEEDS, name=VARIATIONS)

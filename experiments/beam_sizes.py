@@ -8,14 +8,14 @@ output, and seconds the processor's for all texts.
 """
 
 import time
-from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from statistics import fmean
 
-from annotated_transformer.translation import Translation, Translator
+from annotated_transformer.translation import Translation
 
 from .shared import shipped_translator
-from .shared.shipped_translator import MODEL, corpus, drawn, texts
+from .shared.grid import grid
+from .shared.shipped_translator import corpus, drawn, texts, translator
 
 __all__ = ["RECIPE", "RUNS", "corpus"]
 
@@ -28,12 +28,12 @@ RECIPE = shipped_translator.RECIPE | SEARCH
 @cache
 def outputs(beam: int) -> tuple[dict[str, list[Translation]], float]:
     """What the model makes of each text, and in how many seconds."""
-    translator = Translator.load(MODEL)
+    model = translator()
     start = time.process_time()
     found = {}
     for name, pairs in texts().items():
         sources = [source for source, _ in pairs]
-        lists = translator.n_best(sources, 1, beam=beam, **SEARCH)
+        lists = model.n_best(sources, 1, beam=beam, **SEARCH)
         found[name] = [best[0] for best in lists]
     return found, time.process_time() - start
 
@@ -53,8 +53,4 @@ def run(beam: int, seed: int) -> dict:
     return found
 
 
-RUNS: dict[str, Callable[[], dict]] = {
-    f"beam={beam} seed={seed}": partial(run, beam=beam, seed=seed)
-    for beam in BEAMS
-    for seed in SEEDS
-}
+RUNS = grid(run, "beam={beam} seed={seed}", beam=BEAMS, seed=SEEDS)

@@ -15,7 +15,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from statistics import fmean
 
 import torch
@@ -42,24 +42,15 @@ from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.training import TrainConfig, updates, validate
 from annotated_transformer.translation import corpus_scores
 
+from .shared import small_translator
+from .shared.grid import grid
 from .shared.small_translator import corpus, tokenizer
 
-SIZES = {
-    "layers": 2,
-    "d_model": 64,
-    "d_ff": 128,
-    "heads": 4,
-    "dropout": 0.1,
-    "pre_norm": True,
-}
-LEARNING = {
-    "steps": 500,
+SIZES = {x: n for x, n in small_translator.SIZES.items() if x != "max_length"}
+LEARNING = small_translator.LEARNING | {
     "batch_tokens": 512,
-    "schedule": "linear",
     "warmup": 50,
-    "peak_lr": 6e-3,
     "label_smoothing": 0.0,
-    "clip": 1.0,
     "max_length": 64,
 }
 EVERY = 50  # updates between two points of a curve
@@ -320,8 +311,9 @@ BUGS: dict[str, Callable[[Program], None]] = {
 }
 SEEDS = (0, 1, 2)
 
-RUNS: dict[str, Callable[[], dict]] = {
-    f"{name} seed={seed}": partial(run, bug=bug, seed=seed)
-    for seed in SEEDS
-    for name, bug in BUGS.items()
-}
+RUNS = grid(
+    run,
+    "{name} seed={seed}",
+    seed=SEEDS,
+    name={name: {"bug": bug} for name, bug in BUGS.items()},
+)

@@ -11,9 +11,7 @@ and no more. The recorded ones were trained on a GPU, and timed on one core.
 """
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -30,6 +28,7 @@ from annotated_transformer.translation import Translator, corpus_scores
 
 from .back_translation import BASE as SHORT
 from .back_translation import NO_REPEAT, ROOT, WRITERS, written
+from .shared.grid import grid
 from .shared.shipped_translator import MODEL, weights
 from .table3_captions import corpus
 
@@ -137,9 +136,9 @@ def run(seed: int, shape: str | None = None) -> dict:
     }
 
 
-RUNS: dict[str, Callable[[], dict]] = {
-    "shipped seed=0": partial(run, seed=0),
-    **{
-        f"{shape} seed=0": partial(run, seed=0, shape=shape) for shape in SIZES
-    },
-}
+RUNS = grid(
+    run,
+    "{shape} seed={seed}",
+    shape={"shipped": {}, **{shape: {"shape": shape} for shape in SIZES}},
+    seed=[0],
+)

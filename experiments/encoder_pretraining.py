@@ -11,8 +11,7 @@ each word has that of another, and "dealt frozen" keeps these (the controls of
 "static").
 """
 
-from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from typing import NamedTuple
 
 import torch
@@ -31,6 +30,7 @@ from annotated_transformer.embedding import PAD, UNK
 from annotated_transformer.model import ModelConfig, Transformer, transformer
 from annotated_transformer.optimizer import adam
 
+from .shared.grid import grid
 from .shared.training_loops import fit
 
 WIDTH = 64
@@ -236,9 +236,7 @@ STARTS = (
     *("static", "frozen", "random frozen"),
     *("dealt", "dealt frozen"),
 )
-MORE = ("scratch", "static", "dealt", "dealt frozen")  # with eight seeds
-RUNS: dict[str, Callable[[], dict]] = {
-    f"start={start} seed={seed}": partial(run, start=start, seed=seed)
-    for start in STARTS
-    for seed in range(8 if start in MORE else 3)
-}
+MORE = ("scratch", "static", "dealt", "dealt frozen")  # with further seeds
+KEY = "start={start} seed={seed}"
+RUNS = grid(run, KEY, start=STARTS, seed=range(3))
+RUNS |= grid(run, KEY, start=MORE, seed=range(3, 8))

@@ -14,9 +14,7 @@ made for one learns at four rates, and the longest trainings have four times
 the updates at one of three.
 """
 
-from collections.abc import Callable
 from functools import partial
-from itertools import product
 
 import torch
 from jaxtyping import Float, Int
@@ -24,6 +22,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.heads import MultiHeadAttention
 
+from .shared.grid import grid
 from .shared.lookups import RECIPE, answered, corpus, questions
 
 __all__ = ["RECIPE", "RUNS", "corpus"]
@@ -91,59 +90,33 @@ def run(
     }
 
 
-FOR_ONE = {"reader": "network", "scale": 0.3}
-RUNS: dict[str, Callable[[], dict]] = (
-    {
-        f"heads={heads} picks={picks} seed={seed}": partial(
-            run, heads=heads, picks=picks, seed=seed
-        )
-        for picks in (1, 2)
-        for heads in (1, 2, 4)
-        for seed in SEEDS
-    }
-    | {
-        f"reader={reader} scale={scale} heads={heads} picks=2 seed={seed}": (
-            partial(
-                run,
-                heads=heads,
-                picks=2,
-                seed=seed,
-                reader=reader,
-                scale=scale,
-            )
-        )
-        for reader, scale in (("linear", 0.3), ("network", 1.0))
-        for heads in (1, 2)
-        for seed in SEEDS
-    }
-    | {
-        f"made for one, heads={heads} picks={picks} seed={seed}": partial(
-            run, heads=heads, picks=picks, seed=seed, **FOR_ONE
-        )
-        for picks in (1, 2)
-        for heads in (1, 2)
-        for seed in SEEDS
-    }
-    | {
-        f"longer rate={rate} heads={heads} picks=2 seed={seed}": partial(
-            run,
-            heads=heads,
-            picks=2,
-            seed=seed,
-            rate=rate,
-            steps=LONGER,
-            **FOR_ONE,
-        )
-        for heads, rate in product((1, 2), TRIED)
-        for seed in SEEDS
-    }
-    | {
-        f"made for one, rate={rate} heads={heads} picks={picks} seed={seed}": (
-            partial(
-                run, heads=heads, picks=picks, seed=seed, rate=rate, **FOR_ONE
-            )
-        )
-        for picks, heads, rate in product((1, 2), (1, 2), OTHERS)
-        for seed in SEEDS
-    }
+KEY = "heads={heads} picks={picks} seed={seed}"
+for_one = partial(run, reader="network", scale=0.3)
+RUNS = grid(run, KEY, picks=(1, 2), heads=(1, 2, 4), seed=SEEDS)
+for reader, scale in (("linear", 0.3), ("network", 1.0)):
+    RUNS |= grid(
+        partial(run, reader=reader, scale=scale),
+        f"reader={reader} scale={scale} {KEY}",
+        heads=(1, 2),
+        picks=[2],
+        seed=SEEDS,
+    )
+RUNS |= grid(
+    for_one, f"made for one, {KEY}", picks=(1, 2), heads=(1, 2), seed=SEEDS
+)
+RUNS |= grid(
+    partial(for_one, steps=LONGER),
+    "longer rate={rate} " + KEY,
+    heads=(1, 2),
+    picks=[2],
+    rate=TRIED,
+    seed=SEEDS,
+)
+RUNS |= grid(
+    for_one,
+    "made for one, rate={rate} " + KEY,
+    picks=(1, 2),
+    heads=(1, 2),
+    rate=OTHERS,
+    seed=SEEDS,
 )

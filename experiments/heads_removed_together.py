@@ -11,9 +11,9 @@ Nothing is trained afterwards.
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import cache
 
 import torch
 from sacrebleu.metrics import BLEU
@@ -23,24 +23,16 @@ from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.model import Transformer
 from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.training import validate
-from annotated_transformer.translation import Translator
 
 from .shared import shipped_translator
-from .shared.shipped_translator import MODEL, corpus, part
+from .shared.grid import grid
+from .shared.shipped_translator import SEARCH, corpus, part, translator
 
 __all__ = ["RECIPE", "RUNS", "corpus"]
 
 Head = tuple[str, int, int]  # stack, layer, head
 SHARES = (25, 50, 75)  # percent
-SEEDS = {"cheapest": range(5), "drawn": range(10), "alike": range(5)}
-SEARCH = {"beam": 5, "alpha": 0.6, "no_repeat": 3}  # the model's own
 RECIPE = shipped_translator.RECIPE | SEARCH
-
-
-@cache
-def translator() -> Translator:
-    """The shipped translator, whose heads are removed and put back."""
-    return Translator.load(MODEL)
 
 
 def attentions(model: Transformer) -> dict[str, list[MultiHeadAttention]]:
@@ -153,11 +145,6 @@ def run(way: str, share: int, seed: int) -> dict[str, float]:
     )
 
 
-RUNS: dict[str, Callable[[], dict]] = {
-    f"{way} {share} % seed={seed}": partial(
-        run, way=way, share=share, seed=seed
-    )
-    for way, seeds in SEEDS.items()
-    for share in SHARES
-    for seed in seeds
-}
+KEY = "{way} {share} % seed={seed}"
+RUNS = grid(run, KEY, way=["drawn"], share=SHARES, seed=range(10))
+RUNS |= grid(run, KEY, way=["cheapest", "alike"], share=SHARES, seed=range(5))

@@ -5,9 +5,6 @@ letters, tested on rows of 6 to 14. Learned positions exist for all lengths;
 those beyond the eleventh are never trained. No positions are the control.
 """
 
-from collections.abc import Callable
-from functools import partial
-
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -22,6 +19,7 @@ from annotated_transformer.model import (
 )
 from annotated_transformer.optimizer import adam
 
+from .shared.grid import grid
 from .shared.small_translator import no_positions
 from .shared.training_loops import fit
 
@@ -101,10 +99,9 @@ def run(positions: str, seed: int) -> dict:
     return result
 
 
-RUNS: dict[str, Callable[[], dict]] = {
-    f"positions={positions} seed={seed}": partial(
-        run, positions=positions, seed=seed
-    )
-    for positions in ("sinusoidal", "learned", "none")
-    for seed in range(4)
-}
+RUNS = grid(
+    run,
+    "positions={positions} seed={seed}",
+    positions=["sinusoidal", "learned", "none"],
+    seed=range(4),
+)

@@ -6,13 +6,11 @@ for all alphas, so that their differences can be told from chance. The brevity
 is that of BLEU: 1 if the outputs are at least as long as the references.
 """
 
-from collections.abc import Callable
-from functools import cache, partial
-
-from annotated_transformer.translation import Translator
+from functools import cache
 
 from .shared import shipped_translator
-from .shared.shipped_translator import MODEL, corpus, drawn, texts
+from .shared.grid import grid
+from .shared.shipped_translator import corpus, drawn, texts, translator
 
 __all__ = ["RECIPE", "RUNS", "corpus"]
 
@@ -25,9 +23,8 @@ RECIPE = shipped_translator.RECIPE | {"beam": 5}
 def outputs(alpha: float, name: str) -> list[str]:
     """What the model makes of a text."""
     sources = [source for source, _ in texts()[name]]
-    translator = Translator.load(MODEL)
     beam = RECIPE["beam"]
-    return translator(sources, beam=beam, alpha=alpha, no_repeat=0)
+    return translator()(sources, beam=beam, alpha=alpha, no_repeat=0)
 
 
 def run(alpha: float, seed: int) -> dict:
@@ -39,8 +36,4 @@ def run(alpha: float, seed: int) -> dict:
     return found
 
 
-RUNS: dict[str, Callable[[], dict]] = {
-    f"alpha={alpha} seed={seed}": partial(run, alpha=alpha, seed=seed)
-    for alpha in ALPHAS
-    for seed in SEEDS
-}
+RUNS = grid(run, "alpha={alpha} seed={seed}", alpha=ALPHAS, seed=SEEDS)

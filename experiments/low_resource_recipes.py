@@ -8,9 +8,8 @@ reads and must write far worse: the negative control.
 """
 
 import random
-from collections.abc import Callable
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 
 import torch
 
@@ -32,6 +31,7 @@ from annotated_transformer.runs.recipes import LabConfig, Recipe
 from annotated_transformer.training import TrainConfig, average, validate
 from annotated_transformer.translation import Translator, corpus_scores
 
+from .shared.grid import grid
 from .shared.small_translator import LEARNING, SIZES
 from .shared.training_loops import updates_on
 
@@ -186,8 +186,4 @@ VARIATIONS: dict[str, dict] = {
 }
 SEEDS = (0, 1, 2)
 
-RUNS: dict[str, Callable[[], dict]] = {
-    f"{name} seed={seed}": partial(run, seed=seed, **variation)
-    for seed in SEEDS
-    for name, variation in VARIATIONS.items()
-}
+RUNS = grid(run, "{name} seed={seed}", seed=SEEDS, name=VARIATIONS)

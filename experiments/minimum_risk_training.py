@@ -10,7 +10,7 @@ scores are of greedy translations and of a beam, on captions held out.
 import copy
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 
 import torch
 from torch import Tensor, nn
@@ -22,6 +22,7 @@ from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.training import TrainConfig, batch_loss, validate
 from annotated_transformer.translation import Translator, corpus_scores
 
+from .shared.grid import grid
 from .shared.training_loops import updates_on
 from .table3_captions import BASE, HELD_OUT, corpus, tokenizer
 from .table3_captions import RECIPE as CAPTIONS
@@ -105,8 +106,5 @@ def run(seed: int, way: str | None = None) -> dict:
     return measured(model)
 
 
-RUNS: dict[str, Callable[[], dict]] = {
-    f"{way or 'first'} seed={seed}": partial(run, seed=seed, way=way)
-    for seed in SEEDS
-    for way in (None, *OBJECTIVES)
-}
+WAYS = {"first": {}, **{way: {"way": way} for way in OBJECTIVES}}
+RUNS = grid(run, "{way} seed={seed}", seed=SEEDS, way=WAYS)

@@ -9,9 +9,9 @@ alone on English text in windows of 32 tokens, and test it on windows of 256:
 what happens to positions that no training has seen?
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 
 import torch
 from torch import Tensor
@@ -24,6 +24,7 @@ from annotated_transformer.optimizer import adam
 from annotated_transformer.writing import LanguageModel
 
 from .shared import small_translator
+from .shared.grid import grid
 from .shared.small_translator import BASE, LEARNING, corpus, tokenizer
 from .shared.training_loops import fit
 
@@ -110,14 +111,12 @@ def read(seed: int, positions: str) -> dict:
     return {"losses": [round(loss, 4) for loss in blocks.tolist()]}
 
 
-RUNS: dict[str, Callable[[], dict]] = {
-    f"translate {name} seed={seed}": partial(translate, seed=seed, parts=parts)
-    for seed in SEEDS
-    for name, parts in PARTS.items()
-} | {
-    f"read {positions} seed={seed}": partial(
-        read, seed=seed, positions=positions
-    )
-    for seed in SEEDS
-    for positions in POSITIONS
-}
+RUNS = grid(
+    translate,
+    "translate {name} seed={seed}",
+    seed=SEEDS,
+    name={name: {"parts": parts} for name, parts in PARTS.items()},
+)
+RUNS |= grid(
+    read, "read {positions} seed={seed}", seed=SEEDS, positions=POSITIONS
+)

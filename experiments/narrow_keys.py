@@ -16,12 +16,12 @@ first three chose by the loss of the last updates.
 import math
 from collections.abc import Callable
 from functools import partial
-from itertools import product
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from .shared.grid import grid
 from .shared.lookups import RECIPE as LOOKUPS
 from .shared.lookups import answered, corpus, questions
 
@@ -146,24 +146,13 @@ def run(
     }
 
 
-RUNS: dict[str, Callable[[], dict]] = {
-    f"score={score} d_k={d_k} seed={seed}": partial(
-        run, score=score, d_k=d_k, seed=seed
-    )
-    for score, d_k in (
-        *((name, NARROW) for name in ("dot", "bilinear", "additive", "deep")),
-        ("dot", WIDE),
-    )
-    for seed in SEEDS
-} | {
-    f"rate={rate} score={score} d_k={d_k} seed={seed}": partial(
-        run, score=score, d_k=d_k, seed=seed, rate=rate, steps=LONGER
-    )
-    for (score, d_k), rate in product(
-        (*((name, NARROW) for name in SCORES), ("dot", AS_MANY)), TRIED
-    )
-    for seed in (
-        *SEEDS,
-        *(MORE if CHOSEN.get((score, d_k)) == rate else ()),
-    )
-}
+KEY = "score={score} d_k={d_k} seed={seed}"
+FIRST = ("dot", "bilinear", "additive", "deep")
+RUNS = grid(run, KEY, score=FIRST, d_k=[NARROW], seed=SEEDS)
+RUNS |= grid(run, KEY, score=["dot"], d_k=[WIDE], seed=SEEDS)
+for score, d_k in (*((name, NARROW) for name in SCORES), ("dot", AS_MANY)):
+    for rate in TRIED:
+        longer = partial(run, score=score, d_k=d_k, rate=rate, steps=LONGER)
+        key = f"rate={rate} score={score} d_k={d_k} seed={{seed}}"
+        more = MORE if CHOSEN.get((score, d_k)) == rate else ()
+        RUNS |= grid(longer, key, seed=[*SEEDS, *more])

@@ -8,13 +8,18 @@ say up to four tokens at least three times in a row, are counted in all texts
 as they are. So are people's captions that say the same n words twice.
 """
 
-from collections.abc import Callable, Sequence
-from functools import cache, partial
+from collections.abc import Sequence
+from functools import cache
 from statistics import fmean
 
-from annotated_transformer.translation import Translator
-
-from .shared.shipped_translator import corpus, drawn, texts, weights
+from .shared.grid import grid
+from .shared.shipped_translator import (
+    corpus,
+    drawn,
+    texts,
+    translator,
+    weights,
+)
 
 __all__ = ["RECIPE", "RUNS", "corpus"]
 
@@ -32,9 +37,9 @@ RECIPE = {
 def outputs(target: str, n: int) -> dict[str, list[str]]:
     """What the model that writes a language makes of each text."""
     search = {"beam": RECIPE["beam"], "alpha": RECIPE["alpha"]}
-    translator = Translator.load(MODELS[target])
+    model = translator(MODELS[target])
     return {
-        name: translator([text for text, _ in pairs], no_repeat=n, **search)
+        name: model([text for text, _ in pairs], no_repeat=n, **search)
         for name, pairs in texts(target).items()
     }
 
@@ -51,7 +56,7 @@ def circles(tokens: Sequence, longest: int = 4, times: int = 3) -> bool:
 @cache
 def circling(target: str, n: int) -> int:
     """How many of all outputs go in circles."""
-    encode = Translator.load(MODELS[target]).tokenizer.encode
+    encode = translator(MODELS[target]).tokenizer.encode
     every = outputs(target, n).values()
     return sum(circles(encode(text)) for texts in every for text in texts)
 
@@ -79,11 +84,10 @@ def run(target: str, n: int, seed: int) -> dict:
     return found
 
 
-RUNS: dict[str, Callable[[], dict]] = {
-    f"into {target} n={n} seed={seed}": partial(
-        run, target=target, n=n, seed=seed
-    )
-    for target in MODELS
-    for n in LENGTHS
-    for seed in SEEDS
-}
+RUNS = grid(
+    run,
+    "into {target} n={n} seed={seed}",
+    target=[*MODELS],
+    n=LENGTHS,
+    seed=SEEDS,
+)

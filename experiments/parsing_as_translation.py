@@ -10,7 +10,6 @@ the kinds of the words and nothing else ("forms"). With "sentences=..." there
 is more text, and as many updates.
 """
 
-from collections.abc import Callable
 from dataclasses import asdict
 from functools import cache, partial
 
@@ -21,6 +20,7 @@ from annotated_transformer.parsing import leaves, linearise
 from annotated_transformer.training import validate
 
 from .shared import translators, treebank
+from .shared.grid import grid
 from .shared.translators import models, trained
 from .shared.treebank import (
     TRAIN,
@@ -99,46 +99,29 @@ def table(seed: int, sentences: int = TRAIN) -> dict:
     return scores(outputs, trees()["test"])
 
 
-RUNS: dict[str, Callable[[], dict]] = (
-    {
-        f"rate={rate} {name} seed=0": partial(
-            parser, name, seed=0, rate=rate, steps=SHORTER
-        )
-        for name in RATES
-        for rate in TRIED
-    }
-    | {
-        f"{name} seed={seed}": partial(parser, name, seed=seed, rate=rate)
-        for seed in SEEDS
-        for name, rate in RATES.items()
-    }
-    | {
-        f"exchanged seed={seed}": partial(
-            parser,
-            "transformer",
-            seed=seed,
-            rate=RATES["transformer"],
-            exchanged=True,
-        )
-        for seed in SEEDS
-    }
-    | {
-        f"transformer seed={seed}": partial(
-            parser, "transformer", seed=seed, rate=RATES["transformer"]
-        )
-        for seed in FURTHER
-    }
-    | {"forms seed=0": partial(table, seed=0)}
-    | {
-        f"sentences={MANY} forms seed=0": partial(
-            table, seed=0, sentences=MANY
-        )
-    }
-    | {
-        f"sentences={MANY} {name} seed={seed}": partial(
-            parser, name, seed=seed, rate=RATES[name], sentences=MANY
-        )
-        for name in ("transformer", "recurrent")
-        for seed in SEEDS
-    }
+RUNS = grid(
+    partial(parser, steps=SHORTER),
+    "rate={rate} {name} seed={seed}",
+    name=[*RATES],
+    rate=TRIED,
+    seed=[0],
+)
+BEST = {name: {"name": name, "rate": rate} for name, rate in RATES.items()}
+TRANSFORMER = partial(parser, **BEST["transformer"])
+RUNS |= grid(parser, "{name} seed={seed}", seed=SEEDS, name=BEST)
+RUNS |= grid(TRANSFORMER, "transformer seed={seed}", seed=FURTHER)
+RUNS |= grid(
+    partial(TRANSFORMER, exchanged=True), "exchanged seed={seed}", seed=SEEDS
+)
+RUNS |= grid(table, "forms seed={seed}", seed=[0])
+RUNS |= grid(
+    partial(table, sentences=MANY),
+    f"sentences={MANY} forms seed={{seed}}",
+    seed=[0],
+)
+RUNS |= grid(
+    partial(parser, sentences=MANY),
+    f"sentences={MANY} {{name}} seed={{seed}}",
+    name={name: BEST[name] for name in ("transformer", "recurrent")},
+    seed=SEEDS,
 )

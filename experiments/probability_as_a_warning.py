@@ -11,8 +11,8 @@ with replacement; "shown" is of the texts as they are, for the figures.
 """
 
 import random
-from collections.abc import Callable, Sequence
-from functools import cache, partial
+from collections.abc import Sequence
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from statistics import fmean
@@ -25,10 +25,10 @@ from scipy.stats import rankdata, spearmanr
 
 from annotated_transformer.data import encode_pairs, make_batch, pad
 from annotated_transformer.decoding import beam_decode
-from annotated_transformer.translation import Translator
 
 from .shared import shipped_translator
-from .shared.shipped_translator import MODEL, corpus
+from .shared.grid import grid
+from .shared.shipped_translator import SEARCH, corpus, translator
 
 __all__ = ["RECIPE", "RUNS", "corpus"]
 
@@ -40,7 +40,6 @@ BINS = 10  # of probability, alike in width
 ALARMS = 0.05  # of captions, falsely
 EDGES = np.linspace(-4, 0, 33)  # of log-probabilities, for a figure
 SEEDS = range(20)
-SEARCH = {"beam": 5, "alpha": 0.6, "no_repeat": 3}  # the model's own
 RECIPE = (
     shipped_translator.RECIPE
     | SEARCH
@@ -62,12 +61,6 @@ class Output(NamedTuple):
     words: int  # of the source
     split: float  # subwords per word of the source
     chrf: float  # 0 where there is no reference
-
-
-@cache
-def translator() -> Translator:
-    """The shipped translator."""
-    return Translator.load(MODEL)
 
 
 @cache
@@ -241,9 +234,7 @@ def shown(seed: int) -> dict:
     }
 
 
-RUNS: dict[str, Callable[[], dict]] = {
-    **{f"words seed={seed}": partial(words, seed=seed) for seed in SEEDS},
-    **{f"texts seed={seed}": partial(texts, seed=seed) for seed in SEEDS},
-    "threshold seed=0": partial(threshold, seed=0),
-    "shown seed=0": partial(shown, seed=0),
-}
+RUNS = grid(words, "words seed={seed}", seed=SEEDS)
+RUNS |= grid(texts, "texts seed={seed}", seed=SEEDS)
+RUNS |= grid(threshold, "threshold seed={seed}", seed=[0])
+RUNS |= grid(shown, "shown seed={seed}", seed=[0])

@@ -39,7 +39,7 @@ from annotated_transformer.embedding import BOS
 from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.model import Transformer, transformer
 from annotated_transformer.runs.prepare import learn_tokenizer
-from annotated_transformer.runs.recipes import RECIPES
+from annotated_transformer.runs.recipes import RECIPES, Recipe
 from annotated_transformer.storage.pretrained import find_model
 from annotated_transformer.teaching.pronoun_sentences import (
     PRONOUNS,
@@ -47,8 +47,10 @@ from annotated_transformer.teaching.pronoun_sentences import (
     gender,
     variations,
 )
+from annotated_transformer.training import Update
 from annotated_transformer.translation import Translator
 
+from .shared.grid import grid
 from .shared.pronoun_attention import Pronoun, hits
 from .shared.training_loops import updates_on
 
@@ -276,19 +278,22 @@ def looking(
     return result
 
 
-def train(seed: int) -> dict:
-    """Train; pronouns right by kind, and what single heads do."""
-    text, pieces = corpus(), tokenizer()
-    recipe = replace(BASE.train, seed=seed)
-    sizes = replace(BASE.model, vocab_size=len(pieces))
+def begun(base: Recipe, seed: int) -> tuple[Transformer, Iterator[Update]]:
+    """A model of the recipe, and the updates that train it."""
+    pieces = tokenizer()
+    recipe = replace(base.train, seed=seed)
+    sizes = replace(base.model, vocab_size=len(pieces))
     torch.manual_seed(seed)
     model = transformer(sizes)
-    examples, _ = encode_pairs(text.train, pieces, recipe.max_length)
-    losses = [
-        update.loss.item()
-        for update in updates_on(examples, model, recipe, sizes.d_model)
-    ]
-    return measured(model.eval(), pieces) | {
+    examples, _ = encode_pairs(corpus().train, pieces, recipe.max_length)
+    return model, updates_on(examples, model, recipe, sizes.d_model)
+
+
+def train(seed: int) -> dict:
+    """Train; pronouns right by kind, and what single heads do."""
+    model, turns = begun(BASE, seed)
+    losses = [update.loss.item() for update in turns]
+    return measured(model.eval(), tokenizer()) | {
         "parameters": sum(p.numel() for p in model.parameters()),
         "curve": [round(loss, 4) for loss in losses[99::100]],
     }
@@ -323,6 +328,5 @@ def shipped(seed: int) -> dict:
     return measured(translator.model, translator.tokenizer)
 
 
-RUNS: dict[str, Callable[[], dict]] = {
-    f"trained seed={seed}": partial(train, seed=seed) for seed in SEEDS
-} | {"shipped seed=0": partial(shipped, seed=0)}
+RUNS = grid(train, "trained seed={seed}", seed=SEEDS)
+RUNS |= grid(shipped, "shipped seed={seed}", seed=[0])

@@ -7,15 +7,10 @@ reads ("The dog ate the soup because it was hungry."), and of all variations
 of that sentence it is counted how many pronouns are right, freely decoded.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from statistics import fmean
 
-import torch
-
 from annotated_transformer.data import encode_pairs
-from annotated_transformer.model import transformer
 from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.teaching.pronoun_sentences import (
     PRONOUNS,
@@ -25,8 +20,8 @@ from annotated_transformer.training import validate
 from annotated_transformer.translation import Translator
 
 from .pronoun_resolution import BASE as SHIPPED
-from .pronoun_resolution import corpus, pronouns_in, tokenizer
-from .shared.training_loops import updates_on
+from .pronoun_resolution import begun, corpus, pronouns_in, tokenizer
+from .shared.grid import grid
 
 BASE = replace(SHIPPED, train=replace(SHIPPED.train, steps=4000))
 LOOKS = (
@@ -58,18 +53,15 @@ def look(translator: Translator) -> dict:
 
 def train(seed: int) -> dict:
     """Train; the curve of the loss, and what was found at each look."""
-    text, pieces = corpus(), tokenizer()
-    recipe = replace(BASE.train, seed=seed)
-    sizes = replace(BASE.model, vocab_size=len(pieces))
-    torch.manual_seed(seed)
-    model = transformer(sizes)
-    examples, _ = encode_pairs(text.train, pieces, recipe.max_length)
-    held_out, _ = encode_pairs(text.valid, pieces, recipe.max_length)
+    pieces = tokenizer()
+    model, turns = begun(BASE, seed)
+    longest = BASE.train.max_length
+    held_out, _ = encode_pairs(corpus().valid, pieces, longest)
     valid = fixed_batches(held_out, 2048)
     translator = Translator(model, pieces)
     losses: list[float] = []
     found: dict[str, list] = {}
-    for update in updates_on(examples, model, recipe, sizes.d_model):
+    for update in turns:
         losses.append(update.loss.item())
         if update.step in LOOKS:
             score = validate(model, valid)
@@ -84,6 +76,4 @@ def train(seed: int) -> dict:
     }
 
 
-RUNS: dict[str, Callable[[], dict]] = {
-    f"trained seed={seed}": partial(train, seed=seed) for seed in range(3)
-}
+RUNS = grid(train, "trained seed={seed}", seed=range(3))

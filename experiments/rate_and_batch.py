@@ -7,9 +7,6 @@ neighbours. A parabola through the three says where the best rate lies between
 them, and a line through the best rates how they grow with the batch.
 """
 
-from collections.abc import Callable
-from functools import partial
-
 import torch
 
 from annotated_transformer.data import encode_pairs
@@ -17,6 +14,7 @@ from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.training import TrainConfig, validate
 
+from .shared.grid import Runs, grid
 from .shared.small_translator import LEARNING as SHORT
 from .shared.small_translator import SIZES, corpus, tokenizer
 from .shared.training_loops import updates_on
@@ -70,12 +68,8 @@ DECIDING = {  # by the other seeds: the best of the tried and its neighbours
     1024: (4e-3, 8e-3, 1.6e-2),
     256: (4e-3, 8e-3, 1.6e-2),
 }
-RUNS: dict[str, Callable[[], dict]] = {
-    f"batch={batch} rate={rate} seed={seed}": partial(
-        run, batch=batch, rate=rate, seed=seed
-    )
-    for settings, seeds in ((TRIED, (0,)), (DECIDING, (1, 2, 3)))
-    for batch, rates in settings.items()
-    for rate in rates
-    for seed in seeds
-}
+RUNS: Runs = {}
+for settings, seeds in ((TRIED, [0]), (DECIDING, [1, 2, 3])):
+    for batch, rates in settings.items():
+        key = "batch={batch} rate={rate} seed={seed}"
+        RUNS |= grid(run, key, batch=[batch], rate=rates, seed=seeds)

@@ -18,7 +18,7 @@ or deep, and all learn at one careful rate, which suits deep ones.
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from statistics import fmean, median
@@ -51,6 +51,7 @@ from annotated_transformer.training import updates, validate
 from annotated_transformer.translation import corpus_scores
 
 from .shared import translators
+from .shared.grid import grid
 from .shared.letter_strings import COPYING, REVERSING, copying, reversal
 from .shared.pronoun_attention import probe, words_of_pieces
 from .shared.small_translator import corpus, tokenizer
@@ -223,78 +224,48 @@ def speed(name: str, words: int, seed: int) -> dict:
 FOUR = tuple(RATES)
 THREE, TWO = FOUR[:3], FOUR[:2]
 COPYISTS = (*TWO, "unattended")
-RUNS: dict[str, Callable[[], dict]] = (
-    {
-        f"rate={rate} {name} seed={seed}": partial(
-            translate, name, seed=seed, rate=rate, steps=300
-        )
-        for name in THREE
-        for rate in TRIED
-        for seed in TUNED
-    }
-    | {
-        f"translate {name} seed={seed}": partial(translate, name, seed=seed)
-        for seed in SEEDS
-        for name in THREE
-    }
-    | {
-        f"sentences {name} seed={seed}": partial(sentences, name, seed=seed)
-        for seed in SEEDS
-        for name in THREE
-    }
-    | {
-        f"speed {name} words={words} seed={seed}": partial(
-            speed, name, words, seed=seed
-        )
-        for words in (16, 64)
-        for seed in SEEDS
-        for name in THREE
-    }
-    | {
-        f"reverse {name} seed={seed}": partial(reversal, name, seed=seed)
-        for seed in SEEDS
-        for name in FOUR
-    }
-    | {
-        f"reverse longer transformer seed={seed}": partial(
-            reversal, "transformer", seed=seed, steps=4 * REVERSING
-        )
-        for seed in SEEDS
-    }
-    | {
-        f"reverse longer unattended rate={rate} seed={seed}": partial(
-            reversal,
-            "unattended",
-            seed=seed,
-            steps=4 * REVERSING,
-            rate=rate,
-        )
-        for rate in TRIED
-        for seed in SEEDS
-    }
-    | {
-        f"pairs={FEW} {name} seed={seed}": partial(
-            translate, name, seed=seed, steps=SHORTER, pairs=FEW
-        )
-        for seed in SEEDS
-        for name in THREE
-    }
-    | {
-        f"copy {name} seed={seed}": partial(copying, name, seed=seed)
-        for seed in SEEDS
-        for name in COPYISTS
-    }
-    | {
-        f"layers={layers} {name} seed={seed}": partial(
-            translate,
-            name,
-            seed=seed,
-            rate=CAREFUL,
-            steps=SHORTER,
-            layers=layers,
-        )
-        for name, depths in zip(TWO, ((2, 8), (1, 8)), strict=True)
-        for layers in depths
-        for seed in SEEDS
-    }
+KEY = "{name} seed={seed}"
+shorter = partial(translate, steps=SHORTER)
+RUNS = grid(
+    partial(translate, steps=300),
+    "rate={rate} " + KEY,
+    name=THREE,
+    rate=TRIED,
+    seed=TUNED,
 )
+RUNS |= grid(translate, f"translate {KEY}", seed=SEEDS, name=THREE)
+RUNS |= grid(sentences, f"sentences {KEY}", seed=SEEDS, name=THREE)
+RUNS |= grid(
+    speed,
+    "speed {name} words={words} seed={seed}",
+    words=(16, 64),
+    seed=SEEDS,
+    name=THREE,
+)
+RUNS |= grid(reversal, f"reverse {KEY}", seed=SEEDS, name=FOUR)
+longer = partial(reversal, steps=4 * REVERSING)
+RUNS |= grid(
+    longer,
+    "reverse longer {name} seed={seed}",
+    name=["transformer"],
+    seed=SEEDS,
+)
+RUNS |= grid(
+    longer,
+    "reverse longer {name} rate={rate} seed={seed}",
+    name=["unattended"],
+    rate=TRIED,
+    seed=SEEDS,
+)
+RUNS |= grid(
+    partial(shorter, pairs=FEW), f"pairs={FEW} {KEY}", seed=SEEDS, name=THREE
+)
+RUNS |= grid(copying, f"copy {KEY}", seed=SEEDS, name=COPYISTS)
+for name, depths in zip(TWO, ((2, 8), (1, 8)), strict=True):
+    RUNS |= grid(
+        partial(shorter, rate=CAREFUL),
+        "layers={layers} " + KEY,
+        name=[name],
+        layers=depths,
+        seed=SEEDS,
+    )

@@ -12,14 +12,13 @@ seeds, which decide, learn at that rate alone.
 """
 
 import math
-from collections.abc import Callable
 from functools import partial
-from itertools import product
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from .shared.grid import Runs, grid
 from .shared.lookups import answered, corpus
 
 __all__ = ["RECIPE", "RUNS", "corpus"]
@@ -111,17 +110,13 @@ CHOSEN = {  # by seed 0
     ("dot", 256): 3e-3,
     ("scaled", 256): 1e-3,
 }
-RUNS: dict[str, Callable[[], dict]] = {
-    f"score={score} d_k={d_k} seed={seed}": partial(
-        run, score=score, d_k=d_k, seed=seed
-    )
-    for score in ("dot", "scaled", "additive")
-    for d_k in (4, 256)
-    for seed in SEEDS[d_k]
-} | {
-    f"rate={rate} score={score} d_k={d_k} seed={seed}": partial(
-        run, score=score, d_k=d_k, seed=seed, rate=rate
-    )
-    for score, d_k, rate in product(("dot", "scaled"), (4, 256), RATES)
-    for seed in range(9 if CHOSEN.get((score, d_k)) == rate else 1)
-}
+KEY = "score={score} d_k={d_k} seed={seed}"
+RUNS: Runs = {}
+for d_k, seeds in SEEDS.items():
+    scores = ("dot", "scaled", "additive")
+    RUNS |= grid(run, KEY, score=scores, d_k=[d_k], seed=seeds)
+for (score, d_k), chosen in CHOSEN.items():
+    for rate in RATES:
+        found = partial(run, score=score, d_k=d_k, rate=rate)
+        key = f"rate={rate} score={score} d_k={d_k} seed={{seed}}"
+        RUNS |= grid(found, key, seed=range(9 if rate == chosen else 1))

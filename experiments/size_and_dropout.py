@@ -5,8 +5,7 @@ is trained once; the two with the lowest validation perplexity get two seeds
 more.
 """
 
-from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.model import ModelConfig
@@ -14,6 +13,7 @@ from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.training import TrainConfig
 
+from .shared.grid import grid
 from .shared.small_translator import LEARNING, SIZES, measured
 from .table3_captions import HELD_OUT, corpus
 
@@ -41,9 +41,16 @@ SHAPES = {
     "8 layers": {"layers": 8},
     "192 wide": {"d_model": 192, "d_ff": 768},
 }
-CELLS = [(shape, rate) for shape in SHAPES for rate in (0.1, 0.2, 0.3)]
-CELLS.remove(("as shipped", 0.2))  # its neighbours tell enough
-BEST = [("192 wide", 0.1), ("192 wide", 0.2)]  # by perplexity of seed 0
+CELLS = {
+    f"{shape}, dropout {rate}": {"shape": shape, "dropout": rate}
+    for shape in SHAPES
+    for rate in (0.1, 0.2, 0.3)
+}
+del CELLS["as shipped, dropout 0.2"]  # its neighbours tell enough
+BEST = {  # by perplexity of seed 0
+    cell: CELLS[cell]
+    for cell in ("192 wide, dropout 0.1", "192 wide, dropout 0.2")
+}
 
 
 @cache
@@ -65,11 +72,5 @@ def train(seed: int, shape: str, dropout: float) -> dict:
     )
 
 
-RUNS: dict[str, Callable[[], dict]] = {
-    f"{shape}, dropout {dropout} seed={seed}": partial(
-        train, seed=seed, shape=shape, dropout=dropout
-    )
-    for cells, seeds in ((CELLS, (0,)), (BEST, (1, 2)))
-    for shape, dropout in cells
-    for seed in seeds
-}
+RUNS = grid(train, "{cell} seed={seed}", cell=CELLS, seed=[0])
+RUNS |= grid(train, "{cell} seed={seed}", cell=BEST, seed=[1, 2])

@@ -7,9 +7,8 @@ the made sides are dealt out anew among the pairs, they must do harm: the
 negative control.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 
 from annotated_transformer.data import Pair
 from annotated_transformer.pairs.augmentation import other_targets, swapped
@@ -25,6 +24,7 @@ from .low_resource_recipes import (
     trained,
 )
 from .low_resource_recipes import RECIPE as LITTLE
+from .shared.grid import grid
 
 NUMBER, BEAM = 3, 8  # what each model adds to a pair, and chooses it from
 RECIPE = LITTLE | {
@@ -90,8 +90,4 @@ VARIATIONS: dict[str, dict] = {
 }
 SEEDS = (0, 1, 2)
 
-RUNS: dict[str, Callable[[], dict]] = {
-    f"{name} seed={seed}": partial(run, seed=seed, **variation)
-    for seed in SEEDS
-    for name, variation in VARIATIONS.items()
-}
+RUNS = grid(run, "{name} seed={seed}", seed=SEEDS, name=VARIATIONS)

@@ -5,8 +5,7 @@ German captions instead of the built-in corpus, which it reads 2.8 times.
 Without positions it must be clearly worse: the negative control.
 """
 
-from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.multi30k import multi30k
@@ -16,6 +15,7 @@ from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.training import TrainConfig
 
+from .shared.grid import grid
 from .shared.small_translator import LEARNING, SIZES, measured
 from .table3_variations import VARIATIONS
 
@@ -65,14 +65,14 @@ def tokenizer() -> Tokenizer:
 
 def train(seed: int, pieces: Tokenizer | None = None, **variation) -> dict:
     """Measure a variation."""
-    text = corpus()
+    text, pieces = corpus(), pieces or tokenizer()
     held_out = text.tests[HELD_OUT]
-    pieces = pieces or tokenizer()
     return measured(BASE, text, pieces, held_out, seed, **variation)
 
 
-RUNS: dict[str, Callable[[], dict]] = {
-    f"{name} seed={seed}": partial(train, seed=seed, **VARIATIONS[name])
-    for seed in SEEDS
-    for name in ROWS
-}
+RUNS = grid(
+    train,
+    "{row} seed={seed}",
+    seed=SEEDS,
+    row={name: VARIATIONS[name] for name in ROWS},
+)

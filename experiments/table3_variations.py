@@ -8,8 +8,6 @@ one. Without positions the model must be clearly worse: the negative control.
 """
 
 import math
-from collections.abc import Callable
-from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -18,6 +16,7 @@ from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.layers import AddNorm
 from annotated_transformer.model import Transformer
 
+from .shared.grid import grid
 from .shared.small_translator import RECIPE, corpus, no_positions, train
 
 __all__ = ["RECIPE", "RUNS", "corpus"]
@@ -145,8 +144,4 @@ VARIATIONS: dict[str, dict] = {
 }
 SEEDS = (0, 1, 2)
 
-RUNS: dict[str, Callable[[], dict]] = {
-    f"{name} seed={seed}": partial(train, seed=seed, **variation)
-    for name, variation in VARIATIONS.items()
-    for seed in SEEDS
-}
+RUNS = grid(train, "{name} seed={seed}", name=VARIATIONS, seed=SEEDS)

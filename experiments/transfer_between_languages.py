@@ -7,7 +7,6 @@ only the layers, only the vectors of subwords that both have, or nothing. The
 control takes over all, but with the vectors dealt out to the wrong subwords.
 """
 
-from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import cache, partial
 
@@ -27,6 +26,7 @@ from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.storage.pretrained import find_model
 from annotated_transformer.training import TrainConfig
 
+from .shared.grid import grid
 from .shared.shipped_translator import weights
 from .shared.small_translator import measured
 from .table3_captions import HELD_OUT
@@ -119,17 +119,24 @@ def run(way: str, seed: int, pairs: int | None = None) -> dict:
         if way != "nothing":
             take_over(child, pieces, way)
 
-    held_out = text.tests[HELD_OUT]
-    found = measured(base(), text, pieces, held_out, seed, change=prepare)
+    found = measured(
+        base(),
+        text,
+        pieces,
+        text.tests[HELD_OUT],
+        seed,
+        change=prepare,
+        fast=True,
+    )
     return {"shared": shared(pieces), **found}
 
 
-RUNS: dict[str, Callable[[], dict]] = {
-    f"{way}, {FEW} seed={seed}": partial(run, way=way, seed=seed, pairs=FEW)
-    for seed in SEEDS
-    for way in WAYS
-} | {
-    f"{way}, 29000 seed={seed}": partial(run, way=way, seed=seed)
-    for seed in SEEDS
-    for way in ("nothing", "all")
-}
+RUNS = grid(
+    partial(run, pairs=FEW),
+    f"{{way}}, {FEW} seed={{seed}}",
+    seed=SEEDS,
+    way=WAYS,
+)
+RUNS |= grid(
+    run, "{way}, 29000 seed={seed}", seed=SEEDS, way=["nothing", "all"]
+)

@@ -8,7 +8,6 @@ sentence. Characters are the negative control.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
 from statistics import fmean
@@ -16,6 +15,7 @@ from statistics import fmean
 from annotated_transformer.data import Tokenizer, bucket, encode_pairs
 from annotated_transformer.runs.prepare import learn_tokenizer
 
+from .shared.grid import grid
 from .table3_captions import BASE, corpus, train
 from .table3_captions import RECIPE as CAPTIONS
 
@@ -61,13 +61,8 @@ def run(kind: str, seed: int, steps: int = BASE.train.steps) -> dict:
     }
 
 
-RUNS: dict[str, Callable[[], dict]] = {
-    f"{kind} seed={seed}": partial(run, kind=kind, seed=seed)
-    for seed in SEEDS
-    for kind in KINDS
-} | {
-    f"2000 pieces, as often seed={seed}": partial(
-        run, kind="2000 pieces", seed=seed, steps=AS_OFTEN
-    )
-    for seed in SEEDS
-}
+RUNS = grid(run, "{kind} seed={seed}", seed=SEEDS, kind=[*KINDS]) | grid(
+    partial(run, kind="2000 pieces", steps=AS_OFTEN),
+    "2000 pieces, as often seed={seed}",
+    seed=SEEDS,
+)

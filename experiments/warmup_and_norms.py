@@ -12,10 +12,9 @@ nothing else is changed. "output" lets the rate rise in the upper half of the
 decoder alone, where the gradients are large, "elsewhere" in all but that.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict
-from functools import partial
-from itertools import count, product
+from itertools import count
 from statistics import fmean
 
 import torch
@@ -28,6 +27,7 @@ from annotated_transformer.optimizer import adam, linear_rate
 from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.training import TrainConfig, updates, validate
 
+from .shared.grid import Runs, grid
 from .shared.small_translator import corpus, tokenizer
 
 SIZES = {
@@ -203,13 +203,16 @@ DECIDING = [  # by the other seeds, at the rates that were best, or at one
     (6, ("before",), ("full", "rising"), (1e-3,)),
     (6, ("after",), ("full", "rising"), (2.5e-3,)),
 ]
-RUNS: dict[str, Callable[[], dict]] = {
-    f"norm={norm} layers={layers} start={start} rate={rate} "
-    f"seed={seed}": partial(
-        run, norm=norm, layers=layers, start=start, rate=rate, seed=seed
-    )
-    for settings, seeds in ((TRIED, (0,)), (DECIDING, (1, 2, 3)))
-    for layers, norms, starts, rates in settings
-    for norm, start, rate in product(norms, starts, rates)
-    for seed in seeds
-}
+RUNS: Runs = {}
+for settings, seeds in ((TRIED, [0]), (DECIDING, [1, 2, 3])):
+    for layers, norms, starts, rates in settings:
+        RUNS |= grid(
+            run,
+            "norm={norm} layers={layers} start={start} rate={rate} "
+            "seed={seed}",
+            layers=[layers],
+            norm=norms,
+            start=starts,
+            rate=rates,
+            seed=seeds,
+        )

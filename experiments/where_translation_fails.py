@@ -11,15 +11,16 @@ import random
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
-from functools import cache, partial
+from functools import cache
 from statistics import fmean
 
 from sacrebleu.metrics import BLEU
 
-from annotated_transformer.translation import MosesWords, Translator
+from annotated_transformer.translation import MosesWords
 
 from .shared import shipped_translator
-from .shared.shipped_translator import MODEL, corpus
+from .shared.grid import grid
+from .shared.shipped_translator import SEARCH, corpus, translator
 
 __all__ = ["RECIPE", "RUNS", "corpus"]
 
@@ -30,7 +31,6 @@ NUMBER = re.compile(
     r"\d+|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 )
 SEEDS = range(5)
-SEARCH = {"beam": 5, "alpha": 0.6, "no_repeat": 3}  # the model's own
 RECIPE = shipped_translator.RECIPE | SEARCH
 
 
@@ -66,11 +66,10 @@ def kinds(source: str) -> list[str]:
 @cache
 def outputs() -> dict[str, list[tuple[str, str, str]]]:
     """Source, output and reference of each sentence of the tests."""
-    translator = Translator.load(MODEL)
     found = {}
     for name, pairs in corpus().tests.items():
         sources, references = zip(*pairs, strict=True)
-        ours = translator(list(sources), **SEARCH)
+        ours = translator()(list(sources), **SEARCH)
         found[name] = list(zip(sources, ours, references, strict=True))
     return found
 
@@ -138,8 +137,5 @@ def by_score(seed: int) -> dict:
     return found
 
 
-RUNS: dict[str, Callable[[], dict]] = {
-    f"{name} seed={seed}": partial(run, seed=seed)
-    for name, run in (("kinds", by_kind), ("scores", by_score))
-    for seed in SEEDS
-}
+RUNS = grid(by_kind, "kinds seed={seed}", seed=SEEDS)
+RUNS |= grid(by_score, "scores seed={seed}", seed=SEEDS)

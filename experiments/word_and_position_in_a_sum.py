@@ -14,8 +14,7 @@ while the matrix is fitted; and a second word in place of the position.
 
 import math
 import random
-from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from itertools import chain
 from typing import NamedTuple
 
@@ -26,6 +25,7 @@ from annotated_transformer.embedding import sinusoids
 from annotated_transformer.translation import Translator
 
 from .shared import shipped_translator
+from .shared.grid import grid
 from .shared.shipped_translator import MODEL, PARTS, corpus, part
 
 __all__ = ["RECIPE", "RUNS", "corpus"]
@@ -140,8 +140,4 @@ ROWS = {
     "shuffled positions": {"words": "trained", "change": "shuffled positions"},
     "second word": {"words": "trained", "change": "second word"},
 }
-RUNS: dict[str, Callable[[], dict]] = {
-    f"{name} seed={seed}": partial(run, seed=seed, **row)
-    for name, row in ROWS.items()
-    for seed in range(PARTS)
-}
+RUNS = grid(run, "{row} seed={seed}", row=ROWS, seed=range(PARTS))

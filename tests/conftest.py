@@ -137,6 +137,8 @@ def recipe_options(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
         *["--tokenizer=char", "--device=cpu", "--max-steps=40"],
         *["--checkpoint-every=8", "--average=3", "--batch-tokens=256"],
         *["--warmup=10", "--dropout=0.1"],
+        *["--set=model.layers=1", "--set=model.d_model=32"],
+        "--set=train.peak_lr=0.02",
     ]
 
 

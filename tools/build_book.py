@@ -12,7 +12,7 @@ from chapters import ROOT, find_chapters, read
 from jupyter_book.sphinx import build_sphinx
 
 
-def build(output: Path, parallel: int) -> int:
+def build(output: Path) -> int:
     """Build from scratch, every warning an error; 0 if there was none.
 
     Always from scratch, because Sphinx repeats no warning about a page that
@@ -36,7 +36,6 @@ def build(output: Path, parallel: int) -> int:
         warningiserror=True,
         keep_going=True,
         quiet=True,
-        jobs=parallel,
     )
     if status == 0:
         prune(output / "_static")
@@ -101,9 +100,7 @@ def main() -> int:
     parser.add_argument(
         "output", nargs="?", type=Path, default=ROOT / "_build" / "html"
     )
-    parser.add_argument("-j", "--jobs", type=int, default=1)
-    arguments = parser.parse_args()
-    return build(arguments.output.resolve(), arguments.jobs)
+    return build(parser.parse_args().output.resolve())
 
 
 if __name__ == "__main__":

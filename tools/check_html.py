@@ -6,15 +6,16 @@ A link may lead out of the book; a page may not load anything from outside.
 import argparse
 import re
 import sys
-from dataclasses import dataclass, field
-from html.parser import HTMLParser
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
+
+from lxml import html
 
 # Relations of <link> that make a browser fetch what they name.
 FETCHED = {"stylesheet", "preload", "prefetch", "modulepreload", "manifest"}
 FETCHED |= {"icon", "apple-touch-icon", "preconnect", "dns-prefetch"}
-LOADING = {"script", "img", "iframe", "source", "video", "audio", "embed"}
+FOLLOWED = {"a", "area", "form", "meta"}  # by a reader, or from a page
 CSS_URL = re.compile(r"""url\(\s*['"]?([^'")]+)|@import\s+['"]([^'"]+)""")
 CODE_URL = re.compile(r"""['"]((?:https?:)?//[^'"\s]+\.(?:m?js|css))['"]""")
 
@@ -24,53 +25,32 @@ OWN = 1.0 * MEGABYTE  # a page and its pictures
 ON_DEMAND = ("translator",)  # in _static, loaded when a reader asks for it
 
 
-@dataclass
-class Page(HTMLParser):
-    """What a page defines, links to and loads; filled by `feed`."""
+class Page(NamedTuple):
+    """What a page defines, links to and loads."""
 
-    ids: set[str] = field(default_factory=set)
-    links: list[str] = field(default_factory=list)
-    loads: list[str] = field(default_factory=list)
-    faults: list[str] = field(default_factory=list)
-    inside: str = ""
+    ids: set[str]
+    links: list[str]
+    loads: list[str]
+    faults: list[str]
 
-    def __post_init__(self) -> None:
-        super().__init__()
 
-    def handle_starttag(
-        self, tag: str, attributes: list[tuple[str, str | None]]
-    ) -> None:
-        """Note what one element defines, links to or loads."""
-        given = {name: value or "" for name, value in attributes}
-        self.inside = tag
-        self.ids |= {given[key] for key in ("id", "name") if key in given}
-        self.loads += css_urls(given.get("style", ""))
-        if tag in ("a", "area") and "href" in given:
-            self.links.append(given["href"])
-        if given.get("http-equiv", "").lower() == "refresh":
-            self.links.append(given.get("content", "").partition("url=")[2])
-        if tag == "link" and "href" in given:
-            fetched = FETCHED & set(given.get("rel", "").lower().split())
-            (self.loads if fetched else self.links).append(given["href"])
-        if tag in LOADING:
-            self.loads += [given[k] for k in ("src", "poster") if k in given]
-            sources = given.get("srcset", "").split(",")
-            self.loads += [item.split()[0] for item in sources if item.strip()]
-        if tag == "object" and "data" in given:
-            self.loads.append(given["data"])
-        if tag == "img" and not given.get("alt", "").strip():
-            self.faults.append(f"no alt text: {given.get('src', '')[:80]}")
-
-    def handle_endtag(self, tag: str) -> None:
-        """Forget which element the text stands in."""
-        self.inside = ""
-
-    def handle_data(self, data: str) -> None:
-        """Note what an inline style or script loads."""
-        if self.inside == "style":
-            self.loads += css_urls(data)
-        if self.inside == "script":
-            self.loads += CODE_URL.findall(data)
+def read(file: Path) -> Page:
+    """Read a page."""
+    root = html.document_fromstring(file.read_text("utf-8").encode("utf-8"))
+    page = Page({*root.xpath("//@id | //@name")}, [], [], [])
+    for element, _, url, _ in root.iterlinks():
+        rel = {*element.get("rel", "stylesheet").lower().split()}
+        fetched = element.tag == "link" and rel & FETCHED
+        followed = element.tag in FOLLOWED | {"link"} and not fetched
+        (page.links if followed else page.loads).append(url)
+    for sources in root.xpath("//@srcset | //@poster"):
+        page.loads.extend(item.split()[0] for item in sources.split(","))
+    for script in root.iter("script"):
+        page.loads.extend(CODE_URL.findall(script.text or ""))
+    for picture in root.iter("img"):
+        if not picture.get("alt", "").strip():
+            page.faults.append(f"no alt text: {picture.get('src', '')[:80]}")
+    return page
 
 
 def css_urls(css: str) -> list[str]:
@@ -102,9 +82,7 @@ def check(folder: Path) -> list[str]:
     for file in sorted(folder.rglob("*.html")):
         if "_static" in file.relative_to(folder).parts:
             continue  # templates of the theme, never shown
-        pages[file] = Page()
-        pages[file].feed(file.read_text(encoding="utf-8"))
-        pages[file].close()
+        pages[file] = read(file)
     if not pages:
         return [f"{folder}: no page; build the book first: make book"]
     loads = {file: page.loads for file, page in pages.items()}
@@ -144,9 +122,7 @@ def weigh(folder: Path) -> list[str]:
     for file in sorted(folder.rglob("*.html")):
         if static in file.parents:
             continue
-        page = Page()
-        page.feed(file.read_text(encoding="utf-8"))
-        local = (resolve(file, url) for url in page.loads)
+        local = (resolve(file, url) for url in read(file).loads)
         own = {file, *(path for path, _ in filter(None, local))}
         own = {path for path in own if path.is_file()} - set(shared)
         faults += too_heavy(str(file.relative_to(folder)), own, OWN)

@@ -5,22 +5,18 @@ none does. `make test` begins with it.
 """
 
 import os
-import re
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Timer
 
 from playwright.sync_api import Browser, BrowserType, Error, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-HERE = "127.0.0.1"
-# Chromium resolves no name and no address but this machine's own: the network
-# is cut for pages, workers, sockets and for the browser itself.
-CUT = f"--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE {HERE}"
+# Chromium resolves no name and no address: the network is cut for pages,
+# workers, sockets and for the browser itself.
+CUT = "--host-resolver-rules=MAP * ~NOTFOUND"
 NEEDED = (
     "The pages are tested and printed with Chromium, and none opens a page"
     " here. Type: .venv/bin/playwright install --with-deps chromium"
@@ -71,61 +67,46 @@ def found() -> bool:
     return True
 
 
-# Seconds within which a network answers. What has answered may take its time.
-PATIENCE = 3
-ANSWER = re.compile(r"(Get|Hit):\d|\d% of ")  # of apt-get; of Playwright
-APT = """apt-get update -q
-apt-get install -yq --no-install-recommends chromium"""
+# Where no network answers, an installation is soon over.
+QUICK = ["-q", "-o", "Acquire::Retries=0", "-o", "Acquire::http::Timeout=3"]
+QUICK += ["-o", "APT::Update::Error-Mode=any"]
+ENVIRONMENT = {
+    "DEBIAN_FRONTEND": "noninteractive",
+    "PLAYWRIGHT_DOWNLOAD_CONNECTION_TIMEOUT": "3000",
+}
 
 
-def ways() -> Iterator[tuple[str, list[str]]]:
-    """How a Chromium can be installed here: the tool's name, its command."""
-    install = [str(Path(sys.executable).with_name("playwright")), "install"]
-    if shutil.which("apt-get") and os.geteuid() == 0:
-        yield "apt-get", ["/bin/sh", "-c", APT]
-        install.append("--with-deps")  # libraries, once more with apt-get
-    yield "playwright", [*install, "chromium"]
-
-
-def run(tool: str, command: list[str]) -> bool:
-    """Run an installation, and say so as soon as the network answers.
-
-    Whether it ended well; it is cut short where the network does not answer.
-    """
-    own = {"LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"}
-    process = subprocess.Popen(
+def run(*command: str) -> bool:
+    """Run a command without a word; whether it ended well."""
+    ended = subprocess.run(
         command,
-        env=os.environ | own,
+        env=os.environ | ENVIRONMENT,
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        start_new_session=True,  # what it starts is ended with it
+        capture_output=True,
     )
+    return ended.returncode == 0
 
-    def end() -> None:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGTERM)
 
-    silence = Timer(PATIENCE, end)
-    silence.start()
-    answered = False
-    try:
-        for line in process.stdout:
-            if not answered and ANSWER.search(line):
-                answered = True
-                silence.cancel()
-                print(f"No Chromium is here: {tool} installs it", flush=True)
-        return process.wait() == 0
-    finally:
-        silence.cancel()
-        end()
+def install() -> None:
+    """Install a Chromium: with apt-get where we may, else with Playwright."""
+    libraries = []
+    may = shutil.which("apt-get") and os.geteuid() == 0
+    if may and run("apt-get", *QUICK, "update"):
+        words = ["install", "-y", "--no-install-recommends", "chromium"]
+        if run("apt-get", *QUICK, *words) and found():
+            return
+        libraries = ["--with-deps"]
+    playwright = Path(sys.executable).with_name("playwright")
+    run(str(playwright), "install", *libraries, "chromium")
 
 
 def main() -> int:
     """Find a Chromium, or install one; 1 if neither can be done."""
-    if found() or any(run(*way) and found() for way in ways()):
+    if found():
+        return 0
+    print("No Chromium is here: it is being installed", flush=True)
+    install()
+    if found():
         return 0
     print(NEEDED, file=sys.stderr)
     return 1

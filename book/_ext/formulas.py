@@ -31,6 +31,5 @@ def copy_mathjax(app: Sphinx, error: Exception | None) -> None:
         shutil.copyfile(file, copy)
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: Sphinx) -> None:
     app.connect("build-finished", copy_mathjax)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

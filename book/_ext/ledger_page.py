@@ -258,8 +258,6 @@ class Ledger(SphinxDirective):
     """```{ledger}``` is the list of claims, each with an anchor."""
 
     def run(self) -> list[nodes.Node]:
-        for path in (*BOOK.glob("claims/*.yml"), *BOOK.glob("*.ipynb")):
-            self.env.note_dependency(str(path))
         claims = read_claims(BOOK)
         found = everywhere()
         return [
@@ -269,20 +267,11 @@ class Ledger(SphinxDirective):
 
     def entry(self, name: str, entry: Claim, found: Found) -> nodes.Node:
         """A claim that `{ref}` finds as claim-<its id>."""
-        folded = claim_entry(
-            verdict=found.verdict,
-            source=kind(entry["source"]),
-            page=entry["page"],
-        )
-        anchor = nodes.make_id(f"claim-{name}")
-        folded["ids"].append(anchor)
-        self.env.get_domain("std").note_hyperlink_target(
-            anchor, self.env.docname, anchor, name
-        )
+        claim = folded(self.env, f"claim-{name}", name)
         source = short_source(entry["source"])
         if entry["source"] == PAPER:
             source = f"{source}, {entry['place']}"
-        folded += claim_summary(
+        claim += claim_summary(
             "",
             "",
             verdict_of(found),
@@ -293,8 +282,23 @@ class Ledger(SphinxDirective):
             nodes.Text(" "),
             nodes.inline("", name, classes=["id"]),
         )
-        folded += details(self.env, name, entry, found, full=True)
-        return folded
+        claim += details(self.env, name, entry, found, full=True)
+        return claim
+
+
+def folded(env: BuildEnvironment, place: str, name: str) -> claim_entry:
+    """A claim without its contents, at a place that links can name."""
+    entry, anchor = read_claims(BOOK)[name], nodes.make_id(place)
+    claim = claim_entry(
+        verdict=everywhere()[name].verdict,
+        source=kind(entry["source"]),
+        page=entry["page"],
+        ids=[anchor],
+    )
+    env.get_domain("std").note_hyperlink_target(
+        anchor, env.docname, anchor, name
+    )
+    return claim
 
 
 def details(
@@ -326,7 +330,7 @@ def details(
         rows += [
             ("refuted by", [f"{readable(str(entry['falsified_by']))}"]),
             ("rests on", ground(entry)),
-            ("shown in", [link(env, entry["page"]), ", ", cell]),
+            ("shown in", [page_link(env, entry["page"]), ", ", cell]),
         ]
         if "history" in entry:
             rows.append(("history", marked("; ".join(entry["history"]))))
@@ -354,27 +358,10 @@ def ground(entry: Claim) -> list[nodes.Node | str]:
     return [said]
 
 
-def link(env: BuildEnvironment, page: str) -> nodes.Node:
-    """The page that makes a claim, by its title."""
-    link = addnodes.pending_xref(
-        refdomain="std",
-        reftype="doc",
-        refdoc=env.docname,
-        reftarget=page,
-        refexplicit=False,
-        refwarn=True,
-        classes=["page"],
-    )
-    link += nodes.inline("", page)
-    return link
-
-
 class OfClaim(SphinxRole):
     """A figure or a verdict, as a link to the claim that it belongs to."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        for path in (*BOOK.glob("claims/*.yml"), *BOOK.glob("*.ipynb")):
-            self.env.note_dependency(str(path))
         try:
             found = everywhere()[self.text]
         except KeyError:
@@ -396,16 +383,30 @@ def shorter(figure: re.Match) -> str:
 
 def reference(env: BuildEnvironment, name: str, text: str) -> nodes.Node:
     """A link to a claim's place in the ledger or in its chapter."""
-    link = addnodes.pending_xref(
-        refdomain="std",
-        reftype="ref",
-        refdoc=env.docname,
-        reftarget=nodes.make_id(name),
-        refexplicit=True,
-        refwarn=True,
-    )
+    link = pending(env, "ref", nodes.make_id(name), explicit=True)
     link += nodes.inline("", text, classes=["of-claim"])
     return link
+
+
+def page_link(env: BuildEnvironment, page: str) -> nodes.Node:
+    """A link to a page, by its title."""
+    link = pending(env, "doc", page, explicit=False)
+    link += nodes.inline("", page)
+    return link
+
+
+def pending(
+    env: BuildEnvironment, kind: str, target: str, explicit: bool
+) -> addnodes.pending_xref:
+    """A link that Sphinx resolves; explicit keeps the text that it has."""
+    return addnodes.pending_xref(
+        refdomain="std",
+        reftype=kind,
+        refdoc=env.docname,
+        reftarget=target,
+        refexplicit=explicit,
+        refwarn=True,
+    )
 
 
 def show_badges(app: Sphinx, doctree: nodes.document) -> None:
@@ -424,21 +425,12 @@ def show_badges(app: Sphinx, doctree: nodes.document) -> None:
 def badge(env: BuildEnvironment, name: str) -> nodes.Node:
     """A claim where it is tried: its verdict and figure; the rest unfolds."""
     entry, found = read_claims(BOOK)[name], everywhere()[name]
-    folded = claim_entry(
-        verdict=found.verdict,
-        source=kind(entry["source"]),
-        page=entry["page"],
-        classes=["tried-here"],
-    )
-    anchor = nodes.make_id(f"shown-{name}")
-    folded["ids"].append(anchor)
-    env.get_domain("std").note_hyperlink_target(
-        anchor, env.docname, anchor, name
-    )
+    claim = folded(env, f"shown-{name}", name)
+    claim["classes"].append("tried-here")
     said = f" {found.figure}; {readable(demand(entry))}"
-    folded += claim_summary("", "", verdict_of(found), nodes.Text(said))
-    folded += details(env, name, entry, found, full=False)
-    return folded
+    claim += claim_summary("", "", verdict_of(found), nodes.Text(said))
+    claim += details(env, name, entry, found, full=False)
+    return claim
 
 
 def verdict_of(found: Found) -> nodes.inline:
@@ -461,8 +453,6 @@ class LedgerCounts(SphinxDirective):
     """```{ledger-counts}``` counts claims by source and by verdict."""
 
     def run(self) -> list[nodes.Node]:
-        for path in (*BOOK.glob("claims/*.yml"), *BOOK.glob("*.ipynb")):
-            self.env.note_dependency(str(path))
         claims = read_claims(BOOK)
         count = Counter()
         for name, found in everywhere().items():
@@ -494,7 +484,7 @@ def load_where_needed(app, page, template, context, doctree) -> None:
         app.add_js_file("ledger.js", loading_method="defer")
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: Sphinx) -> None:
     app.add_node(claim_entry, html=(visit_entry, depart_entry))
     app.add_node(claim_summary, html=(visit_summary, depart_summary))
     app.add_directive("ledger", Ledger)
@@ -503,4 +493,3 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_role("verdict", OfClaim())
     app.connect("doctree-read", show_badges)
     app.connect("html-page-context", load_where_needed)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

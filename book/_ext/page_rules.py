@@ -1,8 +1,8 @@
 """What every page keeps to: a budget of words, a picture on the first screen.
 
 Words are those of running prose: no exercises and questions, tables,
-formulas, captions, code or what code printed. `python -m page_rules` in this
-folder lists them for the book as it was last built.
+formulas, captions, code or what code printed. words.json, beside the built
+book, lists them.
 """
 
 import json
@@ -22,7 +22,6 @@ WORKED = ("Exercises", "Five questions")
 NO_PROSE = (nodes.table, nodes.caption, nodes.legend, nodes.math)
 NO_PROSE += (nodes.math_block, nodes.literal_block, nodes.raw, nodes.citation)
 NO_PROSE += (nodes.comment, nodes.footnote, addnodes.desc, addnodes.toctree)
-PICTURES = (nodes.figure, nodes.image, nodes.raw)
 logger = logging.getLogger(__name__)
 
 
@@ -65,7 +64,7 @@ def look_over(app: Sphinx, doctree: nodes.document) -> None:
     page = app.env.docname
     if page.endswith("/api"):  # docstrings, no prose of the book
         return
-    counts(app.env)[page] = count = words(doctree)
+    app.env.metadata[page]["words"] = count = words(doctree)
     if not numbered(page):
         return
     if count > CHAPTER:
@@ -87,26 +86,13 @@ def is_picture(node: nodes.Node) -> bool:
     return isinstance(node, (nodes.figure, nodes.image))
 
 
-def counts(env: BuildEnvironment) -> dict[str, int]:
-    """The words of each page that was read."""
-    if not hasattr(env, "running_words"):
-        env.running_words = {}  # type: ignore[attr-defined]
-    return env.running_words  # type: ignore[attr-defined, no-any-return]
-
-
-def merge(
-    app: Sphinx,
-    env: BuildEnvironment,
-    docnames: set[str],
-    other: BuildEnvironment,
-) -> None:
-    """Take over what a parallel reader has counted."""
-    counts(env).update(counts(other))
-
-
 def add_up(app: Sphinx, env: BuildEnvironment) -> None:
     """Warn of a book that has grown, and write down its words."""
-    found = counts(env)
+    found = {
+        page: known["words"]
+        for page, known in env.metadata.items()
+        if "words" in known
+    }
     path = sum(count for page, count in found.items() if numbered(page))
     for what, count, most in (
         ("parts I to V", path, MAIN_PATH),
@@ -122,8 +108,6 @@ def add_up(app: Sphinx, env: BuildEnvironment) -> None:
     (Path(app.outdir).parent / "words.json").write_text(text)
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: Sphinx) -> None:
     app.connect("doctree-read", look_over)
-    app.connect("env-merge-info", merge)
     app.connect("env-updated", add_up)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

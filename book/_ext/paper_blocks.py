@@ -48,7 +48,6 @@ class Departure(Block):
         )
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: Sphinx) -> None:
     app.add_directive("paper", Paper)
     app.add_directive("departure", Departure)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -39,7 +39,6 @@ SILENT = (
 BLOCKS = "|".join(
     f".//{tag}" for tag in ["p", "li", "dt", "dd", "td", "th", "pre", "div"]
 )
-SIGNS = set("=≈<>≤≥+−→∈·")
 
 
 class Entry(NamedTuple):
@@ -50,22 +49,6 @@ class Entry(NamedTuple):
     title: str
     text: str
     names: str
-
-
-def formula(node: html.HtmlElement) -> str:
-    """A formula as one would type it: √d_k, 1/n, x^2."""
-    parts = [part for part in map(formula, node) if part]
-    match node.tag, parts:
-        case (("msub" | "munder"), [base, low]):
-            return f"{base}_{low}"
-        case (("msup" | "mover"), [base, high]):
-            return f"{base}^{high}"
-        case "mfrac", [above, below]:
-            return f"{above}/{below}"
-        case "msqrt", _:
-            return "√" + "".join(parts)
-    own = (node.text or "").strip() + "".join(parts)
-    return f" {own} " if own in SIGNS else own
 
 
 def words(node: html.HtmlElement) -> str:
@@ -99,9 +82,7 @@ def entries(text: str, page: int) -> Iterator[Entry]:
     for silent in body.xpath(SILENT):
         silent.drop_tree()
     for math in body.xpath(f".//*[{has('math')}]"):
-        inside = math.find(".//math[@display='inline']")
-        said = " … " if inside is None else formula(inside)
-        math[:], math.text = [], said
+        math[:], math.text = [], " … "
     for block in body.xpath(BLOCKS):
         block.tail = f" {block.tail or ''}"
     for part in reversed(body.xpath(ENTRIES)):
@@ -141,6 +122,5 @@ def write(app: Sphinx, error: Exception | None) -> None:
         (folder / file).unlink(missing_ok=True)  # never loaded now
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: Sphinx) -> None:
     app.connect("build-finished", write)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -122,10 +122,12 @@ def packed(
     """
     config = model.config
     alike = config.decoder_layers in (None, config.layers)
-    if config.positions != "sinusoidal" or not (config.tied and alike):
+    own = config.tied and alike and config.pre_norm
+    if config.positions != "sinusoidal" or not own:
         raise UserError(
-            "the page's program has sinusoidal positions, one embedding "
-            "matrix and stacks of one depth, this model others; name another"
+            "the page's program has sinusoidal positions, norms before the "
+            "sub-layers, one embedding matrix and stacks of one depth, this "
+            "model others; name another"
         )
     integers, reals, tensors = [], [], []
     for name, weight in weights(model).items():
@@ -140,7 +142,6 @@ def packed(
         "config": {
             "heads": config.heads,
             "d_k": config.d_k or config.d_model // config.heads,
-            "pre_norm": config.pre_norm,
         },
         "vocabulary": {
             "pieces": [pieces.id_to_piece(i) for i in ids],
@@ -243,7 +244,6 @@ def load_where_needed(app: Sphinx, page, template, context, doctree) -> None:
             path.write_text(place["script"], "utf-8")
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: Sphinx) -> None:
     app.add_directive("translator", TranslatorHere)
     app.connect("html-page-context", load_where_needed)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -17,6 +17,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from annotated_transformer.data import pad
 from annotated_transformer.decoding import (
     Beam,
     best_continuations,
@@ -178,22 +179,24 @@ def pronoun() -> dict:
     model, tokenizer = translator.model, translator.tokenizer
     ids = [tokenizer.encode(f"weil {word}")[1] for word in PRONOUNS]
     every = list(variations(contested=False))
-    cases = {}
     outputs = translator([case.source for case in every], beam=1)
-    for case, german in zip(every, outputs, strict=True):
-        source = tokenizer.encode(case.source)
-        target = tokenizer.encode(german)
-        at = next(i for i, token in enumerate(target) if token in ids)
-        given = torch.tensor([source]), torch.tensor([[BOS, *target[:at]]])
-        chances = model(*given)[0, -1].softmax(-1)[ids]
-        layer, head = DECIDES
-        maps = attention_maps(model, *given)
-        weights = maps.cross[layer - 1][0, head - 1, -1].tolist()
+    sources = [tokenizer.encode(case.source) for case in every]
+    targets = [[BOS, *tokenizer.encode(german)] for german in outputs]
+    at = [next(i for i, x in enumerate(row) if x in ids) for row in targets]
+    before = [row[:i] for row, i in zip(targets, at, strict=True)]
+    given = pad(sources), pad(before)
+    rows, last = torch.arange(len(every)), torch.tensor(at) - 1
+    chances = model(*given)[rows, last].softmax(-1)[:, ids]
+    layer, head = DECIDES
+    maps = attention_maps(model, *given).cross[layer - 1]
+    weights = maps[rows, head - 1, last].tolist()
+    cases = {}
+    for i, case in enumerate(every):
         pieces = [*tokenizer.split(case.source), "</s>"]
         cases[" ".join(case[:3])] = {
-            "german": german,
-            "chances": [round(p, 4) for p in chances.tolist()],
-            "weights": by_word(weights, pieces)[:-1],
+            "german": outputs[i],
+            "chances": [round(p, 4) for p in chances[i].tolist()],
+            "weights": by_word(weights[i][: len(pieces)], pieces)[:-1],
         }
     animals, foods, qualities = (
         list(dict.fromkeys(case[i] for case in every)) for i in range(3)
@@ -266,7 +269,6 @@ def load_where_needed(app, page, template, context, doctree) -> None:
             app.add_js_file(f"{script}.js", loading_method="defer")
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: Sphinx) -> None:
     app.add_directive("widget", Widget)
     app.connect("html-page-context", load_where_needed)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

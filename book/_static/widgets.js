@@ -49,6 +49,8 @@ const widgets = (() => {
     return `${share > 0 && !whole ? "<1" : whole}\u00a0%`; // on one line
   }
 
+  const upTo = (last) => [...Array(last + 1).keys()];
+
   let count = 0;
 
   class Widget {
@@ -203,6 +205,14 @@ const widgets = (() => {
     return label;
   }
 
+  // A bar to the right of x, and what is said behind it.
+  function bar(svg, x, y, length, said, kind) {
+    const width = Math.max(1, length);
+    const box = { x, y, width, height: 16, class: `bar ${kind}` };
+    svg.append(shape("rect", box));
+    text(svg, x + width + 6, y + 13, said);
+  }
+
   // Axes in a box [left, top, width, height]; x and y are [from, to].
   // Ticks are {value: text}. Returns where values lie, and a pen for lines.
   function chart(svg, { box, x, y, xTicks, yTicks, title, xLabel, log }) {
@@ -244,6 +254,6 @@ const widgets = (() => {
       }
   }
 
-  const drawing = { make, shape, text, size, chart };
-  return { formulas, register, number, percent, ...drawing };
+  const drawing = { make, shape, text, size, bar, chart };
+  return { formulas, register, number, percent, upTo, ...drawing };
 })();

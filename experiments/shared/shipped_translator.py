@@ -11,6 +11,7 @@ from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.multi30k import multi30k
 from annotated_transformer.storage.model_folder import read_config
 from annotated_transformer.storage.pretrained import find_model
+from annotated_transformer.translation import Translator
 
 
 def weights(name: str) -> str:
@@ -20,7 +21,14 @@ def weights(name: str) -> str:
 
 MODEL = "multi30k-en-de"
 PARTS = 5  # of a text
+SEARCH = {"beam": 5, "alpha": 0.6, "no_repeat": 3}  # the model's own
 RECIPE = {"model": MODEL, "weights": weights(MODEL)}
+
+
+@cache
+def translator(name: str = MODEL) -> Translator:
+    """A shipped translator."""
+    return Translator.load(name)
 
 
 @cache

@@ -9,6 +9,7 @@ import chapters
 import export
 import pytest
 import yaml
+from print_book import files
 from test_floors import imported, modules
 
 from annotated_transformer.teaching.records import read_run
@@ -46,23 +47,11 @@ def texts(output) -> str:
     return "\n".join(str(v) for k, v in shown.items() if "image/" not in k)
 
 
-def test_contents_list_every_notebook_once():
-    toc = yaml.safe_load(CONTENTS)
-    listed = []
-    entries = [toc]
-    while entries:
-        entry = entries.pop()
-        listed += [entry[key] for key in ("root", "file") if key in entry]
-        for key in ("parts", "chapters", "sections"):
-            entries += entry.get(key, [])
-    assert len(listed) == len(set(listed))
-    files = {
-        name.removesuffix(".ipynb").removesuffix(".md") for name in listed
-    }
-    notebooks = {f"book/{path.stem}" for path in NOTEBOOKS}
-    assert notebooks <= files
-    for name in files - notebooks:
-        assert (chapters.ROOT / f"{name}.md").exists(), name
+def test_contents_list_every_page_once():
+    listed = list(files(yaml.safe_load(CONTENTS)))
+    assert listed[0] == "book/intro" and len({*listed}) == len(listed)
+    assert len(listed) == CONTENTS.count("file: ") + 1  # and the root
+    assert {f"book/{path.stem}" for path in NOTEBOOKS} <= {*listed}
 
 
 @each_notebook

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pages
 import pytest
-from browser import Window, book_folder, opened, served
+from browser import Window, book_folder, opened
 from playwright.sync_api import Browser, Page
 
 WIDE, PHONE = ({"width": w, "height": 800} for w in (1280, 360))
@@ -37,12 +37,6 @@ def plain(browser: Browser) -> Iterator[Window]:
     """A window in which no script runs."""
     with opened(browser, java_script_enabled=False) as window:
         yield window
-
-
-@pytest.fixture(scope="module")
-def server(book: Path) -> Iterator[str]:
-    with served(book) as address:
-        yield address
 
 
 def turn(window: Window, where: Path | str, size: dict) -> Page:
@@ -82,21 +76,12 @@ def test_page_from_a_file(reader: Window, looks: set[str], where: Path):
 
 
 @pytest.mark.parametrize("where", OF_A_KIND, ids=name)
-def test_page_over_http(reader: Window, book, server, where):
-    """A page of each kind: a server changes addresses, not contents."""
-    address = f"{server}/{where.relative_to(book).as_posix()}"
-    page = turn(reader, address, WIDE)
-    assert pages.formulas(page) == []
-    assert (reader.complaints, reader.escaped) == ([], [])
-
-
-@pytest.mark.parametrize("where", OF_A_KIND, ids=name)
 def test_page_before_scripts_have_run(plain: Window, where: Path):
     plain.page.set_viewport_size(WIDE)
     page = plain.open(where)
     for size in (WIDE, PHONE):  # the other way round, the side bar glides in
         page.set_viewport_size(size)
-        assert pages.sideways(page) + pages.shadows(page) == []
+        assert pages.sideways(page) == []
 
 
 def test_chapter_has_its_ways_on_and_its_tools(reader: Window, book):
@@ -158,7 +143,6 @@ CHECKS: dict[str, Callable[[Page], list[str]]] = {
     "formulas": pages.formulas,
     "sideways": pages.sideways,
     "figures": pages.figures,
-    "shadows": pages.shadows,
     "access": pages.access,
     "contrast": pages.contrast,
     "keyboard": pages.keyboard,
@@ -172,8 +156,6 @@ FAULTS = [
     ("sideways", "<p>", "<p style='margin-left: -40px'>"),
     ("figures", 'alt="Nothing."', 'alt=" "'),
     ("figures", "<figcaption>Nothing.", "<figcaption>"),
-    ("shadows", "<p>", "<p style='margin-top: -40px'>"),
-    ("shadows", "<p>", "<p style='opacity: 0'>"),
     ("access", ' lang="en"', ""),
     ("contrast", "<p>", "<p style='color: #aaa'>"),
     ("keyboard", '<a href="#text">Skip</a>', ""),

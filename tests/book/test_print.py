@@ -2,8 +2,7 @@
 
 import chapters
 import pytest
-import yaml
-from print_book import files, print_book
+from print_book import print_book
 
 PAGE = """<!doctype html><html lang="en"><title>{name}</title>
 <link rel="canonical" href="https://example.org/book/{name}.html">
@@ -67,12 +66,3 @@ def test_links_to_other_pages_lead_to_the_web(pdf):
         if "/URI" in note.get_object().get("/A", {})
     ]
     assert links == ["https://example.org/book/other.html#there"] * 2
-
-
-def test_every_page_of_the_contents_is_printed_once():
-    text = (chapters.ROOT / "_toc.yml").read_text("utf-8")
-    toc = yaml.safe_load(text)
-    names = list(files(toc))
-    assert names[0] == toc["root"]
-    assert len(set(names)) == len(names)
-    assert len(names) == text.count("file: ") + 1  # and the root

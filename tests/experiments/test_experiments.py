@@ -1,7 +1,6 @@
 """The experiments: their runner on a toy, their records against the book."""
 
 import ast
-import inspect
 import json
 import shutil
 import subprocess
@@ -14,10 +13,8 @@ import torch
 
 from annotated_transformer.corpora.multi30k import MULTI30K_SUMS
 from annotated_transformer.data import Batch, make_batch
-from annotated_transformer.embedding import PAD
 from annotated_transformer.model import (
     ModelConfig,
-    greedy_decode,
     transformer,
 )
 from experiments.shared import run_and_record
@@ -309,80 +306,63 @@ def test_whether_the_future_or_padding_is_seen(batch, bug):
     assert same == (bug != "no mask")
 
 
-@pytest.mark.parametrize(
-    "bug, seen",
-    [
-        ("control", [[1, 1, 1, 0, 0, 0]] * 6),
-        ("mask upside down", [[0, 0, 0, 1, 1, 1]] * 6),
-        ("target's mask", torch.ones(6, 6).tril().tolist()),
-    ],
-)
-def test_what_cross_attention_sees(bug, seen):
-    """The answers that change with a value tell which keys have weight."""
-    layer = program(bug).model.decoder.layers[0].cross_attention
-    query, keys = torch.randn(2, 1, 4, 6, 16)
-    mask = torch.tensor([[1, 1, 1, 0, 0, 0]], dtype=torch.bool)
-    unit = torch.eye(6).expand(1, 4, 6, 6)
-    weights = layer.attention_fn(
-        query, keys, unit, attn_mask=mask, dropout_p=0.0
-    )
-    assert torch.equal((weights[0, 0] > 0).float(), torch.tensor(seen).float())
+def parts(found):
+    """What a bug may replace in a program, by name."""
+    model = found.model
+    named = {
+        "encoder": [x.self_attention for x in model.encoder.layers],
+        "decoder": [x.self_attention for x in model.decoder.layers],
+        "cross": [x.cross_attention for x in model.decoder.layers],
+    }
+    return {
+        name: [
+            vars(x).get(y) for x in layers for y in ("attention_fn", "split")
+        ]
+        for name, layers in named.items()
+    } | {
+        "logits": vars(model).get("logits"),
+        **{name: vars(found)[name] for name in vars(found) if name != "model"},
+    }
 
 
-def test_over_which_axis_weights_sum_to_one():
+EVERYWHERE = {"encoder", "decoder", "cross"}
+SPOILT = {
+    "control": set(),
+    "no mask": {"decoder"},
+    "labels not shifted": {"prepare"},
+    "heads by a wrong view": EVERYWHERE,
+    "softmax over queries": EVERYWHERE,
+    "softmax over keys": EVERYWHERE,
+    "softmax twice": {"logits"},
+    "rate too high": {"rate"},
+    "no zero_grad": {"optimizer"},
+    "mask upside down": {"cross"},
+    "target's mask": {"cross"},
+    "padding seen": {"encoder", "cross"},
+    "dropout left on": {"decode"},
+    "another start": {"decode"},
+    "teacher forcing": {"decode"},
+}
+
+
+@pytest.mark.parametrize("bug", import_module("experiments.bugs").BUGS)
+def test_a_bug_spoils_one_thing_and_shows(bug, batch):
+    """All but the two controls change what is computed, or how it learns."""
+    right, wrong = program(), program(bug)
+    before, after = parts(right), parts(wrong)
+    assert {x for x in before if before[x] != after[x]} == SPOILT[bug]
+    if SPOILT[bug] & {"encoder", "decoder", "cross", "logits"}:
+        same = torch.allclose(logits(batch), logits(batch, bug), atol=1e-5)
+        assert same == (bug == "softmax over keys")
+
+
+def test_the_softmax_over_queries_sums_to_one_over_them():
     query, keys = torch.randn(2, 1, 4, 6, 16)
     unit, mask = torch.eye(6).expand(1, 4, 6, 6), torch.ones(6, 6).bool()
     for bug, axis in (("control", -1), ("softmax over queries", -2)):
-        kernel = (
-            program(bug).model.encoder.layers[0].self_attention.attention_fn
+        layer = program(bug).model.encoder.layers[0].self_attention
+        weights = layer.attention_fn(
+            query, keys, unit, attn_mask=mask, dropout_p=0.0
         )
-        weights = kernel(query, keys, unit, attn_mask=mask, dropout_p=0.0)
         even = [(weights.sum(d) - 1).abs().max() < 1e-5 for d in (-2, -1)]
         assert even == [axis == -2, axis == -1]
-
-
-def test_a_view_that_mixes_positions():
-    """A head of one place has, in the right program, numbers of that place."""
-    x = torch.arange(6.0)[None, :, None].expand(1, 6, 64)
-    for bug, mixed in (("control", False), ("heads by a wrong view", True)):
-        heads = program(bug).model.encoder.layers[0].self_attention.split(x)
-        assert heads.shape == (1, 4, 6, 16)
-        assert torch.equal(heads[0, 0, :, 0], torch.arange(6.0)) != mixed
-
-
-def test_what_else_is_spoilt(batch):
-    right = program()
-    probabilities = logits(batch, "softmax twice")
-    assert torch.allclose(probabilities, logits(batch).softmax(-1))
-    assert program("rate too high").rate == 10 * right.rate
-    shown = program("labels not shifted").prepare(batch)
-    assert torch.equal(shown.inputs, batch.labels)
-    assert right.prepare(batch) is batch
-    for bug, kept in (("control", False), ("no zero_grad", True)):
-        parameter = torch.nn.Parameter(torch.ones(2))
-        optimizer = program(bug).optimizer([parameter])
-        parameter.sum().backward()
-        optimizer.zero_grad()
-        assert (parameter.grad is not None) == kept
-
-
-def test_how_outputs_are_decoded(batch, monkeypatch):
-    unchecked = inspect.unwrap(greedy_decode)  # one bug decodes a function
-    module = import_module("experiments.bugs")
-    monkeypatch.setattr(module, "greedy_decode", unchecked)
-    right, forced = program(), program("teacher forcing")
-    outputs = right.decode(right.model, batch)
-    assert torch.equal(outputs, greedy_decode(right.model, batch.source))
-    expected = logits(batch).argmax(-1)
-    assert torch.equal(forced.decode(forced.model, batch), expected)
-    other = program("another start")
-    first = other.decode(other.model, batch)[:, :1]
-    start = torch.full((2, 1), PAD)
-    begun = other.model(batch.source, start)[:, -1:].argmax(-1)
-    assert torch.equal(first, begun)
-    noisy, modes = program("dropout left on"), []
-    noisy.model.register_forward_pre_hook(
-        lambda model, _: modes.append(model.training)
-    )
-    noisy.decode(noisy.model, batch)
-    assert all(modes)

@@ -2,23 +2,18 @@
 
 The fixtures here are registered in conftest.py. A test asks for `window` and
 opens a page in it; what the page complains of and whatever it asks of the
-network is noted beside it. With --no-browser all these tests are skipped, and
-counted at the end.
+network is noted beside it. With --no-browser all these tests are skipped.
 """
 
 import os
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
-from chromium import HERE, launch
+from chromium import launch
 from playwright.sync_api import (
     Browser,
     BrowserContext,
@@ -35,7 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--no-browser",
         action="store_true",
-        help="leave out the tests that open pages, and say how many they are",
+        help="leave out the tests that open pages",
     )
 
 
@@ -46,22 +41,6 @@ def pytest_collection_modifyitems(
         for item in items:
             if "browser" in getattr(item, "fixturenames", ()):
                 item.add_marker(pytest.mark.skip(reason=LEFT_OUT))
-
-
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
-) -> None:
-    if config.getoption("--no-browser"):
-        left = Counter(
-            report.location[0]
-            for report in terminalreporter.getreports("skipped")
-            if LEFT_OUT in str(report.longrepr)
-        )
-        files = (f"{count} of {file}" for file, count in left.items())
-        terminalreporter.line(
-            f"Left out: {left.total()} tests that open pages in a browser"
-            f" ({', '.join(files)})."
-        )
 
 
 @dataclass
@@ -89,7 +68,7 @@ class Window:
         return self.page
 
     def _note_request(self, request: Request) -> None:
-        local = ("file:", "data:", "blob:", f"http://{HERE}:")
+        local = ("file:", "data:", "blob:")
         if not request.url.startswith(local):
             self.escaped.append(request.url)
 
@@ -132,25 +111,6 @@ def window(browser: Browser) -> Iterator[Window]:
     """A new window, 1280 by 720."""
     with opened(browser) as window:
         yield window
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    """A server that says nothing."""
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-@contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """The address at which a folder is served over HTTP."""
-    handler = partial(Quiet, directory=str(folder))
-    with ThreadingHTTPServer((HERE, 0), handler) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            yield f"http://{HERE}:{server.server_port}"
-        finally:
-            server.shutdown()
 
 
 def book_folder() -> Path:

@@ -31,7 +31,7 @@ def batch_of(sentences, length):
 def check(bf16: bool) -> None:
     """Twenty updates; from the third on nothing may be compiled."""
     base = RECIPES["copy"]
-    sizes = replace(base.model, vocab_size=20, layers=2, d_model=16, d_ff=32)
+    sizes = replace(base.model, vocab_size=20, layers=1, d_model=16, d_ff=32)
     train = TrainConfig(steps=20, warmup=5, max_length=300, bf16=bf16)
     recipe = replace(base, model=sizes, train=train)
     model = build_model(recipe, "cpu", compiled=True)

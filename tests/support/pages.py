@@ -9,8 +9,6 @@ AXE = Axe().axe_script
 LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 STILL = "*, ::before, ::after {transition: none !important}"
 
-BLOCKS = ":is(p, pre, figure, table, h1, h2, h3, h4, li, dt, dd, figcaption)"
-
 
 def await_scripts(page: Page) -> None:
     """Wait until the formulas are set, where a page has any."""
@@ -69,33 +67,6 @@ def figures(page: Page) -> list[str]:
       }
       return faults;
     }""")
-
-
-def shadows(page: Page) -> list[str]:
-    """Blocks of the text that lie over each other, or cannot be seen."""
-    return page.evaluate(
-        """blocks => {
-      const faults = [], seen = [];
-      const name = e => e.textContent.trim().slice(0, 40);
-      for (const e of document.querySelectorAll(`article ${blocks}`)) {
-        if (e.closest("details:not([open]), .onlyprint")) continue;
-        if (e.parentElement.closest(`article ${blocks}`)) continue;
-        if (!e.textContent.trim()) continue;
-        const box = e.getBoundingClientRect();
-        if (!e.checkVisibility({visibilityProperty: true, opacityProperty:
-            true}) || box.width * box.height === 0)
-          faults.push(`cannot be seen: ${name(e)}`);
-        for (const [other, its] of seen.slice(-8))
-          if (Math.min(box.bottom, its.bottom) - Math.max(box.top, its.top) > 2
-              && Math.min(box.right, its.right)
-                 - Math.max(box.left, its.left) > 2)
-            faults.push(`${name(e)} lies over ${name(other)}`);
-        seen.push([e, box]);
-      }
-      return faults;
-    }""",
-        BLOCKS,
-    )
 
 
 def access(page: Page, part: str = "html") -> list[str]:

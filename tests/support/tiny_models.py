@@ -1,12 +1,20 @@
-"""A tiny configuration of each builder, with other parts than by default."""
+"""A tiny configuration of each builder, and a folder of a tiny model."""
 
-from annotated_transformer.model import ModelConfig
+from pathlib import Path
+
+import torch
+from histories import HISTORY
+
+from annotated_transformer.data import train_tokenizer
+from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.modern import ModernConfig
 from annotated_transformer.recurrence import (
     ConvolutionalConfig,
     RecurrentConfig,
 )
+from annotated_transformer.storage.model_folder import save_model
 
+# with other parts than by default
 TINY = {
     "transformer": ModelConfig(
         16, 1, 8, 8, 2, pre_norm=True, tied=False, decoder_layers=2
@@ -19,3 +27,12 @@ TINY = {
         16, 8, 2, 3, 0.1, max_length=90
     ),
 }
+
+
+def tiny_folder(parent: Path) -> Path:
+    """A model of random weights that knows a dog, in a folder of its own."""
+    tokenizer = train_tokenizer(["a small dog", "ein kleiner Hund"], 24)
+    sizes = ModelConfig(len(tokenizer), 1, 8, 16, 2)
+    torch.manual_seed(0)
+    save_model(parent / "model", transformer(sizes), tokenizer, HISTORY)
+    return parent / "model"

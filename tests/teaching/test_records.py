@@ -40,14 +40,6 @@ def test_no_record_holds_a_path_of_its_machine(path):
     assert found == []
 
 
-@pytest.mark.parametrize(
-    "text", ["train /home/me/run", "--extra=/data/a.tsv", "~/x", "C:\\run"]
-)
-def test_a_path_is_found(text):
-    assert PATHS.search(text)
-    assert [*texts({"a": [{"b": text}, 1.0]})] == ["a", "b", text]
-
-
 @pytest.mark.parametrize("path", RUNS, ids=lambda path: path.stem)
 def test_a_record_says_what_a_reader_needs(path, capsys):
     run = read_run(path.stem)

@@ -7,13 +7,10 @@ from browser import Window
 
 FAULTS = {
     "an error in the console": "<script>console.error('broken')</script>",
-    "a warning in the console": "<script>console.warn('broken')</script>",
     "an exception": "<script>throw new Error('broken')</script>",
-    "a promise": "<script>Promise.reject(new Error('broken'))</script>",
 }
 REQUESTS = {
     "a name": "<img alt='' src='https://example.org/x.png'>",
-    "an address": "<img alt='' src='http://192.0.2.1/x.png'>",
     "a fetch": "<script>fetch('https://example.org').catch(_ => 0)</script>",
 }
 

@@ -9,10 +9,9 @@ import pytest
 import torch
 from histories import HISTORY
 from pack_model import pack
+from tiny_models import tiny_folder
 
-from annotated_transformer.data import train_tokenizer
 from annotated_transformer.errors import UserError
-from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.storage.model_folder import load_model, save_model
 from annotated_transformer.translation import Translator
 
@@ -23,12 +22,7 @@ KNOWN = HISTORY.as_json()
 
 @pytest.fixture
 def folder(tmp_path):
-    """A model of random weights, in float32."""
-    tokenizer = train_tokenizer(["a small dog", "ein kleiner Hund"], 24)
-    sizes = ModelConfig(len(tokenizer), 1, 8, 16, 2)
-    torch.manual_seed(0)
-    save_model(tmp_path / "model", transformer(sizes), tokenizer, HISTORY)
-    return tmp_path / "model"
+    return tiny_folder(tmp_path)
 
 
 def write_record(folder, **changes):

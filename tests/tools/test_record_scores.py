@@ -6,13 +6,11 @@ from dataclasses import replace
 
 import pytest
 import record_scores
-import torch
 from histories import HISTORY
 from record_scores import record
+from tiny_models import tiny_folder
 
-from annotated_transformer.data import train_tokenizer
 from annotated_transformer.errors import UserError
-from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.storage.history import Result
 from annotated_transformer.storage.model_folder import load_model, save_model
 
@@ -22,11 +20,7 @@ LINE = {"step": 1, "seconds": 0.5, "valid_loss": 2.0}
 @pytest.fixture
 def folder(tmp_path):
     """A model of random weights, and the curve of its run."""
-    tokenizer = train_tokenizer(["a small dog", "ein kleiner Hund"], 24)
-    sizes = ModelConfig(len(tokenizer), 1, 8, 16, 2)
-    torch.manual_seed(0)
-    folder = tmp_path / "model"
-    save_model(folder, transformer(sizes), tokenizer, HISTORY)
+    folder = tiny_folder(tmp_path)
     (folder / "metrics.jsonl").write_text(json.dumps(LINE) + "\n")
     return folder
 

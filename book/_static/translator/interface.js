@@ -188,7 +188,6 @@
       this.best = best;
       const text = this.translator.tokenizer.decode(best.tokens);
       this.said.textContent = text;
-      this.said.dataset.tokens = JSON.stringify(best.tokens);
       const gloss = this.model.glosses[text];
       this.gloss.textContent = gloss ? `In English: ${gloss}.` : "";
       const { position } = best.node;

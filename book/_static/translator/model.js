@@ -45,22 +45,19 @@
 
   /** W x + b for every vector x. */
   function linear(vectors, { weight, bias }) {
-    const outputs = vectors.map(() => new Float64Array(weight.rows));
-    if (vectors.length === 1) one(vectors[0], outputs[0], weight);
-    else
-      for (let i = 0; i < vectors.length; i += 5)
-        five(vectors.slice(i, i + 5), outputs.slice(i, i + 5), weight);
-    if (bias)
-      for (const y of outputs)
-        for (let row = 0; row < y.length; row++) y[row] += bias[row];
-    return outputs;
+    return vectors.map((x) => {
+      const y = product(x, weight);
+      if (bias) for (let row = 0; row < y.length; row++) y[row] += bias[row];
+      return y;
+    });
   }
 
   /**
-   * y = W x. Four rows of W go along together, so that the processor need not
+   * W x. Four rows of W go along together, so that the processor need not
    * wait for one sum before it adds to the next.
    */
-  function one(x, y, { rows, columns, values, scales }) {
+  function product(x, { rows, columns, values, scales }) {
+    const y = new Float64Array(rows);
     for (let block = 0; block < rows; block += 4) {
       const row = Math.min(block, rows - 4);
       let [a, b, c, d] = [0, 0, 0, 0];
@@ -71,52 +68,9 @@
         c += v * values[k + 2 * columns];
         d += v * values[k + 3 * columns];
       }
-      y[row] = a * scales[row];
-      y[row + 1] = b * scales[row + 1];
-      y[row + 2] = c * scales[row + 2];
-      y[row + 3] = d * scales[row + 3];
+      [a, b, c, d].forEach((sum, i) => (y[row + i] = sum * scales[row + i]));
     }
-  }
-
-  /**
-   * The same of five vectors, as many as a beam has places, and two rows: a
-   * number of W is fetched and made a double once for all five. Where there
-   * are fewer, the last stands for the missing ones.
-   */
-  function five(vectors, outputs, { rows, columns, values, scales }) {
-    const all = (items) => [0, 1, 2, 3, 4].map((i) => items[i] ?? items.at(-1));
-    const [x0, x1, x2, x3, x4] = all(vectors);
-    const [y0, y1, y2, y3, y4] = all(outputs);
-    for (let block = 0; block < rows; block += 2) {
-      const row = Math.min(block, rows - 2);
-      let [a0, a1, a2, a3, a4] = [0, 0, 0, 0, 0];
-      let [b0, b1, b2, b3, b4] = [0, 0, 0, 0, 0];
-      for (let j = 0, k = row * columns; j < columns; j++, k++) {
-        const a = values[k];
-        const b = values[k + columns];
-        a0 += a * x0[j];
-        a1 += a * x1[j];
-        a2 += a * x2[j];
-        a3 += a * x3[j];
-        a4 += a * x4[j];
-        b0 += b * x0[j];
-        b1 += b * x1[j];
-        b2 += b * x2[j];
-        b3 += b * x3[j];
-        b4 += b * x4[j];
-      }
-      const [a, b] = [scales[row], scales[row + 1]];
-      y0[row] = a0 * a;
-      y1[row] = a1 * a;
-      y2[row] = a2 * a;
-      y3[row] = a3 * a;
-      y4[row] = a4 * a;
-      y0[row + 1] = b0 * b;
-      y1[row + 1] = b1 * b;
-      y2[row + 1] = b2 * b;
-      y3[row + 1] = b3 * b;
-      y4[row + 1] = b4 * b;
-    }
+    return y;
   }
 
   /** FFN(x) = max(0, x W_1 + b_1) W_2 + b_2 (chapter 4). */
@@ -231,11 +185,10 @@
       this.embedding = tree.source.tokens;
       this.encoder = Object.values(tree.encoder.layers);
       this.decoder = Object.values(tree.decoder.layers);
-      this.encoderNorm = tree.encoder.norm; // only pre-norm has them
+      this.encoderNorm = tree.encoder.norm;
       this.decoderNorm = tree.decoder.norm;
       this.heads = packed.config.heads;
       this.keyWidth = packed.config.d_k * this.heads;
-      this.preNorm = packed.config.pre_norm;
     }
 
     /** A token's vector, scaled, plus the waves of its place (chapter 3). */
@@ -251,12 +204,10 @@
       return x;
     }
 
-    /** The box Add & Norm around a sub-layer (chapter 4). */
+    /** The box Add & Norm around a sub-layer, the norm first (chapter 4). */
     addNorm({ norm }, vectors, sublayer) {
-      const add = (written) =>
-        written.map((y, i) => y.map((v, j) => v + vectors[i][j]));
-      if (this.preNorm) return add(sublayer(layerNorm(vectors, norm)));
-      return layerNorm(add(sublayer(vectors)), norm);
+      const written = sublayer(layerNorm(vectors, norm));
+      return written.map((y, i) => y.map((v, j) => v + vectors[i][j]));
     }
 
     /** Keys and values of some vectors; one matrix makes both. */
@@ -293,7 +244,7 @@
           feedForward(y, layer.feed_forward),
         );
       }
-      const memory = this.encoderNorm ? layerNorm(x, this.encoderNorm) : x;
+      const memory = layerNorm(x, this.encoderNorm);
       const sources = this.decoder.map((layer) =>
         this.keysValues(memory, layer.cross_attention),
       );
@@ -339,7 +290,7 @@
           feedForward(y, layer.feed_forward),
         );
       });
-      if (this.decoderNorm) x = layerNorm(x, this.decoderNorm);
+      x = layerNorm(x, this.decoderNorm);
       return linear(x, this.embedding).map(logSoftmax);
     }
   }

@@ -21,13 +21,6 @@
       document.head.append(script);
     });
 
-  /** Why this browser cannot run the program, or nothing. */
-  const obstacle = () => {
-    const arrays = ["Int8Array", "Float32Array", "Float64Array"];
-    const missing = arrays.find((name) => !(name in globalThis));
-    return missing && `this browser has no ${missing}`;
-  };
-
   for (const place of document.querySelectorAll(".at-translator")) {
     const button = document.createElement("button");
     button.type = "button";
@@ -47,7 +40,6 @@
       button.disabled = true;
       note.textContent = "Loading the model.";
       try {
-        if (obstacle()) throw new Error(obstacle());
         for (const part of PARTS) await load(part);
         globalThis.translatorInPage.show(place);
         bar.remove();

@@ -4,10 +4,9 @@
 widgets.formulas.lengthPenalty = (length, alpha) => ((5 + length) / 6) ** alpha;
 
 widgets.register("beam", "A beam search, step by step", (widget) => {
-  const { make, shape, text, size, number, percent } = widgets;
+  const { make, shape, text, size, number, percent, upTo } = widgets;
   const { lengthPenalty } = widgets.formulas;
   const { caption, trees } = widget.data;
-  const upTo = (last) => [...Array(last + 1).keys()];
   const last = (tree) => tree.nodes.at(-1).step;
   const width = widget.choice(
     "beam",

@@ -12,10 +12,10 @@ widgets.formulas.mean = (weights, values) =>
   );
 
 widgets.register("lookup", "What does it look for?", (widget) => {
-  const { shape, text, size, number, percent } = widgets;
+  const { text, size, bar, number, percent, upTo } = widgets;
   const { scores, softmax, mean } = widgets.formulas;
   const { words, keys, values, parts, pronouns, start } = widget.data;
-  const steps = [...Array(17).keys()].map((i) => (i - 8) / 2);
+  const steps = upTo(16).map((i) => (i - 8) / 2);
   const say = (value) => number(value, 1);
   const query = parts.map((part, i) =>
     widget.slider(`query: ${part}`, steps, start[i], say),
@@ -36,11 +36,7 @@ widgets.register("lookup", "What does it look for?", (widget) => {
       const y = top + i * row;
       text(svg, 0, y + 13, word, weights[i] > 0.5 ? "on" : "");
       text(svg, score, y + 13, number(found[i], 1), "end");
-      const width = Math.max(1, long * weights[i]);
-      svg.append(
-        shape("rect", { x: left, y, width, height: 16, class: "bar key" }),
-      );
-      text(svg, left + width + 6, y + 13, percent(weights[i]));
+      bar(svg, left, y, long * weights[i], percent(weights[i]), "key");
     });
     const end = top + words.length * row + 14;
     text(svg, 0, end + 13, "answer", "on");

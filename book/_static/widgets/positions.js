@@ -20,11 +20,10 @@ widgets.formulas.rotation = (k, i, d_model) => {
 };
 
 widgets.register("positions", "Positions as the hands of clocks", (widget) => {
-  const { shape, text, size, chart, number } = widgets;
+  const { shape, text, size, chart, number, upTo } = widgets;
   const { speed, sinusoid, rotation } = widgets.formulas;
   const d_model = widget.data.d_model;
-  const pairs = [...Array(d_model / 2).keys()];
-  const upTo = (last) => [...Array(last + 1).keys()];
+  const pairs = upTo(d_model / 2 - 1);
   const position = widget.slider("position", upTo(80), 10);
   const shift = widget.slider("shift k", upTo(20), 3);
   const pair = widget.slider("pair i", pairs, 1);

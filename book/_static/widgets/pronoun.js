@@ -2,7 +2,7 @@
 "use strict";
 
 widgets.register("pronoun", "What is it?", (widget) => {
-  const { shape, text, size, percent } = widgets;
+  const { text, size, bar, percent } = widgets;
   const { animals, foods, qualities, cases, pronouns } = widget.data;
   const chosen = widget.sentence([
     "The",
@@ -29,26 +29,21 @@ widgets.register("pronoun", "What is it?", (widget) => {
     const down = 18 * (lines.length - 1);
     const left = 92;
     const long = room - left - 46;
-    const bar = (y, share, kind) => {
-      const width = Math.max(1, long * share);
-      svg.append(
-        shape("rect", { x: left, y, width, height: 16, class: `bar ${kind}` }),
-      );
-      text(svg, left + width + 6, y + 13, percent(share));
-    };
+    const show = (y, share, kind) =>
+      bar(svg, left, y, long * share, percent(share), kind);
     lines.forEach((line, i) => text(svg, 0, 13 + 18 * i, line, "title on"));
     text(svg, 0, 44 + down, "How likely each pronoun is", "muted");
     pronouns.forEach((pronoun, i) => {
       const y = 54 + down + i * row;
       text(svg, 0, y + 13, pronoun, i === best ? "on" : "");
-      bar(y, chances[i], "value");
+      show(y, chances[i], "value");
     });
     const top = 54 + down + 3 * row + 26;
     text(svg, 0, top - 8, "Where one head looks as it is written", "muted");
     source.split(" ").forEach((word, i) => {
       const y = top + 2 + i * row;
       text(svg, 0, y + 13, word, weights[i] > 0.5 ? "on" : "");
-      bar(y, weights[i], "key");
+      show(y, weights[i], "key");
     });
     size(svg, room, top + 2 + 10 * row + 6);
     const seen = source.split(" ")[weights.indexOf(Math.max(...weights))];

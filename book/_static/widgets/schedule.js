@@ -10,7 +10,7 @@ widgets.formulas.linearRate = (step, peak, warmup, steps) =>
     : peak * Math.max(0, (steps - step) / (steps - warmup));
 
 widgets.register("schedule", "What the schedule depends on", (widget) => {
-  const { shape, text, size, chart, number, percent } = widgets;
+  const { shape, text, size, chart, number, percent, upTo } = widgets;
   const { inverseSqrtRate, linearRate } = widgets.formulas;
   const paper = widget.data;
   const warmups = [250, 500, 1000, 2000, 4000, 8000, 16000];
@@ -26,7 +26,7 @@ widgets.register("schedule", "What the schedule depends on", (widget) => {
     const steps = [0.2, 0.5, 1, 2].map((factor) => factor * power);
     const step = steps.find((size) => largest / size < 5);
     const count = Math.ceil(largest / step);
-    return [...Array(count + 1).keys()].map((i) => i * step);
+    return upTo(count).map((i) => i * step);
   }
 
   const thousandths = (rate) => String(Number((1000 * rate).toPrecision(2)));
@@ -50,8 +50,7 @@ widgets.register("schedule", "What the schedule depends on", (widget) => {
     const same = w === paper.warmup && d === paper.d_model;
     // A line through 400 updates and the kinks, so that peaks are sharp.
     const along = (rate) => {
-      const shares = [...Array(400).keys()].map((i) => i / 399);
-      const grid = shares.map((share) => 1 + share * (steps - 1));
+      const grid = upTo(399).map((i) => 1 + (i / 399) * (steps - 1));
       const kinks = [w, paper.warmup].filter((s) => s <= steps);
       const places = [...grid, ...kinks].sort((a, b) => a - b);
       return places.map((s) => [s, rate(s)]);

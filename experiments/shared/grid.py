@@ -1,0 +1,26 @@
+"""The runs of an experiment: one for each combination of what it varies."""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from itertools import product
+
+Runs = dict[str, Callable[[], dict]]
+
+
+def grid(
+    run: Callable[..., dict], key: str, /, **varied: Iterable | Mapping
+) -> Runs:
+    """The runs by their keys, such as `heads={heads} seed={seed}`.
+
+    What a name of the key varies over is given to `run` under that name. Of
+    a mapping, its keys name the runs and its values are their arguments.
+    """
+    runs: Runs = {}
+    for values in product(*varied.values()):
+        chosen = dict(zip(varied, values, strict=True))
+        given: dict = {}
+        for name, value in chosen.items():
+            of = varied[name]
+            given |= of[value] if isinstance(of, Mapping) else {name: value}
+        runs[key.format_map(chosen)] = partial(run, **given)
+    return runs
