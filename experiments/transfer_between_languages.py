@@ -126,7 +126,6 @@ def run(way: str, seed: int, pairs: int | None = None) -> dict:
         text.tests[HELD_OUT],
         seed,
         change=prepare,
-        fast=True,
     )
     return {"shared": shared(pieces), **found}
 
