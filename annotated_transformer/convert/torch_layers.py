@@ -113,12 +113,12 @@ def pairs(
 
 def check_convertible(model: Transformer) -> None:
     """UserError if a part of the model exists only in this package."""
-    config = model.config
-    own = own_code(model, None).get("model")
+    config, own = model.config, own_code(model, None)
     if own or find_builder(config) != "transformer":
+        name = own.get("model") or type(config).__name__
         raise UserError(
-            f"{own or type(config).__name__} has no counterpart elsewhere: "
-            "only a model of the standard parts can be converted"
+            f"{name} has no counterpart elsewhere: only a model of the "
+            "standard parts that transformer() makes can be converted"
         )
     for field in ("d_k", "d_v"):
         width = config.d_model // config.heads

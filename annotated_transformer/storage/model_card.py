@@ -28,20 +28,20 @@ under which licence is for its maker to say.
 
 
 def model_card(
-    model: EncoderDecoder, own: dict[str, str], history: History | None
+    model: EncoderDecoder, history: History | None, own: dict[str, str]
 ) -> str:
     """What a model is, what it learned from and what it has reached."""
     count = sum(parameter.numel() for parameter in model.parameters())
-    size = f"A model of {count / 1e6:.2f} million parameters"
+    told = f"A model of {count / 1e6:.2f} million parameters"
     if builder := find_builder(model.config):
-        size += f", made by the builder `{builder}` of `annotated_transformer`"
-    size += "."
+        told += f", made by the builder `{builder}` of `annotated_transformer`"
+    told += "."
     if own:
-        size += (
+        told += (
             f" It has code of its maker's own ({', '.join(own.values())}), "
             "and is loaded by a program that has it, too."
         )
-    size = fill(size, 79)
+    size = fill(told, 79)
     if history is None:
         return f"# A translation model\n\n{size}\n{UNKNOWN}"
     data, result = history.data, asdict(history.result)

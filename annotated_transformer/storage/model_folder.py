@@ -84,12 +84,13 @@ def save_model(
     loaded.
     """
     folder = Path(folder)
-    builder, own = find_builder(model.config), own_code(model, tokenizer)
-    sizes = model.config if builder else None
+    own = own_code(model, tokenizer)
+    builder = find_builder(model.config)
+    sizes = model.config if builder else {}
     with replacing(folder, *SUMMED, "config.json") as new:
         save_file(weights(model), new / "model.safetensors")
         (new / "tokenizer.model").write_bytes(tokenizer.model)
-        card = model_card(model, own, history)
+        card = model_card(model, history, own)
         (new / "README.md").write_bytes(card.encode())
         sums = {name: sha256(new / name) for name in SUMMED}
         config = Config(FORMAT, builder, sizes, sums, own, history)
@@ -134,29 +135,26 @@ def load_model(
             " code: in Python make model and tokenizer as they were made, and "
             "pass them (model=..., tokenizer=...)"
         )
-    given = None if tokenizer is None else tokenizer.model
-    if given is not None and pieces.is_file() and pieces.read_bytes() != given:
+    tensors, _ = read_tensors(path)
+    if tokenizer is None:
+        try:
+            tokenizer = read_tokenizer(pieces)
+        except (OSError, ValueError) as error:
+            raise damaged(pieces, getattr(error, "strerror", error)) from error
+    elif pieces.is_file() and pieces.read_bytes() != tokenizer.model:
         raise UserError(
             f"{folder}: the {type(tokenizer).__name__} that is passed is not "
             "the tokenizer that the model was trained with; pass that one"
         )
-    tensors, _ = read_tensors(path)
-    try:
-        if tokenizer is None:
-            tokenizer = read_tokenizer(pieces)
-    except (OSError, ValueError) as error:
-        raise damaged(pieces, getattr(error, "strerror", error)) from error
     for file in (path, pieces):
         if sha256(file) != config.sha256.get(file.name):
             told = "not the file that config.json names (its SHA-256 differs)"
             raise damaged(file, told)
     if model is None:
         check_fit(lambda: outline(config.model), tensors, path)
-    wanted = config.model.vocab_size if config.builder else len(tokenizer)
-    if len(tokenizer) != wanted:
-        told = f"it has {len(tokenizer)} pieces, but config.json says {wanted}"
-        raise damaged(pieces, told)
-    if model is None:
+        if len(tokenizer) != config.model.vocab_size:
+            told = f"it has {len(tokenizer)} pieces, but config.json says "
+            raise damaged(pieces, told + str(config.model.vocab_size))
         model = build(config.model)
     set_weights(model, tensors, path)
     return model.to(device).eval(), tokenizer, config.history

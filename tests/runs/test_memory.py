@@ -17,7 +17,7 @@ from annotated_transformer.runs.batches import TrainingText
 from annotated_transformer.runs.memory import largest_batches, try_batch
 from annotated_transformer.runs.run import train
 from annotated_transformer.storage.checkpoints import read_metrics
-from annotated_transformer.training import updates
+from annotated_transformer.training import batch_loss, updates
 
 
 @pytest.mark.parametrize("tokens", [40, 200, 4096])
@@ -77,7 +77,8 @@ def test_a_trial_takes_the_memory_of_a_run():
 
     def trial():
         model = transformer(sizes)
-        try_batch(model, adam(model.parameters()), config, batch)
+        optimizer = adam(model.parameters())
+        try_batch(model, optimizer, batch_loss, config, batch)
 
     assert peak(trial) == pytest.approx(peak(real), rel=0.02)
 

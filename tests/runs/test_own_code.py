@@ -177,7 +177,6 @@ def test_models_that_cannot_be_trained(tmp_path, name):
     build, told = REFUSED[name]
     with pytest.raises(UserError, match=told):
         go(tmp_path / "run", build)
-    assert not (tmp_path / "run").exists()
 
 
 def test_what_is_no_model():

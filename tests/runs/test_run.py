@@ -270,7 +270,7 @@ def test_what_a_failed_attempt_leaves_does_not_stop_the_next(tmp_path, corpus):
     with pytest.raises(UserError, match="too large"):
         train(tmp_path / "model", corpus, many, device="cpu")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(loop, "batch_loss", lambda *_: torch.tensor(0.0))
+        patch.setattr(objectives, "batch_loss", lambda *_: torch.tensor(0.0))
         with pytest.raises(RuntimeError, match="does not require grad"):
             train(tmp_path / "model", corpus, SMALL, device="cpu")
     assert (tmp_path / "model" / "run.json").exists()

@@ -79,7 +79,7 @@ def test_training_goes_on_exactly(run, config):
 def test_files_that_are_no_checkpoints(run, saved):
     model, optimizer, path = saved
     for sizes in ({"layers": 2}, {"d_ff": 16}):
-        with pytest.raises(UserError, match="configuration"):
+        with pytest.raises(UserError, match="not those of this model"):
             run.load(*learner(replace(SIZES, **sizes)))
     with pytest.raises(UserError, match="nothing: .*No such file"):
         checkpoint_weights(path.with_name("nothing"))

@@ -19,7 +19,7 @@ CAPTIONS = Data("multi30k", "en", "de", 29_000)
 
 def card_of(**changes):
     model = build(TINY["transformer"])
-    return model_card(model, {}, replace(HISTORY, **changes))
+    return model_card(model, replace(HISTORY, **changes), {})
 
 
 def test_the_card_has_command_licence_and_size():
