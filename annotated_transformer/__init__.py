@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from annotated_transformer.runs.recipes import RECIPES, Recipe
     from annotated_transformer.runs.run import train
     from annotated_transformer.system.processes import Processes
-    from annotated_transformer.teaching.exercises import check
+    from annotated_transformer.teaching.exercises import check_exercise
     from annotated_transformer.training import TrainConfig
     from annotated_transformer.translation import (
         AttentionMaps,
@@ -65,7 +65,7 @@ __all__ = [
     "beam_decode",
     "beam_search",
     "builtin_corpus",
-    "check",
+    "check_exercise",
     "copy_corpus",
     "multi30k",
     "score_pairs",
@@ -98,7 +98,7 @@ HOMES = {
     "beam_decode": "decoding",
     "beam_search": "decoding",
     "builtin_corpus": "corpora.generated",
-    "check": "teaching.exercises",
+    "check_exercise": "teaching.exercises",
     "copy_corpus": "corpora.generated",
     "multi30k": "corpora.multi30k",
     "score_pairs": "pairs.likelihood",

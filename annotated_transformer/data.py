@@ -206,7 +206,7 @@ class Batch:
         """True where there is a label to predict."""
         return self.labels != PAD
 
-    def twice(self) -> "Batch":
+    def duplicated(self) -> "Batch":
         """The same batch with each of its sentences in it twice."""
         places = torch.cat([self.places, self.places + self.labels.numel()])
         return Batch(

@@ -38,7 +38,7 @@ __all__ = [
     "AddRMSNorm",
     "SwiGLU",
     "rotations",
-    "turn",
+    "apply_rotary",
     "rotate",
     "linear_bias",
     "GroupedProjections",
@@ -114,7 +114,7 @@ def rotations(length: int, d_k: int) -> Float64[Tensor, "2 length pairs"]:
     return torch.stack([angle.cos(), angle.sin()])
 
 
-def turn(
+def apply_rotary(
     x: Float[Tensor, "*batch length d_k"],
     angles: Float[Tensor, "2 length pairs"],
 ) -> Float[Tensor, "*batch length d_k"]:
@@ -130,7 +130,7 @@ def rotate(
 ) -> Float[Tensor, "*batch length d_k"]:
     """Turn pairs of components; positions count from start."""
     length, d_k = x.shape[-2:]
-    return turn(x, rotations(start + length, d_k)[:, start:].to(x))
+    return apply_rotary(x, rotations(start + length, d_k)[:, start:].to(x))
 
 
 def linear_bias(
@@ -250,7 +250,11 @@ class RotaryAttention(GroupedQueryAttention):
         """Turn both; keys are kept unturned, so all of them turn here."""
         start, end = keys.size(2) - query.size(2), keys.size(2)
         angles = self.table(end, query)[:, :end]
-        return turn(query, angles[:, start:]), turn(keys, angles), mask
+        return (
+            apply_rotary(query, angles[:, start:]),
+            apply_rotary(keys, angles),
+            mask,
+        )
 
 
 class BiasedAttention(GroupedQueryAttention):

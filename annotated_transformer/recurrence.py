@@ -27,7 +27,7 @@ __all__ = [
     "ProjectedOutput",
     "DotProductAttention",
     "AdditiveAttention",
-    "keep_at_first",
+    "forget_bias",
     "RecurrentEncoder",
     "RecurrentDecoder",
     "RecurrentConfig",
@@ -115,7 +115,7 @@ class AdditiveAttention(DotProductAttention):
         return self.v(both.tanh()).squeeze(-1)
 
 
-def keep_at_first(lstm: nn.LSTM | nn.LSTMCell) -> None:
+def forget_bias(lstm: nn.LSTM | nn.LSTMCell) -> None:
     """Open the gates that keep the cell: their biases start at 1."""
     for name, bias in lstm.named_parameters():
         if name.startswith("bias_ih"):
@@ -131,7 +131,7 @@ class RecurrentEncoder(nn.Module):
             d_model, width // 2, layers, batch_first=True, bidirectional=True
         )
         self.dropout = nn.Dropout(dropout)
-        keep_at_first(self.lstm)
+        forget_bias(self.lstm)
 
     def forward(
         self,
@@ -159,7 +159,7 @@ class RecurrentDecoder(nn.Module):
         self.query = nn.Linear(width, d_model, bias=False)
         self.attention = attention(d_model)
         self.cell = nn.LSTMCell(d_model + width, width)
-        keep_at_first(self.cell)
+        forget_bias(self.cell)
 
     def read(
         self, encoded: Tensors, mask: Bool[Tensor, "batch 1 1 length"]
@@ -243,12 +243,12 @@ def scaled_sum(x: Tensor, y: Tensor) -> Tensor:
 class GatedConvolution(nn.Module):
     """A convolution of which one half says how much of the other passes."""
 
-    def __init__(self, width: int, places: int, dropout: float = 0.0):
+    def __init__(self, width: int, kernel_size: int, dropout: float = 0.0):
         super().__init__()
-        self.places = places
+        self.kernel_size = kernel_size
         self.dropout = nn.Dropout(dropout)
-        self.linear = nn.Linear(places * width, 2 * width)
-        std = math.sqrt(4 * (1 - dropout) / (places * width))
+        self.linear = nn.Linear(kernel_size * width, 2 * width)
+        std = math.sqrt(4 * (1 - dropout) / (kernel_size * width))
         nn.init.normal_(self.linear.weight, std=std)
         nn.init.zeros_(self.linear.bias)
 
@@ -256,18 +256,21 @@ class GatedConvolution(nn.Module):
         self, x: Float[Tensor, "batch length width"], ahead: int = 0
     ) -> Float[Tensor, "batch length width"]:
         """Every output from its window, which ends so many places after it."""
-        seen = windows(self.dropout(x), self.places, ahead)
+        seen = windows(self.dropout(x), self.kernel_size, ahead)
         return F.glu(self.linear(seen.flatten(-2)))
 
 
 class ConvolutionalEncoder(nn.Module):
     """A stack of gated convolutions."""
 
-    def __init__(self, d_model: int, layers: int, places: int, dropout: float):
+    def __init__(
+        self, d_model: int, layers: int, kernel_size: int, dropout: float
+    ):
         super().__init__()
-        self.places = places
+        self.kernel_size = kernel_size
         self.layers = nn.ModuleList(
-            GatedConvolution(d_model, places, dropout) for _ in range(layers)
+            GatedConvolution(d_model, kernel_size, dropout)
+            for _ in range(layers)
         )
 
     def forward(
@@ -279,19 +282,21 @@ class ConvolutionalEncoder(nn.Module):
         hidden, y = ~mask[:, 0, 0, :, None], x
         for layer in self.layers:
             y = y.masked_fill(hidden, 0.0)
-            y = scaled_sum(y, layer(y, ahead=self.places // 2))
+            y = scaled_sum(y, layer(y, ahead=self.kernel_size // 2))
         return y, scaled_sum(y, x)
 
 
 class ConvolutionalDecoder(nn.Module):
     """Gated convolutions, and attention in each layer (Gehring, 2017)."""
 
-    def __init__(self, d_model: int, layers: int, places: int, dropout: float):
+    def __init__(
+        self, d_model: int, layers: int, kernel_size: int, dropout: float
+    ):
         super().__init__()
-        self.places = places
+        self.kernel_size = kernel_size
         n = range(layers)
         self.layers = nn.ModuleList(
-            GatedConvolution(d_model, places, dropout) for _ in n
+            GatedConvolution(d_model, kernel_size, dropout) for _ in n
         )
         self.query = nn.ModuleList(nn.Linear(d_model, d_model) for _ in n)
         self.answer = nn.ModuleList(nn.Linear(d_model, d_model) for _ in n)
@@ -318,7 +323,7 @@ class ConvolutionalDecoder(nn.Module):
         """
         x, presents = g, []
         for i, layer in enumerate(self.layers):
-            past = x.new_zeros(len(x), self.places - 1, x.size(-1))
+            past = x.new_zeros(len(x), self.kernel_size - 1, x.size(-1))
             both = torch.cat([state[i] if state else past, x], 1)
             presents.append(both[:, x.size(1) :])
             y = layer(both)[:, past.size(1) :]
@@ -334,12 +339,18 @@ class ConvolutionalConfig:
     vocab_size: int = 37_000
     d_model: int = 256
     layers: int = 4  # of the encoder and again of the decoder
-    places: int = 3  # that a convolution sees
+    kernel_size: int = 3  # that a convolution sees
     dropout: float = 0.0
     max_length: int = 512  # positions are learned
 
     def __post_init__(self) -> None:
-        sizes = ("vocab_size", "d_model", "layers", "places", "max_length")
+        sizes = (
+            "vocab_size",
+            "d_model",
+            "layers",
+            "kernel_size",
+            "max_length",
+        )
         check_sizes(self, sizes, ("dropout",))
 
 
@@ -355,7 +366,7 @@ def convolutional_translator(config: ConvolutionalConfig) -> EncoderDecoder:
         )
         for _ in range(2)
     )
-    sizes = config.d_model, config.layers, config.places, config.dropout
+    sizes = config.d_model, config.layers, config.kernel_size, config.dropout
     encoder, decoder = (
         ConvolutionalEncoder(*sizes),
         ConvolutionalDecoder(*sizes),

@@ -48,10 +48,10 @@ class TrainConfig:
 
     steps: int = 100_000  # updates in all
     batch_tokens: int = 25_000  # at most, on each side, padding included
-    accumulate: int = 1  # batches whose gradients make one update
+    accumulation_steps: int = 1  # batches whose gradients make one update
     schedule: str = "inverse_sqrt"  # or "linear": down to zero at the end
     warmup: int = 4000  # updates with a rising rate
-    peak_rate: float | None = None  # None: the paper's, d_model and warmup
+    peak_lr: float | None = None  # None: the paper's, d_model and warmup
     label_smoothing: float = 0.1  # epsilon_ls
     r_drop: float = 0.0  # weight of the divergence of two passes
     risk: int = 0  # candidates of a sentence; 0: learn from labels
@@ -67,9 +67,9 @@ class TrainConfig:
     def __post_init__(self) -> None:
         check_fields(
             self,
-            accumulate=(1, 10**4),
+            accumulation_steps=(1, 10**4),
             schedule=("inverse_sqrt", "linear"),
-            peak_rate=(1e-9, 1e38),
+            peak_lr=(1e-9, 1e38),
             label_smoothing=(0, 0.99),
             r_drop=(0, 1000),
             risk=(0, 1000),
@@ -85,7 +85,7 @@ class TrainConfig:
     def rate(self, step: int, d_model: int) -> float:
         """The learning rate of an update, counted from 1."""
         top = inverse_sqrt_rate(self.warmup, d_model, self.warmup)
-        peak = self.peak_rate or top
+        peak = self.peak_lr or top
         if self.schedule == "linear":
             return linear_rate(step, peak, self.warmup, self.steps)
         return inverse_sqrt_rate(step, d_model, self.warmup, peak / top)
@@ -111,7 +111,7 @@ def batch_loss(model: nn.Module, batch: Batch, config: TrainConfig) -> Tensor:
     With R-Drop, the mean of two passes, and how far they diverge.
     """
     if config.r_drop:
-        batch = batch.twice()
+        batch = batch.duplicated()
     logits = predict(model, batch, config.bf16)
     loss = label_smoothing_loss(logits, batch.targets, config.label_smoothing)
     if config.r_drop:
@@ -168,7 +168,7 @@ def updates(
         if not model.training:  # to say it anew takes milliseconds
             model.train()
         torch.manual_seed(config.seed * 10_000_019 + step)
-        group = list(islice(batches, config.accumulate))
+        group = list(islice(batches, config.accumulation_steps))
         tokens = sum(batch.tokens for batch in group)
         if not tokens:
             raise ValueError(f"update {step}: the batches have come to an end")

@@ -40,7 +40,7 @@ class Constant(TrainConfig):
 
     def rate(self, step: int, d_model: int) -> float:
         """Up to the peak in a straight line."""
-        return self.peak_rate * min(1.0, step / self.warmup)
+        return self.peak_lr * min(1.0, step / self.warmup)
 
 
 def recipe(schedule: str, seed: int) -> TrainConfig:

@@ -57,7 +57,7 @@ LEARNING = {
     "batch_tokens": 512,
     "schedule": "linear",
     "warmup": 50,
-    "peak_rate": 6e-3,
+    "peak_lr": 6e-3,
     "label_smoothing": 0.0,
     "clip": 1.0,
     "max_length": 64,
@@ -92,7 +92,7 @@ class Program:
     model: Transformer
     prepare: Callable = unchanged  # a batch, before the model reads it
     optimizer: Callable = adam
-    rate: float = LEARNING["peak_rate"]
+    rate: float = LEARNING["peak_lr"]
     decode: Callable = translate
 
 
@@ -264,9 +264,7 @@ def trained(bug: Callable[[Program], None], seed: int) -> tuple[Program, dict]:
     program = Program(transformer(ModelConfig(len(pieces), **SIZES)))
     bug(program)
     model = program.model
-    recipe = TrainConfig(
-        **LEARNING | {"peak_rate": program.rate, "seed": seed}
-    )
+    recipe = TrainConfig(**LEARNING | {"peak_lr": program.rate, "seed": seed})
     examples, _ = encode_pairs(text.train, pieces, recipe.max_length)
     batches = training_batches(examples, recipe.batch_tokens, seed)
     batches = map(program.prepare, batches)

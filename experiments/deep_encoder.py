@@ -43,7 +43,7 @@ RISK = {
     "risk": 8,
     "steps": 350,
     "batch_tokens": 1024,
-    "peak_rate": 3e-4,
+    "peak_lr": 3e-4,
     "warmup": 20,
     "checkpoint_every": 100,
     "average": 5,

@@ -40,7 +40,7 @@ RECIPE = {
     "batch": 64,
     "steps": 800,
     "warmup": 60,
-    "peak_rate": 3e-3,
+    "peak_lr": 3e-3,
 }
 TESTED = (6, 8, 10, 11, 12, 14)
 FIRST = EOS + 2  # the id of the first letter
@@ -88,7 +88,7 @@ def run(positions: str, seed: int) -> dict:
         logits = model(closed(source), inputs)
         return F.cross_entropy(logits.flatten(0, 1), closed(target).flatten())
 
-    how = (RECIPE[name] for name in ("steps", "peak_rate", "warmup"))
+    how = (RECIPE[name] for name in ("steps", "peak_lr", "warmup"))
     fit(loss, adam(model.parameters()), *how)
     model.eval()
     result = {}

@@ -167,7 +167,7 @@ VARIATIONS: dict[str, dict] = {
     "post-norm": {"sizes": {"pre_norm": False}},
     "half batches": {"learning": {"batch_tokens": 512, "steps": 2000}},
     "double batches": {"learning": {"batch_tokens": 2048, "steps": 500}},
-    "half the rate": {"learning": {"peak_rate": 3e-3}},
+    "half the rate": {"learning": {"peak_lr": 3e-3}},
     "inverse sqrt": {"learning": {"schedule": "inverse_sqrt"}},
     "twice as long": {"learning": LONG},
     "long, dropout 0.2": {"sizes": {"dropout": 0.2}, "learning": LONG},

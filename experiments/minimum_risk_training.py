@@ -29,7 +29,7 @@ from .table3_captions import BASE, HELD_OUT, corpus, tokenizer
 from .table3_captions import RECIPE as CAPTIONS
 
 SEEDS = (0, 1, 2)
-ON = {"steps": 300, "batch_tokens": 768, "peak_rate": 5e-4, "warmup": 20}
+ON = {"steps": 300, "batch_tokens": 768, "peak_lr": 5e-4, "warmup": 20}
 RECIPE = CAPTIONS | {"on": ON, "candidates": 4}
 
 __all__ = ["RECIPE", "RUNS", "corpus"]

@@ -93,7 +93,7 @@ def read(seed: int, positions: str) -> dict:
         logits = model(batch[:, :-1])
         return F.cross_entropy(logits.flatten(0, 1), batch[:, 1:].flatten())
 
-    schedule = LEARNING["peak_rate"], LEARNING["warmup"]
+    schedule = LEARNING["peak_lr"], LEARNING["warmup"]
     fit(loss, adam(model.parameters()), READING["steps"], *schedule)
     length = READING["tested"]
     model.eval()

@@ -25,7 +25,7 @@ STEPS = {256: 1200, 1024: 300, 4096: 75}  # updates by tokens of a batch
 LEARNING = {
     name: value
     for name, value in SHORT.items()
-    if name not in ("steps", "batch_tokens", "warmup", "peak_rate")
+    if name not in ("steps", "batch_tokens", "warmup", "peak_lr")
 }
 RECIPE = {
     "model": SIZES,
@@ -44,7 +44,7 @@ def run(batch: int, rate: float, seed: int) -> dict:
         steps=steps,
         batch_tokens=batch,
         warmup=steps // 5,
-        peak_rate=rate,
+        peak_lr=rate,
         seed=seed,
         **LEARNING,
     )

@@ -27,7 +27,7 @@ MORE = {
     "steps": 2000,
     "batch_tokens": 2048,
     "warmup": 200,
-    "peak_rate": 3e-3,
+    "peak_lr": 3e-3,
 }
 RECIPE = {
     "model": SIZES | SHAPE,

@@ -41,7 +41,7 @@ LEARNING = {
     "batch_tokens": 1024,
     "schedule": "linear",
     "warmup": 60,
-    "peak_rate": 3e-3,
+    "peak_lr": 3e-3,
     "label_smoothing": 0.1,
     "clip": 1.0,
 }

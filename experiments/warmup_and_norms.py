@@ -61,7 +61,7 @@ class Later(TrainConfig):
         """None at first, then the recipe's from its beginning."""
         if step <= RISE:
             return 0.0
-        return linear_rate(step - RISE, self.peak_rate, 1, LEARNING["steps"])
+        return linear_rate(step - RISE, self.peak_lr, 1, LEARNING["steps"])
 
 
 def norms_before(model: Transformer) -> None:
@@ -152,7 +152,7 @@ def run(norm: str, layers: int, start: str, rate: float, seed: int) -> dict:
     """Train; the loss of the validation sentences, and how it began."""
     pieces = tokenizer()
     warmup = RISE if start == "rising" else 1
-    recipe = TrainConfig(warmup=warmup, peak_rate=rate, seed=seed, **LEARNING)
+    recipe = TrainConfig(warmup=warmup, peak_lr=rate, seed=seed, **LEARNING)
     if start == "moments":
         steps = recipe.steps + RISE
         recipe = Later(**asdict(recipe) | {"steps": steps})

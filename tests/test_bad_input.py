@@ -70,7 +70,7 @@ def test_a_line_without_end_is_refused(command, trained, monkeypatch):
 @pytest.mark.parametrize(
     ("option", "told"),
     [
-        ("--set=train.peak_rate=0", "--peak-rate 0.0"),
+        ("--set=train.peak_lr=0", "--peak-rate 0.0"),
         ("--set=model.layers=1000000000000", "`layers=1000000000000`"),
         ("--set=model.layers=" + "[" * 100_000, "must be"),
     ],

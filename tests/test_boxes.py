@@ -230,7 +230,7 @@ def test_one_token_at_a_time_gives_the_same(name):
 
 
 CONFIG = TrainConfig(
-    steps=30, batch_tokens=96, warmup=4, peak_rate=1e-2, clip=1.0
+    steps=30, batch_tokens=96, warmup=4, peak_lr=1e-2, clip=1.0
 )
 
 

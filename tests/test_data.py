@@ -383,7 +383,7 @@ def test_other_subwords_follow_from_the_seed_alone():
 
 def test_twice_has_each_sentence_two_times():
     batch = make_batch(EXAMPLES[:4])
-    double = batch.twice()
+    double = batch.duplicated()
     for name in ("source", "inputs", "labels"):
         rows, both = getattr(batch, name), getattr(double, name)
         assert torch.equal(both, torch.cat([rows, rows]))

@@ -169,7 +169,7 @@ def test_what_is_not_finite_is_never_written(whole, tmp_path, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr("annotated_transformer.runs.loop.batch_loss", loss)
-        with pytest.raises(UserError, match=r"by update .* lower `peak_rate"):
+        with pytest.raises(UserError, match=r"by update .* lower `peak_lr"):
             WORK.into(output)
     names = sorted(path.stem for path in (output / "checkpoints").iterdir())
     assert names[-1] == "step-00000006"

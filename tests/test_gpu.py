@@ -90,7 +90,9 @@ def test_no_update_waits_for_the_gpu(corpus, given):
     assert all(0 < float(update.loss) < 10 for update in found)
 
 
-@pytest.mark.parametrize("given", [{}, {"r_drop": 1.0}, {"accumulate": 2}])
+@pytest.mark.parametrize(
+    "given", [{}, {"r_drop": 1.0}, {"accumulation_steps": 2}]
+)
 def test_no_update_takes_more_memory_than_the_trial(
     corpus, tmp_path, monkeypatch, given
 ):
@@ -130,7 +132,12 @@ def test_an_absurd_batch_is_refused_at_once(corpus, tmp_path):
     finally:
         torch.cuda.set_per_process_memory_fraction(1.0)
         torch.cuda.empty_cache()
-    for way in ("`batch_tokens`", "`accumulate`", "`bf16=True`", "smaller"):
+    for way in (
+        "`batch_tokens`",
+        "`accumulation_steps`",
+        "`bf16=True`",
+        "smaller",
+    ):
         assert way in str(caught.value)
     assert not list((tmp_path / "model").glob("checkpoints/*"))
 

@@ -121,7 +121,7 @@ def test_operations_of_an_update(bf16, most):
     "change",
     [
         {"r_drop": 1.0, "clip": 0.1, "schedule": "linear"},
-        {"accumulate": 2, "bf16": True},
+        {"accumulation_steps": 2, "bf16": True},
     ],
     ids=str,
 )

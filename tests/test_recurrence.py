@@ -21,7 +21,7 @@ from annotated_transformer.recurrence import (
     GatedConvolution,
     RecurrentConfig,
     convolutional_translator,
-    keep_at_first,
+    forget_bias,
     recurrent_translator,
     recurrent_weights,
 )
@@ -37,7 +37,7 @@ BUILD = {
     ),
     "convolutional": lambda: convolutional_translator(CONVOLUTIONAL),
     "wide windows": lambda: convolutional_translator(
-        replace(CONVOLUTIONAL, layers=3, places=5)
+        replace(CONVOLUTIONAL, layers=3, kernel_size=5)
     ),
 }
 each_model = pytest.mark.parametrize("name", BUILD)
@@ -103,7 +103,11 @@ def test_dropout_falls_on_the_weights_and_keeps_their_mean():
     [
         (RecurrentConfig, {"width": 7}, "width = 7: must be even"),
         (RecurrentConfig, {"dropout": 1.0}, r"dropout must be in \[0, 1\)"),
-        (ConvolutionalConfig, {"places": 0}, "places = 0: must be at least"),
+        (
+            ConvolutionalConfig,
+            {"kernel_size": 0},
+            "kernel_size = 0: must be at least",
+        ),
     ],
 )
 def test_bad_sizes_are_named(kind, change, message):
@@ -162,7 +166,7 @@ def test_decoder_by_loop(name):
 def test_gates_that_keep_start_open():
     lstm = nn.LSTM(3, 5, bidirectional=True)
     before = lstm.bias_ih_l0.clone()
-    keep_at_first(lstm)
+    forget_bias(lstm)
     for bias in (lstm.bias_ih_l0, lstm.bias_ih_l0_reverse):
         assert (bias[5:10] == 1).all()
     assert torch.equal(lstm.bias_ih_l0[:5], before[:5])
@@ -174,18 +178,18 @@ def test_gates_that_keep_start_open():
 
 @given(
     length=st.integers(1, 8),
-    places=st.integers(1, 5),
+    kernel_size=st.integers(1, 5),
     ahead=st.integers(0, 4),
 )
-def test_gated_convolution_equals_torch(length, places, ahead):
-    ahead = min(ahead, places - 1)
-    layer = GatedConvolution(3, places).double()
+def test_gated_convolution_equals_torch(length, kernel_size, ahead):
+    ahead = min(ahead, kernel_size - 1)
+    layer = GatedConvolution(3, kernel_size).double()
     nn.init.normal_(layer.linear.bias)
-    theirs = nn.Conv1d(3, 6, places).double()
-    weight = layer.linear.weight.unflatten(1, (places, 3))
+    theirs = nn.Conv1d(3, 6, kernel_size).double()
+    weight = layer.linear.weight.unflatten(1, (kernel_size, 3))
     theirs.weight.data, theirs.bias.data = weight.mT, layer.linear.bias
     x = randn(2, length, 3)
-    padded = F.pad(x.mT, (places - 1 - ahead, ahead))
+    padded = F.pad(x.mT, (kernel_size - 1 - ahead, ahead))
     close(layer(x, ahead), F.glu(theirs(padded), dim=1).mT)
 
 

@@ -25,7 +25,7 @@ SIZES = ModelConfig(
     vocab_size=11, layers=1, d_model=16, d_ff=32, heads=2, dropout=0.0
 )
 CONFIG = TrainConfig(
-    steps=8, batch_tokens=40, schedule="linear", warmup=2, peak_rate=1e-2
+    steps=8, batch_tokens=40, schedule="linear", warmup=2, peak_lr=1e-2
 )
 
 
@@ -46,7 +46,7 @@ def fresh(sizes=SIZES):
 
 def run(model, examples, config=CONFIG, stop=None, done=0, optimizer=None):
     optimizer = optimizer or adam(model.parameters())
-    skip = done * config.accumulate
+    skip = done * config.accumulation_steps
     batches = training_batches(
         examples, config.batch_tokens, config.seed, skip
     )
@@ -85,7 +85,7 @@ def test_r_drop_is_two_losses_and_two_divergences(examples):
     torch.manual_seed(1)
     loss = batch_loss(model, batch, config)
     torch.manual_seed(1)
-    double = batch.twice()
+    double = batch.duplicated()
     log_p = model(double.source, double.inputs, double.where).log_softmax(-1)
     one, other = log_p.chunk(2)
     labels = batch.labels[batch.where]
@@ -118,9 +118,9 @@ def test_accumulation_is_the_joint_batch(examples):
     def gradients(parts):
         model = fresh().double()
         optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
-        config = replace(CONFIG, steps=1, accumulate=len(parts))
+        config = replace(CONFIG, steps=1, accumulation_steps=len(parts))
         before = copy.deepcopy(model)
-        config = replace(config, peak_rate=1.0, warmup=1)
+        config = replace(config, peak_lr=1.0, warmup=1)
         list(updates(model, iter(parts), optimizer, config, 16))
         return [
             a - b
@@ -141,7 +141,7 @@ def test_accumulation_is_the_joint_batch(examples):
 @pytest.mark.parametrize("accumulate", [1, 2])
 def test_resuming_is_bit_for_bit(examples, accumulate):
     sizes = replace(SIZES, dropout=0.2)
-    config = replace(CONFIG, accumulate=accumulate)
+    config = replace(CONFIG, accumulation_steps=accumulate)
     whole, parted = fresh(sizes), fresh(sizes)
     run(whole, examples, config)
     _, optimizer = run(parted, examples, config, stop=3)
@@ -253,7 +253,7 @@ def test_the_rate_follows_the_schedule(examples):
     )
     paper = TrainConfig()
     assert paper.rate(4000, 512) == pytest.approx(6.9877e-4, rel=1e-4)
-    doubled = replace(paper, peak_rate=2 * paper.rate(4000, 512))
+    doubled = replace(paper, peak_lr=2 * paper.rate(4000, 512))
     assert doubled.rate(9000, 512) == pytest.approx(2 * paper.rate(9000, 512))
 
 

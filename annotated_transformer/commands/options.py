@@ -65,15 +65,17 @@ FIELDS: Table = {  # each is short for --set FIELD=VALUE
         "tokens of a batch on each side, padding included; less needs less "
         "memory",
     ),
-    "train.accumulate": (
+    "train.accumulation_steps": (
         int,
         "batches that make one update: large batches in little memory",
+        "--accumulate",
     ),
     "train.schedule": (str, ""),
     "train.warmup": (int, "updates in which the learning rate rises"),
-    "train.peak_rate": (
+    "train.peak_lr": (
         float,
         "the highest learning rate; the paper's if not given for base and big",
+        "--peak-rate",
     ),
     "train.label_smoothing": (float, ""),
     "train.r_drop": (float, ""),

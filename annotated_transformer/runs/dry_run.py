@@ -77,7 +77,7 @@ def batches(recipe: Recipe, text: TrainingText) -> dict[str, str]:
         tokens.append(sum(map(sum, lengths)))
         cells = sum(len(batch) * max(batch) for batch in lengths)
         padding.append(1 - tokens[side] / cells)
-    group = config.accumulate * recipe.processes
+    group = config.accumulation_steps * recipe.processes
     updates = len(epoch) / group
     source, target = (round(side / updates) for side in tokens)
     return {
@@ -85,8 +85,8 @@ def batches(recipe: Recipe, text: TrainingText) -> dict[str, str]:
         "tokens an epoch": f"{tokens[0]:,} source, {tokens[1]:,} target",
         "padding": f"{padding[0]:.1%} source, {padding[1]:.1%} target",
         "batches an epoch": f"{len(epoch):,}",
-        "batches an update": f"{group} = {config.accumulate} accumulated x "
-        f"{recipe.processes} processes",
+        "batches an update": f"{group} = {config.accumulation_steps} "
+        f"accumulated x {recipe.processes} processes",
         "tokens an update": f"about {source:,} source, {target:,} target",
         "updates": f"{config.steps:,}",
         "updates an epoch": f"about {updates:,.1f}",

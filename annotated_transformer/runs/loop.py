@@ -268,7 +268,7 @@ class Run:
         They are dealt out like cards, so that nothing is read twice.
         """
         size = self.processes.size
-        read = self.progress.step * self.config.accumulate * size
+        read = self.progress.step * self.config.accumulation_steps * size
         return self.text.batches(read + self.processes.rank, size)
 
     def try_largest_batches(self) -> None:

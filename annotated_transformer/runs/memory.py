@@ -81,7 +81,7 @@ def try_batch(
         objective = Unsearched(objective.tokenizer)
     few = replace(
         config,
-        accumulate=min(config.accumulate, 2),
+        accumulation_steps=min(config.accumulation_steps, 2),
         seed=config.seed ^ 1,  # dropout begins anew only where it changes
     )
     optimizer = adam(model.parameters())
@@ -110,6 +110,7 @@ def out_of_memory_error(
     less += ["lower `max_length`", "choose a smaller model"]
     return UserError(
         f"out of memory {where}: in a new run lower `batch_tokens`, and raise "
-        "`accumulate` by as much, which keeps the tokens of an update; else "
+        "`accumulation_steps` by as much, which keeps the tokens of an "
+        "update; else "
         f"{', or '.join(less)}"
     )

@@ -34,7 +34,7 @@ class Recipe:
     train: TrainConfig
     vocab_size: int = 8000  # pieces, the four special ones included
     tokenizer: str = "bpe"  # or unigram, char; given: one that is passed
-    processes: int = 1  # each gives accumulate batches to an update
+    processes: int = 1  # each gives accumulation_steps batches to an update
     tf32: bool = False  # float32 products in TF32, on a GPU that has it
 
     def __post_init__(self) -> None:
@@ -119,7 +119,7 @@ SMALL_TEXT = TrainConfig(
     batch_tokens=2048,
     schedule="linear",
     warmup=500,
-    peak_rate=3e-3,
+    peak_lr=3e-3,
     clip=1.0,
     checkpoint_every=250,
     average=3,
@@ -131,7 +131,7 @@ RECIPES = {
             SMALL_TEXT,
             steps=500,
             warmup=100,
-            peak_rate=4e-3,
+            peak_lr=4e-3,
             batch_tokens=768,
             label_smoothing=0.0,
             checkpoint_every=50,
@@ -145,7 +145,7 @@ RECIPES = {
             SMALL_TEXT,
             steps=900,
             warmup=150,
-            peak_rate=4e-3,
+            peak_lr=4e-3,
             checkpoint_every=50,
             average=4,
         ),
@@ -165,7 +165,7 @@ RECIPES = {
             SMALL_TEXT,
             steps=8000,
             warmup=300,
-            peak_rate=4e-3,
+            peak_lr=4e-3,
             batch_tokens=1024,
             label_smoothing=0.0,
             max_length=64,
@@ -180,7 +180,7 @@ RECIPES = {
             steps=8000,
             batch_tokens=4096,
             warmup=600,
-            peak_rate=4e-3,
+            peak_lr=4e-3,
             average=5,
         ),
         vocab_size=8000,

@@ -139,7 +139,7 @@ def train(
             run.go(history, deadline)
         except FloatingPointError as error:
             raise UserError(
-                f"{output}: {error}; train with a lower `peak_rate`, a longer "
+                f"{output}: {error}; train with a lower `peak_lr`, a longer "
                 "`warmup` or `bf16=False`"
             ) from error
         except (MemoryError, RuntimeError) as error:

@@ -33,7 +33,7 @@ LEARNING = {
     "batch_tokens": 768,
     "schedule": "linear",
     "warmup": 100,
-    "peak_rate": 6e-3,
+    "peak_lr": 6e-3,
     "label_smoothing": 0.1,
     "clip": 1.0,
     "max_length": 128,

@@ -20,7 +20,7 @@ def fit(
     loss: Callable[[], Tensor],
     optimizer: torch.optim.Optimizer,
     steps: int,
-    peak_rate: float | None = None,
+    peak_lr: float | None = None,
     warmup: int = 1,
 ) -> list[float]:
     """Minimise a loss that draws a new batch each time; all its values.
@@ -31,8 +31,8 @@ def fit(
     losses = []
     for step in range(1, steps + 1):
         now = loss()
-        if peak_rate:
-            set_rate(optimizer, linear_rate(step, peak_rate, warmup, steps))
+        if peak_lr:
+            set_rate(optimizer, linear_rate(step, peak_lr, warmup, steps))
         optimizer.zero_grad()
         now.backward()
         optimizer.step()

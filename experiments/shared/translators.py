@@ -94,7 +94,7 @@ def trained(
     """A model after its updates, and its mean loss of each 20 of them."""
     torch.manual_seed(seed)
     model = build()
-    recipe = replace(TRAIN, steps=steps, peak_rate=rate, seed=seed)
+    recipe = replace(TRAIN, steps=steps, peak_lr=rate, seed=seed)
     turns = updates_on(examples, model, recipe, 64)
     losses = [update.loss.item() for update in turns]
     return model.eval(), [

@@ -29,7 +29,7 @@ def corpus():
 @pytest.fixture(scope="module")
 def recipe():
     base = recipe_of(None, "base")
-    few = replace(base.train, batch_tokens=500, accumulate=3, seed=4)
+    few = replace(base.train, batch_tokens=500, accumulation_steps=3, seed=4)
     return replace(
         base, train=few, vocab_size=15, tokenizer="char", processes=2
     )

@@ -66,7 +66,7 @@ def peak(work):
 def test_a_trial_takes_the_memory_of_a_run(accumulate):
     """Adam's moments and, if updates accumulate, gradients are there."""
     sizes = replace(SMALL.model, vocab_size=4000, d_model=64)
-    config = replace(SMALL.train, accumulate=accumulate)
+    config = replace(SMALL.train, accumulation_steps=accumulate)
     text = TrainingText(CORPUS, train_tokenizer(["abc"], 8, "char"), SMALL)
     batch, _ = largest_batches(text)
 
@@ -97,7 +97,11 @@ def test_a_trial_of_a_risk_has_as_many_candidates():
 
 @pytest.mark.parametrize(
     "given",
-    [{}, {"r_drop": 1.0, "bf16": True}, {"accumulate": 2, "seed": 2**32 - 1}],
+    [
+        {},
+        {"r_drop": 1.0, "bf16": True},
+        {"accumulation_steps": 2, "seed": 2**32 - 1},
+    ],
     ids=["plain", "r_drop", "accumulated"],
 )
 def test_a_run_is_the_same_after_a_trial(tmp_path, monkeypatch, given):
@@ -143,7 +147,7 @@ def test_too_little_memory_for_the_largest_batch(tmp_path, monkeypatch):
     recipe = learning(SMALL, r_drop=1.0, bf16=True)
     with pytest.raises(UserError, match=told) as caught:
         train(tmp_path / "model", CORPUS, recipe, device="cpu")
-    for name in ("`accumulate`", "`r_drop`", "`max_length`"):
+    for name in ("`accumulation_steps`", "`r_drop`", "`max_length`"):
         assert name in str(caught.value)
     assert "`bf16=True`" not in str(caught.value)
     assert not list((tmp_path / "model").glob("checkpoints/*"))

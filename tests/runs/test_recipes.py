@@ -35,7 +35,7 @@ def test_the_runs_of_the_paper(
     model, train = recipe.model, recipe.train
     assert (train.steps, train.batch_tokens) == (steps, 25_000)
     assert (train.schedule, train.warmup) == ("inverse_sqrt", 4000)
-    assert train.peak_rate is None
+    assert train.peak_lr is None
     assert train.label_smoothing == 0.1
     assert (model.dropout, model.pre_norm) == (dropout, False)
     assert recipe.vocab_size == model.vocab_size == 37_000
@@ -64,7 +64,7 @@ def test_a_recipe_from_before_there_were_such_fields():
         ("model", "wings", 2, "no field 'recipe.model.wings'"),
         ("train", "steps", 10**30, "`recipe.train.steps=1000000"),
         ("train", "seed", -1, "`recipe.train.seed=-1`"),
-        ("train", "peak_rate", "x", "`recipe.train.peak_rate='x'`"),
+        ("train", "peak_lr", "x", "`recipe.train.peak_lr='x'`"),
     ],
 )
 def test_a_recipe_from_a_stranger(part, name, value, told):
@@ -91,7 +91,7 @@ def test_any_field_can_be_set_by_its_name():
             "model.d_ff=512",
             "model.d_k=None",
             "model.positions=learned",
-            "train.peak_rate=1e-3",
+            "train.peak_lr=1e-3",
             "train.label_smoothing=0",
             "train.order=longest",
             "train.clip=inf",
@@ -101,7 +101,7 @@ def test_any_field_can_be_set_by_its_name():
     fields = {
         "model.d_ff": 512,
         "model.positions": "learned",
-        "train.peak_rate": 1e-3,
+        "train.peak_lr": 1e-3,
         "train.label_smoothing": 0,
         "train.order": "longest",
         "vocab_size": 900,
@@ -119,8 +119,8 @@ def test_any_field_can_be_set_by_its_name():
         ("model.d_ff=wide", "d_ff='wide'`: must be a whole number"),
         ("model.d_ff=1.5", "must be a whole number"),
         (
-            "train.peak_rate=a",
-            "`recipe.train.peak_rate='a'`: must be a number",
+            "train.peak_lr=a",
+            "`recipe.train.peak_lr='a'`: must be a number",
         ),
         ("train.order=3", "must be a word"),
         ("model.tied=1", "must be True or False"),
@@ -129,7 +129,7 @@ def test_any_field_can_be_set_by_its_name():
         ("train.clip=NaN", "`clip=nan`: must be from 1e-09 to inf"),
         ("train.order=source", "`order='source'`: must be target or longest"),
         (f"train.steps=1{400 * '0'}", "to 1,000,000,000,000"),
-        (f"train.peak_rate=1{400 * '0'}", "`: int too large"),
+        (f"train.peak_lr=1{400 * '0'}", "`: int too large"),
     ],
 )
 def test_a_field_that_cannot_be_set_says_why(setting, part):
@@ -152,12 +152,12 @@ def test_a_field_is_of_its_type_and_within_bounds(config, name):
     value = getattr(config, name)
     wrong = [[3], b"3", "other", math.nan, -1, 10**13]
     wrong += [True] if not isinstance(value, bool) else [1]
-    wrong += [None] if name != "peak_rate" else []
+    wrong += [None] if name != "peak_lr" else []
     for one in wrong:
         other = copy.copy(config)  # as where no hook checks types
         object.__setattr__(other, name, one)
         unbounded = name == "clip" and one == 10**13
-        unbounded |= name == "peak_rate" and one == 10**13
+        unbounded |= name == "peak_lr" and one == 10**13
         if not unbounded:
             with pytest.raises(ValueError, match=rf"^`{name}=.*`: must be "):
                 other.__post_init__()

@@ -199,7 +199,7 @@ def test_an_average_that_is_worse_is_not_taken(tmp_path, corpus, capsys):
     """A rate that is too high ends well only on average."""
     found = set()
     for rate in (0.02, 0.3):
-        recipe = learning(SMALL, schedule="linear", peak_rate=rate)
+        recipe = learning(SMALL, schedule="linear", peak_lr=rate)
         output = train(tmp_path / str(rate), corpus, recipe)
         config = json.loads((output / "config.json").read_text())
         result, last = config["history"]["result"], read_metrics(output)[-1]
@@ -420,7 +420,7 @@ def bpe(**train):
 def test_a_training_may_start_from_a_model(tmp_path, words):
     """Its weights, sizes and subwords; and it resumes like any other."""
     first = train(tmp_path / "first", words, bpe(), device="cpu")
-    recipe = replace(bpe(peak_rate=1e-9, steps=2), model=PRESETS["tiny"])
+    recipe = replace(bpe(peak_lr=1e-9, steps=2), model=PRESETS["tiny"])
     options = {"start": first, "device": "cpu"}
     again = train(tmp_path / "again", words, recipe, **options)
     before, after = (

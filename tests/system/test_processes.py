@@ -27,7 +27,9 @@ from annotated_transformer.storage.model_folder import read_tensors
 from annotated_transformer.system.processes import Processes, joined
 from annotated_transformer.training import TrainConfig, batch_loss, updates
 
-CONFIG = TrainConfig(steps=3, accumulate=2, peak_rate=1e-2, warmup=1, clip=1.0)
+CONFIG = TrainConfig(
+    steps=3, accumulation_steps=2, peak_lr=1e-2, warmup=1, clip=1.0
+)
 SIZES = ModelConfig(
     vocab_size=12, layers=1, d_model=16, d_ff=32, heads=2, dropout=0.0
 )
@@ -112,7 +114,9 @@ def test_two_processes_make_the_updates_of_one(tmp_path):
     assert ends(start(learn_together, 2, tmp_path)) == [0, 0]
     rows = list(parts(3))
     joint = [list(chain(*rows[i : i + 4])) for i in range(0, 12, 4)]
-    whole, expected = learn(joint, replace(CONFIG, accumulate=1), Processes())
+    whole, expected = learn(
+        joint, replace(CONFIG, accumulation_steps=1), Processes()
+    )
     found = [torch.load(tmp_path / f"{rank}.pt") for rank in (0, 1)]
     assert found[0][0] == found[1][0]
     for update, (step, loss, rate, norm, tokens) in zip(
@@ -154,7 +158,7 @@ def stream(recipe, corpus, processes, step=0):
 
 def test_batches_are_dealt_out():
     """Three processes read what one would, also from a later update on."""
-    recipe, corpus = small(accumulate=2)
+    recipe, corpus = small(accumulation_steps=2)
     one = list(islice(stream(recipe, corpus, Processes()), 60))
     hands = [stream(recipe, corpus, Processes(r, 3)) for r in range(3)]
     dealt = [next(hands[place % 3]) for place in range(60)]

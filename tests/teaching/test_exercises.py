@@ -16,7 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import annotated_transformer
-from annotated_transformer import check
+from annotated_transformer import check_exercise
 from annotated_transformer.attention import causal_mask
 from annotated_transformer.data import make_batch, pad
 from annotated_transformer.decoding import beam_search as package_search
@@ -31,8 +31,8 @@ each_exercise = pytest.mark.parametrize("name", EXERCISES)
 
 
 def told(name, answer, capsys):
-    """What `check` prints of an answer, on one line."""
-    check(name, answer)
+    """What `check_exercise` prints of an answer, on one line."""
+    check_exercise(name, answer)
     return " ".join(capsys.readouterr().out.split())
 
 
@@ -162,7 +162,7 @@ CHAPTERS = [
     for path in chapters.find_chapters()
     if (path.stem < "18" or path.stem in LABS) and path.stem != BUGS
 ]
-CALL = re.compile(r'check\("([\w-]+)", ')
+CALL = re.compile(r'check_exercise\("([\w-]+)", ')
 
 
 def asked_in(path, kind):
@@ -194,11 +194,11 @@ def test_chapter_has_its_exercises_and_solves_them(path):
 
 
 def test_list_and_task(capsys):
-    check()
+    check_exercise()
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == " 1 attention: causal-mask, scaled-attention"
     assert len(lines) == len(CHAPTERS)
-    check("causal-mask")
+    check_exercise("causal-mask")
     assert "write f(length)" in capsys.readouterr().out
 
 

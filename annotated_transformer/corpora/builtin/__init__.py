@@ -36,7 +36,7 @@ from .draw import Draw, Word
 __all__ = [
     "GrammarExample",
     "example_splits",
-    "floor",
+    "entropy_floor",
     "sentence_pairs",
     "words",
 ]
@@ -155,6 +155,6 @@ def example_splits(
     return training, held_out[:valid], held_out[valid:]
 
 
-def floor(examples: Sequence[GrammarExample]) -> float:
+def entropy_floor(examples: Sequence[GrammarExample]) -> float:
     """Mean -log p(target | source) in nats a sentence: none can do better."""
     return -sum(e.log_probability for e in examples) / len(examples)

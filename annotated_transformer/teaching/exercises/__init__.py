@@ -1,7 +1,7 @@
 """Exercises that answer: right, or which mistake it is.
 
-A chapter asks for a function, and `check` tries it on several inputs against a
-reference that shares no code with the chapters.
+A chapter asks for a function, and `check_exercise` tries it on several inputs
+against a reference that shares no code with the chapters.
 """
 
 import textwrap
@@ -12,7 +12,7 @@ from itertools import groupby
 from annotated_transformer.errors import UserError
 from annotated_transformer.teaching.exercises.judge import Exercise, hint
 
-__all__ = ["check", "exercises"]
+__all__ = ["check_exercise", "exercises"]
 
 CHAPTERS = (
     *("attention", "heads", "embedding", "layers", "model"),
@@ -44,13 +44,14 @@ def contents() -> str:
     return "\n".join(lines)
 
 
-def check(name: str | None = None, answer: object = None) -> None:
+def check_exercise(name: str | None = None, answer: object = None) -> None:
     """Print whether a function solves an exercise, and if not, a hint.
 
     Without an answer, print what is asked; without a name, all exercises.
     UserError for a name that no exercise has.
 
-    >>> check("causal-mask", lambda length: torch.ones(length, length).tril())
+    >>> mine = lambda length: torch.ones(length, length).tril()
+    >>> check_exercise("causal-mask", mine)
     causal-mask, a hint: The mask holds numbers. Ours is boolean ...
     """
     if name is None:
