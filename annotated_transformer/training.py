@@ -56,6 +56,7 @@ class TrainConfig:
     r_drop: float = 0.0  # weight of the divergence of two passes
     risk: int = 0  # candidates of a sentence; 0: learn from labels
     bpe_dropout: float = 0.0  # share of merges left out, drawn anew
+    noise: float = 0.0  # times the usual shares of sources typed otherwise
     clip: float = math.inf  # largest norm of an update's gradient
     bf16: bool = False  # matrix products in bfloat16
     checkpoint_every: int = 1000  # updates
@@ -74,6 +75,7 @@ class TrainConfig:
             r_drop=(0, 1000),
             risk=(0, 1000),
             bpe_dropout=(0, 0.99),
+            noise=(0, 5),
             clip=(1e-9, math.inf),
             max_length=(2, 10**12),
             order=tuple(ORDERS),

@@ -51,6 +51,7 @@ BASE = Recipe(
     ModelConfig(**SIZES),
     TrainConfig(**RECIPE["train"]),
     RECIPE["vocab_size"],
+    normalize=False,
 )
 
 

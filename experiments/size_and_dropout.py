@@ -38,6 +38,7 @@ BASE = Recipe(
     ModelConfig(**RECIPE["model"]),
     TrainConfig(**RECIPE["train"]),
     RECIPE["vocab_size"],
+    normalize=False,
 )
 SHAPES = {
     "as shipped": {},

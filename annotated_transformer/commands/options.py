@@ -81,6 +81,7 @@ FIELDS: Table = {  # each is short for --set FIELD=VALUE
     "train.r_drop": (float, ""),
     "train.risk": (int, ""),
     "train.bpe_dropout": (float, ""),
+    "train.noise": (float, ""),
     "train.max_length": (int, ""),
     "train.bf16": (bool, "", "--bf16/--float32"),
     "train.checkpoint_every": (int, ""),

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 
 from annotated_transformer.data import Tokenizer
+from annotated_transformer.embedding import UNK
 
 __all__ = ["as_sentence", "in_capitals", "in_title_case"]
 
@@ -16,8 +17,8 @@ Setting = Callable[[str], str]
 
 
 def in_capitals(text: str) -> str:
-    """The text in capitals."""
-    return text.upper()
+    """The text in capitals, that of ß included, so that nothing is lost."""
+    return text.replace("ß", "ẞ").upper()
 
 
 def in_title_case(text: str) -> str:
@@ -33,24 +34,37 @@ def as_given(text: str) -> str:
 def as_sentence(text: str, tokenizer: Tokenizer) -> tuple[str, Setting]:
     """The text as a sentence has it, and what sets a translation like it.
 
-    Only a text of capitals, or of words that all begin with one, is changed,
-    and only if that makes fewer subwords of it.
+    Changed is a text of capitals, or of words that all begin with one, if
+    that makes fewer subwords of it, and a text without any capital, if it
+    makes no more. Nothing else is, nor what the subwords hardly fit.
     """
-    for setting in (in_capitals, in_title_case):
-        if setting(text) == text != text.lower():
-            break
-    else:
-        return text, as_given
-    words = [usual(word, tokenizer) for word in text.split(" ")]
-    sentence = " ".join(words)
+    setting, most = as_given, rarity(text, tokenizer)
+    if text != text.lower():
+        most -= 1
+        if text == text.upper():
+            setting = in_capitals
+        elif text == in_title_case(text):
+            setting = in_title_case
+        else:
+            return text, as_given
+    sentence = re.sub(r"\S+", lambda word: usual(word[0], tokenizer), text)
     sentence = re.sub(r"\w", lambda x: x[0].upper(), sentence, count=1)
-    size = tokenizer.encode
-    if len(size(sentence)) < len(size(text)):
+    if rarity(sentence, tokenizer) <= min(most, len(text) / 2):
         return sentence, setting
     return text, as_given
 
 
+def rarity(text: str, tokenizer: Tokenizer) -> int:
+    """The number of the text's subwords; an unknown one counts twice."""
+    ids = tokenizer.encode(text)
+    return len(ids) - 1 + ids.count(UNK)
+
+
 def usual(word: str, tokenizer: Tokenizer) -> str:
-    """The word as it takes the fewest subwords; small letters come first."""
-    ways = (word.lower(), in_title_case(word.lower()), word)
-    return min(ways, key=lambda way: len(tokenizer.split(way)))
+    """The word as it takes the fewest subwords; small letters come first.
+
+    Most people write ß as SS in capitals.
+    """
+    small = [word.lower(), word.lower().replace("ss", "ß")]
+    ways = [*small, *map(in_title_case, small), word]
+    return min(ways, key=lambda way: rarity(way, tokenizer))

@@ -56,18 +56,20 @@ def rules() -> dict[str, str]:
 
 
 @cache
-def normalizer(**options: bool) -> sentencepiece.SentencePieceNormalizer:
-    """The rules as sentencepiece applies them."""
+def normalizer(marked: bool) -> sentencepiece.SentencePieceNormalizer:
+    """The rules as sentencepiece applies them; it may mark blanks with ▁."""
     sentencepiece.set_min_log_level(2)  # it reports what it has compiled
     return sentencepiece.SentencePieceNormalizer(
-        norm_map=[*rules().items()], remove_extra_whitespaces=True, **options
+        norm_map=[*rules().items()],
+        remove_extra_whitespaces=True,
+        add_dummy_prefix=marked,
+        escape_whitespaces=marked,
     )
 
 
 def normalized(lines: Iterable[str]) -> list[str]:
     """The lines as a tokenizer with these rules reads them."""
-    apply = normalizer(add_dummy_prefix=False, escape_whitespaces=False)
-    found: list[str] = apply.normalize([*lines])
+    found: list[str] = normalizer(marked=False).normalize([*lines])
     return found
 
 
@@ -76,5 +78,5 @@ def with_rules(model: bytes) -> bytes:
 
     Its pieces stay. (Of fields that a protobuf has twice, the last counts.)
     """
-    made: bytes = normalizer().serialized_model_proto()
+    made: bytes = normalizer(marked=True).serialized_model_proto()
     return model + made
