@@ -38,15 +38,15 @@ def as_sentence(text: str, tokenizer: Tokenizer) -> tuple[str, Setting]:
     that makes fewer subwords of it, and a text without any capital, if it
     makes no more. Nothing else is, nor what the subwords hardly fit.
     """
-    setting, most = as_given, rarity(text, tokenizer)
-    if text != text.lower():
-        most -= 1
-        if text == text.upper():
-            setting = in_capitals
-        elif text == in_title_case(text):
-            setting = in_title_case
-        else:
-            return text, as_given
+    small, large = text.lower(), text.upper()
+    setting = {  # where two are the same text, the later one counts
+        in_title_case(text): in_title_case,
+        large: in_capitals,
+        small: as_given,
+    }.get(text)
+    if setting is None or small == large:
+        return text, as_given
+    most = rarity(text, tokenizer) - (text != small)
     sentence = re.sub(r"\S+", lambda word: usual(word[0], tokenizer), text)
     sentence = re.sub(r"\w", lambda x: x[0].upper(), sentence, count=1)
     if rarity(sentence, tokenizer) <= min(most, len(text) / 2):

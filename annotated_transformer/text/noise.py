@@ -36,12 +36,12 @@ def as_typed(text: str, rng: random.Random, times: float = 1.0) -> str:
     Of a hundred, 7 are in capitals, 5 in title case and 5 in small letters;
     5 have typing errors, and 20 no full stop. times multiplies these numbers.
     """
-    case = rng.random() / times
-    if case < 0.07:
+    case = rng.random()
+    if case < 0.07 * times:
         text = text.upper()
-    elif case < 0.12:
+    elif case < 0.12 * times:
         text = in_title_case(text)
-    elif case < 0.17:
+    elif case < 0.17 * times:
         text = text.lower()
     if rng.random() < 0.05 * times:
         text = typing_errors(text, rng, least=1)
@@ -96,14 +96,13 @@ def misspelt(word: str, rng: random.Random) -> str:
     """The word with letters swapped, left out, doubled or the next key's."""
     i = rng.randrange(1, len(word) - 1)
     before, letter, after = word[:i], word[i], word[i + 1 :]
-    return before + rng.choice(
-        [
-            after[0] + letter + after[1:],
-            after,
-            letter + letter + after,
-            next_key(letter, rng) + after,
-        ]
-    )
+    ways = [
+        after[0] + letter + after[1:],
+        after,
+        letter + letter + after,
+        next_key(letter, rng) + after,
+    ]
+    return before + rng.choice([x for x in ways if x != letter + after])
 
 
 def next_key(letter: str, rng: random.Random) -> str:
@@ -111,8 +110,9 @@ def next_key(letter: str, rng: random.Random) -> str:
     for row in KEYS:
         place = row.find(letter.lower())
         if place >= 0:
-            near = rng.choice(row[max(place - 1, 0) : place + 2])
-            return near.upper() if letter.isupper() else near
+            near = row[max(place - 1, 0) : place] + row[place + 1 : place + 2]
+            key = rng.choice(near)
+            return key.upper() if letter.isupper() else key
     return ""
 
 
