@@ -3,7 +3,7 @@
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import mean
+from statistics import fmean
 
 from annotated_transformer.text.noise import WAYS, Way
 from annotated_transformer.translation import Translator, corpus_scores
@@ -44,5 +44,5 @@ def scores_as_typed(
             lines = sum(map(str.__ne__, typed, sources))
             others = sum(map(str.__ne__, outputs, usual))
             drawn.append((scores.bleu, scores.bleu_lowercase, lines, others))
-        found[name] = AsTyped(*map(mean, zip(*drawn, strict=True)))
+        found[name] = AsTyped(*map(fmean, zip(*drawn, strict=True)))
     return found
