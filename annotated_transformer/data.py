@@ -21,6 +21,7 @@ from torch.nn import functional as F
 
 from annotated_transformer.embedding import BOS, EOS, PAD, UNK
 from annotated_transformer.errors import UserError
+from annotated_transformer.text.normalization import normalized, with_rules
 
 __all__ = [
     "well_formed",
@@ -79,8 +80,9 @@ class Tokenizer:
 
 
 OPTIONS: dict[str, Any] = {
-    "normalization_rule_name": "identity",  # text comes back as it went in,
-    "remove_extra_whitespaces": False,  # its spaces too
+    "normalization_rule_name": "identity",  # our own rules come on top
+    "remove_extra_whitespaces": False,
+    "unk_surface": "⁇",  # what stands for the unknown, without blanks
     "character_coverage": 1.0,  # every character of the text is a piece
     "max_sentence_length": 1_000_000,  # bytes; longer lines would be skipped
     "num_threads": 1,
@@ -102,13 +104,18 @@ def smallest_vocabulary(lines: Iterable[str]) -> int:
 
 
 def train_tokenizer(
-    lines: Iterable[str], vocab_size: int, kind: str = "bpe"
+    lines: Iterable[str],
+    vocab_size: int,
+    kind: str = "bpe",
+    normalize: bool = True,
 ) -> Tokenizer:
     """Learn subwords from text. Kinds: bpe, char, unigram (a pruned list).
 
+    The tokenizer normalizes all text that it reads, or reads it as it is.
     UserError if the characters need more pieces, or the text has fewer.
     """
-    lines, model = list(lines), io.BytesIO()
+    lines = normalized(lines) if normalize else list(lines)
+    model = io.BytesIO()
     if vocab_size < (smallest := smallest_vocabulary(lines)):
         raise UserError(
             f"a vocabulary of {vocab_size} pieces is too small: the reserved "
@@ -130,7 +137,8 @@ def train_tokenizer(
             f"a vocabulary of {vocab_size} pieces is too large for this "
             f"text: the largest possible is {largest[1]}; choose far fewer"
         ) from error
-    return Tokenizer(model.getvalue())
+    learned = model.getvalue()
+    return Tokenizer(with_rules(learned) if normalize else learned)
 
 
 Pair = tuple[str, str]

@@ -4,7 +4,7 @@ Written in book/11_translation.ipynb: edit the chapter, then `make package`.
 """
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, overload
 
@@ -16,7 +16,7 @@ from torch import Tensor
 from annotated_transformer.attention import Mask, causal_mask, padding_mask
 from annotated_transformer.data import Tokenizer, bucket, pad
 from annotated_transformer.decoding import Hypothesis, beam_decode
-from annotated_transformer.embedding import BOS, PAD
+from annotated_transformer.embedding import BOS, EOS, PAD
 from annotated_transformer.errors import (
     UserError,
     check_budget,
@@ -26,6 +26,7 @@ from annotated_transformer.model import EncoderDecoder, Transformer
 from annotated_transformer.storage.history import Search
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.storage.pretrained import find_model
+from annotated_transformer.text.casing import as_sentence
 
 __all__ = [
     "Translation",
@@ -217,7 +218,9 @@ class Translator(TextModel):
     ) -> list[list[Translation]]:
         """The best translations of each text, best first.
 
-        A blank text has one translation, itself blank. Texts are decoded in
+        A blank text has one translation, itself blank. A text in capitals or
+        title case is translated like any other, and the translation is set
+        like it. Texts are decoded in
         batches of like length, and come back in the order given. A batch has
         at most batch_tokens source tokens, padding included and counted once
         for each place of the beam, or as many as the longest text. UserError
@@ -225,13 +228,19 @@ class Translator(TextModel):
         """
         texts = check_texts(texts)
         check_budget(batch_tokens)
+        read = [as_sentence(text, self.tokenizer) for text in texts]
         beam = self.beam if beam is None else beam
         alpha = self.alpha if alpha is None else alpha
         no_repeat = self.no_repeat if no_repeat is None else no_repeat
         Search(beam, alpha, no_repeat)  # ValueError for one that cannot be
         found = [[Translation("", 0.0, 0.0, 1)] for _ in texts]
-        places = [i for i, text in enumerate(texts) if text.strip()]
-        sources = [self.tokenizer.encode(texts[i]) for i in places]
+        encoded = [self.tokenizer.encode(sentence) for sentence, _ in read]
+        places = [
+            i
+            for i, text in enumerate(texts)
+            if text.strip() and encoded[i] != [EOS]
+        ]
+        sources = [encoded[i] for i in places]
         lengths = [(len(ids), len(ids)) for ids in sources]
         budget = max([batch_tokens // beam, *map(len, sources)])
         for batch in bucket(lengths, budget):
@@ -240,7 +249,11 @@ class Translator(TextModel):
                 self.model, ids, beam, alpha, number, no_repeat
             )
             for i, hypotheses in zip(batch, results, strict=True):
-                found[places[i]] = [self.translation(h) for h in hypotheses]
+                _, setting = read[places[i]]
+                found[places[i]] = [
+                    replace(one, text=setting(one.text))
+                    for one in map(self.translation, hypotheses)
+                ]
         return found
 
 

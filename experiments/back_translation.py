@@ -45,6 +45,7 @@ BASE = replace(
     TASK,
     model=replace(TASK.model, d_ff=512),
     train=replace(TASK.train, steps=2500),
+    normalize=False,
     tf32=True,
 )
 SHARE, FEW, TAG, NO_REPEAT = 0.5, 29_000, "<made>", 3

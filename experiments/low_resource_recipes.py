@@ -49,6 +49,7 @@ BASE = Recipe(
     ModelConfig(**SIZES),
     TrainConfig(**RECIPE["train"]),
     RECIPE["vocab_size"],
+    normalize=False,
 )
 
 

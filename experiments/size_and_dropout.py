@@ -35,6 +35,7 @@ BASE = Recipe(
     ModelConfig(**RECIPE["model"]),
     TrainConfig(**RECIPE["train"]),
     RECIPE["vocab_size"],
+    normalize=False,
 )
 SHAPES = {
     "as shipped": {},

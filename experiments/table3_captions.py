@@ -25,6 +25,7 @@ BASE = Recipe(
     ModelConfig(**SIZES),
     TrainConfig(**RECIPE["train"]),
     RECIPE["vocab_size"],
+    normalize=False,
 )
 HELD_OUT = "test_2016_flickr"
 ROWS = (

@@ -65,7 +65,10 @@ def base() -> Recipe:
     """The child's recipe: its parent's sizes, and pieces of its own."""
     sizes = asdict(parent()[0].config) | {"dropout": RECIPE["dropout"]}
     return Recipe(
-        ModelConfig(**sizes), TrainConfig(**LEARNING), RECIPE["vocab_size"]
+        ModelConfig(**sizes),
+        TrainConfig(**LEARNING),
+        RECIPE["vocab_size"],
+        normalize=False,
     )
 
 

@@ -81,6 +81,7 @@ FIELDS: Table = {  # each is short for --set FIELD=VALUE
     "labs.r_drop": (float, ""),
     "labs.risk": (int, ""),
     "labs.bpe_dropout": (float, ""),
+    "labs.noise": (float, ""),
     "train.max_length": (int, ""),
     "train.bf16": (bool, "", "--bf16/--float32"),
     "train.checkpoint_every": (int, ""),

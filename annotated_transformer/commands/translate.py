@@ -100,6 +100,11 @@ def translate(
     SEARCH,
     source=Argument(help="what to translate, a sentence a line"),
     reference=Argument(help="its translations by people, line by line"),
+    typed=Option(
+        "--typed",
+        help="also score SOURCE typed in other ways: in capitals, with typing "
+        "errors and so on",
+    ),
     as_json=Option("--json", help="one JSON object instead"),
 )
 def evaluate(
@@ -107,16 +112,20 @@ def evaluate(
     source: Path,
     reference: Path,
     device: Device = None,
+    typed: bool = False,
     as_json: bool = False,
     **search: Any,
 ) -> None:
     """Score a model's translations: BLEU, of three kinds, and chrF.
 
-    Each score comes with the sacrebleu signature that defines it.
+    Each score comes with the sacrebleu signature that defines it. --typed adds
+    a line for each way to type the text: its BLEU, the same lower-cased, how
+    many lines are typed otherwise, and how many translations differ.
     """
     from annotated_transformer.corpora.parallel_text import read_pairs
     from annotated_transformer.storage.model_folder import read_config
     from annotated_transformer.storage.pretrained import find_model
+    from annotated_transformer.text.robustness import scores_as_typed
     from annotated_transformer.translation import corpus_scores
 
     language = read_config(find_model(model)).languages[1]
@@ -126,11 +135,19 @@ def evaluate(
     scores = corpus_scores(translator([*sources]), references, language)
     result = {name: getattr(translator, name) for name in search}
     result |= asdict(scores)
+    others = {}
+    if typed:
+        found = scores_as_typed(translator, sources, references, language)
+        others = {way: asdict(one) for way, one in found.items()}
+        result["typed"] = others
     if as_json:
         put(json.dumps(result, indent=1) + "\n")
         return
     for name, signature in scores.signatures.items():
         put(f"{name:15} {result[name]:5.2f}  {signature}\n")
+    for way, one in others.items():
+        bleu, lowercase, lines, outputs = one.values()
+        put(f"{way:24}{bleu:6.2f}{lowercase:7.2f}{lines:7.0f}{outputs:7.0f}\n")
 
 
 @described(

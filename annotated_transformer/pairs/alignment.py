@@ -8,6 +8,7 @@ from torch import Tensor
 
 from annotated_transformer.data import Pair, bucket, make_batch
 from annotated_transformer.errors import check_budget, check_pairs
+from annotated_transformer.text.casing import as_sentence
 from annotated_transformer.translation import TextModel, attention_maps
 
 __all__ = ["Links", "align_pairs", "members", "pharaoh"]
@@ -47,7 +48,10 @@ def align_pairs(
     """
     check_budget(batch_tokens)
     pairs = check_pairs(pairs)
-    sources, targets = ([pair[i] for pair in pairs] for i in (0, 1))
+    sources, targets = (
+        [as_sentence(pair[i], translator.tokenizer)[0] for pair in pairs]
+        for i in (0, 1)
+    )
     encode, split = translator.tokenizer.encode, translator.tokenizer.split
     most = translator.model.max_positions  # outputs may end there
     examples = [

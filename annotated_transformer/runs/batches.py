@@ -27,6 +27,7 @@ from annotated_transformer.errors import UserError
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.storage.builders import outline
 from annotated_transformer.system.console import console
+from annotated_transformer.text.noise import SourceNoise
 
 __all__ = [
     "TrainingText",
@@ -89,6 +90,24 @@ def subword_sampling(
     )
 
 
+def reading(
+    tokenizer: Tokenizer, recipe: Recipe
+) -> Callable[[list[Example], str], list[Example]] | None:
+    """What changes a batch at each reading: noise, then other subwords."""
+    changes = [subword_sampling(tokenizer, recipe)]
+    if recipe.labs.noise:
+        limit = longest_side(recipe)
+        noise = SourceNoise(tokenizer, recipe.labs.noise, limit)
+        changes.insert(0, noise)
+
+    def change(examples: list[Example], seed: str) -> list[Example]:
+        for one in filter(None, changes):
+            examples = one(examples, seed)
+        return examples
+
+    return change if any(changes) else None
+
+
 class TrainingText:
     """The pairs that a run learns from, and its batches for ever.
 
@@ -100,7 +119,7 @@ class TrainingText:
     def __init__(self, corpus: Corpus, tokenizer: Tokenizer, recipe: Recipe):
         self.config, self.seed = recipe.train, recipe.train.seed
         self.labs = recipe.labs
-        self.resplit = subword_sampling(tokenizer, recipe)
+        self.resplit = reading(tokenizer, recipe)
         start = len(corpus.train) - sum(x.pairs for x in corpus.extras)
         own = corpus.train[:start]
         self.examples, _ = encode_text("training text", own, tokenizer, recipe)

@@ -120,7 +120,9 @@ def learn_tokenizer(corpus: Corpus, recipe: Recipe) -> Tokenizer:
         )
     texts = [side for pair in corpus.train for side in pair]
     try:
-        return train_tokenizer(texts, recipe.vocab_size, recipe.tokenizer)
+        return train_tokenizer(
+            texts, recipe.vocab_size, recipe.tokenizer, recipe.normalize
+        )
     except UserError as error:
         raise UserError(f"`vocab_size`: {error}") from error
     except RuntimeError as error:

@@ -31,6 +31,7 @@ class LabConfig:
     r_drop: float = 0.0  # weight of the divergence of two passes
     risk: int = 0  # candidates of a sentence; 0: learn from labels
     bpe_dropout: float = 0.0  # share of merges left out, drawn anew
+    noise: float = 0.0  # times the usual shares of sources typed otherwise
     order: str = "target"  # the side that sorts the pairs; or "longest"
 
     def __post_init__(self) -> None:
@@ -39,6 +40,7 @@ class LabConfig:
             r_drop=(0, 1000),
             risk=(0, 1000),
             bpe_dropout=(0, 0.99),
+            noise=(0, 5),
             order=tuple(ORDERS),
         )
         if self.risk == 1 or (self.risk and self.r_drop):
@@ -56,6 +58,7 @@ class Recipe:
     train: TrainConfig
     vocab_size: int = 8000  # pieces, the four special ones included
     tokenizer: str = "bpe"  # or unigram, char; given: one that is passed
+    normalize: bool = True  # text, by rules of the tokenizer
     processes: int = 1  # each gives accumulation_steps batches to an update
     tf32: bool = False  # float32 products in TF32, on a GPU that has it
     labs: LabConfig = LabConfig()

@@ -15,6 +15,7 @@ from pathlib import Path
 import torch
 from docutils import nodes
 from ledger_page import paragraph, row, table
+from sentencepiece import SentencePieceNormalizer
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from torch import Tensor
@@ -146,11 +147,21 @@ def packed(
         "vocabulary": {
             "pieces": [pieces.id_to_piece(i) for i in ids],
             "scores": [pieces.get_score(i) for i in ids],
+            "rules": rules_of(tokenizer),
         },
         "tensors": tensors,
         "bytes": as_text(integers),
         "floats": as_text(reals),
     }
+
+
+def rules_of(tokenizer: Tokenizer) -> list[tuple[str, str]]:
+    """What the tokenizer makes of what, before it cuts a text."""
+    try:
+        made = SentencePieceNormalizer(model_proto=tokenizer.model)
+        return made.decompile()
+    except RuntimeError:  # it has none
+        return []
 
 
 def as_text(tensors: list[Tensor]) -> str:

@@ -11,6 +11,7 @@ import pytest
 import torch
 import translator_in_page as extension
 from browser import Window, opened
+from odd_text import odd_strings
 from playwright.sync_api import Browser, Page
 from small_book import build_pages
 
@@ -216,9 +217,8 @@ def test_a_model_that_the_page_cannot_run_is_refused(change):
 def test_subwords_are_sentencepiece_s(started, reference):
     _, tokenizer = reference
     rng = random.Random(0)
-    signs = "abc deß▁ñ 漢字🙂\ud800\t\n\0 .,-ABZ'\"<s>é12"
     texts = [side for pair in builtin_corpus(train=150).train for side in pair]
-    texts += ["".join(rng.choices(signs, k=rng.randrange(20))) for _ in texts]
+    texts += [*odd_strings(), "a\0b", "\ud800a"]
     found = started.page.evaluate(
         "(texts) => texts.map((text) =>"
         " theTranslator.tokenizer.encode(JSON.parse(text)))",

@@ -26,6 +26,7 @@ from annotated_transformer.runs.recipes import LabConfig, Recipe
 from annotated_transformer.storage.history import Search
 from annotated_transformer.system.console import arriving, put
 from annotated_transformer.system.text_lines import decode_lines
+from annotated_transformer.text.noise import WAYS
 from annotated_transformer.translation import Translator
 
 ROOT = Path(__file__).parents[2]
@@ -303,6 +304,14 @@ def test_evaluate_agrees_with_sacrebleu(command, trained, tmp_path):
     for name, signature in result["signatures"].items():
         assert re.search(rf"(?m)^{name} +\d+\.\d\d  \S", other.out)
         assert signature in other.out
+    assert "capitals" not in other.out
+    typed = json.loads(command(*words, "--json", "--typed").out).pop("typed")
+    assert [*typed] == ["as it is", *WAYS]
+    assert typed["as it is"]["bleu"] == result["bleu"]
+    shown = command(*words, "--typed").out
+    for way, scores in typed.items():
+        bleu = f"{scores['bleu']:.2f}"
+        assert re.search(rf"(?m)^{way} +{bleu} +\d+\.\d\d( +\d){{2}}$", shown)
 
 
 def test_extra_pairs_are_told_apart_and_have_a_share(command, tmp_path):

@@ -1,7 +1,7 @@
 /**
  * Subwords, as in chapter 6: byte-pair encoding as sentencepiece applies it.
  *
- * A text begins as single characters, and every space as the sign ▁. Then the
+ * First the tokenizer's own rules make the text uniform. Then it begins as single characters, and every space as the sign ▁. Then the
  * two neighbours whose union is the piece with the highest score become one,
  * again and again, until no two neighbours make a piece. The scores are minus
  * the order in which training found the pieces.
@@ -12,13 +12,39 @@
   const UNKNOWN = 3;
 
   class Tokenizer {
-    /** @param {{pieces: string[], scores: number[]}} vocabulary by id */
-    constructor({ pieces, scores }) {
+    /**
+     * @param {{pieces: string[], scores: number[], rules: string[][]}}
+     *   vocabulary pieces and scores by id, and what stands for what
+     */
+    constructor({ pieces, scores, rules }) {
       this.pieces = pieces;
+      this.rules = new Map(rules);
+      this.longest = Math.max(0, ...rules.map(([from]) => [...from].length));
       this.ids = new Map();
       for (let id = RESERVED; id < pieces.length; id++)
         this.ids.set(pieces[id], id);
       this.scores = scores;
+    }
+
+    /**
+     * The text by the rules, the longest that fits at each place, and with
+     * single blanks; a tokenizer without rules leaves it as it is.
+     * @param {string} text
+     * @returns {string}
+     */
+    normalize(text) {
+      if (!this.rules.size) return text;
+      const characters = [...text];
+      let found = "";
+      for (let i = 0; i < characters.length; ) {
+        let length = this.longest;
+        let from = characters.slice(i, i + length).join("");
+        while (length > 1 && !this.rules.has(from))
+          from = characters.slice(i, i + --length).join("");
+        found += this.rules.get(from) ?? from;
+        i += length;
+      }
+      return found.replace(/ +/g, " ").replace(/^ | $/g, "");
     }
 
     /**
@@ -27,8 +53,9 @@
      * @returns {string[]}
      */
     split(text) {
-      if (!text) return [];
-      const whole = text.replace(/\p{Surrogate}/gu, "?"); // half a character
+      const half = /\p{Surrogate}/gu; // half a character
+      const whole = this.normalize(text.replace(half, "?"));
+      if (!whole) return [];
       const parts = [...(SPACE + whole).replaceAll(" ", SPACE)];
       for (;;) {
         let best = -1;
@@ -74,7 +101,7 @@
       let text = "";
       for (const id of ids) {
         let piece = this.pieces[id];
-        if (id === UNKNOWN) piece = " ⁇ ";
+        if (id === UNKNOWN) piece = "⁇";
         else if (id < RESERVED) piece = "";
         else if (!text && piece.startsWith(SPACE)) piece = piece.slice(1);
         text += piece.replaceAll(SPACE, " ");

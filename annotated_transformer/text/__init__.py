@@ -1,0 +1,1 @@
+"""Text as people type it: made uniform, recased, and typed on purpose."""

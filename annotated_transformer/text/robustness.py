@@ -1,0 +1,48 @@
+"""How well a model translates text that is typed in other ways."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from annotated_transformer.text.noise import WAYS, Way
+from annotated_transformer.translation import Translator, corpus_scores
+
+__all__ = ["AsTyped", "scores_as_typed"]
+
+
+@dataclass(frozen=True)
+class AsTyped:
+    """Scores of a text typed in one way: means, where it was drawn often."""
+
+    bleu: float
+    bleu_lowercase: float
+    lines: float  # that are typed otherwise
+    outputs: float  # that differ from those for the text as it is
+
+
+def scores_as_typed(
+    translator: Translator,
+    sources: Sequence[str],
+    references: Sequence[str],
+    language: str = "en",
+) -> dict[str, AsTyped]:
+    """The scores of the sources as they are, and of each way to type them."""
+    ways: dict[str, tuple[Way, int]] = {
+        "as it is": (lambda text, _: text, 1),
+        **WAYS,
+    }
+    usual = translator([*sources])
+    found = {}
+    for name, (way, times) in ways.items():
+        drawn = []
+        for number in range(times):
+            rng = random.Random(f"{name} {number}")
+            typed = [way(source, rng) for source in sources]
+            outputs = translator(typed)
+            scores = corpus_scores(outputs, references, language)
+            lines = sum(map(str.__ne__, typed, sources))
+            others = sum(map(str.__ne__, outputs, usual))
+            drawn.append((scores.bleu, scores.bleu_lowercase, lines, others))
+        found[name] = AsTyped(*map(fmean, zip(*drawn, strict=True)))
+    return found
