@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 # PyTorch's class for it and its allocators' texts, and what cuBLAS says
-NO_MEMORY = (
+MESSAGES_OF_MEMORY = (
     "OutOfMemoryError|out of memory|[Cc]an(no|')t allocate memory|"
     "CUBLAS_STATUS_ALLOC_FAILED"
 )
@@ -161,4 +161,6 @@ def out_of_memory(error: BaseException) -> bool:
     """True if this process had too little memory, whichever library says."""
     if not isinstance(error, RuntimeError):
         return isinstance(error, MemoryError)
-    return bool(re.search(NO_MEMORY, f"{type(error).__name__}: {error}"))
+    return bool(
+        re.search(MESSAGES_OF_MEMORY, f"{type(error).__name__}: {error}")
+    )

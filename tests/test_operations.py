@@ -89,7 +89,7 @@ def an_update(model, batch, config, objective=batch_loss):
     return seen
 
 
-@pytest.mark.parametrize("bf16, most", [(False, 510), (True, 610)])
+@pytest.mark.parametrize("bf16, most", [(False, 540), (True, 635)])
 def test_operations_of_an_update(bf16, most):
     """As many for one sentence as for forty; and none waits."""
     config = replace(CONFIG, bf16=bf16)

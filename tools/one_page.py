@@ -64,6 +64,7 @@ SIMPLER = {
             "attend(self, x, keys, values, mask=None)",
             "forward(self, x, memory, mask)",
         ),
+        ("check_mask(mask)", ""),
         (
             "heads = self.attention_fn(self.split(self.query(x)), keys, "
             "values, attn_mask=mask, dropout_p=self.dropout if self.training "

@@ -17,7 +17,7 @@ import sys
 from annotated_transformer import Translator
 from annotated_transformer.corpora.parallel_text import read_pairs, write_tsv
 from annotated_transformer.pairs.augmentation import extra_pairs
-from annotated_transformer.runs.prepare import choose_device
+from annotated_transformer.runs.devices import choose_device
 
 *folders, source, target, output = sys.argv[1:]
 models = [Translator.load(x, choose_device()) for x in folders]

@@ -24,9 +24,8 @@ from annotated_transformer.errors import (
 )
 from annotated_transformer.system.console import console, drop_unwritten, put
 
-NO_MEMORY = (
-    "out of memory; split long lines, or lower --beam, --batch-tokens or "
-    "--preset"
+OUT_OF_MEMORY = (
+    "out of memory; split long lines, or lower --beam or --batch-tokens"
 )
 OTHERS = (
     'All other options, such as --set FIELD=VALUE, are on the page "Options '
@@ -110,7 +109,7 @@ def main() -> None:
     except (MemoryError, RuntimeError) as error:
         if not out_of_memory(error):
             raise
-        fail(NO_MEMORY)
+        fail(OUT_OF_MEMORY)
     finally:
         del console.spelled
         drop_unwritten()

@@ -23,7 +23,7 @@ from annotated_transformer.runs.batches import (
 from annotated_transformer.runs.devices import allow_tf32, attention_kernel
 from annotated_transformer.runs.memory import largest_batches, try_batch
 from annotated_transformer.runs.objectives import objective_of
-from annotated_transformer.runs.progress import progress_bar
+from annotated_transformer.runs.progress_bar import progress_bar
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.storage.checkpoints import (
     Checkpoints,
@@ -110,6 +110,7 @@ class Run:
 
     def resume(self) -> None:
         """Go back to the last checkpoint, if there is one."""
+        self.model.train()  # a part of a given model may not be
         self.progress = self.checkpoints.load(self.model, self.optimizer)
         step, steps = self.progress.step, self.config.steps
         self.where = f"after update {step}"

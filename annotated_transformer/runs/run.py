@@ -37,7 +37,7 @@ from annotated_transformer.runs.run_dir import (
     begin_run,
     check_same_run,
     locked_run,
-    read_run,
+    read_history,
     run_tokenizer,
 )
 from annotated_transformer.system.console import console
@@ -121,7 +121,7 @@ def train(
     with locked_run(output, resume) if first else nullcontext():
         device = choose_device(device)
         console.out(device_line(device, recipe))
-        began = read_run(output) if resume else None
+        began = read_history(output) if resume else None
         known = None
         if tokenizer is not None:
             known, recipe = given_tokenizer(tokenizer, recipe)

@@ -20,7 +20,7 @@ from annotated_transformer.system.atomic_files import (
 )
 from annotated_transformer.system.console import console
 
-__all__ = ["begin_run", "check_same_run", "locked_run", "read_run"]
+__all__ = ["begin_run", "check_same_run", "locked_run", "read_history"]
 
 # what there is before the first checkpoint, beside hidden files, and after it
 BEGINNING = {"run.json", "tokenizer.model", "checkpoints"}
@@ -53,9 +53,11 @@ def locked_run(output: Path, resume: bool) -> Iterator[None]:
             f"{output}: this file system has no locks; start no second "
             "training in this folder"
         )
-    for unfinished in [*output.rglob(".*.part")]:  # of one that was killed
-        shutil.rmtree(unfinished, ignore_errors=True)
     try:
+        check_output(output, resume)  # another may have begun meanwhile
+        for folder in (output, output / "checkpoints"):
+            for unfinished in folder.glob(".*.part"):  # of one that was killed
+                shutil.rmtree(unfinished, ignore_errors=True)
         yield
     finally:
         lock.release()
@@ -97,7 +99,7 @@ def begin_run(output: Path, history: History, tokenizer: Tokenizer) -> None:
         (new / "run.json").write_bytes(text.encode())
 
 
-def read_run(output: Path) -> History:
+def read_history(output: Path) -> History:
     """What the run is that began there; UserError if none did."""
     try:
         return History.from_json(read_json(output / "run.json"))

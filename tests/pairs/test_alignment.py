@@ -109,12 +109,8 @@ def test_an_output_as_long_as_positions_go(tokenizer):
 
 def captions():
     """Captions and links by hand, in words with their punctuation."""
-    cells = chapters.read(chapters.BOOK / "12_inside_heads.ipynb").cells
-    (text,) = [
-        re.search('text = """\n(.*?)\n"""', cell.source, re.DOTALL)[1]
-        for cell in cells
-        if cell.source.startswith('text = """')
-    ]
+    path = chapters.BOOK / "data" / "linked_captions.txt"
+    text = path.read_text("utf-8")
 
     def words(line):
         """The words with their punctuation that words and stops are in."""

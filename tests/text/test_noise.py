@@ -2,13 +2,13 @@
 
 import random
 from collections import Counter
-from dataclasses import replace
 from itertools import islice
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from small_runs import learning
 
 from annotated_transformer.corpora.builtin import sentence_pairs
 from annotated_transformer.corpora.corpus import Corpus
@@ -16,7 +16,7 @@ from annotated_transformer.data import encode_pairs, train_tokenizer
 from annotated_transformer.embedding import EOS, UNK
 from annotated_transformer.errors import UserError
 from annotated_transformer.runs.batches import TrainingText
-from annotated_transformer.runs.recipes import RECIPES
+from annotated_transformer.runs.recipes import RECIPES, LabConfig
 from annotated_transformer.text.casing import as_sentence, in_title_case
 from annotated_transformer.text.noise import (
     WAYS,
@@ -25,7 +25,6 @@ from annotated_transformer.text.noise import (
     typing_errors,
 )
 from annotated_transformer.text.normalization import normalized
-from annotated_transformer.training import TrainConfig
 
 PAIRS = [(x.source, x.target) for x in sentence_pairs(300, seed=5)]
 LINES = [side for pair in PAIRS for side in pair]
@@ -126,10 +125,9 @@ def test_sources_are_read_as_a_translator_reads_them(seed, limit):
 
 
 def text_with(**options) -> TrainingText:
-    recipe = RECIPES["builtin"]
-    train = replace(recipe.train, batch_tokens=256, **options)
+    recipe = learning(RECIPES["builtin"], batch_tokens=256, **options)
     corpus = Corpus(PAIRS, PAIRS, {}, "x", "en", "de", {})
-    return TrainingText(corpus, BPE, replace(recipe, train=train))
+    return TrainingText(corpus, BPE, recipe)
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.2])
@@ -150,4 +148,4 @@ def test_a_run_that_goes_on_reads_what_it_would_have_read(dropout):
 
 def test_no_more_noise_than_text():
     with pytest.raises(UserError, match="noise"):
-        TrainConfig(noise=6.0)
+        LabConfig(noise=6.0)
