@@ -351,6 +351,15 @@ STEPS: dict[str, tuple[Step, int]] = {  # what is run, and its limit in seconds
 }
 
 
+def figures(found: dict, name: str = "") -> Iterator[str]:
+    """The table at the end: each number, after the keys that lead to it."""
+    for key, x in found.items():
+        if isinstance(x, dict) and key != "recipe":
+            yield from figures(x, f"{name}{key}, ")
+        elif isinstance(x, (int, float)):
+            yield f"{name + key:60} {x:>16,.6g}"
+
+
 def note(path: Path, name: str, found: dict) -> None:
     """Add what a step has found to the record."""
     record = json.loads(path.read_text("utf-8"))
@@ -420,6 +429,7 @@ def main() -> None:
         record["memory"] = torch.cuda.get_device_properties(0).total_memory
     write_text(path, json.dumps(record, indent=1) + "\n")
     errors = [run_step(name, given.scale, path) for name in steps]
+    print(*figures(json.loads(path.read_text())["steps"]), sep="\n")
     sys.exit(any(errors))
 
 

@@ -30,6 +30,8 @@ def test_a_rehearsal_measures_without_a_gpu(tmp_path):
     steps = json.loads(path.read_text())["steps"]
     assert {*steps} == {"speed", "search", "task"}
     assert not any("error" in step for step in steps.values())
+    told = "speed, tiny, float32, systems, this package, wall_rate "
+    assert any(x.startswith(told) for x in ended.stdout.splitlines())
     (run,) = steps["task"]["runs"].values()
     assert run["valid_perplexity"] > 1 and run["scores"]["test"]["bleu"] >= 0
     for one in (
