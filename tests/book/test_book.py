@@ -61,6 +61,13 @@ def test_every_cell_was_run_in_order(path):
 
 
 @each_notebook
+def test_cells_are_python(path):
+    """A cell of `!command` passes, whatever the command's status is."""
+    for cell in code_cells(path):
+        ast.parse(cell.source)
+
+
+@each_notebook
 def test_outputs_hold_nothing_of_a_machine_or_a_moment(path):
     for cell in code_cells(path):
         assert "execution" not in cell.metadata, "a timestamp"
