@@ -58,10 +58,10 @@ class Recipe:
     train: TrainConfig
     vocab_size: int = 8000  # pieces, the four special ones included
     tokenizer: str = "bpe"  # or unigram, char; given: one that is passed
-    normalize: bool = True  # text, by rules of the tokenizer
     processes: int = 1  # each gives accumulation_steps batches to an update
     tf32: bool = False  # float32 products in TF32, on a GPU that has it
     labs: LabConfig = LabConfig()
+    normalize: bool = True  # text, by rules of the tokenizer
 
     def __post_init__(self) -> None:
         kinds = ("bpe", "unigram", "char", "given")
