@@ -112,8 +112,9 @@ def test_hanging_up_is_ignored_where_it_was(monkeypatch):
 
 @pytest.mark.parametrize("seconds", [1.0, 2.0, 4.0])
 def test_ctrl_c_while_the_program_loads(seconds, recipe_options, tmp_path):
+    endless = ["--max-steps=1000000"]  # it would be done before the signal
     process = subprocess.Popen(
-        [*PROGRAM, "train", tmp_path / "out", *recipe_options],
+        [*PROGRAM, "train", tmp_path / "out", *recipe_options, *endless],
         stderr=subprocess.PIPE,
         text=True,
         # a shell has those ignore it that it starts in the background
