@@ -4,6 +4,7 @@ Kills, full disks and numbers that are not finite are in test_faults.py.
 """
 
 import errno
+import fcntl
 import json
 import os
 import shutil
@@ -15,7 +16,6 @@ from dataclasses import dataclass, replace
 
 import pytest
 import torch
-from filelock import FileLock
 from sacrebleu.metrics import BLEU
 from small_runs import CORPUS, SMALL, learning, same_weights
 
@@ -251,13 +251,16 @@ def test_two_trainings_do_not_share_a_folder(tmp_path, corpus):
     train(output, corpus, SMALL, device="cpu")
 
 
+@pytest.mark.parametrize("error", [errno.ENOLCK, errno.ENOSYS])
 def test_without_locks_a_training_says_so_and_goes_on(
-    tmp_path, corpus, undisturbed, monkeypatch, capsys
+    tmp_path, corpus, undisturbed, monkeypatch, capsys, error
 ):
-    def acquire(lock, timeout):
-        raise OSError(errno.ENOLCK, "No locks available")
+    """Whatever the file system says of them."""
 
-    monkeypatch.setattr(FileLock, "acquire", acquire)
+    def flock(file, operation):
+        raise OSError(error, "no locks")
+
+    monkeypatch.setattr(fcntl, "flock", flock)
     output = train(tmp_path / "model", corpus, SMALL, device="cpu")
     told = " ".join(capsys.readouterr().err.split())
     assert told.count("model: this file system has no locks; start no") == 1
