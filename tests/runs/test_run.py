@@ -38,6 +38,7 @@ from annotated_transformer.storage.weight_files import (
     read_tensors,
     set_weights,
 )
+from annotated_transformer.system.console import console
 from annotated_transformer.training import TrainConfig
 
 
@@ -355,11 +356,9 @@ def test_a_run_in_another_thread_has_no_signals(tmp_path, corpus):
 
 def test_progress_is_a_bar_on_a_terminal(tmp_path, corpus):
     pty = pytest.importorskip("pty")
-    from annotated_transformer.system import console as own
-
     main, side = pty.openpty()
     with os.fdopen(side, "w") as terminal, pytest.MonkeyPatch.context() as m:
-        m.setattr(own.console, "_file", terminal)
+        m.setattr(console, "_file", terminal)
         train(tmp_path / "model", corpus, SMALL, device="cpu")
         terminal.flush()
         shown = os.read(main, 1 << 16).decode()
