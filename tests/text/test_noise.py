@@ -6,13 +6,13 @@ from itertools import islice
 
 import pytest
 import torch
+from builtin_text import BPE, LINES, PAIRS
 from hypothesis import given
 from hypothesis import strategies as st
 from small_runs import learning
 
-from annotated_transformer.corpora.builtin import sentence_pairs
 from annotated_transformer.corpora.corpus import Corpus
-from annotated_transformer.data import encode_pairs, train_tokenizer
+from annotated_transformer.data import encode_pairs
 from annotated_transformer.embedding import EOS, UNK
 from annotated_transformer.errors import UserError
 from annotated_transformer.runs.batches import TrainingText
@@ -26,9 +26,6 @@ from annotated_transformer.text.noise import (
 )
 from annotated_transformer.text.normalization import normalized
 
-PAIRS = [(x.source, x.target) for x in sentence_pairs(300, seed=5)]
-LINES = [side for pair in PAIRS for side in pair]
-BPE = train_tokenizer(LINES, 400)
 TEXT = "A small dog sleeps on the warm street."
 
 
