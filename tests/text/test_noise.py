@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from small_runs import learning
 
 from annotated_transformer.corpora.corpus import Corpus
-from annotated_transformer.data import encode_pairs
+from annotated_transformer.data import BPEDropout, encode_pairs
 from annotated_transformer.embedding import EOS, UNK
 from annotated_transformer.errors import UserError
 from annotated_transformer.runs.batches import TrainingText
@@ -141,6 +141,13 @@ def test_a_run_that_goes_on_reads_what_it_would_have_read(dropout):
         if not dropout:
             assert torch.equal(one.labels, other.labels)
     assert changed > 20
+
+
+def test_other_subwords_are_those_of_what_was_typed():
+    change = text_with(noise=3.0, bpe_dropout=0.3).change
+    typed = SourceNoise(BPE, 3.0, 256)(EXAMPLES, "1")
+    expected = BPEDropout(BPE.vocabulary, 0.3, 256)(typed, "1")
+    assert change(EXAMPLES, "1") == expected != typed
 
 
 def test_no_more_noise_than_text():
