@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 # PyTorch's class for it and its allocators' texts, and what cuBLAS says
-MESSAGES_OF_MEMORY = (
+OUT_OF_MEMORY = re.compile(
     "OutOfMemoryError|out of memory|[Cc]an(no|')t allocate memory|"
     "CUBLAS_STATUS_ALLOC_FAILED"
 )
@@ -161,6 +161,5 @@ def out_of_memory(error: BaseException) -> bool:
     """True if this process had too little memory, whichever library says."""
     if not isinstance(error, RuntimeError):
         return isinstance(error, MemoryError)
-    return bool(
-        re.search(MESSAGES_OF_MEMORY, f"{type(error).__name__}: {error}")
-    )
+    told = f"{type(error).__name__}: {error}"
+    return OUT_OF_MEMORY.search(told) is not None

@@ -25,7 +25,6 @@ from annotated_transformer.errors import (
 from annotated_transformer.model import EncoderDecoder, Transformer
 from annotated_transformer.storage.history import Search
 from annotated_transformer.storage.model_folder import load_model
-from annotated_transformer.storage.pretrained import find_model
 from annotated_transformer.text.casing import as_sentence
 
 __all__ = [
@@ -192,7 +191,7 @@ class Translator(TextModel):
         is no such model, or if it is not whole.
         """
         model, tokenizer, history = load_model(
-            find_model(folder), device, model, tokenizer
+            folder, device, model, tokenizer
         )
         search = asdict(history.search) if history and history.search else {}
         return cls(model, tokenizer, **search)

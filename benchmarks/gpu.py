@@ -24,6 +24,7 @@ from traceback import format_exc
 
 import torch
 
+from annotated_transformer.commands import app
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.generated import copy_corpus
 from annotated_transformer.corpora.multi30k import multi30k
@@ -36,7 +37,7 @@ from annotated_transformer.system.machine import environment
 from annotated_transformer.translation import Translator, corpus_scores
 
 from . import decoding, systems, training
-from .clock import Job, Sample, summary
+from .clock import Job, Sample, largest, measure, summary
 from .text import VOCABULARY, ids_of
 
 ROOT = Path(__file__).parents[1]
@@ -283,25 +284,13 @@ def in_turns(
     jobs: dict[str, Job], parts: int, scale: Scale
 ) -> dict[str, list[Sample]]:
     """All parts by each in turn, so often; a GPU is waited for at the end."""
-
-    def wait() -> None:
-        if scale.device == "cuda":
-            torch.cuda.synchronize()
-
     samples: dict[str, list[Sample]] = {name: [] for name in jobs}
     for _ in range(scale.rounds):
         for name, job in jobs.items():
-            wait()
-            process, wall = time.process_time(), time.perf_counter()
-            work = sum(job(part) for part in range(parts))
-            wait()
-            samples[name].append(
-                Sample(
-                    work,
-                    time.process_time() - process,
-                    time.perf_counter() - wall,
-                )
+            measured = measure(
+                lambda n, job=job: sum(map(job, range(n))), parts
             )
+            samples[name].append(Sample(*measured))
     return samples
 
 
@@ -435,18 +424,13 @@ def main() -> None:
 
 def train(words: list[str]) -> None:
     """The command train, then a last line with the memory that it took."""
-    from annotated_transformer.commands.app import main as command
-
     sys.argv = ["annotated-transformer", "train", *words]
     try:
-        command()
+        app.main()
     except SystemExit as end:
         if end.code:
             raise
-    used = (
-        torch.cuda.max_memory_allocated() if torch.cuda.is_available() else 0
-    )
-    print(f"memory {used}", flush=True)
+    print(f"memory {largest()}", flush=True)
 
 
 if __name__ == "__main__":

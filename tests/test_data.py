@@ -9,11 +9,11 @@ from multiprocessing import get_context
 
 import pytest
 import torch
+from builtin_text import BPE, LINES, PAIRS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from operations import counted
 
-from annotated_transformer.corpora.builtin import sentence_pairs
 from annotated_transformer.data import (
     ORDERS,
     BPEDropout,
@@ -29,9 +29,6 @@ from annotated_transformer.data import (
 from annotated_transformer.embedding import BOS, EOS, PAD, UNK
 from annotated_transformer.errors import UserError
 
-PAIRS = [(x.source, x.target) for x in sentence_pairs(300, seed=5)]
-LINES = [side for pair in PAIRS for side in pair]
-BPE = train_tokenizer(LINES, 300)
 UNIGRAM = train_tokenizer(LINES, 300, "unigram")
 CHAR = train_tokenizer(LINES, 300, "char")
 # Sentencepiece's own: NUL, a separator, its signs for space and unknown.

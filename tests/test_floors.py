@@ -26,7 +26,6 @@ FLOORS["root"] = FLOORS["commands"] | {"commands"}
 EXCEPTIONS = {
     ("translation", "storage.model_folder"): "a translator is loaded by name",
     ("translation", "storage.history"): "with the search of its scores",
-    ("translation", "storage.pretrained"): "and some come with the package",
     ("data", "text.normalization"): "the rules that a tokenizer gets",
     ("translation", "text.casing"): "capitals are read as a sentence",
     ("__init__", "teaching.exercises"): "readers write `check_exercise(...)`",

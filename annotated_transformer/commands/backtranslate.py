@@ -9,7 +9,7 @@ from annotated_transformer.commands.options import SEARCH, Device, described
 from annotated_transformer.commands.translate import check_lengths, load
 from annotated_transformer.errors import UserError
 from annotated_transformer.system.console import console, put
-from annotated_transformer.system.text_lines import read_lines
+from annotated_transformer.system.text_lines import blocks, read_lines
 
 __all__ = ["backtranslate"]
 
@@ -71,8 +71,8 @@ def backtranslate(
     if output.exists():
         raise UserError(f"{output}: exists already; choose another name")
     pairs: list[tuple[str, str]] = []
-    for first in range(0, len(lines), BLOCK):
-        some = lines[first : first + BLOCK]
+    done = 0
+    for some in blocks(lines, BLOCK):
         pairs += back_translate(
             translator,
             some,
@@ -80,9 +80,10 @@ def backtranslate(
             tag=tag,
             forward=forward,
             batch_tokens=batch_tokens or at_once,
-            first=first,
+            first=done,
         )
-        console.out(f"{first + len(some):,} of {len(lines):,} lines")
+        done += len(some)
+        console.out(f"{done:,} of {len(lines):,} lines")
     write_tsv(output, pairs)
     if blank := len(lines) - len(pairs):
         console.out(f"{output}: left out {blank} lines with a blank side")

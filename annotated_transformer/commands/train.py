@@ -125,8 +125,8 @@ def train(
     if start is not None:
         check_kept(asked, new_subwords)
     bf16 = chosen.startswith("cuda") and is_bf16_supported(False)  # emulated
-    own = [f"train.bf16={bf16}"]
-    recipe = recipe_of(task, preset).with_fields([*own, *asked])
+    usual = recipe_of(task, preset)
+    recipe = usual.with_fields([f"train.bf16={bf16}", *asked])
     texts = (
         [*(train_files or ()), *([train_tsv] if train_tsv else [])],
         [*(valid_files or ()), *([valid_tsv] if valid_tsv else [])],
@@ -143,7 +143,7 @@ def train(
             output,
             read_corpus(*corpus),
             recipe,
-            device=device and chosen,
+            device=chosen,
             resume=resume or processes.rank > 0,  # what the first has begun
             max_minutes=max_minutes,
             start=start,

@@ -124,11 +124,10 @@ def evaluate(
     """
     from annotated_transformer.corpora.parallel_text import read_pairs
     from annotated_transformer.storage.model_folder import read_config
-    from annotated_transformer.storage.pretrained import find_model
     from annotated_transformer.text.robustness import scores_as_typed
     from annotated_transformer.translation import corpus_scores
 
-    language = read_config(find_model(model)).languages[1]
+    language = read_config(model).languages[1]
     sources, references = zip(*read_pairs(source, reference), strict=True)
     translator = load(model, device, **search)
     check_lengths(translator, sources, source)

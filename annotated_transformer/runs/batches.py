@@ -37,6 +37,8 @@ __all__ = [
     "subword_sampling",
 ]
 
+Change = Callable[[list[Example], str], list[Example]]  # as a seed decides
+
 
 def longest_side(recipe: Recipe) -> int:
     """The most tokens that a side of a pair may have."""
@@ -70,9 +72,7 @@ def encode_text(
     return examples, too_long
 
 
-def subword_sampling(
-    tokenizer: Tokenizer, recipe: Recipe
-) -> Callable[[list[Example], str], list[Example]] | None:
+def subword_sampling(tokenizer: Tokenizer, recipe: Recipe) -> Change | None:
     """What gives a batch other subwords, if the recipe wants BPE-dropout.
 
     UserError for subwords that are not made by merges: sentencepiece draws
@@ -90,22 +90,21 @@ def subword_sampling(
     )
 
 
-def reading(
-    tokenizer: Tokenizer, recipe: Recipe
-) -> Callable[[list[Example], str], list[Example]] | None:
-    """What changes a batch at each reading: noise, then other subwords."""
-    changes = [subword_sampling(tokenizer, recipe)]
+def batch_change(tokenizer: Tokenizer, recipe: Recipe) -> Change | None:
+    """What changes a batch each time it is read: noise, other subwords."""
+    changes: list[Change] = []
     if recipe.labs.noise:
         limit = longest_side(recipe)
-        noise = SourceNoise(tokenizer, recipe.labs.noise, limit)
-        changes.insert(0, noise)
+        changes.append(SourceNoise(tokenizer, recipe.labs.noise, limit))
+    if sampling := subword_sampling(tokenizer, recipe):
+        changes.append(sampling)
 
     def change(examples: list[Example], seed: str) -> list[Example]:
-        for one in filter(None, changes):
+        for one in changes:
             examples = one(examples, seed)
         return examples
 
-    return change if any(changes) else None
+    return change if changes else None
 
 
 class TrainingText:
@@ -119,7 +118,7 @@ class TrainingText:
     def __init__(self, corpus: Corpus, tokenizer: Tokenizer, recipe: Recipe):
         self.config, self.seed = recipe.train, recipe.train.seed
         self.labs = recipe.labs
-        self.resplit = reading(tokenizer, recipe)
+        self.change = batch_change(tokenizer, recipe)
         start = len(corpus.train) - sum(x.pairs for x in corpus.extras)
         own = corpus.train[:start]
         self.examples, _ = encode_text("training text", own, tokenizer, recipe)
@@ -148,7 +147,7 @@ class TrainingText:
         return found
 
     def first_epoch(self) -> list[list[Example]]:
-        """The batches of the first epoch, before BPE-dropout."""
+        """The batches of the first epoch, as they are before any change."""
         read = [self.examples[i] for i in self.epoch(0)]
         lengths = [(len(source), len(target)) for source, target in read]
         cut = bucket(
@@ -169,7 +168,7 @@ class TrainingText:
             self.seed,
             skip,
             every,
-            resplit=self.resplit,
+            resplit=self.change,
             order=self.labs.order,
             reads=self.epoch,
         )

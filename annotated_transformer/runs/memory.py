@@ -33,8 +33,8 @@ def largest_batches(text: TrainingText) -> list[Batch]:
     found = []
     for examples in (max(epoch, key=len), max(epoch, key=longest)):
         rows = max(len(examples), math.ceil(tokens / longest(examples)))
-        if text.resplit:
-            examples = text.resplit(examples, "trial")
+        if text.change:
+            examples = text.change(examples, "trial")
         source, target = (
             max(math.ceil(tokens / rows), *map(len, side))
             for side in zip(*examples, strict=True)

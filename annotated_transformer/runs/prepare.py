@@ -32,7 +32,6 @@ from annotated_transformer.storage.model_folder import (
     read_config,
     read_tokenizer,
 )
-from annotated_transformer.storage.pretrained import find_model
 from annotated_transformer.system.console import console
 from annotated_transformer.system.machine import this_machine, versions
 
@@ -350,7 +349,7 @@ def describe(
 
 def read_start(folder: Path | str) -> Start:
     """What a training started from: weights, their history, how good."""
-    config = read_config(find_model(folder))
+    config = read_config(folder)
     known = config.history
     if known is None:
         return Start("no history was given", files=config.sha256)

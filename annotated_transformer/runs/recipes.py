@@ -9,7 +9,11 @@ from typing import Any
 from annotated_transformer.data import ORDERS
 from annotated_transformer.errors import UserError, check_fields
 from annotated_transformer.model import PRESETS, ModelConfig
-from annotated_transformer.storage.builders import builder_of, read_sizes
+from annotated_transformer.storage.builders import (
+    builder_of,
+    check_depth,
+    read_sizes,
+)
 from annotated_transformer.storage.dataclass_json import from_plain, of_type
 from annotated_transformer.training import TrainConfig
 
@@ -67,7 +71,7 @@ class Recipe:
         kinds = ("bpe", "unigram", "char", "given")
         check_fields(self, vocab_size=(5, 10**7), tokenizer=kinds)
         builder_of(self.model)  # UserError if there is none
-        check_fields(self.model, layers=(1, 1000), decoder_layers=(1, 1000))
+        check_depth(self.model)
 
     def as_json(self) -> dict[str, Any]:
         """The recipe as plain data; JSON has no infinity, so clip is null."""

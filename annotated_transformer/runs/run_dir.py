@@ -20,7 +20,13 @@ from annotated_transformer.system.atomic_files import (
 )
 from annotated_transformer.system.console import console
 
-__all__ = ["begin_run", "check_same_run", "locked_run", "read_history"]
+__all__ = [
+    "begin_run",
+    "check_same_run",
+    "locked_run",
+    "read_history",
+    "run_tokenizer",
+]
 
 # what there is before the first checkpoint, beside hidden files, and after it
 BEGINNING = {"run.json", "tokenizer.model", "checkpoints"}
@@ -35,7 +41,9 @@ def locked_run(output: Path, resume: bool) -> Iterator[None]:
     is there. The system frees the lock of a process that is killed.
     """
     check_output(output, resume)
-    lock = FileLock(output / ".lock")
+    # in place of a lock that is missing, a file that stays when all is killed
+    # would lock the folder for ever
+    lock = FileLock(output / ".lock", fallback_to_soft=False)
     try:
         output.mkdir(parents=True, exist_ok=True)
         (output / ".lock").touch()
@@ -48,7 +56,7 @@ def locked_run(output: Path, resume: bool) -> Iterator[None]:
             f"{output}: another training is going on here; wait for its end, "
             "or choose another folder"
         ) from error
-    except (NotImplementedError, OSError):
+    except OSError:
         console.out(
             f"{output}: this file system has no locks; start no second "
             "training in this folder"

@@ -16,6 +16,7 @@ from annotated_transformer.storage.dataclass_json import from_plain, of_type
 __all__ = [
     "build",
     "builder_of",
+    "check_depth",
     "find_builder",
     "outline",
     "own_code",
@@ -32,7 +33,6 @@ BUILDERS = {
     "recurrent_translator": ("recurrence", "RecurrentConfig"),
     "convolutional_translator": ("recurrence", "ConvolutionalConfig"),
 }
-LAYERS = {"layers": (1, 1000), "decoder_layers": (1, 1000)}
 FILLING = {Tensor.normal_, Tensor.uniform_, Tensor.div_}
 
 
@@ -54,6 +54,11 @@ def builder_of(config: object) -> str:
             f"those of one of {', '.join(BUILDERS)}"
         )
     return name
+
+
+def check_depth(config: object) -> None:
+    """UserError for fewer layers than one, or more than can be built."""
+    check_fields(config, layers=(1, 1000), decoder_layers=(1, 1000))
 
 
 def own_code(
@@ -96,7 +101,7 @@ def read_sizes(builder: Any, plain: object, name: str = "model") -> Any:
     chapter, kind = BUILDERS[builder]
     module = import_module(f"{PACKAGE}.{chapter}")
     config = from_plain(getattr(module, kind), plain, name)
-    check_fields(config, **LAYERS)
+    check_depth(config)
     return config
 
 

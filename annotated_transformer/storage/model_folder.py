@@ -171,8 +171,9 @@ def read_tokenizer(path: Path) -> Tokenizer:
         raise ValueError(f"{error}") from error
 
 
-def read_config(folder: Path) -> Config:
-    """The config.json of a model folder; UserError if there is none."""
+def read_config(folder: Path | str) -> Config:
+    """The config.json of a folder or a shipped model; UserError if none."""
+    folder = find_model(folder)
     path = folder / "config.json"
     try:
         plain = read_json(path)

@@ -18,6 +18,7 @@ __all__ = [
     "read_some",
     "replacing",
     "sha256",
+    "unreadable",
     "unwritable",
     "write_text",
 ]

@@ -12,6 +12,7 @@ from annotated_transformer.text.casing import as_sentence, in_title_case
 __all__ = [
     "WAYS",
     "SourceNoise",
+    "Way",
     "as_typed",
     "decomposed",
     "odd_blanks",

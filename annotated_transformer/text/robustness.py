@@ -32,14 +32,14 @@ def scores_as_typed(
         "as it is": (lambda text, _: text, 1),
         **WAYS,
     }
-    usual = translator([*sources])
+    usual = translator(sources := [*sources])
     found = {}
     for name, (way, times) in ways.items():
         drawn = []
         for number in range(times):
             rng = random.Random(f"{name} {number}")
             typed = [way(source, rng) for source in sources]
-            outputs = translator(typed)
+            outputs = usual if typed == sources else translator(typed)
             scores = corpus_scores(outputs, references, language)
             lines = sum(map(str.__ne__, typed, sources))
             others = sum(map(str.__ne__, outputs, usual))

@@ -27,7 +27,6 @@ from annotated_transformer.errors import UserError
 from annotated_transformer.model import Transformer, parameter_count
 from annotated_transformer.storage.model_card import TEXT_LICENCES
 from annotated_transformer.storage.model_folder import load_model
-from annotated_transformer.storage.pretrained import find_model
 from annotated_transformer.storage.weight_files import weights
 from annotated_transformer.teaching.records import read_run
 from annotated_transformer.translation import Translator
@@ -174,7 +173,7 @@ def script(names: list[str]) -> str:
     """Shipped models as a classic script, which any page may load."""
     models = []
     for name in names:
-        model, tokenizer, history = load_model(find_model(name))
+        model, tokenizer, history = load_model(name)
         search = asdict(history.search) if history.search else {}
         shown = OPENINGS[name] | {"usual": USUAL.get(name)}
         models.append(shown | packed(model, tokenizer, search))
@@ -186,7 +185,7 @@ def what_they_are(names: list[str], size: int) -> str:
     """How large models are, and what they learned from; size is in bytes."""
     said = []
     for name in names:
-        model, _, history = load_model(find_model(name))
+        model, _, history = load_model(name)
         millions = parameter_count(model.config) / 1e6
         said.append(
             f"{OPENINGS[name]['label'].capitalize()}: {millions:.1f} million "
@@ -232,7 +231,7 @@ class TranslatorHere(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         names = self.arguments[0].split()
-        model, tokenizer, _ = load_model(find_model(names[0]))
+        model, tokenizer, _ = load_model(names[0])
         place = nodes.container(classes=["at-translator"])
         place["script"] = script(names)
         still = nodes.container(classes=["at-still"])

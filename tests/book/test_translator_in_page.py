@@ -22,7 +22,6 @@ from annotated_transformer.errors import UserError
 from annotated_transformer.model import ModelConfig, Transformer, transformer
 from annotated_transformer.storage.model_card import MULTI30K_LICENCE
 from annotated_transformer.storage.model_folder import load_model
-from annotated_transformer.storage.pretrained import find_model
 from annotated_transformer.teaching.pronoun_sentences import variations
 from annotated_transformer.translation import Translator
 
@@ -77,7 +76,7 @@ def started(site, browser: Browser) -> Iterator[Window]:
 @pytest.fixture
 def reference() -> tuple[Transformer, Tokenizer]:
     """The package's model with the weights that the page has."""
-    model, tokenizer, _ = load_model(find_model(NAME))
+    model, tokenizer, _ = load_model(NAME)
     return extension.rounded(model), tokenizer
 
 
@@ -116,7 +115,7 @@ def test_the_pronoun_model_in_eight_bits_chooses_as_it_did(started):
         TRANSLATE.replace("theTranslator", "thePronouns"),
         [[case.source for case in cases], {"width": 1}],
     )
-    model, tokenizer, _ = load_model(find_model("pronouns"))
+    model, tokenizer, _ = load_model("pronouns")
     exact = Translator(extension.rounded(model), tokenizer)
     outputs = [tokenizer.decode(tokens) for tokens, _ in found]
     texts = [case.source for case in cases]
@@ -206,7 +205,7 @@ def test_a_weight_tells_what_it_was_made_of(book, intro):
     ],
 )
 def test_a_model_that_the_page_cannot_run_is_refused(change):
-    tokenizer = load_model(find_model(NAME))[1]
+    tokenizer = load_model(NAME)[1]
     sizes = {"layers": 2, "d_model": 12, "d_ff": 20, "heads": 2}
     sizes |= {"pre_norm": True} | change
     config = ModelConfig(len(tokenizer), **sizes)

@@ -105,3 +105,16 @@ def test_the_command_makes_what_train_reads(
     assert read_tsv(output) == expected
     again = command(*words, *options)
     assert again.status == 1 and "exists already" in again.err
+
+
+def test_the_command_draws_as_if_all_were_drawn_at_once(
+    command, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(the_command, "BLOCK", 2)
+    path, output = tmp_path / "text", tmp_path / "made.tsv"
+    path.write_text("Ein Hund.\n" * 4)
+    words = ("backtranslate", "multi30k-de-en", path, "--output", output)
+    assert command(*words, "--sample", "--seed=2").status == 0
+    translator = Translator.load("multi30k-de-en")
+    expected = back_translate(translator, ["Ein Hund."] * 4, DRAWN)
+    assert read_tsv(output) == expected and len({*expected}) > 2

@@ -17,7 +17,6 @@ from annotated_transformer.runs.dry_run import plan
 from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import recipe_of
 from annotated_transformer.storage.model_folder import load_model
-from annotated_transformer.storage.pretrained import find_model
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +93,7 @@ def test_memory_is_counted_from_the_parameters(corpus, recipe):
 
 
 def test_a_start_brings_its_sizes_and_its_subwords(corpus, recipe):
-    first, tokenizer, _ = load_model(find_model("multi30k-en-de"))
+    first, tokenizer, _ = load_model("multi30k-en-de")
     count = sum(parameter.numel() for parameter in first.parameters())
     rows = table(plan(recipe, corpus, "multi30k-en-de"))
     assert numbers(rows["parameters"]) == [count]

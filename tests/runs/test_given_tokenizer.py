@@ -9,7 +9,6 @@ import sentencepiece
 from small_runs import CORPUS, SMALL, learning, same_weights
 
 from annotated_transformer import Tokenizer, Translator, UserError, train
-from annotated_transformer.runs.prepare import given_tokenizer
 from annotated_transformer.system.atomic_files import sha256
 
 RECIPE = replace(SMALL, tokenizer="bpe")
@@ -93,11 +92,6 @@ def test_a_file_that_is_no_tokenizer(content, tmp_path):
     for wrong in (path, str(path)):
         with pytest.raises(UserError, match="own.model: no sentencepiece"):
             train(tmp_path / "run", CORPUS, RECIPE, tokenizer=wrong)
-
-
-def test_what_is_no_tokenizer_is_refused():
-    with pytest.raises(UserError, match="the tokenizer is a dict; pass a"):
-        given_tokenizer({}, RECIPE)
 
 
 def test_what_does_not_go_with_a_given_tokenizer(learned, tmp_path):

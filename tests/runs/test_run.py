@@ -4,6 +4,7 @@ Kills, full disks and numbers that are not finite are in test_faults.py.
 """
 
 import errno
+import fcntl
 import json
 import os
 import shutil
@@ -38,6 +39,7 @@ from annotated_transformer.storage.weight_files import (
     read_tensors,
     set_weights,
 )
+from annotated_transformer.system.console import console
 from annotated_transformer.training import TrainConfig
 
 
@@ -251,13 +253,30 @@ def test_two_trainings_do_not_share_a_folder(tmp_path, corpus):
     train(output, corpus, SMALL, device="cpu")
 
 
-def test_without_locks_a_training_says_so_and_goes_on(
-    tmp_path, corpus, undisturbed, monkeypatch, capsys
-):
-    def acquire(lock, timeout):
-        raise OSError(errno.ENOLCK, "No locks available")
+def test_what_another_has_begun_meanwhile_stays(tmp_path, monkeypatch):
+    """Between the first look at the folder and the lock."""
+    acquire = FileLock.acquire
 
-    monkeypatch.setattr(FileLock, "acquire", acquire)
+    def late(lock, **options):
+        (tmp_path / "checkpoints").mkdir()
+        (tmp_path / "checkpoints/step-00000002.safetensors").touch()
+        return acquire(lock, **options)
+
+    monkeypatch.setattr(FileLock, "acquire", late)
+    with pytest.raises(UserError, match="a run is here already"):
+        train(tmp_path, CORPUS, SMALL, device="cpu")
+
+
+@pytest.mark.parametrize("error", [errno.ENOLCK, errno.ENOSYS])
+def test_without_locks_a_training_says_so_and_goes_on(
+    tmp_path, corpus, undisturbed, monkeypatch, capsys, error
+):
+    """Whatever the file system says of them."""
+
+    def flock(file, operation):
+        raise OSError(error, "no locks")
+
+    monkeypatch.setattr(fcntl, "flock", flock)
     output = train(tmp_path / "model", corpus, SMALL, device="cpu")
     told = " ".join(capsys.readouterr().err.split())
     assert told.count("model: this file system has no locks; start no") == 1
@@ -352,11 +371,9 @@ def test_a_run_in_another_thread_has_no_signals(tmp_path, corpus):
 
 def test_progress_is_a_bar_on_a_terminal(tmp_path, corpus):
     pty = pytest.importorskip("pty")
-    from annotated_transformer.system import console as own
-
     main, side = pty.openpty()
     with os.fdopen(side, "w") as terminal, pytest.MonkeyPatch.context() as m:
-        m.setattr(own.console, "_file", terminal)
+        m.setattr(console, "_file", terminal)
         train(tmp_path / "model", corpus, SMALL, device="cpu")
         terminal.flush()
         shown = os.read(main, 1 << 16).decode()

@@ -78,8 +78,7 @@ def test_loading_imports_no_chapter_that_is_not_needed():
     code = """
 import sys
 from annotated_transformer.storage.model_folder import load_model
-from annotated_transformer.storage.pretrained import find_model
-load_model(find_model("multi30k-en-de"))
+load_model("multi30k-en-de")
 others = ("modern", "recurrence", "writing")
 unused = {f"annotated_transformer.{name}" for name in others}
 found = {*unused, "torch._dynamo", "sympy"}.intersection(sys.modules)

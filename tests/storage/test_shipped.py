@@ -111,7 +111,7 @@ def test_a_shipped_model_is_small_and_ready(name):
     assert sum(file.stat().st_size for file in files) < 6_000_000
     card = (find_model(name) / "README.md").read_text("utf-8")
     assert "research" in card and "bleu" in card and "## Limits" in card
-    text, dog = DOGS[load_model(find_model(name))[2].data.target]
+    text, dog = DOGS[load_model(name)[2].data.target]
     begin = time.process_time()
     translation = Translator.load(name)(text)
     assert time.process_time() - begin < 5  # a second, on a quiet machine
@@ -175,14 +175,14 @@ def test_a_shipped_model_is_the_one_it_was(name):
     assert total(sorted(x.hexdigest() for x in sums)) == weights
     lines = Path(__file__).with_name("own_sentences.tsv").read_text("utf-8")
     pairs = [line.split("\t") for line in lines.splitlines()]
-    side = ["en", "de"].index(load_model(find_model(name))[2].data.source)
+    side = ["en", "de"].index(load_model(name)[2].data.source)
     found = Translator.load(name)([pair[side] for pair in pairs])
     assert total(f"{line}\n" for line in found) == translations
 
 
 @pytest.mark.parametrize("name", CAPTIONS)
 def test_a_shipped_model_has_the_scores_on_its_card(name, real_folder):
-    _, _, history = load_model(find_model(name))
+    _, _, history = load_model(name)
     pairs = read_pairs(
         real_folder / f"test_2016_flickr.{history.data.source}.gz",
         real_folder / f"test_2016_flickr.{history.data.target}.gz",

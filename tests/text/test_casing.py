@@ -16,6 +16,7 @@ from annotated_transformer.text.casing import (
 from annotated_transformer.translation import Translator
 
 OWN = Path(__file__).parents[1] / "storage" / "own_sentences.tsv"
+PAIRS = [line.split("\t") for line in OWN.read_text("utf-8").splitlines()]
 WAYS = [str.upper, in_title_case, str.lower]
 
 
@@ -24,18 +25,12 @@ def translator() -> Translator:
     return Translator.load("multi30k-en-de")
 
 
-def english() -> list[str]:
-    lines = OWN.read_text("utf-8").splitlines()
-    return [line.split("\t")[0] for line in lines]
-
-
 @pytest.mark.parametrize("way", WAYS)
 def test_a_sentence_comes_back(way):
     """But for names and for words that the tokenizer knows in both ways."""
     tokenizer = translator().tokenizer
-    lines = [line.split("\t") for line in OWN.read_text("utf-8").splitlines()]
     for side in (0, 1):
-        sentences = [line[side] for line in lines]
+        sentences = [pair[side] for pair in PAIRS]
         words = " ".join(sentences).split()
         back = [as_sentence(way(x), tokenizer)[0] for x in sentences]
         same = map(str.__eq__, " ".join(back).split(), words)
@@ -44,7 +39,7 @@ def test_a_sentence_comes_back(way):
 
 
 def test_a_translation_is_set_like_its_source():
-    sentences = english()[:30]
+    sentences = [source for source, _ in PAIRS[:30]]
     usual = translator()(sentences)
     for way, setting in zip(
         WAYS, (in_capitals, in_title_case, str), strict=True

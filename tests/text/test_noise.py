@@ -6,13 +6,13 @@ from itertools import islice
 
 import pytest
 import torch
+from builtin_text import BPE, LINES, PAIRS
 from hypothesis import given
 from hypothesis import strategies as st
 from small_runs import learning
 
-from annotated_transformer.corpora.builtin import sentence_pairs
 from annotated_transformer.corpora.corpus import Corpus
-from annotated_transformer.data import encode_pairs, train_tokenizer
+from annotated_transformer.data import BPEDropout, encode_pairs
 from annotated_transformer.embedding import EOS, UNK
 from annotated_transformer.errors import UserError
 from annotated_transformer.runs.batches import TrainingText
@@ -26,9 +26,6 @@ from annotated_transformer.text.noise import (
 )
 from annotated_transformer.text.normalization import normalized
 
-PAIRS = [(x.source, x.target) for x in sentence_pairs(300, seed=5)]
-LINES = [side for pair in PAIRS for side in pair]
-BPE = train_tokenizer(LINES, 400)
 TEXT = "A small dog sleeps on the warm street."
 
 
@@ -144,6 +141,13 @@ def test_a_run_that_goes_on_reads_what_it_would_have_read(dropout):
         if not dropout:
             assert torch.equal(one.labels, other.labels)
     assert changed > 20
+
+
+def test_other_subwords_are_those_of_what_was_typed():
+    change = text_with(noise=3.0, bpe_dropout=0.3).change
+    typed = SourceNoise(BPE, 3.0, 256)(EXAMPLES, "1")
+    expected = BPEDropout(BPE.vocabulary, 0.3, 256)(typed, "1")
+    assert change(EXAMPLES, "1") == expected != typed
 
 
 def test_no_more_noise_than_text():

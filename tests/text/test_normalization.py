@@ -5,21 +5,18 @@ import unicodedata
 from functools import cache
 
 import pytest
+from builtin_text import BPE, LINES
 from hypothesis import given
 from hypothesis import strategies as st
 from odd_text import odd_strings
 
-from annotated_transformer.corpora.builtin import sentence_pairs
 from annotated_transformer.corpora.generated import builtin_corpus
 from annotated_transformer.corpora.parallel_text import read_pairs
 from annotated_transformer.data import Tokenizer, train_tokenizer
 from annotated_transformer.storage.model_folder import load_model
-from annotated_transformer.storage.pretrained import find_model, pretrained
+from annotated_transformer.storage.pretrained import pretrained
 from annotated_transformer.text.normalization import normalized, with_rules
 
-PAIRS = [(x.source, x.target) for x in sentence_pairs(300, seed=5)]
-LINES = [side for pair in PAIRS for side in pair]
-BPE = train_tokenizer(LINES, 300)
 CHARACTERS = [
     character
     for character in map(chr, range(sys.maxunicode + 1))
@@ -121,7 +118,7 @@ def test_what_was_decoded_once_stays(text):
 @cache
 def without_rules(name: str) -> tuple[Tokenizer, Tokenizer]:
     """A shipped tokenizer, and the same as it was before it had rules."""
-    model = load_model(find_model(name))[1].model
+    model = load_model(name)[1].model
     before = model.removesuffix(with_rules(b""))
     assert len(before) < len(model)
     return Tokenizer(model), Tokenizer(before)

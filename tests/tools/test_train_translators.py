@@ -16,7 +16,6 @@ from annotated_transformer.corpora.parallel_text import read_tsv
 from annotated_transformer.pairs.augmentation import extra_pairs
 from annotated_transformer.storage.history import History
 from annotated_transformer.storage.model_folder import read_config
-from annotated_transformer.storage.pretrained import find_model
 
 SCRIPT = Path(__file__).parents[2] / "tools" / "train_translators.sh"
 STAND_IN = '''\
@@ -145,7 +144,7 @@ def test_what_is_written_in_the_script_runs(called, tmp_path, real_folder):
 def test_they_are_those_of_the_shipped_models(called, shipped):
     calls, _ = called
     trained = trainings(calls)
-    name, history = SHIPPED[shipped], read_config(find_model(shipped)).history
+    name, history = SHIPPED[shipped], read_config(shipped).history
     told: History | None = history
     while told:
         words = trained[name]
