@@ -81,7 +81,7 @@ bench: $(BENCH)/.stamp  ## side by side with others: make bench RECORD=x.json
 # What a machine with a GPU and no network needs beside its own PyTorch.
 gpu-kit: $(READY)  ## put into .gpu what make gpu needs: DATA=multi30k's folder
 	$(BIN)/python -m pip install -q --no-deps --target .gpu/site platformdirs \
-	  $$(grep -E '^(sacremoses|pooch|beartype)==' requirements.txt)
+	  $$(grep -E '^(sacremoses|pooch|beartype|filelock)==' requirements.txt)
 	mkdir -p .gpu/multi30k
 	cp $(DATA)/*.gz .gpu/multi30k
 

@@ -49,7 +49,8 @@ def as_sentence(text: str, tokenizer: Tokenizer) -> tuple[str, Setting]:
     most = rarity(text, tokenizer) - (text != small)
     sentence = re.sub(r"\S+", lambda word: usual(word[0], tokenizer), text)
     sentence = re.sub(r"\w", lambda x: x[0].upper(), sentence, count=1)
-    if rarity(sentence, tokenizer) <= min(most, len(text) / 2):
+    fitting = len(" ".join(text.split())) / 2  # two letters each
+    if rarity(sentence, tokenizer) <= min(most, fitting):
         return sentence, setting
     return text, as_given
 
