@@ -14,7 +14,6 @@ from annotated_transformer.embedding import (
     TokenEmbedding,
     sinusoids,
 )
-from annotated_transformer.heads import MultiHeadAttention
 
 quickly = settings(deadline=None, max_examples=30)
 
@@ -50,17 +49,6 @@ def test_logits_are_dot_products_with_unscaled_rows():
     for b, t, v in torch.cartesian_prod(*map(torch.arange, (2, 3, 7))):
         dot = sum(x[b, t, c] * ours.weight[v, c] for c in range(4))
         torch.testing.assert_close(logits[b, t, v], dot)
-
-
-def test_one_matrix_learns_from_both_of_its_uses():
-    ours = TokenEmbedding(6, 4)
-    tokens = torch.tensor([[2, 3]])
-    ours(tokens).sum().backward()
-    rows_read = ours.weight.grad.abs().sum(1) > 0
-    assert rows_read.tolist() == [False, False, True, True, False, False]
-    ours.logits(torch.randn(4)).logsumexp(-1).backward()
-    assert (ours.weight.grad.abs().sum(1) > 0).all()
-    assert [p.shape for p in ours.parameters()] == [(6, 4)]
 
 
 @pytest.mark.parametrize("vocab_size", [1_000, 37_000])
@@ -138,19 +126,3 @@ def test_learned_positions_end_with_a_clear_error():
         ours(torch.zeros(1, 21, 8))
     with pytest.raises(ValueError, match="position 21.*max_length"):
         ours(torch.zeros(1, 1, 8), start=20)
-
-
-# Order
-
-
-@pytest.mark.parametrize("layer", [SinusoidalPositions(16), None])
-def test_attention_is_blind_to_order_until_positions_are_added(layer):
-    attention, x = MultiHeadAttention(16, 4), torch.randn(1, 6, 16)
-    order = torch.tensor([3, 0, 5, 1, 4, 2])
-
-    def encode(x):
-        x = layer(x) if layer else x
-        return attention(x, x)
-
-    difference = (encode(x[:, order]) - encode(x)[:, order]).abs().max()
-    assert difference > 0.05 if layer else difference < 1e-5

@@ -123,24 +123,6 @@ def test_heads_must_divide_the_width_or_be_given_one():
     assert values.shape == (2, 3, 5, 7)
 
 
-def test_weights_ignore_dropout_and_explain_forward():
-    layer = with_biases(MultiHeadAttention(16, 4, dropout=0.5))
-    x, memory, mask = (
-        torch.randn(2, 5, 16),
-        torch.randn(2, 5, 16),
-        causal_mask(5),
-    )
-    trained, dropped = layer.weights(x, memory, mask), layer(x, memory, mask)
-    layer.eval()
-    weights, answer = layer.weights(x, memory, mask), layer(x, memory, mask)
-    assert torch.equal(trained, weights)
-    assert not torch.allclose(dropped, answer)
-    torch.testing.assert_close(weights.sum(-1), torch.ones(2, 4, 5))
-    _, values = layer.keys_values(memory)
-    heads = (weights @ values).transpose(1, 2).flatten(2)
-    torch.testing.assert_close(layer.output(heads), answer)
-
-
 def cosine_attention(query, key, value, attn_mask=None, dropout_p=0.0):
     cosines = F.cosine_similarity(
         query[..., None, :], key[..., None, :, :], -1
@@ -148,21 +130,17 @@ def cosine_attention(query, key, value, attn_mask=None, dropout_p=0.0):
     return masked_softmax(5 * cosines, attn_mask) @ value
 
 
-def test_weights_are_those_of_the_function_that_computes():
-    layer = with_biases(MultiHeadAttention(16, 4))
-    x, memory, mask = (
-        torch.randn(2, 5, 16),
-        torch.randn(2, 5, 16),
-        causal_mask(5),
-    )
-    usual = layer.weights(x, memory, mask)
-    layer.attention_fn = cosine_attention
-    keys, values = layer.keys_values(memory)
-    query = layer.split(layer.query(x))
-    cosines = F.normalize(query, dim=-1) @ F.normalize(keys, dim=-1).mT
-    weights = layer.weights(x, memory, mask)
-    expected = (5 * cosines).masked_fill(~mask, -math.inf).softmax(-1)
-    torch.testing.assert_close(weights, expected)
-    assert (weights - usual).abs().max() > 0.1
+@pytest.mark.parametrize("attention_fn", [None, cosine_attention])
+def test_weights_are_those_that_compute_whatever_is_dropped(attention_fn):
+    layer = with_biases(MultiHeadAttention(16, 4, dropout=0.5))
+    layer.attention_fn = attention_fn or layer.attention_fn
+    x, memory, mask = *torch.randn(2, 2, 5, 16), causal_mask(5)
+    trained, dropped = layer.weights(x, memory, mask), layer(x, memory, mask)
+    layer.eval()
+    weights, answer = layer.weights(x, memory, mask), layer(x, memory, mask)
+    assert torch.equal(trained, weights)
+    assert torch.allclose(dropped, answer) == bool(attention_fn)
+    torch.testing.assert_close(weights.sum(-1), torch.ones(2, 4, 5))
+    _, values = layer.keys_values(memory)
     heads = (weights @ values).transpose(1, 2).flatten(2)
-    torch.testing.assert_close(layer.output(heads), layer(x, memory, mask))
+    torch.testing.assert_close(layer.output(heads), answer)

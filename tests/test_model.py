@@ -142,24 +142,6 @@ def test_the_formula_counts_what_is_there(config):
 # Initialisation
 
 
-@pytest.fixture(scope="module")
-def fresh():
-    torch.manual_seed(0)
-    return transformer(replace(PRESETS["small"], vocab_size=500, layers=3))
-
-
-def test_layers_do_not_start_as_copies(fresh):
-    """The weights differ everywhere: in depth, and between the stacks."""
-    matrices = [p for p in fresh.parameters() if p.dim() == 2]
-    same_shape: dict = {}
-    for matrix in matrices:
-        same_shape.setdefault(matrix.shape, []).append(matrix)
-    assert len(matrices) == 1 + 3 * 5 + 3 * 8
-    for group in same_shape.values():
-        for i, a in enumerate(group):
-            assert not any((a == b).any() for b in group[:i])
-
-
 @pytest.mark.parametrize("pre_norm", [True, False])
 def test_weights_start_by_glorot_block_by_block(pre_norm):
     config = replace(PRESETS["small"], vocab_size=50, layers=3)

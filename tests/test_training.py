@@ -101,18 +101,6 @@ def test_r_drop_is_two_losses_and_two_divergences(examples):
     torch.testing.assert_close(loss, expected / 2)
 
 
-def test_padding_is_worth_nothing(examples):
-    short, long = sorted(examples, key=lambda e: len(e[0]))[
-        :: len(examples) - 1
-    ]
-    model = fresh().double()
-    apart = sum(
-        batch_loss(model, make_batch([e]), CONFIG) for e in (short, long)
-    )
-    together = batch_loss(model, make_batch([short, long]), CONFIG)
-    assert together.item() == pytest.approx(apart.item(), rel=1e-6)
-
-
 def test_accumulation_is_the_joint_batch(examples):
     """Parts of different sizes weigh by their labels, not alike."""
 
@@ -141,10 +129,13 @@ def test_accumulation_is_the_joint_batch(examples):
 
 @pytest.mark.parametrize("accumulate", [1, 2])
 def test_resuming_is_bit_for_bit(examples, accumulate):
+    """And another seed is another run."""
     sizes = replace(SIZES, dropout=0.2)
     config = replace(CONFIG, accumulation_steps=accumulate)
-    whole, parted = fresh(sizes), fresh(sizes)
+    whole, parted, other = (fresh(sizes) for _ in range(3))
     run(whole, examples, config)
+    run(other, examples, replace(config, seed=1))
+    assert not same(whole, other)
     _, optimizer = run(parted, examples, config, stop=3)
     resumed = fresh(sizes)
     resumed.load_state_dict(parted.state_dict())
@@ -152,16 +143,6 @@ def test_resuming_is_bit_for_bit(examples, accumulate):
     moments.load_state_dict(copy.deepcopy(optimizer.state_dict()))
     run(resumed, examples, config, done=3, optimizer=moments)
     assert same(whole, resumed)
-
-
-def test_seeds_decide_the_run(examples):
-    sizes = replace(SIZES, dropout=0.2)
-    one, again, other = (fresh(sizes) for _ in range(3))
-    run(one, examples)
-    run(again, examples)
-    run(other, examples, replace(CONFIG, seed=1))
-    assert same(one, again)
-    assert not same(one, other)
 
 
 def test_dropout_is_back_on_after_a_validation(examples):

@@ -171,14 +171,13 @@ FAULTS = [
 def shown(window: Window, folder: Path, html: str) -> Page:
     file = folder / "page.html"
     file.write_text(html)
-    page = window.open(file)
-    page.set_viewport_size(PHONE)
-    return page
+    return turn(window, file, PHONE)
 
 
 def test_sound_page_passes(reader: Window, tmp_path):
     for name, check in CHECKS.items():
         assert check(shown(reader, tmp_path, SOUND)) == [], name
+    assert (reader.complaints, reader.escaped) == ([], [])
 
 
 @pytest.mark.parametrize(("check", "part", "fault"), FAULTS)
@@ -186,3 +185,18 @@ def test_planted_fault_is_found(reader, tmp_path, check, part, fault):
     assert part in SOUND
     page = shown(reader, tmp_path, SOUND.replace(part, fault))
     assert CHECKS[check](page) != []
+
+
+@pytest.mark.parametrize(
+    ("noted", "fault"),
+    [
+        ("complaints", "console.error('broken')"),
+        ("complaints", "throw new Error('broken')"),
+        ("escaped", "fetch('https://example.org').catch(_ => 0)"),
+    ],
+)
+def test_what_a_script_does_wrong_is_noted(reader, tmp_path, noted, fault):
+    script = f"<script>{fault}</script><p>"
+    page = shown(reader, tmp_path, SOUND.replace("<p>", script))
+    page.wait_for_load_state("networkidle")
+    assert len(getattr(reader, noted)) == 1

@@ -83,23 +83,3 @@ def test_playwright_installs_one(machine, browser):
     assert ended.stdout == "No Chromium is here: it is being installed\n"
     ended = machine.make("browser")
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
-
-
-def test_what_needs_a_browser_is_left_out_and_not_passed(tmp_path):
-    (tmp_path / "test_pages.py").write_text(
-        "def test_page(browser):\n    assert False\n"
-    )
-    words = "-q -rs -p browser -p no:cacheprovider --no-browser"
-    own = {
-        "PYTHONPATH": os.pathsep.join(sys.path),
-        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # they take seconds to import
-    }
-    ended = subprocess.run(
-        [sys.executable, "-m", "pytest", *words.split(), str(tmp_path)],
-        cwd=tmp_path,
-        env=os.environ | own,
-        capture_output=True,
-        text=True,
-    )
-    assert "1 skipped" in ended.stdout
-    assert "it needs a browser" in ended.stdout
