@@ -192,7 +192,13 @@ examples_lists = st.lists(
 
 @given(examples_lists)
 def test_inputs_are_labels_shifted_by_one(examples):
-    batch = make_batch(examples)
+    """In a batch, and in one with each sentence two times."""
+    once = make_batch(examples)
+    for batch, rows in ((once, examples), (once.duplicated(), 2 * examples)):
+        check_batch(batch, rows)
+
+
+def check_batch(batch, examples):
     assert batch.tokens == sum(len(target) for _, target in examples)
     assert torch.equal(batch.labels[batch.where], batch.targets)
     flat = batch.where.flatten().tolist()
@@ -376,15 +382,3 @@ def test_other_subwords_follow_from_the_seed_alone():
         return training_batches(EXAMPLES, 128, 0, skip, resplit=change)
 
     assert all(map(same, [*islice(batches(0), 25)][20:], batches(20)))
-
-
-def test_twice_has_each_sentence_two_times():
-    batch = make_batch(EXAMPLES[:4])
-    double = batch.duplicated()
-    for name in ("source", "inputs", "labels"):
-        rows, both = getattr(batch, name), getattr(double, name)
-        assert torch.equal(both, torch.cat([rows, rows]))
-    assert double.tokens == 2 * batch.tokens
-    assert torch.equal(double.labels[double.where], double.targets)
-    flat = double.where.flatten().tolist()
-    assert double.places.tolist() == [i for i, it in enumerate(flat) if it]
