@@ -17,25 +17,17 @@ import chapters
 from export import export_cells
 
 TESTS = Path(__file__).parent
-# what is put in place of an operator
-OTHER = {
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-    ast.Mult: ast.Div,
-    ast.Div: ast.Mult,
-    ast.FloorDiv: ast.Mult,
-    ast.Pow: ast.Mult,
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.And: ast.Or,
-    ast.Or: ast.And,
-    ast.BitAnd: ast.BitOr,
-    ast.BitOr: ast.BitAnd,
-}
+SWAPS = [  # what may stand in the place of what
+    (ast.Add, ast.Sub),
+    (ast.Mult, ast.Div),
+    (ast.Lt, ast.LtE),
+    (ast.Gt, ast.GtE),
+    (ast.Eq, ast.NotEq),
+    (ast.And, ast.Or),
+    (ast.BitAnd, ast.BitOr),
+]
+OTHER = {ast.FloorDiv: ast.Mult, ast.Pow: ast.Mult}
+OTHER |= {a: b for pair in SWAPS for a, b in (pair, pair[::-1])}
 MUTANTS = 60
 MISSED = 18  # of them at most: some change nothing that can be seen
 TESTED = [
