@@ -7,6 +7,17 @@ from playwright.sync_api import Page, TimeoutError
 
 AXE = Axe().axe_script
 LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+# Axe goes by all elements of a page, and for contrast needs only those of
+# window.looks and what they lie in: what stands beside them is emptied.
+EMPTY = """() => {
+  const kept = new Set([document.body]);
+  for (let e of window.looks)
+    for (; e !== document.body; e = e.parentElement) kept.add(e);
+  const beside = [...kept].flatMap(e => [...e.children]);
+  window.emptied = beside.filter(e => !kept.has(e)).map(
+    e => [e, [...e.childNodes]]);
+  window.emptied.forEach(([e]) => e.replaceChildren());
+}"""
 STILL = "*, ::before, ::after {transition: none !important}"
 
 
@@ -73,7 +84,8 @@ def access(page: Page, part: str = "html") -> list[str]:
     """What axe-core finds against WCAG 2.2 A and AA, but for contrast."""
     off = {"color-contrast": {"enabled": False}}
     # The colours of code make most of a page's elements; axe goes by all.
-    page.evaluate("""() => document.querySelectorAll("pre").forEach(
+    page.evaluate("""() => document.querySelectorAll(
+      "pre, .sig-param, .sig-return").forEach(
       e => e.textContent = e.textContent)""")
     return run_axe(page, f"{{include: [['{part}']]}}", rules=off)
 
@@ -115,7 +127,11 @@ def contrast(page: Page, seen: set[str] | None = None) -> list[str]:
         return []
     if seen is not None:
         seen.update(looks)
-    return run_axe(page, "{include: window.looks}", runOnly=["color-contrast"])
+    page.evaluate(EMPTY)
+    options = {"runOnly": ["color-contrast"]}
+    faults = run_axe(page, "{include: window.looks}", **options)
+    page.evaluate("emptied.forEach(([e, inner]) => e.append(...inner))")
+    return faults
 
 
 def run_axe(page: Page, context: str, **options: object) -> list[str]:
