@@ -45,7 +45,7 @@ def sentences(lengths: list[int]) -> torch.Tensor:
     return nn.utils.rnn.pad_sequence(rows, True, PAD)
 
 
-@settings(max_examples=40)
+@quickly
 @given(
     st.fixed_dictionaries(
         {

@@ -1,7 +1,6 @@
 """`make gpu`: rehearsed on a CPU, and the record that it has written."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,25 +12,22 @@ ROOT = Path(__file__).parents[2]
 RECORD = ROOT / "book/runs/benchmark-gpu.json"
 
 
-def test_a_rehearsal_measures_without_a_gpu(tmp_path):
+def test_a_rehearsal_measures_without_a_gpu(tmp_path, monkeypatch, capsys):
     """One step as the command does it, in processes; two of them here."""
     path = tmp_path / "gpu.json"
     path.write_text('{"steps": {}}')
     for name in ("speed", "search"):
         gpu.one_step(name, path, gpu.REHEARSAL)
-    words = ["-m", "benchmarks.gpu", str(path), "--scale", "rehearsal"]
-    ended = subprocess.run(
-        [sys.executable, *words, "--steps", "task"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    assert ended.returncode == 0, ended.stdout + ended.stderr
+    words = f"gpu {path} --scale rehearsal --steps task"
+    monkeypatch.setattr(sys, "argv", words.split())
+    with pytest.raises(SystemExit) as ended:
+        gpu.main()
+    assert not ended.value.code
     steps = json.loads(path.read_text())["steps"]
     assert {*steps} == {"speed", "search", "task"}
     assert not any("error" in step for step in steps.values())
     told = "speed, tiny, float32, systems, this package, wall_rate "
-    assert any(x.startswith(told) for x in ended.stdout.splitlines())
+    assert told in capsys.readouterr().out
     (run,) = steps["task"]["runs"].values()
     assert run["valid_perplexity"] > 1 and run["scores"]["test"]["bleu"] >= 0
     for one in (

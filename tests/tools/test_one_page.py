@@ -15,7 +15,7 @@ from annotated_transformer.data import Batch
 from annotated_transformer.model import Transformer, transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.runs.recipes import RECIPES
-from annotated_transformer.training import TrainConfig, batch_loss, updates
+from annotated_transformer.training import TrainConfig, updates
 
 RECIPE = RECIPES["pronouns"]
 # of various lengths, so that both sides have padding
@@ -80,24 +80,20 @@ def test_same_weights_give_the_same_logits(page):
     )
 
 
-def test_training_is_the_same_and_learns(page):
+def test_training_is_the_same(page):
     small, large = twins(page)
     rng, known = random.Random(0), list(page.pairs())
-    samples = [[*TEXTS, *rng.sample(known, 13)] for _ in range(40)]
+    samples = [[*TEXTS, *rng.sample(known, 13)] for _ in range(10)]
     batches, theirs = zip(*(batch_of(page, s) for s in samples), strict=True)
-    config: TrainConfig = replace(RECIPE.train, steps=40, warmup=100)
-    first = batch_loss(large, theirs[0], config).detach() / theirs[0].tokens
+    config: TrainConfig = replace(RECIPE.train, steps=10, warmup=100)
     losses = list(page.train(small, batches))
-    assert losses[0] == pytest.approx(float(first), rel=1e-5)
     # all in the warm-up, so that the number of updates does not matter
     optimizer = adam(large.parameters())
     expected = [
         float(update.loss)
         for update in updates(large, iter(theirs), optimizer, config, 64)
     ]
-    assert losses == pytest.approx(expected, rel=1e-2)
-    assert losses[:10] == pytest.approx(expected[:10], rel=1e-4)
-    assert losses[-1] < losses[0] / 3
+    assert losses == pytest.approx(expected, rel=1e-4)
 
 
 def test_page_translates_what_it_has_not_read(page, capsys):
