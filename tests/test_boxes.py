@@ -324,6 +324,7 @@ def test_only_a_transformer_has_maps(name):
     if isinstance(model, Transformer):
         maps, source, target = translator.attention("abc", "ab")
         assert maps.cross[0].shape[2:] == (len(target), len(source))
+        assert source == [*tokenizer.split("abc"), "</s>"]
         return
     with pytest.raises(UserError, match="no maps of attention"):
         translator.attention("abc", "ab")

@@ -167,32 +167,10 @@ def test_maps_are_what_the_layers_use(tokenizer, pre_norm, kernel):
         assert torch.allclose(attention.output(heads), output, atol=1e-8)
 
 
-def test_maps_have_the_right_axes_and_sums(translator, tokenizer):
-    maps, source, target = translator.attention(LINES[0], LINES[2])
-    assert source[-1] == target[-1] == "</s>"
-    assert source[:-1] == tokenizer.split(LINES[0])
-    n, m = len(target), len(source)
-    assert maps.cross[0].shape == (1, 2, n, m)
-    assert maps.encoder[0].shape == (1, 2, m, m)
-    assert maps.decoder[0].shape == (1, 2, n, n)
-    for kind in (maps.encoder, maps.decoder, maps.cross):
-        for weights in kind:
-            sums = weights.sum(-1)
-            assert torch.allclose(sums, torch.ones_like(sums))
-    for weights in maps.decoder:
-        assert torch.equal(weights, weights.tril())
-
-
 def test_a_line_over_learned_positions_is_refused(tokenizer):
     translator = make_translator(tokenizer, positions="learned", max_length=12)
     with pytest.raises(ValueError, match=r"12 positions were learned"):
         translator(" ".join(LINES))
-
-
-def test_an_output_ends_where_learned_positions_end(tokenizer):
-    translator = make_translator(tokenizer, positions="learned", max_length=20)
-    for found in translator.n_best(["a", LINES[1]], 3):
-        assert found
 
 
 def plain_bleu(outputs, references):

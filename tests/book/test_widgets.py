@@ -1,6 +1,7 @@
 """Live figures in a real browser: formulas, keyboard, words, paper."""
 
 import random
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,6 @@ import widgets
 from browser import opened
 from small_book import build_pages
 
-from annotated_transformer.attention import (
-    attention_weights,
-    scaled_dot_product_attention,
-)
 from annotated_transformer.decoding import (
     Beam,
     beam_decode,
@@ -86,13 +83,6 @@ def words(page, name):
     return said.replace("\u00a0", " ")
 
 
-def call(page, formula, *arguments):
-    """What a formula of the pages gives for each list of arguments."""
-    script = "([f, all]) => all.map((given) => widgets.formulas[f](...given))"
-    rows = [list(row) for row in zip(*arguments, strict=True)]
-    return torch.tensor(page.evaluate(script, [formula, rows]))
-
-
 def read(number):
     """A number as the figures write it."""
     return float(number.strip(",.;°").replace("−", "-").replace(",", ""))
@@ -100,94 +90,91 @@ def read(number):
 
 # The formulas, against the package.
 
-
-def test_softmax_and_its_trace(page):
-    scores = torch.randn(50, 16).double() * torch.logspace(0, 3, 50)[:, None]
-    weights = call(page, "softmax", scores.tolist())
-    expected = scores.softmax(-1)
-    torch.testing.assert_close(weights.double(), expected, atol=1e-6, rtol=0)
-    traces = call(page, "trace", expected.tolist())
-    for row, trace in [*zip(scores, traces, strict=True)][::10]:
-        jacobian = torch.autograd.functional.jacobian(
-            lambda s: s.softmax(-1), row
-        )
-        assert trace == pytest.approx(jacobian.trace().item(), abs=1e-6)
+double = partial(torch.tensor, dtype=torch.double)
 
 
-def test_sinusoids_and_the_rotation_that_shifts_them(page):
-    d_model = 64
-    table = sinusoids(200, d_model).unflatten(1, (-1, 2))
-    drawn = [
-        (random.Random(n).randrange(150), n % (d_model // 2), n % 50)
-        for n in range(100)
-    ]
-    positions, pairs, shifts = map(list, zip(*drawn, strict=True))
-    widths = [d_model] * len(drawn)
-    here = call(page, "sinusoid", positions, pairs, widths)
-    expected = torch.stack([table[p, i] for p, i, _ in drawn])
-    torch.testing.assert_close(here, expected, atol=1e-6, rtol=0)
-    turn = call(page, "rotation", shifts, pairs, widths)
-    there = (turn @ here[..., None])[..., 0]
-    expected = torch.stack([table[p + k, i] for p, i, k in drawn])
-    torch.testing.assert_close(there, expected, atol=1e-5, rtol=0)
+def drawn_scores(draw, number=16):
+    return [draw.gauss(0, 10 ** draw.uniform(0, 3)) for _ in range(number)]
 
 
-def test_rates(page):
-    draw = random.Random(0)
-    drawn = [
-        (
-            draw.randint(1, 30_000),
-            draw.choice([64, 128, 512]),
-            draw.randint(1, 9000),
-            draw.randint(9001, 20_000),
-            draw.uniform(1e-4, 1e-2),
-        )
-        for _ in range(200)
-    ]
-    steps, widths, warmups, ends, peaks = zip(*drawn, strict=True)
-    root = call(page, "inverseSqrtRate", steps, widths, warmups)
-    line = call(page, "linearRate", steps, peaks, warmups, ends)
-    for i, (step, width, warmup, end, peak) in enumerate(drawn):
-        rate = inverse_sqrt_rate(step, width, warmup)
-        assert root[i].item() == pytest.approx(rate)
-        rate = linear_rate(step, peak, warmup, end)
-        assert line[i].item() == pytest.approx(rate, abs=1e-9)
+def drawn_weights(draw):
+    return double(drawn_scores(draw)).softmax(-1).tolist()
 
 
-def test_next_token_probs_under_each_option(page):
-    logits = torch.randn(60, 30).double().sort(descending=True).values
-    draw = random.Random(0)
-    options = [
-        (draw.choice([0.2, 1.0, 3.0]), draw.choice([0, 1, 7]), p)
-        for p in [0.1, 0.5, 0.9, 1.0] * 15
-    ]
-    found = call(
-        page, "nextTokenProbs", logits.tolist(), *zip(*options, strict=True)
-    )
-    for row, p, (temperature, k, nucleus) in zip(
-        logits, found, options, strict=True
-    ):
-        expected = next_token_probs(row, temperature, k, nucleus)
-        torch.testing.assert_close(p.double(), expected, atol=1e-6, rtol=0)
+def drawn_matrix(draw):
+    return [drawn_scores(draw, 3) for _ in range(16)]
+
+
+def trace_by_autograd(weights):
+    logits = weights.log().clamp(-1e4)
+    jacobian = torch.autograd.functional.jacobian
+    return jacobian(lambda s: s.softmax(-1), logits).trace()
+
+
+def wave(position, i, d_model):
+    return sinusoids(position + 1, d_model)[position].view(-1, 2)[i]
+
+
+def rotation(shift, i, d_model):
+    sine, cosine = wave(shift, i, d_model).tolist()
+    return [[cosine, sine], [-sine, cosine]]
+
+
+def a_place(draw):
+    return draw.randrange(150), draw.randrange(32), 64
+
+
+# What each is given, and what gives the same from tensors and numbers.
+FORMULAS = {
+    "softmax": (lambda x: [drawn_scores(x)], lambda s: s.softmax(-1)),
+    "trace": (lambda x: [drawn_weights(x)], trace_by_autograd),
+    "sinusoid": (a_place, wave),
+    "rotation": (a_place, rotation),
+    "inverseSqrtRate": (
+        lambda x: [x.randint(1, 30_000), x.choice([64, 512]), 4000],
+        inverse_sqrt_rate,
+    ),
+    "linearRate": (
+        lambda x: [x.randint(1, 30_000), x.uniform(1e-4, 1e-2), 9000, 20_000],
+        linear_rate,
+    ),
+    "nextTokenProbs": (
+        lambda x: [
+            sorted(drawn_scores(x), reverse=True),
+            x.choice([0.2, 1.0, 3.0]),
+            x.choice([0, 1, 7]),
+            x.choice([0.1, 0.5, 0.9, 1.0]),
+        ],
+        next_token_probs,
+    ),
+    "scores": (
+        lambda x: [drawn_scores(x, 3), drawn_matrix(x)],
+        lambda query, keys: keys @ query,
+    ),
+    "mean": (
+        lambda x: [drawn_weights(x), drawn_matrix(x)],
+        lambda weights, values: weights @ values,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_formulas_are_those_of_the_package(page, name):
+    drawn, function = FORMULAS[name]
+    given = [drawn(random.Random(seed)) for seed in range(100)]
+    script = "([f, all]) => all.map((given) => widgets.formulas[f](...given))"
+    found = page.evaluate(script, [name, given])
+    for result, row in zip(found, given, strict=True):
+        tensors = (double(x) if isinstance(x, list) else x for x in row)
+        expected = torch.as_tensor(function(*tensors))
+        result = torch.tensor(result, dtype=expected.dtype)
+        torch.testing.assert_close(result, expected, rtol=1e-5, atol=1e-7)
 
 
 # What the figures show, against the package.
 
 
-def test_lookup_figure_attends_as_the_package_does(page):
-    data = widgets.lookup()
-    keys, values = (
-        torch.tensor(data[name]).double() for name in ("keys", "values")
-    )
-    queries = torch.randn(20, 3).double()
-    each = [queries.tolist(), 20 * [keys.tolist()]]
-    scores = call(page, "scores", *each).double()
-    torch.testing.assert_close(scores, queries @ keys.T, atol=1e-5, rtol=0)
-    scale = keys.size(1) ** 0.5  # which the figure leaves out
-    weights = attention_weights(queries * scale, keys)
-    means = call(page, "mean", weights.tolist(), 20 * [values.tolist()])
-    expected = scaled_dot_product_attention(queries * scale, keys, values)
-    torch.testing.assert_close(means.double(), expected, atol=1e-5, rtol=0)
+def test_lookup_figure_says_what_it_finds(page):
     assert "dog has the largest weight, 87 %" in words(page, "lookup")
     slider = figure(page, "lookup").get_by_role("slider", name="animal")
     slider.press("Home")  # an animal is the last thing that is wanted
