@@ -1,12 +1,12 @@
 """Models of any boxes: each is drawn as ever, trains, and translates."""
 
-import math
 from functools import cache
 
 import pytest
 import torch
 from modern_choices import CHOICES, modern
 from torch import Tensor, nn
+from torch.nn import functional as F
 from torch_twins import lively, rescored
 
 from annotated_transformer.data import (
@@ -132,13 +132,9 @@ class Cosines(MultiHeadAttention):
         self.attention_fn = self.by_cosines
 
     def by_cosines(self, query, key, value, attn_mask=None, dropout_p=0.0):
-        query, key = (
-            5 * nn.functional.normalize(x, dim=-1) for x in (query, key)
-        )
-        scores = query @ key.mT
-        if attn_mask is not None:
-            scores = scores.masked_fill(~attn_mask, -math.inf)
-        return scores.softmax(-1) @ value
+        query, key = (F.normalize(x, dim=-1) for x in (query, key))
+        given = 20 * query, key, value, attn_mask, dropout_p
+        return F.scaled_dot_product_attention(*given)
 
 
 BUILD = {

@@ -193,30 +193,18 @@ def test_a_treebank_is_as_asked_for():
         assert len(re.findall(r"\b(?:with|of|that)\b", text)) == 2
 
 
-def results(name):
-    record = json.loads(RECORD.read_text("utf-8"))
-    return [
-        result
-        for key, result in record["results"].items()
-        if key.rpartition(" seed=")[0] == name
-    ]
-
-
 @pytest.mark.parametrize("name", ["transformer", "recurrent", "unattended"])
 def test_a_recorded_parser_learned_at_the_best_rate_tried(name):
-    record = json.loads(RECORD.read_text("utf-8"))["results"]
+    results = json.loads(RECORD.read_text("utf-8"))["results"]
     tried = {
         result["perplexity"]: result["rate"]
-        for key, result in record.items()
+        for key, result in results.items()
         if key.startswith("rate=") and name in key
     }
     assert len(tried) == 4
-    for result in results(name):
-        assert result["rate"] == tried[min(tried)]
-        for kind in ("", "deep_", "beam_", "limited_"):
-            p, r = result[f"{kind}precision"], result[f"{kind}recall"]
-            if p + r:
-                f1 = 2 * p * r / (p + r)
-                assert result[f"{kind}f1"] == pytest.approx(f1, abs=2e-4)
-            assert result[f"{kind}exact"] <= result[f"{kind}well_formed"]
-            assert result[f"{kind}well_formed"] <= result[f"{kind}balanced"]
+    rates = {
+        result["rate"]
+        for key, result in results.items()
+        if key.startswith(f"{name} seed=")
+    }
+    assert rates == {tried[min(tried)]}
