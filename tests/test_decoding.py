@@ -217,12 +217,6 @@ def test_the_model_searched_to_the_end(pre_norm, seed, length, alpha):
     assert [h.score for h in found] == pytest.approx(best, abs=1e-4)
 
 
-def batch(lengths):
-    """Random sentences of these lengths, alone and padded together."""
-    rows = [torch.randint(4, 9, (length,)) for length in lengths]
-    return rows, torch.nn.utils.rnn.pad_sequence(rows, True, PAD)
-
-
 def test_every_output_stops_at_its_own_limit():
     table = torch.full((1, VOCAB, VOCAB), -1.0)
     table[:, :, EOS] = -1e9
@@ -237,7 +231,7 @@ def test_every_output_stops_at_its_own_limit():
 def test_more_results_than_places_is_an_error():
     model = random_model(0, 9, 6, True)
     with pytest.raises(ValueError, match=r"number must be in 1\.\.2"):
-        beam_decode(model, batch([3])[1], width=2, number=3)
+        beam_decode(model, torch.tensor([[4, 5]]), width=2, number=3)
 
 
 # What a step costs a GPU

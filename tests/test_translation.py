@@ -76,11 +76,6 @@ def test_batches_change_no_translation(translator):
     assert translator([]) == []
 
 
-def test_a_batch_has_room_for_a_token(translator):
-    with pytest.raises(ValueError, match="`batch_tokens=0`: at least 1"):
-        translator(LINES, batch_tokens=0)
-
-
 @pytest.mark.parametrize(
     ("texts", "told"),
     [
@@ -96,11 +91,14 @@ def test_what_is_no_list_of_texts_is_refused(texts, told):
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"beam": 0}, {"no_repeat": -1}, {"alpha": math.nan}, {"alpha": -1.0}],
+    [
+        *({"beam": 0}, {"no_repeat": -1}, {"batch_tokens": 0}),
+        *({"alpha": math.nan}, {"alpha": -1.0}),
+    ],
 )
 def test_a_search_that_cannot_be_is_refused(translator, wrong):
     ((name, value),) = wrong.items()
-    with pytest.raises(ValueError, match=f"`{name}={value}`: must be"):
+    with pytest.raises(ValueError, match=f"`{name}={value}`: "):
         translator(LINES, **wrong)
 
 
@@ -123,47 +121,33 @@ def sharper(query, keys, values, **options):
 
 @pytest.mark.parametrize("kernel", [None, sharper])
 @pytest.mark.parametrize("pre_norm", [True, False])
-def test_maps_are_what_the_layers_use(tokenizer, pre_norm, kernel):
+def test_maps_are_what_the_layers_use(
+    tokenizer, pre_norm, kernel, monkeypatch
+):
     """Weights times values, projected, is what each attention returned."""
-    translator = make_translator(tokenizer, pre_norm)
-    model = translator.model
-    for part in model.modules():
-        if kernel and isinstance(part, MultiHeadAttention):
-            part.attention_fn = kernel
-    batch = make_batch(
-        [
-            (tokenizer.encode(a), tokenizer.encode(b))
-            for a, b in ((LINES[0], LINES[2]), (LINES[1], LINES[3]))
-        ]
-    )
-    seen = {}
-
-    def watch(attention, name):
-        plain = attention.attend
-
-        def attend(x, keys, values, mask=None):
-            seen[name] = values, plain(x, keys, values, mask)
-            return seen[name][1]
-
-        attention.attend = attend
-
-    for i, layer in enumerate(model.encoder.layers):
-        watch(layer.self_attention, ("encoder", i))
-    for i, layer in enumerate(model.decoder.layers):
-        watch(layer.self_attention, ("decoder", i))
-        watch(layer.cross_attention, ("cross", i))
+    model = make_translator(tokenizer, pre_norm).model
+    readers, writers = model.encoder.layers, model.decoder.layers
+    parts = [x.self_attention for x in (*readers, *writers)]
+    parts += [x.cross_attention for x in writers]
+    for part in parts:
+        part.attention_fn = kernel or part.attention_fn
+    pairs = [(LINES[0], LINES[2]), (LINES[1], LINES[3])]
+    batch = make_batch([tuple(map(tokenizer.encode, x)) for x in pairs])
     maps = attention_maps(model, batch.source, batch.inputs)
+    weights = [*maps.encoder, *maps.decoder, *maps.cross]
+    plain, seen = MultiHeadAttention.attend, []
+
+    def attend(self, x, keys, values, mask=None):
+        output = plain(self, x, keys, values, mask)
+        heads = weights[parts.index(self)] @ values
+        found = self.output(heads.transpose(1, 2).flatten(2))
+        seen.append(torch.allclose(found, output, atol=1e-8))
+        return output
+
+    monkeypatch.setattr(MultiHeadAttention, "attend", attend)
     with torch.no_grad():
         model(batch.source, batch.inputs)
-    for (kind, i), (values, output) in seen.items():
-        stack = model.encoder if kind == "encoder" else model.decoder
-        layer = stack.layers[i]
-        attention = (
-            layer.cross_attention if kind == "cross" else layer.self_attention
-        )
-        weights = getattr(maps, kind)[i]
-        heads = (weights @ values).transpose(1, 2).flatten(2)
-        assert torch.allclose(attention.output(heads), output, atol=1e-8)
+    assert len(seen) == len(parts) and all(seen)
 
 
 def test_a_line_over_learned_positions_is_refused(tokenizer):
@@ -247,8 +231,3 @@ def test_bleu_by_moses_is_that_of_its_words():
     scores = corpus_scores(outputs, references, "de")
     assert scores.bleu_moses == pytest.approx(plain_bleu(*words))
     assert "tok:moses-de" in scores.signatures["bleu_moses"]
-
-
-def test_a_folder_without_a_model_is_a_clear_error(tmp_path):
-    with pytest.raises(UserError, match="no trained model here"):
-        Translator.load(tmp_path)
