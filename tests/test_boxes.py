@@ -5,9 +5,9 @@ from functools import cache
 import pytest
 import torch
 from modern_choices import CHOICES, modern
-from torch import Tensor, nn
+from torch import nn
 from torch.nn import functional as F
-from torch_twins import lively, rescored
+from torch_twins import close, lively, rescored, sentences
 
 from annotated_transformer.data import (
     Tokenizer,
@@ -173,16 +173,6 @@ VARIANTS = BUILD | {
     },
 }
 each_variant = pytest.mark.parametrize("name", VARIANTS)
-
-
-def sentences(*lengths: int) -> Tensor:
-    """Random sentences of these lengths, padded."""
-    rows = [torch.randint(4, 30, (length,)) for length in lengths]
-    return nn.utils.rnn.pad_sequence(rows, True, PAD)
-
-
-def close(a: Tensor, b: Tensor) -> None:
-    torch.testing.assert_close(a, b, rtol=0, atol=1e-10)
 
 
 @each_variant

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional as F
-from torch_twins import shake
+from torch_twins import close, randn, shake
 
 from annotated_transformer.attention import causal_mask
 from annotated_transformer.heads import MultiHeadAttention
@@ -41,14 +41,6 @@ def decoder(pre_norm, d_model=12, heads=3, d_ff=20):
             partial(AddNorm, d_model, 0.0, pre_norm),
         )
     )
-
-
-def randn(*sizes):
-    return torch.randn(*sizes, dtype=torch.float64)
-
-
-def close(a, b):
-    torch.testing.assert_close(a, b, rtol=0, atol=1e-10)
 
 
 # Feed-forward (3.3)

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
-from torch_twins import shake
+from torch_twins import sentences, shake
 
 from annotated_transformer.convert.torch_layers import to_torch
 from annotated_transformer.embedding import BOS, EOS, PAD
@@ -38,13 +38,6 @@ def tokens(*size):
     return torch.randint(4, 11, size)
 
 
-# The lengths of a batch's sentences, and a seed for all the rest
-def sentences(lengths: list[int]) -> torch.Tensor:
-    """Random sentences of these lengths, padded to the longest."""
-    rows = [tokens(length) for length in lengths]
-    return nn.utils.rnn.pad_sequence(rows, True, PAD)
-
-
 @quickly
 @given(
     st.fixed_dictionaries(
@@ -66,7 +59,7 @@ def test_equals_stacks_of_torchs_own_layers(sizes, lengths, seed):
     """
     torch.manual_seed(seed)
     model = shaken(replace(SMALL, **sizes))
-    source, target = sentences(lengths), sentences(lengths[::-1])
+    source, target = sentences(*lengths), sentences(*lengths[::-1])
     results = []
     for one in (model, to_torch(model)):
         logits = one(source, target)

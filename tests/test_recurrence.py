@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 from torch.nn import functional as F
+from torch_twins import close, randn, sentences
 
 from annotated_transformer.decoding import (
     beam_decode,
 )
-from annotated_transformer.embedding import PAD
 from annotated_transformer.recurrence import (
     AdditiveAttention,
     ConvolutionalConfig,
@@ -27,7 +27,7 @@ from annotated_transformer.recurrence import (
 )
 from annotated_transformer.sequences import LSTM
 
-VOCAB, UNKNOWN = 15, 3
+VOCAB = 15
 RECURRENT = RecurrentConfig(VOCAB, 6, 8)
 CONVOLUTIONAL = ConvolutionalConfig(VOCAB, 6, 2)
 BUILD = {
@@ -46,20 +46,6 @@ recurrent_ones = pytest.mark.parametrize("name", ["additive", "dot"])
 
 def build(name):
     return BUILD[name]().double().eval()
-
-
-def sentences(*lengths):
-    """Random sentences of these lengths, padded."""
-    rows = [torch.randint(UNKNOWN, VOCAB, (n,)) for n in lengths]
-    return nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=PAD)
-
-
-def randn(*shape):
-    return torch.randn(*shape, dtype=torch.float64)
-
-
-def close(a, b):
-    torch.testing.assert_close(a, b, rtol=0, atol=1e-10)
 
 
 # Attention alone

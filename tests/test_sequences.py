@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
+from torch_twins import close, randn
 
 from annotated_transformer.attention import causal_mask, padding_mask
 from annotated_transformer.heads import MultiHeadAttention
@@ -21,14 +22,6 @@ from annotated_transformer.sequences import (
 )
 
 lengths, sizes = st.integers(1, 9), st.integers(1, 6)
-
-
-def randn(*shape):
-    return torch.randn(*shape, dtype=torch.float64)
-
-
-def close(a, b):
-    torch.testing.assert_close(a, b, rtol=0, atol=1e-10)
 
 
 def sees(layer, length, d_model=6):

@@ -10,6 +10,22 @@ from annotated_transformer.convert.torch_layers import pairs
 from annotated_transformer.embedding import BOS, PAD
 
 
+def randn(*shape: int) -> torch.Tensor:
+    """Random numbers in float64."""
+    return torch.randn(*shape, dtype=torch.float64)
+
+
+def sentences(*lengths: int) -> torch.Tensor:
+    """Random sentences of these lengths, of words 4 to 10, padded."""
+    rows = [torch.randint(4, 11, (length,)) for length in lengths]
+    return nn.utils.rnn.pad_sequence(rows, True, PAD)
+
+
+def close(a: torch.Tensor, b: torch.Tensor) -> None:
+    """Assert that two tensors are equal, but for rounding in float64."""
+    torch.testing.assert_close(a, b, rtol=0, atol=1e-10)
+
+
 @torch.no_grad()
 def shake(module: nn.Module) -> nn.Module:
     """In float64, every parameter off its start, biases and norms too."""
