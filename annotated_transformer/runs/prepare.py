@@ -5,6 +5,7 @@ from copy import deepcopy
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 
@@ -37,35 +38,44 @@ from annotated_transformer.system.machine import this_machine, versions
 
 __all__ = [
     "build_model",
-    "check_own_model",
-    "check_start",
     "copy_parent_weights",
     "describe",
     "given_tokenizer",
     "learn_tokenizer",
-    "start_from",
+    "prepare",
     "warn_of_overlap",
-    "with_model",
-    "with_subwords",
 ]
 
 RESERVED = {"pad_id": PAD, "bos_id": BOS, "eos_id": EOS, "unk_id": UNK}
 METHODS = ("__len__", "encode", "decode", "split")  # of a Tokenizer
 
 
-def given_tokenizer(given: object, recipe: Recipe) -> tuple[Tokenizer, Recipe]:
-    """A tokenizer, or that of a sentencepiece model's file, and its recipe.
+class Prepared(NamedTuple):
+    """What a run has before its model is built."""
+
+    recipe: Recipe  # with the sizes of the model
+    tokenizer: Tokenizer
+    parent: tuple[EncoderDecoder, Tokenizer] | None  # the run starts from
+
+
+def tokenizer_at(path: Path, advice: str) -> Tokenizer:
+    """The tokenizer in a file; UserError with the advice if it has none."""
+    try:
+        return read_tokenizer(path)
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"{path}: no sentencepiece model ({error!s:.200}); {advice}"
+        ) from error
+
+
+def given_tokenizer(given: object) -> Tokenizer:
+    """A tokenizer that is passed, or that of a sentencepiece model's file.
 
     UserError if there is none, or if its reserved ids are not RESERVED.
     """
     if isinstance(given, Path | str):
-        try:
-            given = read_tokenizer(Path(given))
-        except (OSError, ValueError) as error:
-            raise UserError(
-                f"{given}: no sentencepiece model ({error!s:.200}); name the "
-                "file with the ending .model that its training wrote"
-            ) from error
+        advice = "name the file with the ending .model that its training wrote"
+        given = tokenizer_at(Path(given), advice)
     if not isinstance(given, Tokenizer):
         raise UserError(
             f"the tokenizer is a {type(given).__name__}; pass a Tokenizer, "
@@ -73,12 +83,12 @@ def given_tokenizer(given: object, recipe: Recipe) -> tuple[Tokenizer, Recipe]:
             f"inherits from Tokenizer and has its own {', '.join(METHODS)}"
         )
     check_ids(given)
-    return given, replace(recipe, vocab_size=len(given), tokenizer="given")
+    return given
 
 
 def check_ids(tokenizer: Tokenizer) -> None:
     """UserError unless the ids of a tokenizer are those of a model here."""
-    kind = type(tokenizer)
+    name = type(tokenizer).__name__
     if hasattr(tokenizer, "pieces"):
         found = {name: getattr(tokenizer.pieces, name)() for name in RESERVED}
         if found != RESERVED:
@@ -86,27 +96,20 @@ def check_ids(tokenizer: Tokenizer) -> None:
                 f"the tokenizer has the ids {found}, and a model here needs "
                 f"{RESERVED}: train one with these options of sentencepiece"
             )
-    elif inherited := [
-        name
-        for name in METHODS
-        if getattr(kind, name) is getattr(Tokenizer, name)
-    ]:
+    try:
+        ids, known = [*tokenizer.encode("A dog.")], range(UNK, len(tokenizer))
+        _ = tokenizer.split("A dog."), tokenizer.decode([]), tokenizer.model
+    except (AttributeError, TypeError) as error:  # of what is inherited
         raise UserError(
-            f"{kind.__name__} has no sentencepiece model, so it needs its own "
-            f"{', '.join(inherited)}"
-        )
-    ids = [*tokenizer.encode("A dog.")]
-    known = range(UNK, len(tokenizer))
+            f"{name} has no sentencepiece model ({error}), so it needs its "
+            f"own {', '.join(METHODS)} and model, bytes that tell it from "
+            "other tokenizers"
+        ) from error
     if ids[-1:] != [EOS] or not all(x in known for x in ids[:-1]):
         raise UserError(
-            f"{kind.__name__}.encode('A dog.') is {ids!r:.80}: it must end "
-            f"with {EOS}, and its other ids must be from {UNK} (unknown) to "
-            f"{len(tokenizer) - 1}, the last below its len()"
-        )
-    if not isinstance(getattr(tokenizer, "model", None), bytes):
-        raise UserError(
-            f"{kind.__name__} needs a model of its own: bytes that tell it "
-            "from other tokenizers, which are kept as tokenizer.model"
+            f"{name}.encode('A dog.') is {ids!r:.80}: it must end with {EOS}, "
+            f"and its other ids must be from {UNK} (unknown) to "
+            f"{known.stop - 1}, the last below its len()"
         )
 
 
@@ -130,19 +133,6 @@ def learn_tokenizer(corpus: Corpus, recipe: Recipe) -> Tokenizer:
             f"({error}); it leaves out lines with the sign U+2585 and very "
             "long ones"
         ) from error
-
-
-def with_model(recipe: Recipe, model: object) -> Recipe:
-    """The recipe with the sizes of the model that is passed, if it has any."""
-    if not isinstance(model, EncoderDecoder | None):
-        raise UserError(
-            f"the model is a {type(model).__name__}; pass an EncoderDecoder, "
-            "such as `transformer(config, attention=...)` makes"
-        )
-    if model is None or find_builder(model.config) is None:
-        return recipe
-    sizes = model.config
-    return replace(recipe, model=sizes, vocab_size=sizes.vocab_size)
 
 
 @torch.no_grad()
@@ -178,12 +168,6 @@ def check_own_model(
         )
 
 
-def with_subwords(recipe: Recipe, tokenizer: Tokenizer) -> Recipe:
-    """The recipe with a model for just these subwords."""
-    sizes = replace(recipe.model, vocab_size=len(tokenizer))
-    return replace(recipe, model=sizes)
-
-
 def warn_of_overlap(corpus: Corpus) -> None:
     """Say so if validation pairs stand in the training text as well."""
     known = set(corpus.train)
@@ -196,23 +180,24 @@ def warn_of_overlap(corpus: Corpus) -> None:
         )
 
 
-def check_start(
+def check_beginning(
     recipe: Recipe,
     start: Path | str | None,
     new_subwords: bool,
-    tokenizer: object = None,
-    model: object = None,
+    tokenizer: object,
+    model: object,
 ) -> None:
     """UserError for what a training that begins so cannot be asked for."""
-    if tokenizer is not None and start is not None:
+    if start is not None and (tokenizer is not None or model is not None):
         raise UserError(
-            f"{start}: a model to begin with has subwords of its own; leave "
-            "out the tokenizer, or `start`"
+            f"{start}: a training begins with one model, which has subwords "
+            "of its own; leave out `start`, or the model and the tokenizer "
+            "that are passed"
         )
-    if model is not None and start is not None:
+    if not isinstance(model, EncoderDecoder | None):
         raise UserError(
-            f"{start}: a training begins with one model; leave out `start` or "
-            "the model that is passed"
+            f"the model is a {type(model).__name__}; pass an EncoderDecoder, "
+            "such as `transformer(config, attention=...)` makes"
         )
     if recipe.labs.risk and start is None and model is None:
         raise UserError(
@@ -226,9 +211,47 @@ def check_start(
         )
 
 
+def prepare(
+    recipe: Recipe,
+    corpus: Corpus,
+    start: Path | str | None = None,
+    new_subwords: bool = False,
+    tokenizer: Tokenizer | Path | str | None = None,
+    model: EncoderDecoder | None = None,
+    resumed: Path | None = None,
+) -> Prepared:
+    """The subwords of a run, and its recipe with the sizes that they ask for.
+
+    They are those of the model that it starts from, those that are passed,
+    those of the run that is resumed, or learned from the corpus. The
+    arguments are those of `train`. UserError if they do not go together.
+    """
+    check_beginning(recipe, start, new_subwords, tokenizer, model)
+    parent, known = None, None
+    if start is not None:
+        parent, recipe = start_from(start, recipe, new_subwords)
+        known = None if new_subwords else parent[1]
+    if model is not None and find_builder(model.config) is not None:
+        sizes = model.config
+        recipe = replace(recipe, model=sizes, vocab_size=sizes.vocab_size)
+    if tokenizer is not None:
+        known = given_tokenizer(tokenizer)
+        recipe = replace(recipe, vocab_size=len(known), tokenizer="given")
+    elif known is None and resumed is not None:
+        advice = "resume with the `tokenizer` that the run began with"
+        known = tokenizer_at(resumed / "tokenizer.model", advice)
+    elif known is None:
+        known = learn_tokenizer(corpus, recipe)
+    sizes = replace(recipe.model, vocab_size=len(known))
+    recipe = replace(recipe, model=sizes)
+    if model is not None:
+        check_own_model(model, known, recipe)
+    return Prepared(recipe, known, parent)
+
+
 def start_from(
-    folder: Path | str, recipe: Recipe, new_subwords: bool = False
-) -> tuple[EncoderDecoder, Tokenizer, Recipe]:
+    folder: Path | str, recipe: Recipe, new_subwords: bool
+) -> tuple[tuple[EncoderDecoder, Tokenizer], Recipe]:
     """A trained model to start from, and the recipe with the model's sizes.
 
     Dropout is the recipe's own, and so are subwords that are to be new.
@@ -249,7 +272,7 @@ def start_from(
             raise UserError(
                 f"{folder}: no training can go on from there ({error!s:.200})"
             ) from error
-    return model, tokenizer, recipe
+    return (model, tokenizer), recipe
 
 
 @torch.no_grad()
