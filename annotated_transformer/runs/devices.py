@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import torch
+from torch.backends.cpu import get_cpu_capability
 from torch.cuda import get_device_capability
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
@@ -57,6 +58,8 @@ def device_line(device: str, recipe: Recipe) -> str:
     precision, gpu = "float32", device.startswith("cuda")
     if recipe.train.bf16:
         precision = "bfloat16"
+        if device == "cpu" and get_cpu_capability() == "AVX2":
+            precision += " (slow with AVX2 alone: use `bf16=False`)"
     elif recipe.tf32 and gpu and get_device_capability(device) >= AMPERE:
         precision = "TF32"
     several = "processes" if recipe.processes > 1 else "process"

@@ -7,7 +7,7 @@ from rich.filesize import decimal
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import Example
 from annotated_transformer.runs.batches import TrainingText, encode_text
-from annotated_transformer.runs.prepare import prepare, warn_of_overlap
+from annotated_transformer.runs.prepare import prepare
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.storage.builders import parameters_of
 
@@ -32,7 +32,6 @@ def plan(
     recipe, tokenizer, _ = prepare(recipe, corpus, start, new_subwords)
     text = TrainingText(corpus, tokenizer, recipe)
     encode_text("validation text", corpus.valid, tokenizer, recipe)
-    warn_of_overlap(corpus)
     rows = {
         **memory(recipe),
         **batches(recipe, text.first_epoch()),

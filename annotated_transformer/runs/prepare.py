@@ -43,11 +43,18 @@ __all__ = [
     "given_tokenizer",
     "learn_tokenizer",
     "prepare",
-    "warn_of_overlap",
 ]
 
 RESERVED = {"pad_id": PAD, "bos_id": BOS, "eos_id": EOS, "unk_id": UNK}
 METHODS = ("__len__", "encode", "decode", "split")  # of a Tokenizer
+
+
+class Parent(NamedTuple):
+    """A trained model that a run starts from."""
+
+    model: EncoderDecoder
+    tokenizer: Tokenizer
+    start: Start  # what the history of the run says of it
 
 
 class Prepared(NamedTuple):
@@ -55,7 +62,7 @@ class Prepared(NamedTuple):
 
     recipe: Recipe  # with the sizes of the model
     tokenizer: Tokenizer
-    parent: tuple[EncoderDecoder, Tokenizer] | None  # the run starts from
+    parent: Parent | None
 
 
 def tokenizer_at(path: Path, advice: str) -> Tokenizer:
@@ -168,8 +175,8 @@ def check_own_model(
         )
 
 
-def warn_of_overlap(corpus: Corpus) -> None:
-    """Say so if validation pairs stand in the training text as well."""
+def warn(recipe: Recipe, corpus: Corpus) -> None:
+    """Say what is unwise, though nothing forbids it."""
     known = set(corpus.train)
     both = sum(pair in known for pair in corpus.valid)
     if both:
@@ -177,6 +184,11 @@ def warn_of_overlap(corpus: Corpus) -> None:
             f"{both} of {len(corpus.valid)} validation pairs stand in the "
             "training text, too: what is said of the validation text is "
             "better than the model"
+        )
+    if recipe.train.warmup >= recipe.train.steps:
+        console.out(
+            f"the rate rises until update {recipe.train.warmup}, but the "
+            f"training ends at {recipe.train.steps}: shorten `warmup`"
         )
 
 
@@ -230,7 +242,7 @@ def prepare(
     parent, known = None, None
     if start is not None:
         parent, recipe = start_from(start, recipe, new_subwords)
-        known = None if new_subwords else parent[1]
+        known = None if new_subwords else parent.tokenizer
     if model is not None and find_builder(model.config) is not None:
         sizes = model.config
         recipe = replace(recipe, model=sizes, vocab_size=sizes.vocab_size)
@@ -246,18 +258,19 @@ def prepare(
     recipe = replace(recipe, model=sizes)
     if model is not None:
         check_own_model(model, known, recipe)
+    warn(recipe, corpus)
     return Prepared(recipe, known, parent)
 
 
 def start_from(
     folder: Path | str, recipe: Recipe, new_subwords: bool
-) -> tuple[tuple[EncoderDecoder, Tokenizer], Recipe]:
+) -> tuple[Parent, Recipe]:
     """A trained model to start from, and the recipe with the model's sizes.
 
     Dropout is the recipe's own, and so are subwords that are to be new.
     UserError if there is no such model.
     """
-    model, tokenizer, history = load_model(folder)
+    model, tokenizer, known = load_model(folder)
     own = {
         name: getattr(recipe.model, name)
         for name in ("dropout", "attention_dropout")
@@ -265,34 +278,39 @@ def start_from(
     }
     recipe = replace(recipe, model=replace(model.config, **own))
     if not new_subwords:
-        kind = history.recipe.get("tokenizer", "") if history else "given"
+        kind = known.recipe.get("tokenizer", "") if known else "given"
         try:
             recipe = replace(recipe, vocab_size=len(tokenizer), tokenizer=kind)
         except ValueError as error:
             raise UserError(
                 f"{folder}: no training can go on from there ({error!s:.200})"
             ) from error
-    return (model, tokenizer), recipe
+    files = read_config(folder).sha256
+    start = Start("no history was given", files=files)
+    if known is not None:
+        start = Start(
+            known.command, known.data, known.result, known.start, files
+        )
+    return Parent(model, tokenizer, start), recipe
 
 
 @torch.no_grad()
 def copy_parent_weights(
-    model: EncoderDecoder,
-    tokenizer: Tokenizer,
-    parent: EncoderDecoder,
-    known: Tokenizer,
+    model: EncoderDecoder, tokenizer: Tokenizer, parent: Parent
 ) -> None:
-    """Give a model the weights of its parent, whose subwords are known.
+    """Give a model the weights of its parent.
 
     The vectors of subwords that both have go with them; the vectors of the
     others stay as they were drawn.
     """
     name_of, here = tokenizer.pieces.id_to_piece, range(len(tokenizer))
-    row_of = known.pieces.piece_to_id  # that of UNK if there is none
+    row_of = (
+        parent.tokenizer.pieces.piece_to_id
+    )  # that of UNK if there is none
     rows = {row: row_of(name_of(row)) for row in here}
     own = [row for row in here if rows[row] != UNK or row == UNK]
     theirs = [rows[row] for row in own]
-    given = parent.state_dict()
+    given = parent.model.state_dict()
     of_subwords = {
         f"{name}.weight"
         for name, part in model.named_modules(remove_duplicate=False)
@@ -340,18 +358,16 @@ def build_model(
 
 def describe(
     command: str,
-    recipe: Recipe,
+    ready: Prepared,
     corpus: Corpus,
     device: str,
-    start: Path | str | None,
-    tokenizer: Tokenizer,
     model: EncoderDecoder,
 ) -> History:
     """What a run is, before its first update."""
     extra = sum(one.pairs for one in corpus.extras)
     return History(
         command=command,
-        recipe=recipe.as_json(),
+        recipe=ready.recipe.as_json(),
         data=Data(
             name=corpus.name,
             source=corpus.source,
@@ -364,18 +380,7 @@ def describe(
         date=date.today().isoformat(),
         versions=versions(),
         machine=this_machine(device),
-        start=None if start is None else read_start(start),
-        tokenizer_sha256=hashlib.sha256(tokenizer.model).hexdigest(),
-        own=own_code(model, tokenizer),
-    )
-
-
-def read_start(folder: Path | str) -> Start:
-    """What a training started from: weights, their history, how good."""
-    config = read_config(folder)
-    known = config.history
-    if known is None:
-        return Start("no history was given", files=config.sha256)
-    return Start(
-        known.command, known.data, known.result, known.start, config.sha256
+        start=ready.parent and ready.parent.start,
+        tokenizer_sha256=hashlib.sha256(ready.tokenizer.model).hexdigest(),
+        own=own_code(model, ready.tokenizer),
     )

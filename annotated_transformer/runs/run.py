@@ -20,7 +20,6 @@ from annotated_transformer.runs.prepare import (
     copy_parent_weights,
     describe,
     prepare,
-    warn_of_overlap,
 )
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.runs.run_dir import (
@@ -112,7 +111,7 @@ def train(
         recipe = replace(recipe, processes=processes.size)
         console.out(device_line(device, recipe))
         began = read_history(output) if resume else None
-        recipe, subwords, parent = prepare(
+        ready = prepare(
             recipe,
             corpus,
             start,
@@ -121,22 +120,18 @@ def train(
             model,
             output if resume else None,
         )
-        model = build_model(recipe, device, compiled, model)
-        history = describe(
-            command, recipe, corpus, device, start, subwords, model
-        )
+        model = build_model(ready.recipe, device, compiled, model)
+        history = describe(command, ready, corpus, device, model)
         if began is not None:
             check_same_run(output, began, history)
             history = began
-        elif parent is not None:
-            copy_parent_weights(model, subwords, *parent)
-        warn(recipe, corpus, device)
-        run = Run(
-            output, corpus, recipe, subwords, model, processes, valid_bleu
-        )
+        elif ready.parent is not None:
+            copy_parent_weights(model, ready.tokenizer, ready.parent)
+        parts = corpus, ready.recipe, ready.tokenizer, model
+        run = Run(output, *parts, processes, valid_bleu)
         try:
             if began is None:
-                begin_run(output, history, subwords, run.save)
+                begin_run(output, history, ready.tokenizer, run.save)
             if processes.rank == 0:
                 processes.wait()
             run.go(history, deadline)
@@ -150,20 +145,3 @@ def train(
                 raise
             raise out_of_memory_error(run.where, error) from error
     return output
-
-
-def warn(recipe: Recipe, corpus: Corpus, device: str) -> None:
-    """Report what is unwise, though nothing forbids it."""
-    warn_of_overlap(corpus)
-    warmup, steps = recipe.train.warmup, recipe.train.steps
-    if warmup >= steps:
-        console.out(
-            f"the rate rises until update {warmup}, but the training ends at "
-            f"{steps}: shorten `warmup`"
-        )
-    only = torch.backends.cpu.get_cpu_capability()
-    if recipe.train.bf16 and device == "cpu" and only == "AVX2":
-        console.out(
-            "`bf16=True` is slow on this processor, which has only AVX2 and "
-            "no instructions for it: use `bf16=False`"
-        )

@@ -5,11 +5,10 @@ from dataclasses import replace
 
 import pytest
 import torch
-from small_runs import CORPUS, SMALL, learning
 from torch.nn import functional as F
 
 from annotated_transformer.errors import UserError
-from annotated_transformer.runs import devices, run
+from annotated_transformer.runs import devices
 from annotated_transformer.runs.devices import (
     allow_tf32,
     attention_kernel,
@@ -40,10 +39,14 @@ def test_the_line_of_a_gpu(monkeypatch, given, capability, precision):
     assert device_line("cuda:1", recipe) == told
 
 
-def test_the_line_of_a_cpu():
+def test_the_line_of_a_cpu(monkeypatch):
     line = device_line("cpu", replace(PLAIN, tf32=True))
     assert line.startswith("training on cpu (")
     assert line.endswith(") in float32, 1 process")
+    for kind, slow in (("AVX2", True), ("AVX512", False)):
+        monkeypatch.setattr(devices, "get_cpu_capability", lambda k=kind: k)
+        line = device_line("cpu", replace(PLAIN, train=BF16))
+        assert ") in bfloat16" in line and ("slow with AVX2" in line) == slow
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
@@ -101,18 +104,3 @@ def test_attention_by_products_has_the_fused_kernels_gradients():
             F.scaled_dot_product_attention(*inputs).square().sum().backward()
         grads.append(torch.stack([x.grad for x in inputs]).float())
     torch.testing.assert_close(*grads, rtol=0.05, atol=0.05)
-
-
-@pytest.mark.parametrize(
-    ("bf16", "kind", "warns"),
-    [(True, "AVX2", True), (True, "AVX512", False), (False, "AVX2", False)],
-)
-def test_slow_bfloat16_is_told(monkeypatch, capsys, bf16, kind, warns):
-    """Where PyTorch says what instructions it takes the processor to have."""
-    cpu = torch.backends.cpu
-    monkeypatch.setattr(cpu, "get_cpu_capability", lambda: kind)
-    run.warn(learning(SMALL, bf16=bf16), CORPUS, "cpu")
-    said = " ".join(capsys.readouterr().err.split())
-    assert (
-        "`bf16=True` is slow on this processor, which has" in said
-    ) == warns

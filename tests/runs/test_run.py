@@ -28,13 +28,14 @@ from annotated_transformer.data import copy_task, train_tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import PRESETS, transformer
 from annotated_transformer.runs import loop, objectives
-from annotated_transformer.runs.prepare import copy_parent_weights
+from annotated_transformer.runs.prepare import Parent, copy_parent_weights
 from annotated_transformer.runs.run import train
 from annotated_transformer.runs.run_dir import locked_run
 from annotated_transformer.storage.checkpoints import (
     checkpoint_weights,
     read_metrics,
 )
+from annotated_transformer.storage.history import Start
 from annotated_transformer.storage.model_folder import read_tokenizer
 from annotated_transformer.storage.weight_files import (
     read_tensors,
@@ -429,7 +430,7 @@ def test_a_child_inherits_the_vectors_of_subwords_it_shares(words, tied):
     sizes = replace(SMALL.model, vocab_size=70, tied=tied)
     parent, child = transformer(sizes), transformer(sizes)
     drawn = {name: w.clone() for name, w in child.state_dict().items()}
-    copy_parent_weights(child, own, parent, known)
+    copy_parent_weights(child, own, Parent(parent, known, Start("")))
     given, found = parent.state_dict(), child.state_dict()
     shared = 0
     for name, weight in found.items():
