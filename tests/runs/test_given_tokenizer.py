@@ -54,19 +54,6 @@ def test_a_given_tokenizer_is_that_of_the_model(as_path, learned, tmp_path):
     assert (longer / "tokenizer.model").read_bytes() == path.read_bytes()
 
 
-def test_a_run_goes_on_with_the_tokenizer_that_it_was_given(learned, tmp_path):
-    given = {"tokenizer": learned(**OURS), "device": "cpu"}
-    run = train(tmp_path / "run", CORPUS, RECIPE, max_minutes=0.0, **given)
-    other = learned("other", model_type="char", **OURS)
-    for wrong, told in (
-        ({"tokenizer": other}, "began with tokenizer.model = "),
-        ({}, "vocab_size = 30, now it is 8000"),
-    ):
-        with pytest.raises(UserError, match=told):
-            train(run, CORPUS, RECIPE, resume=True, **wrong)
-    train(run, CORPUS, RECIPE, resume=True, **given)
-
-
 @pytest.mark.parametrize(
     ("options", "told"),
     [
