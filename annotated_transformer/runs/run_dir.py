@@ -74,19 +74,18 @@ def check_output(output: Path, resume: bool) -> None:
     if output.exists() and not output.is_dir():
         raise UserError(f"{output}: a file, not a folder; choose another")
     found = {x.name for x in output.glob("[!.]*")}
-    if resume and "run.json" not in found:
-        raise UserError(
-            f"{output}: no run to resume here (run.json is missing); "
-            "start it without `resume=True`"
-        )
     if resume:
-        return
-    if any(checkpoint_paths(output)):  # but one before any update is no loss
+        if "run.json" not in found:
+            raise UserError(
+                f"{output}: no run to resume here (run.json is missing); "
+                "start it without `resume=True`"
+            )
+    elif any(checkpoint_paths(output)):  # one before any update is no loss
         raise UserError(
             f"{output}: a run is here already; continue it with "
             "`resume=True`, or choose another folder"
         )
-    if found - BEGINNING:
+    elif found - BEGINNING:
         raise UserError(f"{output}: the folder is not empty; choose another")
 
 

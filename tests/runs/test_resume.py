@@ -51,6 +51,7 @@ KINDS = {
     "own rate": (replace(SMALL, train=Steps(**vars(SMALL.train))), dict),
     "dropout": (learning(BPE, bpe_dropout=0.3, r_drop=2.0), dict),
     "accumulated": (learning(BPE, accumulation_steps=2, noise=1.0), dict),
+    "bf16": (learning(SMALL, bf16=True, seed=2**32 - 1), dict),
     "start": (BPE, lambda: {"start": "parent"}),
     "new subwords": (BPE, lambda: {"start": "parent", "new_subwords": True}),
 }
@@ -76,7 +77,10 @@ def parent(tmp_path_factory):
 def test_a_run_ends_as_if_nothing_had_happened(
     kind, parent, tmp_path, monkeypatch
 ):
-    """Killed before its first update, then told to stop after it."""
+    """Killed before its first update, then told to stop after it.
+
+    Each time it also tries its largest batches, as on a GPU.
+    """
     monkeypatch.chdir(parent)
     recipe, given = KINDS[kind]
 
@@ -86,11 +90,13 @@ def test_a_run_ends_as_if_nothing_had_happened(
         path = tmp_path / name
         return train(path, SHARED, recipe, device="cpu", **options)
 
+    whole = go("whole")
+    monkeypatch.setattr(loop, "TRIED_ON", ("cpu",))
     with monkeypatch.context() as patch, pytest.raises(Killed):
         patch.setattr(loop.Run, "go", killed)
         go("part")
     go("part", resume=True, max_minutes=0.0)
-    part, whole = go("part", resume=True), go("whole")
+    part = go("part", resume=True)
     assert same_weights(part, whole)
     lines = [
         [{**line, "seconds": 0} for line in read_metrics(folder)]

@@ -8,9 +8,6 @@ import fcntl
 import json
 import os
 import shutil
-import signal
-import subprocess
-import sys
 import threading
 from dataclasses import replace
 
@@ -47,42 +44,6 @@ from annotated_transformer.system.console import console
 @pytest.fixture(scope="module")
 def corpus():
     return CORPUS
-
-
-def interrupted(output, options, number):
-    """Send a running training a signal after its first checkpoint."""
-    words = [sys.executable, "-m", "annotated_transformer", "train"]
-    process = subprocess.Popen(
-        [*words, str(output), *options],
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )
-    device, first = (process.stderr.readline() for _ in range(2))
-    process.send_signal(number)
-    rest = process.stderr.read()
-    process.stderr.close()
-    assert device.startswith("training on cpu ("), device + first + rest
-    assert first.startswith("update 8 of 40:"), first + rest
-    return process.wait(), rest
-
-
-def test_a_stopped_run_ends_like_any_other(
-    command, recipe_options, trained, tmp_path
-):
-    output = tmp_path / "model"
-    status, told = interrupted(output, recipe_options, signal.SIGINT)
-    assert status == 128 + signal.SIGINT
-    assert f"with --resume continues {output}" in told.splitlines()[-1]
-    assert list((output / "checkpoints").glob("step-*.safetensors"))
-    refused = command("translate", output)
-    assert refused.status == 1 and "no trained model here" in refused.err
-    resumed = command("train", output, *recipe_options, "--resume")
-    assert resumed.status == 0, resumed.err
-    assert "continuing after update" in resumed.err
-    assert same_weights(output, trained)
-    steps = [line["step"] for line in read_metrics(output)]
-    assert steps == [8, 16, 24, 32, 40]
 
 
 def test_resume_of_a_finished_run_makes_the_model_again(
