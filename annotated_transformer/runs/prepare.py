@@ -25,6 +25,7 @@ from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.storage.builders import (
     build,
     find_builder,
+    outline,
     own_code,
 )
 from annotated_transformer.storage.history import Data, History, Start
@@ -143,9 +144,7 @@ def learn_tokenizer(corpus: Corpus, recipe: Recipe) -> Tokenizer:
 
 
 @torch.no_grad()
-def check_own_model(
-    model: EncoderDecoder, tokenizer: Tokenizer, recipe: Recipe
-) -> None:
+def check_own_model(model: EncoderDecoder, tokenizer: Tokenizer) -> None:
     """UserError for a model that could not be trained, saved or resumed."""
     if kinds := {x.dtype for x in model.parameters()} - {torch.float32}:
         raise UserError(
@@ -158,12 +157,6 @@ def check_own_model(
             f"the model keeps {min(others)} beside its parameters, which no "
             "checkpoint does: make it a parameter, or register it with "
             "persistent=False if it follows from the sizes"
-        )
-    limit = model.max_positions
-    if limit is not None and limit < recipe.train.max_length:
-        raise UserError(
-            f"the model has {limit} positions, and `max_length` allows "
-            f"{recipe.train.max_length} tokens: lower it"
         )
     ids = torch.tensor([[EOS]], device=next(model.parameters()).device)
     width = model(ids, ids).size(-1)
@@ -234,9 +227,10 @@ def prepare(
 ) -> Prepared:
     """The subwords of a run, and its recipe with the sizes that they ask for.
 
-    They are those of the model that it starts from, those that are passed,
-    those of the run that is resumed, or learned from the corpus. The
-    arguments are those of `train`. UserError if they do not go together.
+    The subwords are those of the model that it starts from, those that are
+    passed, those of the run that is resumed, or learned from the corpus. No
+    sentence may be longer than the model has positions. The arguments are
+    those of `train`; UserError if they do not go together.
     """
     check_beginning(recipe, start, new_subwords, tokenizer, model)
     parent, known = None, None
@@ -257,7 +251,11 @@ def prepare(
     sizes = replace(recipe.model, vocab_size=len(known))
     recipe = replace(recipe, model=sizes)
     if model is not None:
-        check_own_model(model, known, recipe)
+        check_own_model(model, known)
+    limit = (model or outline(sizes)).max_positions
+    if limit is not None and limit < recipe.train.max_length:
+        shorter = replace(recipe.train, max_length=limit)
+        recipe = replace(recipe, train=shorter)
     warn(recipe, corpus)
     return Prepared(recipe, known, parent)
 

@@ -24,6 +24,7 @@ from annotated_transformer.runs.batches import (
     fixed_batches,
     prefetch,
 )
+from annotated_transformer.runs.prepare import prepare
 from annotated_transformer.runs.recipes import RECIPES
 
 LETTERS = train_tokenizer(["abcdefghij"], 20, "char")
@@ -139,8 +140,10 @@ def test_pairs_that_are_too_long_are_told_and_left_out(capsys):
     told = capsys.readouterr().err
     assert "900 of 1000" in told and "more than 4 tokens" in told
     model = replace(COPY.model, positions="learned", max_length=4)
+    recipe = replace(COPY, model=model)
     pairs = [("a", "b"), ("abcd", "b")]
-    encode_text("text", pairs, LETTERS, replace(COPY, model=model))
+    ready = prepare(recipe, Corpus.from_pairs(pairs, pairs))
+    encode_text("text", pairs, ready.tokenizer, ready.recipe)
     assert "1 of 2 pairs have more than 4 tokens" in capsys.readouterr().err
 
 

@@ -97,10 +97,6 @@ REFUSED = {
     "double": (lambda: sharper().double(), "float64, .* model.float()"),
     "buffer": (with_buffer, r"keeps encoder\.norm\.mean beside"),
     "size": (lambda: sharper(replace(SIZES, vocab_size=99)), "99 logits"),
-    "positions": (
-        lambda: sharper(replace(SIZES, positions="learned", max_length=9)),
-        "9 positions, and `max_length` allows 256",
-    ),
 }
 
 
