@@ -98,7 +98,7 @@ def check_ids(tokenizer: Tokenizer) -> None:
     """UserError unless the ids of a tokenizer are those of a model here."""
     name = type(tokenizer).__name__
     if hasattr(tokenizer, "pieces"):
-        found = {name: getattr(tokenizer.pieces, name)() for name in RESERVED}
+        found = {x: getattr(tokenizer.pieces, x)() for x in RESERVED}
         if found != RESERVED:
             raise UserError(
                 f"the tokenizer has the ids {found}, and a model here needs "

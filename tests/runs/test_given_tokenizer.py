@@ -19,16 +19,16 @@ OURS = {"pad_id": 0, "bos_id": 1, "eos_id": 2, "unk_id": 3}
 def learned(tmp_path):
     """Train a sentencepiece model as its own manual does; give its path."""
 
-    def learn(name="own", vocab_size=30, **options):
+    def learn(**options):
         model = io.BytesIO()
         sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=(source for source, _ in CORPUS.train),
             model_writer=model,
-            vocab_size=vocab_size,
+            vocab_size=30,
             minloglevel=2,
             **options,
         )
-        path = tmp_path / f"{name}.model"
+        path = tmp_path / "own.model"
         path.write_bytes(model.getvalue())
         return path
 
