@@ -106,7 +106,8 @@ def check_ids(tokenizer: Tokenizer) -> None:
             )
     try:
         ids, known = [*tokenizer.encode("A dog.")], range(UNK, len(tokenizer))
-        _ = tokenizer.split("A dog."), tokenizer.decode([]), tokenizer.model
+        _ = tokenizer.split("A dog."), tokenizer.decode([])
+        memoryview(tokenizer.model)
     except (AttributeError, TypeError) as error:  # of what is inherited
         raise UserError(
             f"{name} has no sentencepiece model ({error}), so it needs its "
@@ -244,7 +245,7 @@ def prepare(
         known = given_tokenizer(tokenizer)
         recipe = replace(recipe, vocab_size=len(known), tokenizer="given")
     elif known is None and resumed is not None:
-        advice = "resume with the `tokenizer` that the run began with"
+        advice = "put the file back, or pass the tokenizer that it was"
         known = tokenizer_at(resumed / "tokenizer.model", advice)
     elif known is None:
         known = learn_tokenizer(corpus, recipe)
@@ -302,10 +303,8 @@ def copy_parent_weights(
     others stay as they were drawn.
     """
     name_of, here = tokenizer.pieces.id_to_piece, range(len(tokenizer))
-    row_of = (
-        parent.tokenizer.pieces.piece_to_id
-    )  # that of UNK if there is none
-    rows = {row: row_of(name_of(row)) for row in here}
+    row_of = parent.tokenizer.pieces.piece_to_id
+    rows = {row: row_of(name_of(row)) for row in here}  # UNK if there is none
     own = [row for row in here if rows[row] != UNK or row == UNK]
     theirs = [rows[row] for row in own]
     given = parent.model.state_dict()

@@ -162,6 +162,10 @@ def mine(*bases, **changes):
             mine(__init__=lambda self: None, letters=""),
             "its own .* and model, bytes that",
         ),
+        (
+            mine(__init__=lambda self: None, letters="", model="a word"),
+            "its own .* and model, bytes that",
+        ),
     ],
 )
 def test_what_is_no_tokenizer(wrong, told):
