@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from annotated_transformer.pairs.sampling import Sampling
     from annotated_transformer.runs.recipes import RECIPES, LabConfig, Recipe
     from annotated_transformer.runs.run import train
-    from annotated_transformer.system.processes import Processes
     from annotated_transformer.teaching.exercises import check_exercise
     from annotated_transformer.training import TrainConfig
     from annotated_transformer.translation import (
@@ -52,7 +51,6 @@ __all__ = [
     "Interrupted",
     "LabConfig",
     "ModelConfig",
-    "Processes",
     "Recipe",
     "Sampling",
     "Tokenizer",
@@ -86,7 +84,6 @@ HOMES = {
     "Interrupted": "errors",
     "LabConfig": "runs.recipes",
     "ModelConfig": "model",
-    "Processes": "system.processes",
     "Recipe": "runs.recipes",
     "Sampling": "pairs.sampling",
     "Tokenizer": "data",

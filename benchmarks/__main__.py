@@ -13,12 +13,12 @@ import torch
 
 from annotated_transformer.data import Example
 from annotated_transformer.model import PRESETS
-from annotated_transformer.runs.devices import bf16_slowdown
 from annotated_transformer.system.atomic_files import write_text
 from annotated_transformer.system.machine import environment
 
 from . import ct2, decoding, joey, startup, systems, training
 from .clock import interleave, summary
+from .clock import measure as measured
 from .text import VOCABULARY, Text, text
 
 PEERS = ("transformers", "joeynmt", "ctranslate2")
@@ -116,11 +116,12 @@ def lengths(tokens: int = 4096) -> dict[int, float]:
 
 def not_here() -> dict[str, str]:
     """What this machine cannot measure, and why."""
-    reasons = {}
-    factor = bf16_slowdown()
-    if factor > 1:
-        reasons["bf16"] = f"products take {factor:.1f} times as long in it"
-    return reasons
+    jobs = training.product(256), training.product(256, bf16=True)
+    seconds = [min(measured(job, 0)[1] for _ in range(4)) for job in jobs]
+    factor = seconds[1] / seconds[0]
+    if factor <= 1:
+        return {}
+    return {"bf16": f"products take {factor:.1f} times as long in it"}
 
 
 def measure(found: Text, rounds: int, left_out: Collection[str]) -> dict:

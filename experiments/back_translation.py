@@ -90,7 +90,7 @@ def written(how: str) -> Path:
     name, language = ("en-de", "en") if forward else ("de-en", "de")
     pairs = back_translate(
         Translator.load(WRITERS / f"multi30k-{name}-pairs", DEVICE),
-        multi30k_descriptions(language)[0],
+        multi30k_descriptions(language),
         SAMPLING.get(how),
         forward=forward,
         batch_tokens=32768 if DEVICE == "cuda" else 4096,

@@ -34,7 +34,7 @@ from annotated_transformer.corpora.multi30k import multi30k_descriptions
 from annotated_transformer.system.atomic_files import write_text
 
 language, output = sys.argv[1:]
-lines, _ = multi30k_descriptions(language)
+lines = multi30k_descriptions(language)
 write_text(Path(output), "".join(f"{line}\n" for line in lines))
 '
 

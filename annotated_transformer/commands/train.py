@@ -115,10 +115,9 @@ def train(
 
     from annotated_transformer.runs.devices import choose_device
     from annotated_transformer.runs.dry_run import plan
-    from annotated_transformer.runs.prepare import check_start
     from annotated_transformer.runs.recipes import recipe_of
     from annotated_transformer.runs.run import train as run_training
-    from annotated_transformer.system.processes import joined, launched
+    from annotated_transformer.system.processes import launched
 
     chosen = choose_device(device)
     asked = [*settings(given), *(fields or [])]
@@ -131,29 +130,26 @@ def train(
         [*(train_files or ()), *([train_tsv] if train_tsv else [])],
         [*(valid_files or ()), *([valid_tsv] if valid_tsv else [])],
     )
-    corpus = (task, (source, target), texts, extra or [])
+    corpus = read_corpus(task, (source, target), texts, extra or [])
     if dry_run:  # which writes nothing: output may be taken
-        check_start(recipe, start, new_subwords)
         recipe = replace(recipe, processes=launched().size)
-        put(plan(recipe, read_corpus(*corpus), start, new_subwords))
+        put(plan(recipe, corpus, start, new_subwords))
         return
     words = shlex.join(["annotated-transformer", *sys.argv[1:]])
-    with joined(chosen) as processes:
-        run_training(
-            output,
-            read_corpus(*corpus),
-            recipe,
-            device=chosen,
-            resume=resume or processes.rank > 0,  # what the first has begun
-            max_minutes=max_minutes,
-            start=start,
-            new_subwords=new_subwords,
-            # bytes of a file's name that are no UTF-8 as \xff
-            command=os.fsencode(words).decode(errors="backslashreplace"),
-            compiled=compiled,
-            valid_bleu=valid_bleu,
-            processes=processes,
-        )
+    run_training(
+        output,
+        corpus,
+        recipe,
+        device=chosen,
+        resume=resume,
+        max_minutes=max_minutes,
+        start=start,
+        new_subwords=new_subwords,
+        # bytes of a file's name that are no UTF-8 as \xff
+        command=os.fsencode(words).decode(errors="backslashreplace"),
+        compiled=compiled,
+        valid_bleu=valid_bleu,
+    )
 
 
 def check_kept(asked: Iterable[str], new_subwords: bool) -> None:

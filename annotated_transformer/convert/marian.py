@@ -1,4 +1,4 @@
-"""The same model as Hugging Face's Marian, and back.
+"""The same model as Hugging Face's Marian.
 
 Marian is post-norm with sinusoids, like the published model, but a position
 there has all its sines first and its cosines after them. Our dimensions are
@@ -19,35 +19,11 @@ from annotated_transformer.convert.torch_layers import check_convertible, pairs
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.embedding import BOS, EOS, PAD
 from annotated_transformer.errors import UserError
-from annotated_transformer.model import (
-    ModelConfig,
-    Transformer,
-    transformer,
-)
+from annotated_transformer.model import Transformer
 from annotated_transformer.system.atomic_files import replacing
 
-__all__ = ["from_marian", "save_marian", "to_marian"]
+__all__ = ["save_marian", "to_marian"]
 
-# A size of ours, and its names there.
-SIZES = {
-    "vocab_size": ("vocab_size", "decoder_vocab_size"),
-    "layers": ("encoder_layers",),
-    "decoder_layers": ("decoder_layers",),
-    "d_model": ("d_model",),
-    "d_ff": ("encoder_ffn_dim", "decoder_ffn_dim"),
-    "heads": ("encoder_attention_heads", "decoder_attention_heads"),
-    "dropout": ("dropout",),
-    "attention_dropout": ("attention_dropout",),
-}
-ALIKE = {  # in all our models
-    "activation_function": "relu",
-    "scale_embedding": True,
-    "share_encoder_decoder_embeddings": True,
-    "tie_word_embeddings": True,
-    "pad_token_id": PAD,
-    "eos_token_id": EOS,
-    "decoder_start_token_id": BOS,
-}
 FILES = (
     "generation_config.json",
     "model.safetensors",
@@ -57,17 +33,6 @@ FILES = (
     "tokenizer_config.json",
     "config.json",
 )
-
-
-def fields(config: ModelConfig) -> dict[str, Any]:
-    """What Marian's configuration says of a model of these sizes."""
-    sizes = {
-        name: getattr(config, ours)
-        for ours, names in SIZES.items()
-        for name in names
-    }
-    depth = config.decoder_layers or config.layers
-    return sizes | ALIKE | {"decoder_layers": depth}
 
 
 def sines_first(d_model: int) -> Tensor:
@@ -108,10 +73,28 @@ def to_marian(model: Transformer, max_length: int = 1024) -> nn.Module:
             "Marian models need the package transformers: "
             "pip install 'annotated-transformer[marian]'"
         ) from None
+    sizes = model.config
     config = transformers.MarianConfig(
-        **fields(model.config),
-        max_position_embeddings=max_length,
+        vocab_size=sizes.vocab_size,
+        decoder_vocab_size=sizes.vocab_size,
+        d_model=sizes.d_model,
+        encoder_layers=sizes.layers,
+        decoder_layers=sizes.decoder_layers or sizes.layers,
+        encoder_ffn_dim=sizes.d_ff,
+        decoder_ffn_dim=sizes.d_ff,
+        encoder_attention_heads=sizes.heads,
+        decoder_attention_heads=sizes.heads,
+        dropout=sizes.dropout,
+        attention_dropout=sizes.attention_dropout,
+        activation_function="relu",
+        scale_embedding=True,
+        share_encoder_decoder_embeddings=True,
+        tie_word_embeddings=True,
+        pad_token_id=PAD,
+        eos_token_id=EOS,
+        decoder_start_token_id=BOS,
         forced_eos_token_id=None,
+        max_position_embeddings=max_length,
     )
     theirs: nn.Module = transformers.MarianMTModel(config)
     theirs.to(model.source.tokens.weight)
@@ -120,34 +103,6 @@ def to_marian(model: Transformer, max_length: int = 1024) -> nn.Module:
     for mine, other in pairs(model, theirs):
         other.copy_(mine)
     return theirs.train(model.training)
-
-
-@torch.no_grad()
-def from_marian(theirs: nn.Module) -> Transformer:
-    """The model of a MarianMTModel; the inverse of to_marian.
-
-    UserError names the field of Marian's configuration that differs from
-    what our models have (ReLU, scaled and tied embeddings, our ids).
-    """
-    given: Any = theirs.config
-    sizes = {ours: getattr(given, names[0]) for ours, names in SIZES.items()}
-    if sizes["decoder_layers"] == sizes["layers"]:
-        sizes["decoder_layers"] = None
-    config = ModelConfig(**sizes)
-    for field, value in fields(config).items():
-        if getattr(given, field) != value:
-            raise UserError(
-                f"{field} = {getattr(given, field)!r}: our models of these "
-                f"sizes have {value!r}, so this one cannot be converted"
-            )
-    if theirs.get_buffer("final_logits_bias").any():
-        raise UserError("final_logits_bias is not zero: our logits have none")
-    order = sines_first(config.d_model)
-    model = transformer(config).to(theirs.get_parameter("lm_head.weight"))
-    for mine, other in pairs(model, theirs):
-        mine.copy_(other)
-    reorder(model, order.argsort())
-    return model.train(theirs.training)
 
 
 def save_marian(

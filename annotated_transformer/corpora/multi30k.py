@@ -89,17 +89,13 @@ def multi30k(source: str = "en", target: str = "de") -> Corpus:
     return Corpus(train, valid, tests, "multi30k", source, target, sums)
 
 
-def multi30k_descriptions(
-    language: str = "de",
-) -> tuple[list[str], dict[str, int]]:
+def multi30k_descriptions(language: str = "de") -> list[str]:
     """Five descriptions of each training image, written in one language.
 
     They are task 2 of Multi30k, no translations of its captions, and
     downloaded where they are absent. Those that stand in the English or the
     German captions, of training, validation or a test, are left out; case,
-    spaces and punctuation do not count. Also returned is how many of them
-    stand in which text, the last one if in several. UserError for
-    another language.
+    spaces and punctuation do not count. UserError for another language.
     """
     sums = of_languages(DESCRIPTION_SUMS, [language])
     if not sums:
@@ -108,19 +104,11 @@ def multi30k_descriptions(
             "de"
         )
     corpus = multi30k("en", "de")
-    texts = {"train": corpus.train, "val": corpus.valid, **corpus.tests}
-    stands = {
-        letters(side): text
-        for text, pairs in texts.items()
-        for pair in pairs
-        for side in pair
-    }
+    captions = [corpus.train, corpus.valid, *corpus.tests.values()]
+    known = {letters(x) for text in captions for pair in text for x in pair}
     paths = fetch(DESCRIPTIONS_URL, sums, "descriptions")
-    found = [line for path in paths for line in read_lines(path)]
-    where = [stands.get(letters(line)) for line in found]
-    counts = {text: where.count(text) for text in texts}
-    lines = [x for x, text in zip(found, where, strict=True) if text is None]
-    return lines, counts
+    lines = [line for path in paths for line in read_lines(path)]
+    return [line for line in lines if letters(line) not in known]
 
 
 def letters(text: str) -> str:

@@ -25,7 +25,6 @@ from annotated_transformer.data import (
 )
 from annotated_transformer.errors import UserError
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.storage.builders import outline
 from annotated_transformer.system.console import console
 from annotated_transformer.text.noise import SourceNoise
 
@@ -42,9 +41,7 @@ Change = Callable[[list[Example], str], list[Example]]  # as a seed decides
 
 def longest_side(recipe: Recipe) -> int:
     """The most tokens that a side of a pair may have."""
-    limits = [recipe.train.max_length, recipe.train.batch_tokens]
-    learned = outline(recipe.model).max_positions
-    return min(limits if learned is None else [*limits, learned])
+    return min(recipe.train.max_length, recipe.train.batch_tokens)
 
 
 def encode_text(

@@ -1,11 +1,11 @@
 """Devices: which one a training computes on, and how precisely."""
 
 import os
-import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import torch
+from torch.backends.cpu import get_cpu_capability
 from torch.cuda import get_device_capability
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
@@ -17,7 +17,6 @@ from annotated_transformer.system.processes import launched
 __all__ = [
     "allow_tf32",
     "attention_kernel",
-    "bf16_slowdown",
     "choose_device",
     "device_line",
 ]
@@ -59,6 +58,8 @@ def device_line(device: str, recipe: Recipe) -> str:
     precision, gpu = "float32", device.startswith("cuda")
     if recipe.train.bf16:
         precision = "bfloat16"
+        if device == "cpu" and get_cpu_capability() == "AVX2":
+            precision += " (slow with AVX2 alone: use `bf16=False`)"
     elif recipe.tf32 and gpu and get_device_capability(device) >= AMPERE:
         precision = "TF32"
     several = "processes" if recipe.processes > 1 else "process"
@@ -79,24 +80,6 @@ def attention_kernel(
     if bf16 and device.type == "cpu":
         return sdpa_kernel(SDPBackend.MATH)
     return nullcontext()
-
-
-def bf16_slowdown() -> float:
-    """How many times as long as in float32 a product in bfloat16 takes here.
-
-    A trial of a few milliseconds: processors that lack the instructions
-    compute as if they had them, and nothing that PyTorch says of a processor
-    tells how slowly.
-    """
-    shortest = {}
-    for kind in (torch.float32, torch.bfloat16):
-        x, seconds = torch.ones(256, 256, dtype=kind), []
-        for _ in range(4):
-            began = time.process_time()
-            torch.mm(x, x)
-            seconds.append(time.process_time() - began)
-        shortest[kind] = min(seconds)
-    return shortest[torch.bfloat16] / shortest[torch.float32]
 
 
 @contextmanager

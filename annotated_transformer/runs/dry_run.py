@@ -1,19 +1,13 @@
 """The dry run: what a training would need and do, without training."""
 
 from pathlib import Path
-from typing import Any
 
 from rich.filesize import decimal
 
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import Example
 from annotated_transformer.runs.batches import TrainingText, encode_text
-from annotated_transformer.runs.prepare import (
-    learn_tokenizer,
-    start_from,
-    warn_of_overlap,
-    with_subwords,
-)
+from annotated_transformer.runs.prepare import prepare
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.storage.builders import parameters_of
 
@@ -35,30 +29,26 @@ def plan(
     epochs are shuffled anew, so what is said of all epochs is an estimate, and
     marked by "about".
     """
-    if start is not None:
-        _, tokenizer, recipe = start_from(start, recipe, new_subwords)
-    if start is None or new_subwords:
-        tokenizer = learn_tokenizer(corpus, recipe)
+    recipe, tokenizer, _ = prepare(recipe, corpus, start, new_subwords)
     text = TrainingText(corpus, tokenizer, recipe)
     encode_text("validation text", corpus.valid, tokenizer, recipe)
-    warn_of_overlap(corpus)
     rows = {
-        **memory(recipe, with_subwords(recipe, tokenizer).model),
+        **memory(recipe),
         **batches(recipe, text.first_epoch()),
     }
     width = max(map(len, rows))
     return "".join(f"{name:{width}}  {rows[name]}\n" for name in rows)
 
 
-def memory(recipe: Recipe, sizes: Any) -> dict[str, str]:
+def memory(recipe: Recipe) -> dict[str, str]:
     """What parameters need in memory and on disk; activations come on top."""
-    count, config = parameters_of(sizes), recipe.train
+    count, config = parameters_of(recipe.model), recipe.train
     copies = 4 + (recipe.processes > 1)  # which sum their gradients in one
     passes = recipe.labs.risk or (2 if recipe.labs.r_drop else 1)
-    logits = passes * config.batch_tokens * sizes.vocab_size
+    logits = passes * config.batch_tokens * recipe.model.vocab_size
     return {
         "parameters": f"{count:,}",
-        "subwords": f"{sizes.vocab_size:,}",
+        "subwords": f"{recipe.model.vocab_size:,}",
         "weights, gradients, moments": decimal(FLOAT * copies * count),
         "logits and their gradients": f"about {decimal(2 * FLOAT * logits)}",
         "a checkpoint": decimal(FLOAT * 3 * count),

@@ -167,7 +167,7 @@ class Run:
         )
         self.where = f"after update {update.step}"
 
-    def save(self, validated: bool) -> None:
+    def save(self, validated: bool = False) -> None:
         """Write a checkpoint, which ends an interval if it is validated."""
         loss = self.progress.loss
         for one in torch.stack(self.losses).tolist() if self.losses else []:

@@ -5,6 +5,7 @@ from copy import deepcopy
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 
@@ -24,6 +25,7 @@ from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.storage.builders import (
     build,
     find_builder,
+    outline,
     own_code,
 )
 from annotated_transformer.storage.history import Data, History, Start
@@ -37,35 +39,51 @@ from annotated_transformer.system.machine import this_machine, versions
 
 __all__ = [
     "build_model",
-    "check_own_model",
-    "check_start",
     "copy_parent_weights",
     "describe",
     "given_tokenizer",
     "learn_tokenizer",
-    "start_from",
-    "warn_of_overlap",
-    "with_model",
-    "with_subwords",
+    "prepare",
 ]
 
 RESERVED = {"pad_id": PAD, "bos_id": BOS, "eos_id": EOS, "unk_id": UNK}
 METHODS = ("__len__", "encode", "decode", "split")  # of a Tokenizer
 
 
-def given_tokenizer(given: object, recipe: Recipe) -> tuple[Tokenizer, Recipe]:
-    """A tokenizer, or that of a sentencepiece model's file, and its recipe.
+class Parent(NamedTuple):
+    """A trained model that a run starts from."""
+
+    model: EncoderDecoder
+    tokenizer: Tokenizer
+    start: Start  # what the history of the run says of it
+
+
+class Prepared(NamedTuple):
+    """What a run has before its model is built."""
+
+    recipe: Recipe  # with the sizes of the model
+    tokenizer: Tokenizer
+    parent: Parent | None
+
+
+def tokenizer_at(path: Path, advice: str) -> Tokenizer:
+    """The tokenizer in a file; UserError with the advice if it has none."""
+    try:
+        return read_tokenizer(path)
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"{path}: no sentencepiece model ({error!s:.200}); {advice}"
+        ) from error
+
+
+def given_tokenizer(given: object) -> Tokenizer:
+    """A tokenizer that is passed, or that of a sentencepiece model's file.
 
     UserError if there is none, or if its reserved ids are not RESERVED.
     """
     if isinstance(given, Path | str):
-        try:
-            given = read_tokenizer(Path(given))
-        except (OSError, ValueError) as error:
-            raise UserError(
-                f"{given}: no sentencepiece model ({error!s:.200}); name the "
-                "file with the ending .model that its training wrote"
-            ) from error
+        advice = "name the file with the ending .model that its training wrote"
+        given = tokenizer_at(Path(given), advice)
     if not isinstance(given, Tokenizer):
         raise UserError(
             f"the tokenizer is a {type(given).__name__}; pass a Tokenizer, "
@@ -73,40 +91,34 @@ def given_tokenizer(given: object, recipe: Recipe) -> tuple[Tokenizer, Recipe]:
             f"inherits from Tokenizer and has its own {', '.join(METHODS)}"
         )
     check_ids(given)
-    return given, replace(recipe, vocab_size=len(given), tokenizer="given")
+    return given
 
 
 def check_ids(tokenizer: Tokenizer) -> None:
     """UserError unless the ids of a tokenizer are those of a model here."""
-    kind = type(tokenizer)
+    name = type(tokenizer).__name__
     if hasattr(tokenizer, "pieces"):
-        found = {name: getattr(tokenizer.pieces, name)() for name in RESERVED}
+        found = {x: getattr(tokenizer.pieces, x)() for x in RESERVED}
         if found != RESERVED:
             raise UserError(
                 f"the tokenizer has the ids {found}, and a model here needs "
                 f"{RESERVED}: train one with these options of sentencepiece"
             )
-    elif inherited := [
-        name
-        for name in METHODS
-        if getattr(kind, name) is getattr(Tokenizer, name)
-    ]:
+    try:
+        ids, known = [*tokenizer.encode("A dog.")], range(UNK, len(tokenizer))
+        _ = tokenizer.split("A dog."), tokenizer.decode([])
+        memoryview(tokenizer.model)
+    except (AttributeError, TypeError) as error:  # of what is inherited
         raise UserError(
-            f"{kind.__name__} has no sentencepiece model, so it needs its own "
-            f"{', '.join(inherited)}"
-        )
-    ids = [*tokenizer.encode("A dog.")]
-    known = range(UNK, len(tokenizer))
+            f"{name} has no sentencepiece model ({error}), so it needs its "
+            f"own {', '.join(METHODS)} and model, bytes that tell it from "
+            "other tokenizers"
+        ) from error
     if ids[-1:] != [EOS] or not all(x in known for x in ids[:-1]):
         raise UserError(
-            f"{kind.__name__}.encode('A dog.') is {ids!r:.80}: it must end "
-            f"with {EOS}, and its other ids must be from {UNK} (unknown) to "
-            f"{len(tokenizer) - 1}, the last below its len()"
-        )
-    if not isinstance(getattr(tokenizer, "model", None), bytes):
-        raise UserError(
-            f"{kind.__name__} needs a model of its own: bytes that tell it "
-            "from other tokenizers, which are kept as tokenizer.model"
+            f"{name}.encode('A dog.') is {ids!r:.80}: it must end with {EOS}, "
+            f"and its other ids must be from {UNK} (unknown) to "
+            f"{known.stop - 1}, the last below its len()"
         )
 
 
@@ -132,23 +144,8 @@ def learn_tokenizer(corpus: Corpus, recipe: Recipe) -> Tokenizer:
         ) from error
 
 
-def with_model(recipe: Recipe, model: object) -> Recipe:
-    """The recipe with the sizes of the model that is passed, if it has any."""
-    if not isinstance(model, EncoderDecoder | None):
-        raise UserError(
-            f"the model is a {type(model).__name__}; pass an EncoderDecoder, "
-            "such as `transformer(config, attention=...)` makes"
-        )
-    if model is None or find_builder(model.config) is None:
-        return recipe
-    sizes = model.config
-    return replace(recipe, model=sizes, vocab_size=sizes.vocab_size)
-
-
 @torch.no_grad()
-def check_own_model(
-    model: EncoderDecoder, tokenizer: Tokenizer, recipe: Recipe
-) -> None:
+def check_own_model(model: EncoderDecoder, tokenizer: Tokenizer) -> None:
     """UserError for a model that could not be trained, saved or resumed."""
     if kinds := {x.dtype for x in model.parameters()} - {torch.float32}:
         raise UserError(
@@ -162,12 +159,6 @@ def check_own_model(
             "checkpoint does: make it a parameter, or register it with "
             "persistent=False if it follows from the sizes"
         )
-    limit = model.max_positions
-    if limit is not None and limit < recipe.train.max_length:
-        raise UserError(
-            f"the model has {limit} positions, and `max_length` allows "
-            f"{recipe.train.max_length} tokens: lower it"
-        )
     ids = torch.tensor([[EOS]], device=next(model.parameters()).device)
     width = model(ids, ids).size(-1)
     if width != len(tokenizer):
@@ -178,14 +169,8 @@ def check_own_model(
         )
 
 
-def with_subwords(recipe: Recipe, tokenizer: Tokenizer) -> Recipe:
-    """The recipe with a model for just these subwords."""
-    sizes = replace(recipe.model, vocab_size=len(tokenizer))
-    return replace(recipe, model=sizes)
-
-
-def warn_of_overlap(corpus: Corpus) -> None:
-    """Say so if validation pairs stand in the training text as well."""
+def warn(recipe: Recipe, corpus: Corpus) -> None:
+    """Say what is unwise, though nothing forbids it."""
     known = set(corpus.train)
     both = sum(pair in known for pair in corpus.valid)
     if both:
@@ -194,25 +179,31 @@ def warn_of_overlap(corpus: Corpus) -> None:
             "training text, too: what is said of the validation text is "
             "better than the model"
         )
+    if recipe.train.warmup >= recipe.train.steps:
+        console.out(
+            f"the rate rises until update {recipe.train.warmup}, but the "
+            f"training ends at {recipe.train.steps}: shorten `warmup`"
+        )
 
 
-def check_start(
+def check_beginning(
     recipe: Recipe,
     start: Path | str | None,
     new_subwords: bool,
-    tokenizer: object = None,
-    model: object = None,
+    tokenizer: object,
+    model: object,
 ) -> None:
     """UserError for what a training that begins so cannot be asked for."""
-    if tokenizer is not None and start is not None:
+    if start is not None and (tokenizer is not None or model is not None):
         raise UserError(
-            f"{start}: a model to begin with has subwords of its own; leave "
-            "out the tokenizer, or `start`"
+            f"{start}: a training begins with one model, which has subwords "
+            "of its own; leave out `start`, or the model and the tokenizer "
+            "that are passed"
         )
-    if model is not None and start is not None:
+    if not isinstance(model, EncoderDecoder | None):
         raise UserError(
-            f"{start}: a training begins with one model; leave out `start` or "
-            "the model that is passed"
+            f"the model is a {type(model).__name__}; pass an EncoderDecoder, "
+            "such as `transformer(config, attention=...)` makes"
         )
     if recipe.labs.risk and start is None and model is None:
         raise UserError(
@@ -226,15 +217,59 @@ def check_start(
         )
 
 
+def prepare(
+    recipe: Recipe,
+    corpus: Corpus,
+    start: Path | str | None = None,
+    new_subwords: bool = False,
+    tokenizer: Tokenizer | Path | str | None = None,
+    model: EncoderDecoder | None = None,
+    resumed: Path | None = None,
+) -> Prepared:
+    """The subwords of a run, and its recipe with the sizes that they ask for.
+
+    The subwords are those of the model that it starts from, those that are
+    passed, those of the run that is resumed, or learned from the corpus. No
+    sentence may be longer than the model has positions. The arguments are
+    those of `train`; UserError if they do not go together.
+    """
+    check_beginning(recipe, start, new_subwords, tokenizer, model)
+    parent, known = None, None
+    if start is not None:
+        parent, recipe = start_from(start, recipe, new_subwords)
+        known = None if new_subwords else parent.tokenizer
+    if model is not None and find_builder(model.config) is not None:
+        sizes = model.config
+        recipe = replace(recipe, model=sizes, vocab_size=sizes.vocab_size)
+    if tokenizer is not None:
+        known = given_tokenizer(tokenizer)
+        recipe = replace(recipe, vocab_size=len(known), tokenizer="given")
+    elif known is None and resumed is not None:
+        advice = "put the file back, or pass the tokenizer that it was"
+        known = tokenizer_at(resumed / "tokenizer.model", advice)
+    elif known is None:
+        known = learn_tokenizer(corpus, recipe)
+    sizes = replace(recipe.model, vocab_size=len(known))
+    recipe = replace(recipe, model=sizes)
+    if model is not None:
+        check_own_model(model, known)
+    limit = (model or outline(sizes)).max_positions
+    if limit is not None and limit < recipe.train.max_length:
+        shorter = replace(recipe.train, max_length=limit)
+        recipe = replace(recipe, train=shorter)
+    warn(recipe, corpus)
+    return Prepared(recipe, known, parent)
+
+
 def start_from(
-    folder: Path | str, recipe: Recipe, new_subwords: bool = False
-) -> tuple[EncoderDecoder, Tokenizer, Recipe]:
+    folder: Path | str, recipe: Recipe, new_subwords: bool
+) -> tuple[Parent, Recipe]:
     """A trained model to start from, and the recipe with the model's sizes.
 
     Dropout is the recipe's own, and so are subwords that are to be new.
     UserError if there is no such model.
     """
-    model, tokenizer, history = load_model(folder)
+    model, tokenizer, known = load_model(folder)
     own = {
         name: getattr(recipe.model, name)
         for name in ("dropout", "attention_dropout")
@@ -242,34 +277,37 @@ def start_from(
     }
     recipe = replace(recipe, model=replace(model.config, **own))
     if not new_subwords:
-        kind = history.recipe.get("tokenizer", "") if history else "given"
+        kind = known.recipe.get("tokenizer", "") if known else "given"
         try:
             recipe = replace(recipe, vocab_size=len(tokenizer), tokenizer=kind)
         except ValueError as error:
             raise UserError(
                 f"{folder}: no training can go on from there ({error!s:.200})"
             ) from error
-    return model, tokenizer, recipe
+    files = read_config(folder).sha256
+    start = Start("no history was given", files=files)
+    if known is not None:
+        start = Start(
+            known.command, known.data, known.result, known.start, files
+        )
+    return Parent(model, tokenizer, start), recipe
 
 
 @torch.no_grad()
 def copy_parent_weights(
-    model: EncoderDecoder,
-    tokenizer: Tokenizer,
-    parent: EncoderDecoder,
-    known: Tokenizer,
+    model: EncoderDecoder, tokenizer: Tokenizer, parent: Parent
 ) -> None:
-    """Give a model the weights of its parent, whose subwords are known.
+    """Give a model the weights of its parent.
 
     The vectors of subwords that both have go with them; the vectors of the
     others stay as they were drawn.
     """
     name_of, here = tokenizer.pieces.id_to_piece, range(len(tokenizer))
-    row_of = known.pieces.piece_to_id  # that of UNK if there is none
-    rows = {row: row_of(name_of(row)) for row in here}
+    row_of = parent.tokenizer.pieces.piece_to_id
+    rows = {row: row_of(name_of(row)) for row in here}  # UNK if there is none
     own = [row for row in here if rows[row] != UNK or row == UNK]
     theirs = [rows[row] for row in own]
-    given = parent.state_dict()
+    given = parent.model.state_dict()
     of_subwords = {
         f"{name}.weight"
         for name, part in model.named_modules(remove_duplicate=False)
@@ -317,18 +355,16 @@ def build_model(
 
 def describe(
     command: str,
-    recipe: Recipe,
+    ready: Prepared,
     corpus: Corpus,
     device: str,
-    start: Path | str | None,
-    tokenizer: Tokenizer,
     model: EncoderDecoder,
 ) -> History:
     """What a run is, before its first update."""
     extra = sum(one.pairs for one in corpus.extras)
     return History(
         command=command,
-        recipe=recipe.as_json(),
+        recipe=ready.recipe.as_json(),
         data=Data(
             name=corpus.name,
             source=corpus.source,
@@ -341,18 +377,7 @@ def describe(
         date=date.today().isoformat(),
         versions=versions(),
         machine=this_machine(device),
-        start=None if start is None else read_start(start),
-        tokenizer_sha256=hashlib.sha256(tokenizer.model).hexdigest(),
-        own=own_code(model, tokenizer),
-    )
-
-
-def read_start(folder: Path | str) -> Start:
-    """What a training started from: weights, their history, how good."""
-    config = read_config(folder)
-    known = config.history
-    if known is None:
-        return Start("no history was given", files=config.sha256)
-    return Start(
-        known.command, known.data, known.result, known.start, config.sha256
+        start=ready.parent and ready.parent.start,
+        tokenizer_sha256=hashlib.sha256(ready.tokenizer.model).hexdigest(),
+        own=own_code(model, ready.tokenizer),
     )

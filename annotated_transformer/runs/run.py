@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,25 +12,14 @@ from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.errors import UserError, out_of_memory
 from annotated_transformer.model import EncoderDecoder
-from annotated_transformer.runs.devices import (
-    bf16_slowdown,
-    choose_device,
-    device_line,
-)
+from annotated_transformer.runs.devices import choose_device, device_line
 from annotated_transformer.runs.loop import Run
 from annotated_transformer.runs.memory import out_of_memory_error
 from annotated_transformer.runs.prepare import (
     build_model,
-    check_own_model,
-    check_start,
     copy_parent_weights,
     describe,
-    given_tokenizer,
-    learn_tokenizer,
-    start_from,
-    warn_of_overlap,
-    with_model,
-    with_subwords,
+    prepare,
 )
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.runs.run_dir import (
@@ -38,10 +27,9 @@ from annotated_transformer.runs.run_dir import (
     check_same_run,
     locked_run,
     read_history,
-    run_tokenizer,
 )
 from annotated_transformer.system.console import console
-from annotated_transformer.system.processes import ALONE, Processes
+from annotated_transformer.system.processes import joined
 
 __all__ = ["train"]
 
@@ -83,7 +71,6 @@ def train(
     command: str = "",
     compiled: bool = False,
     valid_bleu: int = 0,
-    processes: Processes = ALONE,
 ) -> Path:
     """Train a model into the folder output, and return the folder.
 
@@ -106,52 +93,47 @@ def train(
 
     At each checkpoint the first valid_bleu validation sentences that are not
     too long are also translated, and the line of metrics has their BLEU. Of
-    several processes the first begins the run and writes all its files; then
-    the others join it, each with resume.
+    several processes, which torchrun starts, the first begins the run and
+    writes all its files, and the others resume it.
     """
     deadline = None
     if max_minutes is not None:
         deadline = time.monotonic() + 60 * max_minutes
-    output = Path(output)
-    first = processes.rank == 0
-    console.quiet = not first  # the first speaks for all
-    recipe = replace(recipe, processes=processes.size)
-    check_start(recipe, start, new_subwords, tokenizer, model)
-    recipe = with_model(recipe, model)
-    with locked_run(output, resume) if first else nullcontext():
-        device = choose_device(device)
+    output, device = Path(output), choose_device(device)
+    with ExitStack() as stack:
+        processes = stack.enter_context(joined(device))
+        if processes.rank == 0:
+            stack.enter_context(locked_run(output, resume))
+        else:
+            console.quiet = True  # the first speaks for all
+            processes.wait()  # what is wrong is said once, by the first
+            resume = True
+        recipe = replace(recipe, processes=processes.size)
         console.out(device_line(device, recipe))
         began = read_history(output) if resume else None
-        known = None
-        if tokenizer is not None:
-            known, recipe = given_tokenizer(tokenizer, recipe)
-        if start is not None:
-            parent, inherited, recipe = start_from(start, recipe, new_subwords)
-            known = None if new_subwords else inherited
-        if known is None and began is not None:
-            known = run_tokenizer(output)
-        subwords = known or learn_tokenizer(corpus, recipe)
-        recipe = with_subwords(recipe, subwords)
-        if model is not None:
-            check_own_model(model, subwords, recipe)
-        model = build_model(recipe, device, compiled, model)
-        history = describe(
-            command, recipe, corpus, device, start, subwords, model
+        ready = prepare(
+            recipe,
+            corpus,
+            start,
+            new_subwords,
+            tokenizer,
+            model,
+            output if resume else None,
         )
+        model = build_model(ready.recipe, device, compiled, model)
+        history = describe(command, ready, corpus, device, model)
         if began is not None:
             check_same_run(output, began, history)
             history = began
-        if start is not None:
-            copy_parent_weights(model, subwords, parent, inherited)
-        warn(recipe, corpus, device)
-        run = Run(
-            output, corpus, recipe, subwords, model, processes, valid_bleu
-        )
-        if began is None:
-            begin_run(output, history, subwords)
-        if first:
-            processes.wait()
+        elif ready.parent is not None:
+            copy_parent_weights(model, ready.tokenizer, ready.parent)
+        parts = corpus, ready.recipe, ready.tokenizer, model
+        run = Run(output, *parts, processes, valid_bleu)
         try:
+            if began is None:
+                begin_run(output, history, ready.tokenizer, run.save)
+            if processes.rank == 0:
+                processes.wait()
             run.go(history, deadline)
         except FloatingPointError as error:
             raise UserError(
@@ -163,21 +145,3 @@ def train(
                 raise
             raise out_of_memory_error(run.where, error) from error
     return output
-
-
-def warn(recipe: Recipe, corpus: Corpus, device: str) -> None:
-    """Report what is unwise, though nothing forbids it."""
-    warn_of_overlap(corpus)
-    warmup, steps = recipe.train.warmup, recipe.train.steps
-    if warmup >= steps:
-        console.out(
-            f"the rate rises until update {warmup}, but the training ends at "
-            f"{steps}: shorten `warmup`"
-        )
-    if recipe.train.bf16 and device == "cpu":
-        factor = bf16_slowdown()
-        if factor > 1:
-            console.out(
-                "`bf16=True` is slow on this processor: in a trial, products "
-                f"took {factor:.1f} times as long as with `bf16=False`"
-            )

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,8 +11,8 @@ from filelock import FileLock, Timeout
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.runs.recipes import flat
+from annotated_transformer.storage.checkpoints import checkpoint_paths
 from annotated_transformer.storage.history import History
-from annotated_transformer.storage.model_folder import read_tokenizer
 from annotated_transformer.system.atomic_files import (
     read_json,
     replacing,
@@ -25,12 +25,10 @@ __all__ = [
     "check_same_run",
     "locked_run",
     "read_history",
-    "run_tokenizer",
 ]
 
-# what there is before the first checkpoint, beside hidden files, and after it
-BEGINNING = {"run.json", "tokenizer.model", "checkpoints"}
-LATER = {"metrics.jsonl", "config.json"}
+# what a run has, beside hidden files, until a checkpoint comes of its updates
+BEGINNING = {"run.json", "tokenizer.model", "metrics.jsonl", "checkpoints"}
 
 
 @contextmanager
@@ -75,34 +73,37 @@ def check_output(output: Path, resume: bool) -> None:
     """UserError unless a run can begin in the folder, or resume there."""
     if output.exists() and not output.is_dir():
         raise UserError(f"{output}: a file, not a folder; choose another")
-    learned = any(output.glob("checkpoints/step-*"))
     found = {x.name for x in output.glob("[!.]*")}
-    if resume and "run.json" not in found:
-        raise UserError(
-            f"{output}: no run to resume here (run.json is missing); "
-            "start it without `resume=True`"
-        )
-    if resume and not learned and found & LATER:
-        raise UserError(
-            f"{output / 'checkpoints'}: the checkpoints of this run "
-            "(step-*.safetensors) are missing, and it cannot go on without "
-            "the last; put them back, or begin a new run in another folder, "
-            "which `start` begins with a finished model"
-        )
-    if not resume and learned:
+    if resume:
+        if "run.json" not in found:
+            raise UserError(
+                f"{output}: no run to resume here (run.json is missing); "
+                "start it without `resume=True`"
+            )
+    elif any(checkpoint_paths(output)):  # one before any update is no loss
         raise UserError(
             f"{output}: a run is here already; continue it with "
             "`resume=True`, or choose another folder"
         )
-    if not resume and found - BEGINNING:
+    elif found - BEGINNING:
         raise UserError(f"{output}: the folder is not empty; choose another")
 
 
-def begin_run(output: Path, history: History, tokenizer: Tokenizer) -> None:
-    """Write what the run is; run.json, written last, makes it one."""
+def begin_run(
+    output: Path,
+    history: History,
+    tokenizer: Tokenizer,
+    save: Callable[[], None],
+) -> None:
+    """Write what the run is, and have its first checkpoint saved.
+
+    run.json, which is written last, makes it a run.
+    """
     text = json.dumps(history.as_json(), indent=1, allow_nan=False) + "\n"
     with replacing(output, "tokenizer.model", "run.json") as new:
+        (output / "run.json").unlink(missing_ok=True)  # of one that failed
         (output / "checkpoints").mkdir(exist_ok=True)
+        save()
         (new / "tokenizer.model").write_bytes(tokenizer.model)
         (new / "run.json").write_bytes(text.encode())
 
@@ -115,18 +116,6 @@ def read_history(output: Path) -> History:
         raise UserError(
             f"{output / 'run.json'}: not the beginning of a run "
             f"({error!s:.200}); start it anew in another folder"
-        ) from error
-
-
-def run_tokenizer(output: Path) -> Tokenizer:
-    """The tokenizer of the run that is there; UserError if there is none."""
-    path = output / "tokenizer.model"
-    try:
-        return read_tokenizer(path)
-    except (OSError, ValueError) as error:
-        raise UserError(
-            f"{path}: no sentencepiece model ({error!s:.200}); resume with "
-            "the `tokenizer` that the run began with, or put the file back"
         ) from error
 
 

@@ -19,10 +19,12 @@ from annotated_transformer.system.atomic_files import (
     replacing,
     write_text,
 )
+from annotated_transformer.system.console import console
 
 __all__ = [
     "Checkpoints",
     "Progress",
+    "checkpoint_paths",
     "checkpoint_weights",
     "read_checkpoint",
     "read_metrics",
@@ -88,47 +90,59 @@ def read_metrics(run_dir: Path) -> list[Line]:
     return [json.loads(line) for line in lines]
 
 
+def checkpoint_paths(run_dir: Path) -> dict[int, Path]:
+    """The checkpoints in the folder of a run by their steps, oldest first."""
+    found = run_dir.glob(f"checkpoints/step-{'[0-9]' * 8}.safetensors")
+    return {int(path.stem[-8:]): path for path in sorted(found)}
+
+
 class Checkpoints:
     """The checkpoints of a run's folder, and what follows from the last."""
 
     def __init__(self, run_dir: Path, every: int, average: int):
-        self.run_dir, self.folder = run_dir, run_dir / "checkpoints"
-        self.every, self.average = every, average
+        self.run_dir, self.every, self.average = run_dir, every, average
 
     def paths(self) -> dict[int, Path]:
-        """The checkpoints by their steps, oldest first."""
-        found = sorted(self.folder.glob(f"step-{'[0-9]' * 8}.safetensors"))
-        return {int(path.stem.removeprefix("step-")): path for path in found}
+        """The checkpoints by their steps; UserError if there is none."""
+        found = checkpoint_paths(self.run_dir)
+        if not found:
+            raise UserError(
+                f"{self.run_dir / 'checkpoints'}: the checkpoints of this run "
+                "(step-*.safetensors) are missing and cannot be made again; "
+                "put them back, or begin a new run in another folder, which "
+                "`start` begins with a finished model"
+            )
+        return found
 
-    def kept(self) -> list[Path]:
-        """Those that an average may need, and the last.
+    def counted(self, last: int) -> list[int]:
+        """The steps of a run's checkpoints, as far as the last.
 
-        A checkpoint that a stop has written counts only while it is the
-        last, so that an interrupted run ends with the weights of any other.
+        One that a stop has written counts only while it is the last, so that
+        an interrupted run ends with the weights of any other.
         """
-        paths = self.paths()
-        steps = [*paths]
-        regular = [step for step in steps[:-1] if step % self.every == 0]
-        return [
-            paths[step] for step in [*regular[-self.average :], *steps[-1:]]
-        ]
+        return [*range(self.every, last, self.every), last]
 
     def averaged(self) -> list[Path]:
-        """The checkpoints that make the final model; UserError if none is."""
-        if not self.paths():
-            raise UserError(
-                f"{self.folder}: the checkpoints of this run have gone; put "
-                "them back, and continue with `resume=True`"
+        """The checkpoints that make the final model.
+
+        It says so if some of them have been deleted, and UserError if all.
+        """
+        paths = self.paths()
+        wanted = self.counted(max(paths))[-self.average :]
+        if lost := [step for step in wanted if step not in paths]:
+            console.out(
+                f"{self.run_dir / 'checkpoints'}: of the {len(wanted)} "
+                "checkpoints that are averaged, those after update "
+                f"{', '.join(map(str, lost))} are missing; the model is made "
+                "of the others"
             )
-        return self.kept()[-self.average :]
+        return [paths[step] for step in wanted if step in paths]
 
     def load(
         self, model: nn.Module, optimizer: torch.optim.Optimizer
     ) -> Progress:
-        """Put the last one, if any, back into a model and its optimizer."""
+        """Put the last one back into a model and its optimizer."""
         paths = self.paths()
-        if not paths:
-            return Progress()
         path = paths[max(paths)]
         parts, progress = read_checkpoint(path)
         set_weights(model, parts["model"], path)
@@ -165,16 +179,18 @@ class Checkpoints:
         text = json.dumps(asdict(progress))
         # one note, since safetensors writes several in any order
         notes = {"run": f"{sum_of(tensors, text)} {text}"}
-        path = self.folder / f"step-{progress.step:08}.safetensors"
-        with replacing(path.parent, path.name) as new:
-            save_file(tensors, new / path.name, notes)
+        name = f"step-{progress.step:08}.safetensors"
+        with replacing(self.run_dir / "checkpoints", name) as new:
+            save_file(tensors, new / name, notes)
         self.tidy(progress)
 
     def tidy(self, progress: Progress) -> None:
         """Make metrics.jsonl say what the last checkpoint says, and prune."""
         lines = "".join(f"{json.dumps(line)}\n" for line in progress.metrics)
         write_text(self.run_dir / "metrics.jsonl", lines)
-        kept = self.kept()
-        for path in self.paths().values():
-            if path not in kept:
+        paths = self.paths()
+        # one more than are averaged, in case that the last is damaged
+        kept = self.counted(max(paths))[-self.average - 1 :]
+        for step, path in paths.items():
+            if step not in kept:
                 path.unlink(missing_ok=True)

@@ -118,11 +118,7 @@ def launched() -> Processes:
 
 @contextmanager
 def joined(device: str) -> Iterator[Processes]:
-    """Connect the processes that torchrun has started.
-
-    The first goes on at once, the others when it calls `wait`: it checks
-    everything and begins the run, so that what is wrong is said once.
-    """
+    """Connect the processes that torchrun has started."""
     processes = launched()
     if processes.size == 1:
         yield processes
@@ -133,7 +129,5 @@ def joined(device: str) -> Iterator[Processes]:
         backend = "cpu:gloo,cuda:nccl"
     with others_alive():
         dist.init_process_group(backend, timeout=PATIENCE)
-    if processes.rank > 0:
-        processes.wait()
     yield processes
     dist.destroy_process_group()

@@ -120,7 +120,7 @@ def test_what_the_names_take_and_give_has_a_name():
             if isfunction(call) or ismethod(call):
                 for kind in get_type_hints(unwrap(call)).values():
                     named |= {*parts(kind)}
-    assert {"Corpus", "Recipe", "Processes", "Translation"} <= named
+    assert {"Corpus", "Recipe", "Translation"} <= named
     # Transformer and Translator are kinds of these
     assert named - {*public} == {"EncoderDecoder", "TextModel"}
 

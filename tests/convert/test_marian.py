@@ -1,14 +1,12 @@
-"""Conversion to Hugging Face's Marian: the same numbers there, and back."""
+"""Conversion to Hugging Face's Marian: the same numbers there."""
 
 import os
 import re
-import resource
 import sys
 from dataclasses import replace
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # what is loaded here is on this disk
 
-import faults
 import pytest
 import torch
 from hypothesis import assume, given, settings
@@ -16,19 +14,8 @@ from hypothesis import strategies as st
 from torch_twins import lively
 from transformers import MarianMTModel, MarianTokenizer
 
-from annotated_transformer.convert.marian import (
-    SIZES,
-    fields,
-    from_marian,
-    save_marian,
-    to_marian,
-)
+from annotated_transformer.convert.marian import save_marian, to_marian
 from annotated_transformer.data import copy_task, train_tokenizer
-from annotated_transformer.decoding import (
-    beam_search,
-    first_state,
-    model_step,
-)
 from annotated_transformer.embedding import BOS, EOS, PAD, UNK
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import (
@@ -54,19 +41,11 @@ def tokens(lengths: list[int]) -> torch.Tensor:
     return torch.nn.utils.rnn.pad_sequence(rows, True, PAD)
 
 
-def logits_of(theirs: MarianMTModel, source, target) -> torch.Tensor:
-    """Marian has to be told what is padding."""
-    mask = source != PAD
-    return theirs(source, mask, decoder_input_ids=target).logits
-
-
-def assert_same(ours: Transformer, other: Transformer) -> None:
-    assert ours.config == other.config
-    assert ours.training == other.training
-    mine, others = ours.state_dict(), other.state_dict()
-    assert mine.keys() == others.keys()
-    for name, tensor in mine.items():
-        assert torch.equal(tensor, others[name])
+def assert_same(ours: Transformer, theirs: MarianMTModel, lengths) -> None:
+    """Their logits are ours; Marian has to be told what is padding."""
+    source, target = tokens(lengths), tokens(lengths[::-1])
+    logits = theirs(source, source != PAD, decoder_input_ids=target).logits
+    torch.testing.assert_close(logits, ours(source, target))
 
 
 seeds = st.integers(0, 999)
@@ -81,19 +60,14 @@ some_lengths = st.lists(st.integers(1, 6), min_size=1, max_size=3)
     st.sampled_from([None, 1, 3]),
     some_lengths,
 )
-def test_same_logits_and_the_same_model_back(
-    seed, heads, width, depth, lengths
-):
+def test_the_logits_are_the_same(seed, heads, width, depth, lengths):
     """An odd d_model too, which has more sines than cosines."""
     model = random_model(
         seed, heads=heads, d_model=heads * width, decoder_layers=depth
     )
     theirs = to_marian(model, max_length=8)
-    source, target = tokens(lengths), tokens(lengths[::-1])
-    torch.testing.assert_close(
-        logits_of(theirs, source, target), model(source, target)
-    )
-    assert_same(from_marian(theirs), model)
+    assert theirs.training == model.training
+    assert_same(model, theirs, lengths)
 
 
 @settings(max_examples=8)
@@ -111,47 +85,6 @@ def test_generate_finds_what_greedy_decoding_finds(seed, lengths):
         n = min(limit, theirs.size(1))  # generate has one limit for all
         assert torch.equal(ours[i, :n], theirs[i, :n])
         assert (ours[i, n:] == PAD).all()
-
-
-@settings(max_examples=8)
-@given(seeds, st.integers(1, 3))
-def test_beams_as_wide_as_the_tree_find_the_same(seed, length):
-    """Narrower ones may differ: in ours a finished output keeps its place."""
-    model, limit, most = random_model(seed, vocab_size=5), 3, 4
-    source = torch.randint(3, 5, (1, length))
-    theirs = to_marian(model, max_length=8).generate(
-        source,
-        attention_mask=source != PAD,
-        do_sample=False,
-        num_beams=5**limit,
-        num_return_sequences=most,
-        max_new_tokens=limit,
-        length_penalty=0.0,
-        early_stopping="never",
-        return_dict_in_generate=True,
-        output_scores=True,
-    )
-    ours = searched(model, source, limit, 5**limit, most)
-    assert theirs.sequences_scores.tolist() == pytest.approx(
-        [h.log_probability for h in ours], abs=1e-4
-    )
-    assert [cut(row) for row in theirs.sequences[:, 1:].tolist()] == [
-        h.tokens for h in ours
-    ]
-
-
-def cut(output: list[int]) -> list[int]:
-    return output[: output.index(EOS)] if EOS in output else output
-
-
-def searched(model, source, limit, width, number):
-    """beam_decode without the length penalty and with a limit of its own."""
-    limits = torch.tensor([limit])
-    with torch.inference_mode():
-        state = first_state(model, source)
-        return beam_search(
-            model_step(model), state, limits, width, 0.0, number
-        )[0]
 
 
 # Folders
@@ -172,33 +105,8 @@ def folder(tokenizer, tmp_path_factory):
 
 
 def test_a_saved_folder_is_the_same_model(folder, tokenizer):
-    model = random_model(vocab_size=len(tokenizer))
     theirs = MarianMTModel.from_pretrained(folder)
-    source, target = tokens([5, 3]), tokens([2, 4])
-    torch.testing.assert_close(
-        logits_of(theirs, source, target), model(source, target)
-    )
-    assert_same(from_marian(theirs), model)
-
-
-@pytest.mark.parametrize("size", [0, 3000])
-def test_a_folder_without_room_stays_as_it_was(tokenizer, tmp_path, size):
-    folder, pieces, whole = tmp_path / "model", len(tokenizer), {}
-    for _ in range(2):
-        faults.limit(size)  # bytes of a file
-        try:
-            with pytest.raises(UserError, match=r"config\.json cannot be w"):
-                save_marian(
-                    folder, random_model(1, vocab_size=pieces), tokenizer
-                )
-        finally:
-            faults.limit(resource.RLIM_INFINITY)
-        before = {path.name: path.read_bytes() for path in folder.glob("*")}
-        assert before == whole
-        save_marian(folder, random_model(vocab_size=pieces), tokenizer)
-        whole = {path.name: path.read_bytes() for path in folder.iterdir()}
-    other = MarianMTModel.from_pretrained(folder)
-    assert_same(random_model(vocab_size=pieces), from_marian(other))
+    assert_same(random_model(vocab_size=len(tokenizer)), theirs, [5, 3])
 
 
 def test_the_saved_tokenizer_gives_the_same_ids(folder, tokenizer):
@@ -235,26 +143,6 @@ def test_the_saved_tokenizer_gives_the_same_ids(folder, tokenizer):
 def test_what_marian_has_not(sizes, message):
     with pytest.raises(UserError, match=message):
         to_marian(random_model(**sizes))
-
-
-DECIDED = {names[0] for names in SIZES.values()}  # by the model itself
-
-
-@pytest.mark.parametrize("field", sorted({*fields(SMALL)} - DECIDED))
-def test_what_our_models_have_not(field):
-    theirs = to_marian(random_model(), max_length=8)
-    known = vars(theirs.config)[field]
-    value = {bool: not known, int: 9, str: "swish"}[type(known)]
-    vars(theirs.config)[field] = value  # transformers checks some
-    with pytest.raises(UserError, match=f"{field} = {value!r}: our models"):
-        from_marian(theirs)
-
-
-def test_biases_of_logits_that_our_models_have_not():
-    theirs = to_marian(random_model(), max_length=8)
-    theirs.final_logits_bias += 1
-    with pytest.raises(UserError, match="final_logits_bias is not"):
-        from_marian(theirs)
 
 
 def test_without_transformers_it_says_what_to_install(monkeypatch):

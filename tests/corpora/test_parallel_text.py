@@ -95,13 +95,6 @@ def test_what_is_no_text_is_one_line(tmp_path, name, data, told):
     assert message.startswith(f"{path}") and "\n" not in message
 
 
-def test_counts_that_differ_are_both_told(tmp_path):
-    source = write(tmp_path / "t.en", "a\nb\nc\n")
-    target = write(tmp_path / "t.de", "A\nB\n")
-    with pytest.raises(UserError, match=r"t\.en has 3 .*t\.de has 2;"):
-        read_pairs(source, target)
-
-
 @pytest.mark.parametrize("blank", ["", "\u2028"])
 def test_empty_lines_are_told(tmp_path, blank):
     source = write(tmp_path / "t.en", "a\nb\nc\nd\n")
@@ -113,11 +106,3 @@ def test_empty_lines_are_told(tmp_path, blank):
     table = write(tmp_path / "t.tsv", f"a\tA\n{blank}\tB\n")
     with pytest.raises(UserError, match=r"t\.tsv \(source\), line 2: empty"):
         read_tsv(table)
-
-
-@pytest.mark.parametrize(("line", "count"), [("b", 1), ("b\tB\t", 3), ("", 1)])
-def test_tsv_with_wrong_columns(tmp_path, line, count):
-    path = write(tmp_path / "t.tsv", f"a\tA\n{line}\nc\tC\n")
-    told = f"tsv, line 2: columns: {count}, not 2"
-    with pytest.raises(UserError, match=told):
-        read_tsv(path)

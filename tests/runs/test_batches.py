@@ -8,7 +8,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_runs import learning, same_weights
+from small_runs import learning
 
 from annotated_transformer.corpora.corpus import Corpus, Extra
 from annotated_transformer.data import (
@@ -24,8 +24,8 @@ from annotated_transformer.runs.batches import (
     fixed_batches,
     prefetch,
 )
+from annotated_transformer.runs.prepare import prepare
 from annotated_transformer.runs.recipes import RECIPES
-from annotated_transformer.runs.run import train
 
 LETTERS = train_tokenizer(["abcdefghij"], 20, "char")
 COPY = RECIPES["copy"]
@@ -140,8 +140,10 @@ def test_pairs_that_are_too_long_are_told_and_left_out(capsys):
     told = capsys.readouterr().err
     assert "900 of 1000" in told and "more than 4 tokens" in told
     model = replace(COPY.model, positions="learned", max_length=4)
+    recipe = replace(COPY, model=model)
     pairs = [("a", "b"), ("abcd", "b")]
-    encode_text("text", pairs, LETTERS, replace(COPY, model=model))
+    ready = prepare(recipe, Corpus.from_pairs(pairs, pairs))
+    encode_text("text", pairs, ready.tokenizer, ready.recipe)
     assert "1 of 2 pairs have more than 4 tokens" in capsys.readouterr().err
 
 
@@ -155,34 +157,6 @@ def test_validation_runs_over_each_pair_once():
     assert all(
         a.source.equal(b.source) for a, b in zip(found, again, strict=True)
     )
-
-
-def test_a_run_that_resumes_reads_the_same(tmp_path):
-    """With shares and BPE-dropout: the model of one run, to the bit."""
-    pairs = copy_task(60)
-    (tmp_path / "more.tsv").write_text(
-        "".join(f"{a}\t{b}\n" for a, b in pairs[30:])
-    )
-    corpus = Corpus.from_pairs(pairs[:20], pairs[20:30], "x", "x")
-    corpus = corpus.with_extra(tmp_path / "more.tsv", 0.5)
-    recipe = recipe_with(
-        steps=8,
-        batch_tokens=64,
-        checkpoint_every=2,
-        bpe_dropout=0.3,
-        r_drop=2.0,
-    )
-    sizes = replace(recipe.model, layers=1, d_model=8, d_ff=8, heads=1)
-    recipe = replace(recipe, model=sizes, vocab_size=30, tokenizer="bpe")
-    whole = train(tmp_path / "a", corpus, recipe, device="cpu")
-    part = train(tmp_path / "b", corpus, recipe, device="cpu", max_minutes=0.0)
-    train(part, corpus, recipe, device="cpu", resume=True)
-    assert same_weights(whole, part)
-    less = replace(corpus, extras=(replace(corpus.extras[0], share=0.4),))
-    with pytest.raises(
-        UserError, match="began with share.extra = 0.5, now it is 0.4"
-    ):
-        train(part, less, recipe, device="cpu", resume=True)
 
 
 @pytest.mark.parametrize("kind", ["unigram", "char", "given"])

@@ -1,19 +1,14 @@
 """The first line of a training, on processors and on GPUs that stand in."""
 
-import os
-import platform
 import re
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
 import torch
-from small_runs import CORPUS, SMALL, learning
 from torch.nn import functional as F
 
 from annotated_transformer.errors import UserError
-from annotated_transformer.runs import devices, run
+from annotated_transformer.runs import devices
 from annotated_transformer.runs.devices import (
     allow_tf32,
     attention_kernel,
@@ -44,10 +39,14 @@ def test_the_line_of_a_gpu(monkeypatch, given, capability, precision):
     assert device_line("cuda:1", recipe) == told
 
 
-def test_the_line_of_a_cpu():
+def test_the_line_of_a_cpu(monkeypatch):
     line = device_line("cpu", replace(PLAIN, tf32=True))
     assert line.startswith("training on cpu (")
     assert line.endswith(") in float32, 1 process")
+    for kind, slow in (("AVX2", True), ("AVX512", False)):
+        monkeypatch.setattr(devices, "get_cpu_capability", lambda k=kind: k)
+        line = device_line("cpu", replace(PLAIN, train=BF16))
+        assert ") in bfloat16" in line and ("slow with AVX2" in line) == slow
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
@@ -105,36 +104,3 @@ def test_attention_by_products_has_the_fused_kernels_gradients():
             F.scaled_dot_product_attention(*inputs).square().sum().backward()
         grads.append(torch.stack([x.grad for x in inputs]).float())
     torch.testing.assert_close(*grads, rtol=0.05, atol=0.05)
-
-
-TRIAL = """
-from annotated_transformer.runs.devices import bf16_slowdown
-print(bf16_slowdown())
-"""
-
-
-@pytest.mark.skipif(
-    platform.machine() not in ("x86_64", "AMD64"), reason="not this processor"
-)
-def test_a_processor_without_bfloat16_is_slow_in_it():
-    """One that PyTorch and oneDNN are told to take for an older one."""
-    older = {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2"}
-    ended = subprocess.run(
-        [sys.executable, "-c", TRIAL],
-        env=os.environ | older,
-        stdout=subprocess.PIPE,
-        check=True,
-    )
-    assert float(ended.stdout) > 1.5
-
-
-@pytest.mark.parametrize(
-    ("bf16", "factor", "warns"),
-    [(True, 7.94, True), (True, 0.5, False), (False, 7.94, False)],
-)
-def test_slow_bfloat16_is_told(monkeypatch, capsys, bf16, factor, warns):
-    monkeypatch.setattr(run, "bf16_slowdown", lambda: factor)
-    run.warn(learning(SMALL, bf16=bf16), CORPUS, "cpu")
-    said = " ".join(capsys.readouterr().err.split())
-    assert ("`bf16=True` is slow on this processor" in said) == warns
-    assert ("products took 7.9 times as long" in said) == warns

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from small_runs import CORPUS, PAIRS, SMALL, learning, same_weights
+from small_runs import CORPUS, PAIRS, SMALL, learning
 from tiny_models import TINY
 
 from annotated_transformer.errors import UserError
@@ -29,27 +29,20 @@ def trained(request, tmp_path_factory):
 def test_the_model_is_loaded_and_translates(trained, request):
     recipe, folder = trained
     name = request.node.callspec.params["trained"]
+    model, tokenizer, _ = load_model(folder)
+    limit = min(256, model.max_positions or 256)  # tokens of a side
     for file in ("run.json", "config.json"):
         about = json.loads((folder / file).read_text())
         plain = about.get("history", about)["recipe"]
         assert plain["builder"] == name
-        assert Recipe.from_json(plain).train == recipe.train
-    model, tokenizer, _ = load_model(folder)
+        expected = replace(recipe.train, max_length=limit)
+        assert Recipe.from_json(plain).train == expected
     assert type(model.config) is type(recipe.model)
     assert len(tokenizer) == model.config.vocab_size
     sources = [source for source, _ in PAIRS[:5]]
     assert len(Translator.load(folder)(sources, beam=2)) == 5
     number = sum(x.numel() for x in model.parameters())
     assert f"{number:,}\n" in plan(recipe, CORPUS).splitlines(True)[0]
-
-
-def test_a_run_goes_on_to_the_same_weights(trained, tmp_path):
-    recipe, folder = trained
-    part = tmp_path / "part"
-    train(part, CORPUS, recipe, device="cpu", max_minutes=0.0)
-    assert not same_weights(part, folder)
-    train(part, CORPUS, recipe, device="cpu", resume=True)
-    assert same_weights(part, folder)
 
 
 def test_another_training_begins_with_the_model(trained, tmp_path):

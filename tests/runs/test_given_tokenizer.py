@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 import sentencepiece
-from small_runs import CORPUS, SMALL, learning, same_weights
+from small_runs import CORPUS, SMALL, learning
 
 from annotated_transformer import Tokenizer, Translator, UserError, train
 from annotated_transformer.system.atomic_files import sha256
@@ -19,16 +19,16 @@ OURS = {"pad_id": 0, "bos_id": 1, "eos_id": 2, "unk_id": 3}
 def learned(tmp_path):
     """Train a sentencepiece model as its own manual does; give its path."""
 
-    def learn(name="own", vocab_size=30, **options):
+    def learn(**options):
         model = io.BytesIO()
         sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=(source for source, _ in CORPUS.train),
             model_writer=model,
-            vocab_size=vocab_size,
+            vocab_size=30,
             minloglevel=2,
             **options,
         )
-        path = tmp_path / f"{name}.model"
+        path = tmp_path / "own.model"
         path.write_bytes(model.getvalue())
         return path
 
@@ -52,22 +52,6 @@ def test_a_given_tokenizer_is_that_of_the_model(as_path, learned, tmp_path):
     # and a training that begins with this model goes on with its subwords
     longer = train(tmp_path / "next", CORPUS, RECIPE, start=folder)
     assert (longer / "tokenizer.model").read_bytes() == path.read_bytes()
-
-
-def test_a_run_goes_on_with_the_tokenizer_that_it_was_given(learned, tmp_path):
-    given = {"tokenizer": learned(**OURS), "device": "cpu"}
-    whole = train(tmp_path / "whole", CORPUS, RECIPE, **given)
-    part = train(tmp_path / "part", CORPUS, RECIPE, **given)
-    (part / "checkpoints" / "step-00000006.safetensors").unlink()
-    other = learned("other", model_type="char", **OURS)
-    for wrong, told in (
-        ({"tokenizer": other}, "began with tokenizer.model = "),
-        ({}, "vocab_size = 30, now it is 8000"),
-    ):
-        with pytest.raises(UserError, match=told):
-            train(part, CORPUS, RECIPE, resume=True, **wrong)
-    train(part, CORPUS, RECIPE, resume=True, **given)
-    assert same_weights(part, whole)
 
 
 @pytest.mark.parametrize(

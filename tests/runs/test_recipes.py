@@ -56,21 +56,12 @@ def test_a_recipe_from_before_there_were_such_fields():
     assert Recipe.from_json(plain) == recipe_of("copy")
 
 
-@pytest.mark.parametrize(
-    ("part", "name", "value", "told"),
-    [
-        ("model", "layers", "2", "`recipe.model.layers='2'`"),
-        ("model", "layers", True, "`recipe.model.layers=True`"),
-        ("model", "wings", 2, "no field 'recipe.model.wings'"),
-        ("train", "steps", 10**30, "`recipe.train.steps=1000000"),
-        ("train", "seed", -1, "`recipe.train.seed=-1`"),
-        ("train", "peak_lr", "x", "`recipe.train.peak_lr='x'`"),
-    ],
-)
-def test_a_recipe_from_a_stranger(part, name, value, told):
+@pytest.mark.parametrize("part", ["model", "train"])
+def test_a_recipe_from_a_stranger(part):
     plain = recipe_of("copy").as_json()
-    plain[part] = plain[part] | {name: value}
-    with pytest.raises(ValueError, match=re.escape(told)):
+    plain[part] |= {"wings": 2}
+    told = f"no field 'recipe.{part}.wings'"
+    with pytest.raises(ValueError, match=told):
         Recipe.from_json(plain)
     del plain[part]
     with pytest.raises(ValueError, match=f"recipe.{part}( is missing|=None)"):

@@ -17,7 +17,6 @@ from annotated_transformer.optimizer import adam
 from annotated_transformer.runs import objectives
 from annotated_transformer.runs.run import train
 from annotated_transformer.system.console import console
-from annotated_transformer.system.processes import Processes
 
 
 def process():
@@ -125,12 +124,12 @@ def test_a_training_leaves_all_as_it_was(
 
 
 def test_a_process_that_is_quiet_in_a_training_is_not_after_it(
-    tmp_path, capsys
+    tmp_path, capsys, monkeypatch
 ):
     train(tmp_path, CORPUS, SMALL, device="cpu")
     capsys.readouterr()
     for rank in (1, 0):
-        processes, options = Processes(rank), {"device": "cpu", "resume": True}
-        train(tmp_path, CORPUS, SMALL, processes=processes, **options)
+        monkeypatch.setenv("RANK", str(rank))
+        train(tmp_path, CORPUS, SMALL, device="cpu", resume=True)
         assert not console.quiet
         assert bool(capsys.readouterr().err) == (rank == 0)

@@ -47,7 +47,7 @@ def steps(model, optimizer, count):
 def run(tmp_path):
     """The folder of a run; a checkpoint is due after every four updates."""
     found = Checkpoints(tmp_path, every=4, average=2)
-    found.folder.mkdir()
+    (tmp_path / "checkpoints").mkdir()
     return found
 
 
@@ -67,7 +67,6 @@ def saved(run):
 )
 def test_training_goes_on_exactly(run, config):
     one, two = learner(config), learner(config)
-    assert run.load(*two) == Progress()
     steps(*one, 3)
     run.save(*one, PROGRESS)
     assert run.load(*two) == PROGRESS
@@ -132,17 +131,19 @@ def test_weights_that_are_not_finite_are_not_saved(run, saved):
 @pytest.mark.parametrize(
     ("steps", "kept", "averaged"),
     [
-        ([4, 8, 10, 12, 13], [8, 12, 13], [12, 13]),  # stopped at 10 and 13
-        ([4, 8, 10, 12, 13, 16], [8, 12, 16], [12, 16]),
-        ([3], [3], [3]),
+        # stopped at 10 and 13
+        ([0, 4, 8, 10, 12, 13], [8, 12, 13], [12, 13]),
+        ([0, 4, 8, 10, 12, 13, 16], [8, 12, 16], [12, 16]),
+        ([0, 3], [3], [3]),
+        ([0], [0], [0]),
     ],
 )
 def test_what_a_stop_has_written_counts_only_while_it_is_the_last(
-    run, saved, steps, kept, averaged
+    run, saved, steps, kept, averaged, capsys
 ):
     model, optimizer, path = saved
     path.unlink()
-    with pytest.raises(UserError, match="have gone"):
+    with pytest.raises(UserError, match="are missing and cannot be made"):
         run.averaged()
     lines = ()
     for step in steps:
@@ -155,3 +156,9 @@ def test_what_a_stop_has_written_counts_only_while_it_is_the_last(
     run.tidy(Progress(metrics=lines))
     assert [*run.paths()] == kept and copy.exists()
     assert run.averaged() == [run.paths()[step] for step in averaged]
+    assert capsys.readouterr().err == ""
+    if len(averaged) > 1:
+        run.paths()[averaged[0]].unlink()
+        assert run.averaged() == [last]
+        told = " ".join(capsys.readouterr().err.split())
+        assert f"those after update {averaged[0]} are missing; the" in told

@@ -99,9 +99,3 @@ def test_a_field_that_is_missing_is_named():
         del plain[name]
         with pytest.raises(ValueError, match=f"{name} is missing"):
             History.from_json(plain)
-
-
-def test_trainings_come_in_their_order():
-    starts = [one.command for one in LONG.starts()]
-    assert starts == ["train zero", "train one"]
-    assert HISTORY.starts() == []

@@ -101,8 +101,6 @@ def learn(batches, config, processes):
 
 def learn_together(folder):
     with joined("cpu") as processes:
-        if processes.rank == 0:
-            processes.wait()
         mine = islice(parts(3), processes.rank, None, processes.size)
         told, weights = learn(mine, CONFIG, processes)
         told = [(x.step, x.loss, x.rate, x.norm, x.tokens) for x in told]
