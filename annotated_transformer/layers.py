@@ -31,6 +31,8 @@ KeysValues = tuple[Tensor, Tensor]
 class FeedForward(nn.Module):
     """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, at each position (eq. 2)."""
 
+    activation = staticmethod(F.relu)
+
     def __init__(self, d_model: int, d_ff: int):
         super().__init__()
         self.inner = nn.Linear(d_model, d_ff)
@@ -43,7 +45,7 @@ class FeedForward(nn.Module):
         self, x: Float[Tensor, "*batch d_model"]
     ) -> Float[Tensor, "*batch d_model"]:
         """Widen to d_ff, cut below zero, narrow again."""
-        return self.outer(F.relu(self.inner(x)))
+        return self.outer(self.activation(self.inner(x)))
 
 
 class AddNorm(nn.Module):
