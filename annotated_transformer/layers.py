@@ -31,8 +31,6 @@ KeysValues = tuple[Tensor, Tensor]
 class FeedForward(nn.Module):
     """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, at each position (eq. 2)."""
 
-    activation = staticmethod(F.relu)
-
     def __init__(self, d_model: int, d_ff: int):
         super().__init__()
         self.inner = nn.Linear(d_model, d_ff)
@@ -46,6 +44,10 @@ class FeedForward(nn.Module):
     ) -> Float[Tensor, "*batch d_model"]:
         """Widen to d_ff, cut below zero, narrow again."""
         return self.outer(self.activation(self.inner(x)))
+
+    def activation(self, z: Tensor) -> Tensor:
+        """What happens between the two matrices."""
+        return F.relu(z)
 
 
 class AddNorm(nn.Module):

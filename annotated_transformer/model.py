@@ -365,7 +365,8 @@ class Parts:
 
     def embedding(self, tokens: TokenEmbedding) -> InputEmbedding:
         """The tokens, and positions if these are added to them."""
-        config, positions = self.config, None
+        config = self.config
+        positions: nn.Module | None = None
         if config.positions == "sinusoidal":
             positions = SinusoidalPositions(config.d_model)
         elif config.positions == "learned":

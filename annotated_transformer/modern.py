@@ -82,14 +82,15 @@ def swiglu(d_model: int, d_ff: int) -> SwiGLU:
 class GELUFeedForward(FeedForward):
     """max(0, z) made smooth: z times the normal distribution's share below."""
 
-    activation = staticmethod(F.gelu)
+    def activation(self, z: Tensor) -> Tensor:
+        """Nearly zero far below zero, nearly z far above."""
+        return F.gelu(z)
 
 
 class SquaredReLUFeedForward(FeedForward):
     """max(0, z), squared."""
 
-    @staticmethod
-    def activation(z: Tensor) -> Tensor:
+    def activation(self, z: Tensor) -> Tensor:
         """Zero below zero, a parabola above."""
         return F.relu(z).square()
 

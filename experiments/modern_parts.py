@@ -72,7 +72,7 @@ def read(seed: int, positions: str) -> dict:
     """Train a decoder alone; its test losses, by block of positions."""
     torch.manual_seed(seed)
     sizes = {"vocab_size": len(tokenizer()), "positions": positions}
-    model = LanguageModel(replace(BASE.model, dropout=0.0, **sizes))
+    model = LanguageModel(replace(BASE.model, **sizes))
     learned, tested = text()
     windows = learned.unfold(0, READING["trained"] + 1, 1)
 
