@@ -7,7 +7,8 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from pkgutil import resolve_name
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -38,6 +39,10 @@ from annotated_transformer.layers import (
 
 __all__ = [
     "check_sizes",
+    "check_choice",
+    "NORMS",
+    "FEED_FORWARDS",
+    "POSITIONS",
     "ModelConfig",
     "PRESETS",
     "InputEmbedding",
@@ -51,8 +56,10 @@ __all__ = [
     "EncoderDecoder",
     "Transformer",
     "scale_residual_init",
-    "check_published",
+    "later_part",
+    "Parts",
     "transformer",
+    "check_published",
     "parameter_count",
     "length_limit",
     "greedy_decode",
@@ -75,9 +82,27 @@ def check_sizes(
             raise ValueError(f"{name} must be in [0, 1)")
 
 
+def check_choice(name: str, value: str, known: Iterable[str]) -> None:
+    """ValueError unless a value is one of those that are known."""
+    if value not in known:
+        choices = ", ".join(map(repr, known))
+        raise ValueError(f"{name} = {value!r}: choose one of {choices}")
+
+
+# What a configuration may name. The parts in quotes are those of chapter 17.
+NORMS = {"layer": nn.LayerNorm, "rms": "RMSNorm"}
+FEED_FORWARDS = {
+    "relu": FeedForward,
+    "gelu": "GELUFeedForward",
+    "relu2": "SquaredReLUFeedForward",
+    "swiglu": "swiglu",
+}
+POSITIONS = ("sinusoidal", "learned", "rotary", "alibi", "none")
+
+
 @dataclass(frozen=True)
 class ModelConfig:
-    """The sizes of a Transformer; the defaults are the paper's base model."""
+    """Sizes and parts of a Transformer; by default the paper's base model."""
 
     vocab_size: int = 37_000  # tokens shared by source and target (5.1)
     layers: int = 6  # N, in the encoder and again in the decoder
@@ -89,22 +114,34 @@ class ModelConfig:
     dropout: float = 0.1  # P_drop: sub-layer outputs, embedding sums (5.4)
     attention_dropout: float = 0.0  # on the attention weights (6.3)
     pre_norm: bool = False  # False: the norm after the sum, as published
-    positions: str = "sinusoidal"  # or "learned", Table 3 row E
+    positions: str = "sinusoidal"  # or "learned" (Table 3, row E), or later
     max_length: int = 512  # how many positions are learned
     tied: bool = True  # one matrix: source, target and logits (3.4)
     decoder_layers: int | None = None  # as many as the encoder's if None
-
-    POSITIONS: ClassVar[tuple[str, ...]] = ("sinusoidal", "learned")
+    norm: str = "layer"
+    feed_forward: str = "relu"
+    kv_heads: int | None = None  # sets of keys and values; one a head if None
+    qk_norm: bool = False  # norms on the queries and keys of each head
 
     def __post_init__(self) -> None:
         sizes = ["vocab_size", "layers", "d_model", "d_ff", "heads"]
-        sizes += ["d_k", "d_v", "max_length", "decoder_layers"]
+        sizes += ["d_k", "d_v", "max_length", "decoder_layers", "kv_heads"]
         check_sizes(self, sizes, ["dropout", "attention_dropout"])
         if self.d_k is None or self.d_v is None:
             head_width(self.d_model, self.heads)
-        if self.positions not in self.POSITIONS:
-            known = " or ".join(map(repr, self.POSITIONS))
-            raise ValueError(f"positions = {self.positions!r}: choose {known}")
+        check_choice("positions", self.positions, POSITIONS)
+        check_choice("norm", self.norm, NORMS)
+        check_choice("feed_forward", self.feed_forward, FEED_FORWARDS)
+        if self.heads % (self.kv_heads or 1):
+            raise ValueError(
+                f"kv_heads = {self.kv_heads}: must divide heads = {self.heads}"
+            )
+
+    @property
+    def later_attention(self) -> bool:
+        """True if attention itself is not that of the paper."""
+        placed = self.positions in ("rotary", "alibi")
+        return placed or self.kv_heads is not None or self.qk_norm
 
 
 PRESETS = {
@@ -288,54 +325,114 @@ def scale_residual_init(stack: nn.ModuleList) -> None:
         weight.data /= math.sqrt(len(matrices))
 
 
-def check_published(config: ModelConfig) -> None:
-    """TypeError for the sizes of a model with other parts."""
-    if type(config) is not ModelConfig:
-        raise TypeError(
-            f"{type(config).__name__} is not for the published model: use "
-            "the builder that it belongs to"
-        )
+def later_part(name: Any) -> Any:
+    """A part of chapter 17 if this is its name, else what was given."""
+    if isinstance(name, str):
+        return resolve_name(f"annotated_transformer.modern:{name}")
+    return name
+
+
+class Parts:
+    """What makes the parts that a configuration names, or given ones.
+
+    These are attention(d_model, heads, d_k, d_v, dropout), norm(d_model) and
+    feed_forward(d_model, d_ff).
+    """
+
+    def __init__(
+        self,
+        config: ModelConfig,
+        attention: Callable[..., Any] | None = None,
+        norm: Callable[[int], nn.Module] | None = None,
+        feed_forward: Callable[[int, int], nn.Module] | None = None,
+    ):
+        self.config, d = config, config.d_model
+        sizes = config.heads, config.d_k, config.d_v, config.attention_dropout
+        look = partial(attention or MultiHeadAttention, d, *sizes)
+        self.look, self.look_across = look, look
+        if config.later_attention:
+            if attention is not None:
+                raise ValueError(
+                    "an attention of your own has no kv_heads, qk_norm, "
+                    "rotary or alibi positions: leave them out"
+                )
+            self.look, self.look_across = later_part("attentions")(config)
+        think = feed_forward or FEED_FORWARDS[config.feed_forward]
+        self.think = partial(later_part(think), d, config.d_ff)
+        norm = later_part(norm or NORMS[config.norm])
+        self.box = partial(AddNorm, d, config.dropout, config.pre_norm, norm)
+        self.last = partial(norm, d) if config.pre_norm else nn.Identity
+
+    def embedding(self, tokens: TokenEmbedding) -> InputEmbedding:
+        """The tokens, and positions if these are added to them."""
+        config = self.config
+        positions: nn.Module | None = None
+        if config.positions == "sinusoidal":
+            positions = SinusoidalPositions(config.d_model)
+        elif config.positions == "learned":
+            positions = LearnedPositions(config.d_model, config.max_length)
+        return InputEmbedding(tokens, positions, config.dropout)
+
+    def encoder(self, layers: int) -> Encoder:
+        """A stack of encoder layers, newly drawn."""
+        stack = [
+            EncoderLayer(self.look(), self.think(), self.box)
+            for _ in range(layers)
+        ]
+        return self.scaled(Encoder(stack, self.last()))
+
+    def decoder(self, layers: int) -> Decoder:
+        """A stack of decoder layers, newly drawn."""
+        stack = [
+            DecoderLayer(
+                self.look(), self.look_across(), self.think(), self.box
+            )
+            for _ in range(layers)
+        ]
+        return self.scaled(Decoder(stack, self.last()))
+
+    def scaled(self, stack: Any) -> Any:
+        """A stack as it starts to learn."""
+        if self.config.pre_norm:
+            scale_residual_init(stack.layers)
+        return stack
 
 
 def transformer(
     config: ModelConfig,
-    attention: Callable[..., Any] = MultiHeadAttention,
-    norm: Callable[[int], nn.Module] = nn.LayerNorm,
-    feed_forward: Callable[[int, int], nn.Module] = FeedForward,
+    attention: Callable[..., Any] | None = None,
+    norm: Callable[[int], nn.Module] | None = None,
+    feed_forward: Callable[[int, int], nn.Module] | None = None,
 ) -> Transformer:
     """The Transformer of these sizes, its weights newly drawn.
 
-    Its parts are attention(d_model, heads, d_k, d_v, dropout), norm(d_model)
-    and feed_forward(d_model, d_ff). No file can bring parts of your own: to
-    load such a model again, build it in the same way and pass it.
+    It has the parts that config names, or your own, as Parts takes them. No
+    file can bring those: to load such a model again, build it in the same
+    way and pass it.
     """
-    check_published(config)
-    d, dropout = config.d_model, config.dropout
-    sizes = config.heads, config.d_k, config.d_v, config.attention_dropout
-    look = partial(attention, d, *sizes)
-    think = partial(feed_forward, d, config.d_ff)
-    box = partial(AddNorm, d, dropout, config.pre_norm, norm)
-    last = partial(norm, d) if config.pre_norm else nn.Identity
-    embed = partial(TokenEmbedding, config.vocab_size, d)
-    place: Callable[[], nn.Module] = partial(SinusoidalPositions, d)
-    if config.positions == "learned":
-        place = partial(LearnedPositions, d, config.max_length)
-
+    parts = Parts(config, attention, norm, feed_forward)
+    embed = partial(TokenEmbedding, config.vocab_size, config.d_model)
     read = write = output = embed()  # one matrix for three uses (3.4)
     if not config.tied:
         write, output = embed(), embed()
-    source = InputEmbedding(read, place(), dropout)
-    target = InputEmbedding(write, place(), dropout)
-    n, m = config.layers, config.decoder_layers or config.layers
-    reads = [EncoderLayer(look(), think(), box) for _ in range(n)]
-    writes = [DecoderLayer(look(), look(), think(), box) for _ in range(m)]
-    encoder, decoder = Encoder(reads, last()), Decoder(writes, last())
-    if config.pre_norm:
-        scale_residual_init(encoder.layers)
-        scale_residual_init(decoder.layers)
+    source, target = parts.embedding(read), parts.embedding(write)
+    encoder = parts.encoder(config.layers)
+    decoder = parts.decoder(config.decoder_layers or config.layers)
     model = Transformer(source, encoder, target, decoder, output)
     model.config = config
     return model
+
+
+def check_published(config: ModelConfig) -> None:
+    """ValueError if a part is not one of the paper's."""
+    names = ("norm", "feed_forward", "kv_heads", "qk_norm", "positions")
+    for name in names:
+        value, published = getattr(config, name), getattr(ModelConfig, name)
+        if value not in (published, "learned"):
+            raise ValueError(
+                f"{name} = {value!r}: only for the parts of the paper, such "
+                f"as {published!r}"
+            )
 
 
 def parameter_count(config: ModelConfig) -> int:

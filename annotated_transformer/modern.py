@@ -4,8 +4,7 @@ Written in book/17_modern.ipynb: edit the chapter, then `make package`.
 """
 
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -15,28 +14,16 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from annotated_transformer.attention import Mask
-from annotated_transformer.embedding import SinusoidalPositions, TokenEmbedding
-from annotated_transformer.heads import MultiHeadAttention
-from annotated_transformer.layers import (
-    AddNorm,
-    DecoderLayer,
-    EncoderLayer,
-    FeedForward,
-)
-from annotated_transformer.model import (
-    Decoder,
-    Encoder,
-    InputEmbedding,
-    ModelConfig,
-    Transformer,
-    check_sizes,
-    scale_residual_init,
-)
+from annotated_transformer.heads import MultiHeadAttention, head_width
+from annotated_transformer.layers import FeedForward
+from annotated_transformer.model import ModelConfig
 
 __all__ = [
     "RMSNorm",
-    "AddRMSNorm",
     "SwiGLU",
+    "swiglu",
+    "GELUFeedForward",
+    "SquaredReLUFeedForward",
     "rotations",
     "apply_rotary",
     "rotate",
@@ -44,20 +31,11 @@ __all__ = [
     "GroupedProjections",
     "GroupedQueryAttention",
     "PositionCache",
-    "share_tables",
-    "RotaryAttention",
-    "BiasedAttention",
+    "RotaryPositions",
+    "ALiBi",
     "tiled_attention",
-    "SELF_ATTENTION",
-    "ModernConfig",
-    "modern_norm",
-    "modern_positions",
-    "modern_attention",
-    "modern_feed_forward",
-    "modern_add_norm",
-    "modern_encoder_layer",
-    "modern_decoder_layer",
-    "modern_transformer",
+    "attentions",
+    "MODERN",
 ]
 
 
@@ -78,14 +56,6 @@ class RMSNorm(nn.Module):
         return y.to(x.dtype) * self.weight
 
 
-class AddRMSNorm(AddNorm):
-    """The box Add & Norm with the shorter norm."""
-
-    def __init__(self, d_model: int, dropout: float, pre_norm: bool = True):
-        super().__init__(d_model, dropout, pre_norm)
-        self.norm = RMSNorm(d_model)
-
-
 class SwiGLU(nn.Module):
     """(SiLU(x W) * x V) W_2: one half of the inner layer gates the other."""
 
@@ -102,6 +72,27 @@ class SwiGLU(nn.Module):
         """Widen twice, multiply, narrow again."""
         gate, passes = self.inner(x).chunk(2, dim=-1)
         return self.outer(F.silu(gate) * passes)
+
+
+def swiglu(d_model: int, d_ff: int) -> SwiGLU:
+    """A SwiGLU with about the weights of a FeedForward of width d_ff."""
+    return SwiGLU(d_model, 2 * d_ff // 3)
+
+
+class GELUFeedForward(FeedForward):
+    """max(0, z) made smooth: z times the normal distribution's share below."""
+
+    def activation(self, z: Tensor) -> Tensor:
+        """Nearly zero far below zero, nearly z far above."""
+        return F.gelu(z)
+
+
+class SquaredReLUFeedForward(FeedForward):
+    """max(0, z), squared."""
+
+    def activation(self, z: Tensor) -> Tensor:
+        """Zero below zero, a parabola above."""
+        return F.relu(z).square()
 
 
 def rotations(length: int, d_k: int) -> Float64[Tensor, "2 length pairs"]:
@@ -150,12 +141,12 @@ def linear_bias(
 class GroupedProjections(MultiHeadAttention):
     """Projections with keys and values for groups of heads."""
 
-    def __init__(self, d_model: int, heads: int, groups: int, *sizes):
+    def __init__(self, d_model: int, heads: int, kv_heads: int, *sizes):
         super().__init__(d_model, heads, *sizes)
-        if heads % groups:
-            raise ValueError(f"{heads} heads do not make {groups} groups")
-        self.groups = groups
-        self.widths = [groups * self.d_k, groups * self.d_v]
+        if heads % kv_heads:
+            raise ValueError(f"{heads} heads do not make {kv_heads} groups")
+        self.kv_heads = kv_heads
+        self.widths = [kv_heads * self.d_k, kv_heads * self.d_v]
         self.key_value = nn.Linear(d_model, sum(self.widths))
         for weight in self.key_value.weight.split(self.widths):
             nn.init.xavier_uniform_(weight)
@@ -164,41 +155,59 @@ class GroupedProjections(MultiHeadAttention):
     def keys_values(
         self, memory: Float[Tensor, "batch keys d_model"]
     ) -> tuple[Tensor, Tensor]:
-        """Keys [batch groups keys d_k], values [batch groups keys d_v]."""
+        """Keys [batch kv_heads keys d_k], values [batch kv_heads keys d_v]."""
         keys, values = (
-            x.unflatten(-1, (self.groups, -1)).transpose(1, 2)
+            x.unflatten(-1, (self.kv_heads, -1)).transpose(1, 2)
             for x in self.key_value(memory).split(self.widths, dim=-1)
         )
         return keys, values
 
 
 class GroupedQueryAttention(GroupedProjections):
-    """groups = heads is multi-head attention, groups = 1 is multi-query."""
+    """kv_heads = heads is multi-head attention, kv_heads = 1 multi-query.
 
-    def __init__(self, d_model: int, heads: int, groups: int, *sizes):
-        super().__init__(d_model, heads, groups, *sizes)
+    positions takes queries and keys and places them: see RotaryPositions.
+    With qk_norm both are normalised, head by head.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        heads: int,
+        kv_heads: int,
+        *sizes,
+        positions: Callable[..., tuple[Tensor, Tensor, Any]] | None = None,
+        qk_norm: bool = False,
+    ):
+        super().__init__(d_model, heads, kv_heads, *sizes)
+        self.positions = positions
+        norm = partial(RMSNorm, self.d_k) if qk_norm else nn.Identity
+        self.query_norm, self.key_norm = norm(), norm()
         self.attention_fn = self.grouped
 
-    def place(
-        self, query: Tensor, keys: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Where positions come in: queries, keys, a bias of the scores."""
-        return query, keys, None
+    def keys_values(
+        self, memory: Float[Tensor, "batch keys d_model"]
+    ) -> tuple[Tensor, Tensor]:
+        """Keys [batch kv_heads keys d_k], values [batch kv_heads keys d_v]."""
+        keys, values = super().keys_values(memory)
+        return self.key_norm(keys), values
 
     def grouped(
         self,
         query: Float[Tensor, "batch heads queries d_k"],
-        keys: Float[Tensor, "batch groups keys d_k"],
-        values: Float[Tensor, "batch groups keys d_v"],
+        keys: Float[Tensor, "batch kv_heads keys d_k"],
+        values: Float[Tensor, "batch kv_heads keys d_v"],
         attn_mask: Mask | None = None,
         dropout_p: float = 0.0,
     ) -> Float[Tensor, "batch heads queries d_v"]:
         """Equation 1; all heads of a group have its keys and values."""
-        query, keys, bias = self.place(query, keys)
-        mask = attn_mask if bias is None else bias
-        if bias is not None and attn_mask is not None:
-            mask = torch.where(attn_mask, bias, -math.inf)
-        size = self.heads // self.groups
+        query, mask = self.query_norm(query), attn_mask
+        if self.positions is not None:
+            query, keys, bias = self.positions(query, keys)
+            if bias is not None and mask is not None:
+                bias = torch.where(mask, bias, -math.inf)
+            mask = mask if bias is None else bias
+        size = self.heads // self.kv_heads
         keys, values = (x.repeat_interleave(size, 1) for x in (keys, values))
         return F.scaled_dot_product_attention(
             query, keys, values, attn_mask=mask, dropout_p=dropout_p
@@ -230,48 +239,38 @@ class PositionCache:
         return kept
 
 
-def share_tables(layers: Iterable[Any]) -> None:
-    """Give all layers the table of the first one, if it has any."""
-    attentions = [layer.self_attention for layer in layers]
-    for attention in attentions:
-        if hasattr(attention, "table"):
-            attention.table = attentions[0].table
+class RotaryPositions:
+    """Turns queries and keys by their positions.
 
-
-class RotaryAttention(GroupedQueryAttention):
-    """Self-attention that turns queries and keys by their positions.
-
-    The queries are the last of the positions that have keys.
+    The queries are the last of the positions that have keys. Keys are kept
+    unturned in a cache, so all of them turn here.
     """
 
-    def __init__(self, *sizes):
-        super().__init__(*sizes)
-        self.table = PositionCache(partial(rotations, d_k=self.d_k))
+    def __init__(self, d_k: int):
+        if d_k % 2:
+            raise ValueError(f"d_k = {d_k}: rotations need pairs of numbers")
+        self.table = PositionCache(partial(rotations, d_k=d_k))
 
-    def place(
+    def __call__(
         self, query: Tensor, keys: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Turn both; keys are kept unturned, so all of them turn here."""
+    ) -> tuple[Tensor, Tensor, None]:
+        """Both, turned; there is no bias of the scores."""
         start, end = keys.size(2) - query.size(2), keys.size(2)
         angles = self.table(end, query)[:, :end]
-        return (
-            apply_rotary(query, angles[:, start:]),
-            apply_rotary(keys, angles),
-            None,
-        )
+        turned = apply_rotary(query, angles[:, start:])
+        return turned, apply_rotary(keys, angles), None
 
 
-class BiasedAttention(GroupedQueryAttention):
-    """Self-attention whose scores fall with the distance (ALiBi)."""
+class ALiBi:
+    """Makes scores fall with the distance."""
 
-    def __init__(self, *sizes):
-        super().__init__(*sizes)
-        self.table = PositionCache(lambda n: linear_bias(self.heads, n, n))
+    def __init__(self, heads: int):
+        self.table = PositionCache(lambda n: linear_bias(heads, n, n))
 
-    def place(
+    def __call__(
         self, query: Tensor, keys: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Leave both as they are; the bias falls with the distance."""
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Both as they are, and the bias of their scores."""
         start, end = keys.size(2) - query.size(2), keys.size(2)
         return query, keys, self.table(end, query)[:, start:end, :end]
 
@@ -299,111 +298,32 @@ def tiled_attention(
     return (answer / total).to(key.dtype)
 
 
-SELF_ATTENTION = {
-    "rotary": RotaryAttention,
-    "biased": BiasedAttention,
-    "added": GroupedQueryAttention,
-    "none": GroupedQueryAttention,
+def attentions(
+    config: ModelConfig,
+) -> tuple[Callable[[], nn.Module], Callable[[], nn.Module]]:
+    """What makes self-attentions, and what makes cross-attentions."""
+    d, heads = config.d_model, config.heads
+    make = partial(
+        GroupedQueryAttention,
+        d,
+        heads,
+        config.kv_heads or heads,
+        config.d_k,
+        config.d_v,
+        config.attention_dropout,
+        qk_norm=config.qk_norm,
+    )
+    positions: Any = None
+    if config.positions == "rotary":
+        positions = RotaryPositions(config.d_k or head_width(d, heads))
+    elif config.positions == "alibi":
+        positions = ALiBi(heads)
+    return partial(make, positions=positions), make
+
+
+MODERN = {
+    "pre_norm": True,
+    "norm": "rms",
+    "feed_forward": "swiglu",
+    "positions": "rotary",
 }
-
-
-@dataclass(frozen=True)
-class ModernConfig(ModelConfig):
-    """The sizes of a model, and its parts: those of today by default."""
-
-    positions: str = "rotary"  # "biased", "none", or "added" as in 2017
-    rms_norm: bool = True
-    swiglu: bool = True  # at two thirds of d_ff
-    groups: int | None = None  # sets of keys and values; None: one a head
-
-    POSITIONS = (*SELF_ATTENTION,)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_sizes(self, ["groups"], [])
-        if self.heads % (self.groups or 1):
-            raise ValueError(
-                f"{self.heads} heads do not make {self.groups} groups"
-            )
-
-
-def modern_norm(config: ModernConfig) -> nn.Module:
-    """The norm behind a stack of pre-norm layers."""
-    if not config.pre_norm:
-        return nn.Identity()
-    kind = RMSNorm if config.rms_norm else nn.LayerNorm
-    return kind(config.d_model)
-
-
-def modern_positions(config: ModernConfig) -> nn.Module | None:
-    """What is added to embeddings, if anything is."""
-    added = config.positions == "added"
-    return SinusoidalPositions(config.d_model) if added else None
-
-
-def modern_attention(
-    config: ModernConfig, to_itself: bool
-) -> GroupedQueryAttention:
-    """One attention; only self-attention knows of positions."""
-    kind = GroupedQueryAttention
-    if to_itself:
-        kind = SELF_ATTENTION[config.positions]
-    groups = config.groups or config.heads
-    widths = config.d_k, config.d_v, config.attention_dropout
-    return kind(config.d_model, config.heads, groups, *widths)
-
-
-def modern_feed_forward(config: ModernConfig) -> nn.Module:
-    """One feed-forward layer with about as many parameters as in 2017."""
-    if config.swiglu:
-        return SwiGLU(config.d_model, 2 * config.d_ff // 3)
-    return FeedForward(config.d_model, config.d_ff)
-
-
-def modern_add_norm(config: ModernConfig) -> Callable[[], AddNorm]:
-    """What makes a box Add & Norm."""
-    kind = AddRMSNorm if config.rms_norm else AddNorm
-    return partial(kind, config.d_model, config.dropout, config.pre_norm)
-
-
-def modern_encoder_layer(config: ModernConfig) -> EncoderLayer:
-    """One encoder layer."""
-    return EncoderLayer(
-        modern_attention(config, to_itself=True),
-        modern_feed_forward(config),
-        modern_add_norm(config),
-    )
-
-
-def modern_decoder_layer(config: ModernConfig) -> DecoderLayer:
-    """One decoder layer."""
-    return DecoderLayer(
-        modern_attention(config, to_itself=True),
-        modern_attention(config, to_itself=False),
-        modern_feed_forward(config),
-        modern_add_norm(config),
-    )
-
-
-def modern_transformer(config: ModernConfig) -> Transformer:
-    """The boxes of Figure 1 with the parts that config names."""
-    embed = partial(TokenEmbedding, config.vocab_size, config.d_model)
-    read = write = output = embed()
-    if not config.tied:
-        write, output = embed(), embed()
-    source, target = (
-        InputEmbedding(tokens, modern_positions(config), config.dropout)
-        for tokens in (read, write)
-    )
-    n, m = config.layers, config.decoder_layers or config.layers
-    reads = [modern_encoder_layer(config) for _ in range(n)]
-    encoder = Encoder(reads, modern_norm(config))
-    writes = [modern_decoder_layer(config) for _ in range(m)]
-    decoder = Decoder(writes, modern_norm(config))
-    if config.pre_norm:
-        scale_residual_init(encoder.layers)
-        scale_residual_init(decoder.layers)
-    share_tables([*reads, *writes])
-    model = Transformer(source, encoder, target, decoder, output)
-    model.config = config
-    return model

@@ -9,18 +9,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.attention import causal_mask
 from annotated_transformer.embedding import TokenEmbedding
-from annotated_transformer.model import (
-    Encoder,
-    InputEmbedding,
-    scale_residual_init,
-)
-from annotated_transformer.modern import (
-    ModernConfig,
-    modern_encoder_layer,
-    modern_norm,
-    modern_positions,
-    share_tables,
-)
+from annotated_transformer.model import ModelConfig, Parts
 
 __all__ = ["LanguageModel", "next_token_probs", "sample"]
 
@@ -28,17 +17,12 @@ __all__ = ["LanguageModel", "next_token_probs", "sample"]
 class LanguageModel(nn.Module):
     """A decoder without a source: it scores the next token of a text."""
 
-    def __init__(self, config: ModernConfig):
+    def __init__(self, config: ModelConfig):
         super().__init__()
+        parts = Parts(config)
         self.tokens = TokenEmbedding(config.vocab_size, config.d_model)
-        self.input = InputEmbedding(self.tokens, modern_positions(config), 0.0)
-        self.decoder = Encoder(  # whose mask hides the future
-            (modern_encoder_layer(config) for _ in range(config.layers)),
-            modern_norm(config),
-        )
-        share_tables(self.decoder.layers)
-        if config.pre_norm:
-            scale_residual_init(self.decoder.layers)
+        self.input = parts.embedding(self.tokens)
+        self.decoder = parts.encoder(config.layers)  # under a causal mask
 
     def forward(
         self, tokens: Int[Tensor, "batch length"]

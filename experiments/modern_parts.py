@@ -18,8 +18,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from annotated_transformer.data import Pair
-from annotated_transformer.model import ModelConfig
-from annotated_transformer.modern import ModernConfig, modern_transformer
+from annotated_transformer.modern import MODERN
 from annotated_transformer.optimizer import adam
 from annotated_transformer.writing import LanguageModel
 
@@ -37,34 +36,23 @@ READING = {
     "held_out": 3000,  # sentences
 }
 RECIPE = small_translator.RECIPE | {"reading": READING}
-OLD = {"rms_norm": False, "swiglu": False, "positions": "added"}
-NEW = {"rms_norm": True, "swiglu": True, "positions": "rotary", "groups": 2}
-PARTS: dict[str, dict | None] = {
-    "2017": None,
-    "2017 redrawn": OLD,
-    "RMSNorm": OLD | {"rms_norm": True},
-    "SwiGLU": OLD | {"swiglu": True},
-    "RoPE": OLD | {"positions": "rotary"},
-    "two groups": OLD | {"groups": 2},
-    "all four": NEW,
-    "no positions": OLD | {"positions": "none"},
+PARTS: dict[str, dict] = {
+    "2017": {},
+    "2017 redrawn": {"kv_heads": BASE.model.heads},
+    "RMSNorm": {"norm": "rms"},
+    "SwiGLU": {"feed_forward": "swiglu"},
+    "RoPE": {"positions": "rotary"},
+    "two groups": {"kv_heads": 2},
+    "all four": MODERN | {"kv_heads": 2},
+    "no positions": {"positions": "none"},
 }
-POSITIONS = ("added", "rotary", "biased", "none")
+POSITIONS = ("sinusoidal", "rotary", "alibi", "none")
 SEEDS = (0, 1, 2)
 
 
-def modern(sizes: ModelConfig, parts: dict) -> ModernConfig:
-    """A model of these sizes with these parts."""
-    return ModernConfig(**vars(sizes) | parts)
-
-
-def translate(seed: int, parts: dict | None) -> dict:
-    """Train and score the model of 2017, or one with other parts."""
-    if parts is None:
-        return small_translator.train(seed)
-    return small_translator.train(
-        seed, build=lambda sizes: modern_transformer(modern(sizes, parts))
-    )
+def translate(seed: int, parts: dict) -> dict:
+    """Train and score the model of 2017 with these parts."""
+    return small_translator.train(seed, sizes=parts)
 
 
 @cache
@@ -83,8 +71,8 @@ def text() -> tuple[Tensor, Tensor]:
 def read(seed: int, positions: str) -> dict:
     """Train a decoder alone; its test losses, by block of positions."""
     torch.manual_seed(seed)
-    sizes = replace(BASE.model, vocab_size=len(tokenizer()))
-    model = LanguageModel(modern(sizes, OLD | {"positions": positions}))
+    sizes = {"vocab_size": len(tokenizer()), "positions": positions}
+    model = LanguageModel(replace(BASE.model, **sizes))
     learned, tested = text()
     windows = learned.unfold(0, READING["trained"] + 1, 1)
 

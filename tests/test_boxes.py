@@ -35,9 +35,8 @@ from annotated_transformer.model import (
     transformer,
 )
 from annotated_transformer.modern import (
-    ModernConfig,
+    MODERN,
     SwiGLU,
-    modern_transformer,
 )
 from annotated_transformer.optimizer import adam
 from annotated_transformer.pairs.likelihood import score_pairs
@@ -142,8 +141,8 @@ BUILD = {
     "convolutional": lambda n: convolutional_translator(
         ConvolutionalConfig(n, 16, 2)
     ),
-    "modern": lambda n: modern_transformer(
-        ModernConfig(n, 2, 16, 32, 4, pre_norm=True, groups=2)
+    "modern": lambda n: transformer(
+        ModelConfig(n, 2, 16, 32, 4, kv_heads=2, **MODERN)
     ),
     "shallow decoder": lambda n: transformer(
         ModelConfig(n, 2, 16, 32, 4, pre_norm=True, decoder_layers=1)
@@ -166,7 +165,7 @@ VARIANTS = BUILD | {
         ConvolutionalConfig(n, 6, 3, kernel_size=5)
     ),
     **{
-        str(choices): lambda n, choices=choices: modern_transformer(
+        str(choices): lambda n, choices=choices: transformer(
             modern(vocab_size=n, **choices)
         )
         for choices in CHOICES

@@ -2,12 +2,13 @@
 
 import math
 from copy import deepcopy
+from dataclasses import replace
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from modern_choices import OLD, SIZES, each_choice, modern
+from modern_choices import OLD, each_choice, modern
 from torch import nn
 from torch.nn import functional as F
 from torch_twins import lively
@@ -17,23 +18,23 @@ from annotated_transformer.attention import (
     scaled_dot_product_attention as textbook,
 )
 from annotated_transformer.embedding import SinusoidalPositions
-from annotated_transformer.layers import AddNorm, FeedForward
+from annotated_transformer.heads import MultiHeadAttention
+from annotated_transformer.layers import FeedForward
 from annotated_transformer.model import (
     ModelConfig,
     parameter_count,
     transformer,
 )
 from annotated_transformer.modern import (
-    SELF_ATTENTION,
-    BiasedAttention,
+    ALiBi,
+    GELUFeedForward,
     GroupedQueryAttention,
-    ModernConfig,
     PositionCache,
     RMSNorm,
-    RotaryAttention,
+    RotaryPositions,
+    SquaredReLUFeedForward,
     SwiGLU,
     linear_bias,
-    modern_transformer,
     rotate,
     tiled_attention,
 )
@@ -43,7 +44,7 @@ double = torch.double
 
 
 def model_of(choices, **changes):
-    return lively(modern_transformer(modern(**choices, **changes)))
+    return lively(transformer(modern(**choices, **changes)))
 
 
 # ---- norm and feed-forward ----
@@ -142,22 +143,35 @@ def test_groups_are_torchs(queries, keys, groups, masked):
     torch.testing.assert_close(answers, heads)
 
 
-@given(sizes, st.sampled_from([1, 2, 4]), st.booleans())
-def test_placed_attention_is_the_formula(length, groups, rotary):
-    kind = RotaryAttention if rotary else BiasedAttention
-    layer = lively(kind(16, 4, groups))
+@given(
+    sizes,
+    st.sampled_from([1, 2, 4]),
+    st.sampled_from([None, "rotary", "alibi"]),
+    st.booleans(),
+)
+def test_placed_attention_is_the_formula(length, groups, placed, normed):
+    positions = {"rotary": RotaryPositions(4), "alibi": ALiBi(4)}.get(placed)
+    layer = lively(
+        GroupedQueryAttention(
+            16, 4, groups, positions=positions, qk_norm=normed
+        )
+    )
     x = torch.randn(2, length, 16, dtype=double)
-    q, (k, v) = layer.split(layer.query(x)), layer.keys_values(x)
+    q, (k, v) = layer.query(x), layer.key_value(x).chunk(2, -1)
+    q, k, v = (y.unflatten(-1, (-1, 4)).transpose(1, 2) for y in (q, k, v))
+    if normed:
+        q = F.rms_norm(q, (4,), layer.query_norm.weight, 1e-5)
+        k = F.rms_norm(k, (4,), layer.key_norm.weight, 1e-5)
     k, v = (y.repeat_interleave(4 // groups, 1) for y in (k, v))
     scores = torch.empty(2, 4, length, length, dtype=double)
     for m in range(length):
         for n in range(length):
             query, key = q[:, :, m], k[:, :, n]
-            if rotary:
+            if placed == "rotary":
                 query = rotate(query[:, :, None], m)[:, :, 0]
                 key = rotate(key[:, :, None], n)[:, :, 0]
             scores[:, :, m, n] = (query * key).sum(-1) / 2
-    if not rotary:
+    if placed == "alibi":
         scores += linear_bias(4, length, length)
     scores = scores.masked_fill(~causal_mask(length), -math.inf)
     expected = scores.softmax(-1)
@@ -183,9 +197,10 @@ def test_tiles_are_exact(queries, keys, d_v, tile, size):
 
 
 def test_nothing_exchanged_is_the_model_of_2017():
+    """One set of keys a head, named, is what comes without a name."""
     dropped = {"dropout": 0.2, "attention_dropout": 0.4}
-    old = lively(transformer(ModelConfig(**{**SIZES, **dropped})))
-    new = model_of(OLD, **dropped)
+    old = lively(transformer(modern(**OLD, **dropped)))
+    new = model_of(OLD, kv_heads=4, **dropped)
     new.load_state_dict(old.state_dict())
     source, target = torch.randint(4, 30, (2, 3, 6))
     source[1, 3:] = 0
@@ -198,10 +213,9 @@ def test_nothing_exchanged_is_the_model_of_2017():
 
 
 def test_start_has_the_variance_of_2017():
-    """Weights of each kind, whichever builder drew them."""
-    sizes = {"vocab_size": 50, "layers": 2, "pre_norm": True}
-    old = transformer(ModelConfig(**sizes))
-    new = modern_transformer(ModernConfig(**sizes, **OLD))
+    """Weights of each kind, whichever attention drew them."""
+    config = ModelConfig(vocab_size=50, layers=2, pre_norm=True)
+    old, new = transformer(config), transformer(replace(config, kv_heads=8))
     theirs = dict(old.named_parameters())
     assert [*theirs] == [name for name, _ in new.named_parameters()]
     for name, ours in new.named_parameters():
@@ -212,30 +226,63 @@ def test_start_has_the_variance_of_2017():
             assert torch.equal(ours, theirs[name]), name
 
 
+FEED_FORWARD = {
+    "relu": FeedForward,
+    "gelu": GELUFeedForward,
+    "relu2": SquaredReLUFeedForward,
+    "swiglu": SwiGLU,
+}
+
+
 @each_choice
 def test_parts_are_those_chosen(choices):
     config, model = modern(**choices), model_of(choices)
     assert model.config == config
     kinds = {type(part) for part in model.modules()}
-    assert (RMSNorm in kinds) == config.rms_norm
-    assert (nn.LayerNorm in kinds) != config.rms_norm
-    assert (SwiGLU in kinds) == config.swiglu == (FeedForward not in kinds)
-    assert (AddNorm in kinds) != config.rms_norm
+    norm = {"rms": RMSNorm, "layer": nn.LayerNorm}[config.norm]
+    other = kinds & {RMSNorm, nn.LayerNorm} - {norm}
+    assert (
+        norm in kinds and other <= {RMSNorm} and bool(other) <= config.qk_norm
+    )
+    chosen = FEED_FORWARD[config.feed_forward]
+    assert kinds & {*FEED_FORWARD.values()} == {chosen}
     for layer in (*model.encoder.layers, *model.decoder.layers):
-        kind = SELF_ATTENTION[config.positions]
-        assert type(layer.self_attention) is kind
-        assert layer.self_attention.groups == (config.groups or 4)
+        attention = layer.self_attention
+        kind = {"rotary": RotaryPositions, "alibi": ALiBi}.get(
+            config.positions, type(None)
+        )
+        assert type(attention.positions) is kind
+        assert attention.kv_heads == (config.kv_heads or 4)
+        assert isinstance(attention.query_norm, RMSNorm) == config.qk_norm
     for layer in model.decoder.layers:
-        assert type(layer.cross_attention) is GroupedQueryAttention
+        assert layer.cross_attention.positions is None
     for part in (model.source, model.target):
         added = isinstance(part.positions, SinusoidalPositions)
-        assert added == (config.positions == "added") == bool(part.positions)
+        assert added == (config.positions == "sinusoidal")
 
 
-@pytest.mark.parametrize("use", [transformer, parameter_count])
-def test_the_published_builder_takes_published_sizes(use):
-    with pytest.raises(TypeError, match="ModernConfig is not for"):
-        use(modern())
+@pytest.mark.parametrize("activation", ["gelu", "relu2"])
+def test_feed_forward_is_torchs_with_another_function(activation):
+    """gelu is nn.GELU's, relu2 the square of what relu gives."""
+    layer, x = lively(FEED_FORWARD[activation](4, 9)), torch.randn(3, 4)
+    inner = nn.functional.linear(
+        x.double(), layer.inner.weight, layer.inner.bias
+    )
+    acted = nn.GELU()(inner) if activation == "gelu" else nn.ReLU()(inner) ** 2
+    torch.testing.assert_close(layer(x.double()), layer.outer(acted))
+
+
+def test_what_cannot_be_is_refused():
+    with pytest.raises(ValueError, match="only for the parts of the paper"):
+        parameter_count(modern())
+    with pytest.raises(ValueError, match="choose one of 'layer', 'rms'"):
+        modern(norm="batch")
+    with pytest.raises(ValueError, match="kv_heads = 3: must divide"):
+        modern(kv_heads=3)
+    with pytest.raises(ValueError, match="d_k = 3: rotations need pairs"):
+        transformer(modern(d_k=3))
+    with pytest.raises(ValueError, match="an attention of your own has no"):
+        transformer(modern(), MultiHeadAttention)
 
 
 def test_a_table_is_made_once_for_all_layers():
@@ -257,7 +304,8 @@ def test_a_table_is_made_once_for_all_layers():
 
 
 def test_a_copy_has_its_own_kernel():
-    layer = lively(RotaryAttention(8, 2, 1))
+    positions = RotaryPositions(4)
+    layer = lively(GroupedQueryAttention(8, 2, 1, positions=positions))
     other, x = deepcopy(layer), torch.randn(1, 3, 8).to(layer.query.weight)
     assert torch.equal(other(x, x), layer(x, x))
     assert other.attention_fn.__self__ is other

@@ -11,7 +11,7 @@ from operations import counted
 
 from annotated_transformer.data import make_batch
 from annotated_transformer.model import PRESETS, transformer
-from annotated_transformer.modern import ModernConfig, modern_transformer
+from annotated_transformer.modern import MODERN
 from annotated_transformer.optimizer import adam
 from annotated_transformer.runs.objectives import RDrop
 from annotated_transformer.training import (
@@ -95,14 +95,13 @@ def test_operations_of_an_update(objective, change, most):
 
 def modern(config, **parts):
     """A model of these sizes with parts of today."""
-    sizes = {**vars(config), "positions": "rotary", **parts}
-    return modern_transformer(ModernConfig(**sizes))
+    return transformer(replace(config, **{**MODERN, **parts}))
 
 
 MODELS = {
     "tiny": transformer,
-    "rotary": lambda c: modern(c, groups=2),
-    "biased": lambda c: modern(c, positions="biased"),
+    "rotary": lambda c: modern(c, kv_heads=2),
+    "biased": lambda c: modern(c, positions="alibi"),
 }
 
 

@@ -55,10 +55,10 @@ def test_every_parameter_learns(choices):
         assert parameter.grad.abs().sum() > 0, name
 
 
-@pytest.mark.parametrize("positions", ["rotary", "biased"])
+@pytest.mark.parametrize("positions", ["rotary", "alibi"])
 def test_layers_share_a_table(positions):
     layers = LanguageModel(modern(positions=positions)).decoder.layers
-    assert len({layer.self_attention.table for layer in layers}) == 1
+    assert len({layer.self_attention.positions for layer in layers}) == 1
 
 
 # ---- next_token_probs ----

@@ -19,6 +19,7 @@ from annotated_transformer.model import (
     ModelConfig,
     Transformer,
     Where,
+    check_published,
     chosen,
     transformer,
 )
@@ -120,6 +121,10 @@ def check_convertible(model: Transformer) -> None:
             f"{name} has no counterpart elsewhere: only a model of the "
             "standard parts that transformer() makes can be converted"
         )
+    try:
+        check_published(config)
+    except ValueError as error:
+        raise UserError(f"this model cannot be converted: {error}") from error
     for field in ("d_k", "d_v"):
         width = config.d_model // config.heads
         if getattr(config, field) not in (None, width):

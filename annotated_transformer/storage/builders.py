@@ -29,7 +29,6 @@ PACKAGE = __name__.partition(".")[0]
 # of the sizes that it takes.
 BUILDERS = {
     "transformer": ("model", "ModelConfig"),
-    "modern_transformer": ("modern", "ModernConfig"),
     "recurrent_translator": ("recurrence", "RecurrentConfig"),
     "convolutional_translator": ("recurrence", "ConvolutionalConfig"),
 }

@@ -9,7 +9,6 @@ import torch
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.generated import builtin_corpus
 from annotated_transformer.data import Pair, Tokenizer, encode_pairs
-from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.model import ModelConfig, Transformer, transformer
 from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.runs.prepare import learn_tokenizer
@@ -70,7 +69,7 @@ def measured(
     seed: int,
     sizes: dict | None = None,
     learning: dict | None = None,
-    attention: Callable = MultiHeadAttention,
+    attention: Callable | None = None,
     change: Callable[[Transformer], None] | None = None,
     build: Callable[[ModelConfig], Transformer] | None = None,
 ) -> dict:

@@ -126,7 +126,8 @@ class Variant(MultiHeadAttention):
         (lambda: transformer(replace(SMALL, d_k=3)), "d_k = 3: .* here 4"),
         (lambda: transformer(replace(SMALL, d_v=3)), "d_v = 3: .* here 4"),
         (lambda: transformer(SMALL, Variant), "Variant has no c"),
-        (lambda: build(TINY["modern_transformer"]), "ModernConfig has no c"),
+        (lambda: build(TINY["modern"]), "norm = 'rms': only"),
+        (lambda: transformer(replace(SMALL, positions="none")), "positions"),
     ],
 )
 def test_what_torch_has_not_is_refused(make, message):

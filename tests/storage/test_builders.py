@@ -6,14 +6,17 @@ from dataclasses import asdict
 
 import pytest
 import torch
+from modern_choices import modern
 from tiny_models import TINY
 
 from annotated_transformer.model import (
+    FEED_FORWARDS,
+    NORMS,
+    POSITIONS,
     PRESETS,
     ModelConfig,
     parameter_count,
 )
-from annotated_transformer.modern import ModernConfig
 from annotated_transformer.storage.builders import (
     build,
     builder_of,
@@ -27,17 +30,19 @@ KINDS = [
     ModelConfig(16, 2, 8, 8, 2, d_k=3, d_v=5),
     ModelConfig(16, 2, 8, 8, 2, positions="learned", max_length=7),
     *(
-        ModernConfig(16, 2, 8, 8, 2, positions=kind, rms_norm=new, swiglu=new)
-        for kind in ModernConfig.POSITIONS
-        for new in (False, True)
+        modern(positions=positions, norm=norm, feed_forward=feed_forward)
+        for positions in POSITIONS
+        for norm in NORMS
+        for feed_forward in FEED_FORWARDS
     ),
 ]
 
 
 @pytest.mark.parametrize("name", TINY)
 def test_a_builder_is_known_by_the_class_of_its_sizes(name):
-    assert builder_of(TINY[name]) == name
-    assert read_sizes(name, asdict(TINY[name])) == TINY[name]
+    builder = "transformer" if name == "modern" else name
+    assert builder_of(TINY[name]) == builder
+    assert read_sizes(builder, asdict(TINY[name])) == TINY[name]
     assert build(TINY[name]).config == TINY[name]
 
 
@@ -62,7 +67,7 @@ def test_parameters_are_as_many_as_the_formula_says(config):
     ("builder", "plain", "told"),
     [
         (None, {}, "`builder=None`: must be a word"),
-        ("__import__", {}, "choose transformer, modern_transformer"),
+        ("__import__", {}, "choose transformer, recurrent_translator"),
         ("transformer", None, "`model=None`: must be an object"),
         ("recurrent_translator", {"heads": 2}, "no field 'model.heads'"),
         ("recurrent_translator", {"width": 3}, "width = 3"),

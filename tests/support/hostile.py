@@ -79,16 +79,17 @@ def header(data: bytes, size: int | None = None) -> Change:
 LARGE = b'{"a": {"dtype":"F32","shape":[99999,99999],"data_offsets":[0,8]}}'
 OTHER, BROKEN = "not those of this model (", "not a whole safetensors file ("
 NO_CONFIG = "not the configuration of a model ("
-RECURRENT, MODERN = "recurrent_translator", "modern_transformer"
+RECURRENT = "recurrent_translator"
 # Each by its name: what is done to a good folder, and what its refusal says.
 HOSTILE: dict[str, tuple[Change, str]] = {
     "wide": (sizes(d_model=10**9), OTHER),
     "many words": (sizes(vocab_size=10**12), OTHER),
     "many heads": (sizes(heads=10**9, d_k=1, d_v=1), OTHER),
     "long": (sizes(positions="learned", max_length=10**9), OTHER),
-    "many groups": (sizes(MODERN, heads=10**9, groups=10**9), NO_CONFIG),
+    "many groups": (sizes(kv_heads=10**9), NO_CONFIG),
+    "other parts": (sizes(norm="rms", feed_forward="swiglu"), OTHER),
     "wide LSTM": (sizes(RECURRENT, width=10**12, d_model=10**12), OTHER),
-    "another builder": (sizes(MODERN), OTHER),
+    "another builder": (sizes(RECURRENT), OTHER),
     "unknown builder": (sizes("os.system"), NO_CONFIG + "`builder='os.sys"),
     "deep": (sizes(decoder_layers=10**6), NO_CONFIG + "`decoder_layers=100"),
     "no layers": (sizes(layers=0), "must be at least 1"),

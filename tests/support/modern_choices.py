@@ -2,7 +2,8 @@
 
 import pytest
 
-from annotated_transformer.modern import SELF_ATTENTION, ModernConfig
+from annotated_transformer.model import POSITIONS, ModelConfig
+from annotated_transformer.modern import MODERN
 
 SIZES = {
     "vocab_size": 30,
@@ -13,19 +14,19 @@ SIZES = {
     "dropout": 0.0,
     "pre_norm": True,
 }
-OLD = {"rms_norm": False, "swiglu": False, "positions": "added"}
+OLD = {"norm": "layer", "feed_forward": "relu", "positions": "sinusoidal"}
 CHOICES = [
-    OLD,
+    OLD | {"kv_heads": 4},
     {},
-    {"groups": 2},
-    {"positions": "biased", "groups": 1},
-    {"rms_norm": False, "groups": 2},
-    {"swiglu": False, "positions": "none"},
+    {"kv_heads": 2, "qk_norm": True},
+    {"positions": "alibi", "kv_heads": 1, "feed_forward": "gelu"},
+    {"norm": "layer", "kv_heads": 2, "feed_forward": "relu2"},
+    {"positions": "none", "qk_norm": True},
 ]
 each_choice = pytest.mark.parametrize("choices", CHOICES, ids=str)
-each_position = pytest.mark.parametrize("positions", SELF_ATTENTION)
+each_position = pytest.mark.parametrize("positions", POSITIONS)
 
 
 def modern(**changes):
     """The sizes of a small model; changes are parts or other sizes."""
-    return ModernConfig(**{**SIZES, **changes})
+    return ModelConfig(**{**SIZES, **MODERN, **changes})

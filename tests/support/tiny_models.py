@@ -1,4 +1,4 @@
-"""A tiny configuration of each builder, and a folder of a tiny model."""
+"""Tiny configurations of each builder, and a folder of a tiny model."""
 
 from pathlib import Path
 
@@ -7,21 +7,19 @@ from histories import HISTORY
 
 from annotated_transformer.data import train_tokenizer
 from annotated_transformer.model import ModelConfig, transformer
-from annotated_transformer.modern import ModernConfig
+from annotated_transformer.modern import MODERN
 from annotated_transformer.recurrence import (
     ConvolutionalConfig,
     RecurrentConfig,
 )
 from annotated_transformer.storage.model_folder import save_model
 
-# with other parts than by default
+# each with other parts than by default
 TINY = {
     "transformer": ModelConfig(
         16, 1, 8, 8, 2, pre_norm=True, tied=False, decoder_layers=2
     ),
-    "modern_transformer": ModernConfig(
-        16, 2, 8, 12, 2, pre_norm=True, groups=1
-    ),
+    "modern": ModelConfig(16, 2, 8, 12, 2, kv_heads=1, qk_norm=True, **MODERN),
     "recurrent_translator": RecurrentConfig(16, 8, 12, 2, 0.1),
     "convolutional_translator": ConvolutionalConfig(
         16, 8, 2, 3, 0.1, max_length=90

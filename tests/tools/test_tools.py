@@ -1,6 +1,7 @@
 """Each tool catches the faults it is there for."""
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -174,6 +175,7 @@ def nbval(path: Path) -> subprocess.CompletedProcess:
         cwd=path.parent,
         capture_output=True,
         text=True,
+        timeout=120,
     )
 
 
@@ -196,6 +198,13 @@ def test_output_that_changes_is_found(tmp_path):
     fails = [n for n, x in enumerate(PRINTED.values(), 1) if x == "fails"]
     assert [*map(int, failed)] == fails, verdict
     assert "2 failed, 4 passed" in verdict
+
+
+def test_a_kernel_that_dies_is_named_at_once(tmp_path):
+    shutil.copy(chapters.BOOK / "conftest.py", tmp_path)
+    path = tmp_path / "01_dead.ipynb"
+    chapters.write(notebook("import os", "os._exit(9)"), path)
+    assert "the kernel died" in nbval(path).stdout
 
 
 def test_signatures_are_checked():
