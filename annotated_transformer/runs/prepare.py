@@ -26,7 +26,12 @@ from annotated_transformer.storage.builders import (
     find_builder,
     own_code,
 )
-from annotated_transformer.storage.history import Data, History, Start
+from annotated_transformer.storage.history import (
+    Data,
+    History,
+    SourceLines,
+    Start,
+)
 from annotated_transformer.storage.model_folder import (
     load_model,
     read_config,
@@ -34,6 +39,8 @@ from annotated_transformer.storage.model_folder import (
 )
 from annotated_transformer.system.console import console
 from annotated_transformer.system.machine import this_machine, versions
+from annotated_transformer.text.checks import subwords_per_word
+from annotated_transformer.text.sentences import single_sentences
 
 __all__ = [
     "build_model",
@@ -43,6 +50,7 @@ __all__ = [
     "describe",
     "given_tokenizer",
     "learn_tokenizer",
+    "source_lines",
     "start_from",
     "warn_of_overlap",
     "with_model",
@@ -50,6 +58,7 @@ __all__ = [
 ]
 
 RESERVED = {"pad_id": PAD, "bos_id": BOS, "eos_id": EOS, "unk_id": UNK}
+SAMPLE = 10_000  # lines that show what a text is like
 METHODS = ("__len__", "encode", "decode", "split")  # of a Tokenizer
 
 
@@ -326,6 +335,16 @@ def describe(
 ) -> History:
     """What a run is, before its first update."""
     extra = sum(one.pairs for one in corpus.extras)
+    begun = None if start is None else read_start(start)
+    lines = source_lines(
+        [source for source, _ in corpus.train],
+        tokenizer,
+        corpus.source,
+        recipe.train.max_length,
+    )
+    if begun and begun.data and begun.data.lines:
+        longest = max(lines.longest, begun.data.lines.longest)
+        lines = replace(lines, longest=longest)
     return History(
         command=command,
         recipe=recipe.as_json(),
@@ -337,13 +356,35 @@ def describe(
             extra=extra,
             shares=corpus.shares,
             sha256=corpus.checksums,
+            lines=lines,
         ),
         date=date.today().isoformat(),
         versions=versions(),
         machine=this_machine(device),
-        start=None if start is None else read_start(start),
+        start=begun,
         tokenizer_sha256=hashlib.sha256(tokenizer.model).hexdigest(),
         own=own_code(model, tokenizer),
+    )
+
+
+def source_lines(
+    lines: list[str], tokenizer: Tokenizer, language: str, most: int
+) -> SourceLines:
+    """What the lines to learn from are like, of at most that many tokens.
+
+    The longest is that of all lines, the rest is that of a sample.
+    """
+    some = lines[:: len(lines) // SAMPLE + 1]
+    cuts = sorted(subwords_per_word(line, tokenizer) for line in some)
+    longest = (
+        len(line)
+        for line in sorted(lines, key=len, reverse=True)
+        if len(tokenizer.encode(line)) <= most
+    )
+    return SourceLines(
+        round(single_sentences(some, language), 4),
+        next(longest, 0),
+        round(cuts[99 * len(cuts) // 100], 3) if cuts else 0.0,
     )
 
 
