@@ -79,9 +79,11 @@ bench: $(BENCH)/.stamp  ## side by side with others: make bench RECORD=x.json
 	$(BENCH)/bin/python -m benchmarks $(RECORD)
 
 # What a machine with a GPU and no network needs beside its own PyTorch.
-gpu-kit: $(READY)  ## put into .gpu what make gpu needs: DATA=multi30k's folder
+gpu-kit: $(READY)  ## what make gpu needs, into .gpu: DATA=multi30k's PY=3.12
 	$(BIN)/python -m pip install -q --no-deps --target .gpu/site platformdirs \
-	  $$(grep -E '^(sacremoses|pooch|beartype|filelock)==' requirements.txt)
+	  $(if $(PY),--only-binary=:all: --python-version $(PY)) \
+	  $$(grep -E '^(sacremoses|pooch|beartype|filelock|sentencex)==' \
+	  requirements.txt)
 	mkdir -p .gpu/multi30k
 	cp $(DATA)/*.gz .gpu/multi30k
 

@@ -5,6 +5,7 @@ Written in book/11_translation.ipynb: edit the chapter, then `make package`.
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
+from itertools import islice, product
 from pathlib import Path
 from typing import Any, overload
 
@@ -26,9 +27,11 @@ from annotated_transformer.model import EncoderDecoder, Transformer
 from annotated_transformer.storage.history import Search
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.text.casing import as_sentence
+from annotated_transformer.text.sentences import sentences
 
 __all__ = [
     "Translation",
+    "combined",
     "AttentionMaps",
     "weights_used",
     "attention_maps",
@@ -48,11 +51,37 @@ class Translation:
     score: float  # log-probability / length penalty
     log_probability: float  # in nats
     length: int  # in tokens, the end counted
+    # the sentences of the text with their translations, if it has several
+    parts: tuple[tuple[str, "Translation"], ...] = ()
 
     @property
     def confidence(self) -> float:
         """Log-probability per token, in nats; 0 is certain."""
         return self.log_probability / self.length
+
+
+def combined(
+    texts: list[str], lists: Iterable[list[Translation]], number: int
+) -> list[Translation]:
+    """The best translations of a text, by those of each of its sentences.
+
+    A blank stands between two sentences; scores, log-probabilities and
+    lengths are sums.
+    """
+    best, *others = lists
+    for text, each in zip(texts[1:], others, strict=True):
+        both = [
+            Translation(
+                f"{x.text} {y.text}".strip(),
+                x.score + y.score,
+                x.log_probability + y.log_probability,
+                x.length + y.length,
+                (*(x.parts or [(texts[0], x)]), (text, y)),
+            )
+            for x, y in product(best, each)
+        ]
+        best = sorted(both, key=lambda found: -found.score)[:number]
+    return best
 
 
 @dataclass(frozen=True)
@@ -161,7 +190,9 @@ class TextModel:
 class Translator(TextModel):
     """A trained model that takes text and gives text.
 
-    It searches with beam, alpha (6.1) and no_repeat where a call names none.
+    It searches with beam, alpha (6.1) and no_repeat where a call names none,
+    and translates each sentence of a text on its own, if split names the
+    text's language; "" leaves texts whole.
     """
 
     def __init__(
@@ -171,9 +202,11 @@ class Translator(TextModel):
         beam: int = 5,
         alpha: float = 0.6,
         no_repeat: int = 0,
+        split: str = "",
     ):
         super().__init__(model, tokenizer)
         self.beam, self.alpha, self.no_repeat = beam, alpha, no_repeat
+        self.split = split
 
     @classmethod
     def load(
@@ -185,7 +218,8 @@ class Translator(TextModel):
     ) -> "Translator":
         """The translator of a model folder, or of a model shipped by name.
 
-        A packed model searches as it did when it was scored. Code of your own
+        A packed model searches as it did when it was scored, and one that has
+        learned from single sentences splits texts into them. Code of your own
         that the model or the tokenizer has comes with them: pass a model that
         is built as the saved one was, and the tokenizer. UserError if there
         is no such model, or if it is not whole.
@@ -194,7 +228,8 @@ class Translator(TextModel):
             folder, device, model, tokenizer
         )
         search = asdict(history.search) if history and history.search else {}
-        return cls(model, tokenizer, **search)
+        split = history.data.split if history else ""
+        return cls(model, tokenizer, **search, split=split)
 
     @overload
     def __call__(self, text: str, **options) -> str: ...
@@ -213,31 +248,35 @@ class Translator(TextModel):
         beam: int | None = None,
         alpha: float | None = None,
         no_repeat: int | None = None,
+        split: str | None = None,
         batch_tokens: int = 4096,
     ) -> list[list[Translation]]:
         """The best translations of each text, best first.
 
-        A blank text has one translation, itself blank. A text in capitals or
-        title case is translated like any other, and the translation is set
-        like it. Texts are decoded in
-        batches of like length, and come back in the order given. A batch has
+        A blank text has one translation, itself blank. A sentence in capitals
+        or title case is translated like any other, and the translation is set
+        like it. For several sentences the best combinations are found. They
+        are decoded in batches of like length, and the texts come back in the
+        order given. A batch has
         at most batch_tokens source tokens, padding included and counted once
         for each place of the beam, or as many as the longest text. UserError
         for what is no text, ValueError for a search or a batch that cannot be.
         """
         texts = check_texts(texts)
         check_budget(batch_tokens)
-        read = [as_sentence(text, self.tokenizer) for text in texts]
+        split = self.split if split is None else split
+        parts = [sentences(text, split) for text in texts]
+        read = [as_sentence(x, self.tokenizer) for some in parts for x in some]
         beam = self.beam if beam is None else beam
         alpha = self.alpha if alpha is None else alpha
         no_repeat = self.no_repeat if no_repeat is None else no_repeat
         Search(beam, alpha, no_repeat)  # ValueError for one that cannot be
-        found = [[Translation("", 0.0, 0.0, 1)] for _ in texts]
+        found = [[Translation("", 0.0, 0.0, 1)] for _ in read]
         encoded = [self.tokenizer.encode(sentence) for sentence, _ in read]
         places = [
             i
-            for i, text in enumerate(texts)
-            if text.strip() and encoded[i] != [EOS]
+            for i, (sentence, _) in enumerate(read)
+            if sentence.strip() and encoded[i] != [EOS]
         ]
         sources = [encoded[i] for i in places]
         lengths = [(len(ids), len(ids)) for ids in sources]
@@ -253,7 +292,10 @@ class Translator(TextModel):
                     replace(one, text=setting(one.text))
                     for one in map(self.translation, hypotheses)
                 ]
-        return found
+        each = iter(found)
+        return [
+            combined(some, islice(each, len(some)), number) for some in parts
+        ]
 
 
 class MosesWords:

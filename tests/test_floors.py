@@ -27,6 +27,7 @@ EXCEPTIONS = {
     ("translation", "storage.history"): "with the search of its scores",
     ("data", "text.normalization"): "the rules that a tokenizer gets",
     ("translation", "text.casing"): "capitals are read as a sentence",
+    ("translation", "text.sentences"): "one by one, where a model needs it",
     ("__init__", "teaching.exercises"): "readers write `check_exercise(...)`",
     ("commands.app", "__init__"): "--version",
 }

@@ -71,7 +71,8 @@ def scores_of(
 ) -> dict:
     """How a model searched, and what its translations score."""
     sources, references = zip(*pairs, strict=True)
-    found = Translator.load(folder)([*sources], **asdict(search))
+    translator = Translator.load(folder)
+    found = translator([*sources], split="", **asdict(search))
     language = read_config(folder).languages[1]
     return asdict(search) | asdict(corpus_scores(found, references, language))
 

@@ -90,7 +90,7 @@ pack() { # NAME FROM-TO NO-REPEAT: as it is shipped, with its scores
             "$text/$test.${2#*-}.gz" "$here/$1.json" --no-repeat "$3"
     done
     $python tools/pack_model.py "$here/multi30k-$1" "$here/$1" \
-        --record "$here/$1.json"
+        --record "$here/$1.json" --valid "$text/val.${2%-*}.gz"
 }
 
 for language in en de; do

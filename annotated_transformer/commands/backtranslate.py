@@ -6,7 +6,11 @@ from typing import Any
 from typer import Argument, Option
 
 from annotated_transformer.commands.options import SEARCH, Device, described
-from annotated_transformer.commands.translate import check_lengths, load
+from annotated_transformer.commands.translate import (
+    check_lengths,
+    load,
+    watch_for,
+)
 from annotated_transformer.errors import UserError
 from annotated_transformer.system.console import console, put
 from annotated_transformer.system.text_lines import blocks, read_lines
@@ -15,6 +19,7 @@ __all__ = ["backtranslate"]
 
 BATCH_TOKENS = {"cuda": 32768}  # elsewhere 4096
 BLOCK = 1000  # lines, after which the console says how far it is
+TRIED = 100  # lines that are translated first, to see how well it goes
 
 
 @described(
@@ -51,7 +56,7 @@ def backtranslate(
     TEXT holds targets, and MODEL translates from their language; --forward has
     it the other way. Each line of the file made is a source, a tab and its
     target, as train --extra reads them. It searches, or with --sample, --top-k
-    or --temperature draws.
+    or --temperature draws. It warns if TEXT is not what MODEL was made for.
     """
     from annotated_transformer.corpora.parallel_text import write_tsv
     from annotated_transformer.pairs.back_translation import back_translate
@@ -70,6 +75,11 @@ def backtranslate(
     at_once = BATCH_TOKENS.get(translator.device.type, 4096)
     if output.exists():
         raise UserError(f"{output}: exists already; choose another name")
+    watch = watch_for(translator, model, str(file))
+    tried = translator.n_best(lines[:TRIED], 1)
+    watch.look(lines[:TRIED], [best[0] for best in tried])
+    watch.sum_up()
+    watch.look(lines[TRIED:])
     pairs: list[tuple[str, str]] = []
     done = 0
     for some in blocks(lines, BLOCK):

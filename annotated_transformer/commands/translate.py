@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from annotated_transformer.commands.options import SEARCH, Device, described
 from annotated_transformer.errors import UserError
 from annotated_transformer.system.console import (
     arriving,
+    console,
     in_column,
     in_digits,
     put,
@@ -24,9 +25,17 @@ from annotated_transformer.system.text_lines import (
 
 # What loads PyTorch is imported where it is used: --help does without it.
 if TYPE_CHECKING:
+    from annotated_transformer.text.checks import Watch
     from annotated_transformer.translation import Translator
 
-__all__ = ["check_lengths", "evaluate", "load", "score", "translate"]
+__all__ = [
+    "check_lengths",
+    "evaluate",
+    "load",
+    "score",
+    "translate",
+    "watch_for",
+]
 
 LONGEST_LINE = 10_000  # characters; a page of a book has three thousand
 
@@ -46,6 +55,11 @@ LONGEST_LINE = 10_000  # characters; a page of a book has three thousand
         "--alignment",
         help="add which word each word came from: a tab, then 0-0 1-2",
     ),
+    no_split=Option(
+        "--no-split",
+        help="translate lines as they are; else a model that has learned from "
+        "single sentences gets those of a line one by one",
+    ),
 )
 def translate(
     model: Path,
@@ -53,6 +67,7 @@ def translate(
     n_best: int | None = None,
     confidence: bool = False,
     alignment: bool = False,
+    no_split: bool = False,
     batch_tokens: int = 4096,
     device: Device = None,
     **search: Any,
@@ -62,20 +77,27 @@ def translate(
     What is typed, or comes from a program, is answered as it comes. With
     --n-best there are several lines for each, best first: its number, the
     score and the translation, with tabs between them. --confidence adds a
-    column, and --alignment one more: pairs of words, counted from 0.
+    column, and --alignment one more: pairs of words, counted from 0. On
+    standard error it warns of lines that the model was not made for.
     """
-    from annotated_transformer.pairs.alignment import align_pairs, pharaoh
+    from annotated_transformer.pairs.alignment import (
+        align_translations,
+        pharaoh,
+    )
 
     translator = load(model, device, **search)
+    if no_split:
+        translator.split = ""
     if n_best is not None and n_best > translator.beam:
         raise UserError(f"--n-best {n_best} needs --beam {n_best}, or more")
     if file is None:
         texts = arriving("standard input")
     else:
         texts = blocks(decode_lines(read_bytes(file), file))
-    before = 0
+    before, name = 0, str(file or "standard input")
+    watch = watch_for(translator, model, name)
     for lines in texts:
-        check_lengths(translator, lines, file or "standard input", before)
+        check_lengths(translator, lines, name, before)
         found = translator.n_best(
             lines, n_best or 1, batch_tokens=batch_tokens
         )
@@ -88,12 +110,19 @@ def translate(
         if confidence:
             columns.append([in_digits(one.confidence) for _, one in flat])
         if alignment:
-            pairs = [(lines[i], in_column(one.text)) for i, one in flat]
-            links = align_pairs(translator, pairs, min(batch_tokens, 1024))
+            pairs = [
+                (lines[i], replace(one, text=in_column(one.text)))
+                for i, one in flat
+            ]
+            links = align_translations(
+                translator, pairs, min(batch_tokens, 1024)
+            )
             columns.append([pharaoh(some) for some in links])
         rows = zip(*columns, strict=True)
         put("".join("\t".join(row) + "\n" for row in rows))
+        watch.look(lines, [best[0] for best in found])
         before += len(lines)
+    watch.sum_up()
 
 
 @described(
@@ -130,6 +159,7 @@ def evaluate(
     language = read_config(model).languages[1]
     sources, references = zip(*read_pairs(source, reference), strict=True)
     translator = load(model, device, **search)
+    translator.split = ""
     check_lengths(translator, sources, source)
     scores = corpus_scores(translator([*sources]), references, language)
     result = {name: getattr(translator, name) for name in search}
@@ -196,6 +226,20 @@ def load(model: Path, device: str | None, **search: Any) -> "Translator":
     return translator
 
 
+def watch_for(translator: "Translator", model: Path, name: str) -> "Watch":
+    """What checks the lines of a file, and their translations by a model."""
+    from annotated_transformer.storage.model_folder import read_config
+    from annotated_transformer.text.checks import Watch, checks
+
+    known: dict[str, float] = {}
+    if history := read_config(model).history:
+        if (bar := history.result.usual_confidence) is not None:
+            known["confidence"] = bar
+        if lines := history.data.lines:
+            known |= {"longest": lines.longest, "subwords": lines.subwords}
+    return Watch(name, checks(translator, **known), console.out)
+
+
 def check_lengths(
     translator: "Translator",
     lines: Iterable[str],
@@ -213,8 +257,16 @@ def check_lengths(
             reason = (
                 f"{len(line)} characters, and at most {LONGEST_LINE} can be"
             )
-        elif most and (n := len(translator.tokenizer.encode(line))) > most:
+        elif most and (n := longest_sentence(translator, line)) > most:
             reason = f"{n} tokens, but the model has only {most} positions"
         else:
             continue
         raise UserError(f"{name}, line {number}: {reason}; split the line")
+
+
+def longest_sentence(translator: "Translator", line: str) -> int:
+    """The tokens of what the model reads at once of a line, at most."""
+    from annotated_transformer.text.sentences import sentences
+
+    encode = translator.tokenizer.encode
+    return max(len(encode(x)) for x in sentences(line, translator.split))

@@ -9,9 +9,13 @@ from torch import Tensor
 from annotated_transformer.data import Pair, bucket, make_batch
 from annotated_transformer.errors import check_budget, check_pairs
 from annotated_transformer.text.casing import as_sentence
-from annotated_transformer.translation import TextModel, attention_maps
+from annotated_transformer.translation import (
+    TextModel,
+    Translation,
+    attention_maps,
+)
 
-__all__ = ["Links", "align_pairs", "members", "pharaoh"]
+__all__ = ["Links", "align_pairs", "align_translations", "members", "pharaoh"]
 
 Links = list[tuple[int, int]]  # numbers of words, source and target
 TINY = torch.finfo(torch.float32).tiny  # no weight at all stays none
@@ -79,6 +83,33 @@ def align_pairs(
                 if row.any()
             ]
     return found
+
+
+def align_translations(
+    translator: TextModel,
+    translations: Iterable[tuple[str, Translation]],
+    batch_tokens: int = 1024,
+) -> list[Links]:
+    """The links of texts and their translations, sentence by sentence.
+
+    Words are counted through the text, as align_pairs counts them.
+    """
+    parts = [
+        [(source, one.text) for source, one in found.parts or [(text, found)]]
+        for text, found in translations
+    ]
+    pairs = [pair for some in parts for pair in some]
+    each = iter(align_pairs(translator, pairs, batch_tokens))
+    split, whole = translator.tokenizer.split, []
+    for some in parts:
+        links: Links = []
+        before, done = 0, 0
+        for source, target in some:
+            links += [(before + i, done + j) for i, j in next(each)]
+            before += len(members(split(source)))
+            done += len(members(split(target)))
+        whole.append(links)
+    return whole
 
 
 def pharaoh(links: Links) -> str:

@@ -6,10 +6,12 @@ a tag (Caswell et al., 2019).
 """
 
 from collections.abc import Iterable
+from itertools import islice
 
 from annotated_transformer.data import Pair, bucket, pad
 from annotated_transformer.errors import check_budget, check_texts
 from annotated_transformer.pairs.sampling import Sampling, sample_decode
+from annotated_transformer.text.sentences import sentences
 from annotated_transformer.translation import Translator
 
 __all__ = ["back_translate"]
@@ -27,7 +29,8 @@ def back_translate(
 ) -> list[Pair]:
     """Turn monolingual texts into pairs: the translator writes the sources.
 
-    It searches with its own settings, or draws if a sampling is given. With
+    It searches with its own settings, or draws if a sampling is given; either
+    way it splits texts into sentences, as the translator does. With
     forward the texts are the sources, and the targets are written. A tag is
     put before each source, as a word of its own. Pairs with a blank side are
     left out. Batches have texts of like length and at most batch_tokens
@@ -59,12 +62,15 @@ def draw(
 ) -> list[str]:
     """What the model draws for each text."""
     check_budget(batch_tokens)
-    sources = [translator.tokenizer.encode(text) for text in texts]
-    written = [""] * len(texts)
+    parts = [sentences(text, translator.split) for text in texts]
+    of_text = [first + i for i, some in enumerate(parts) for _ in some]
+    sources = [translator.tokenizer.encode(x) for some in parts for x in some]
+    written = [""] * len(sources)
     for places in bucket([(len(ids),) for ids in sources], batch_tokens):
         ids = pad(sources[i] for i in places).to(translator.device)
-        numbers = [first + i for i in places]
+        numbers = [of_text[i] for i in places]
         found = sample_decode(translator.model, ids, sampling, numbers)
         for i, hypothesis in zip(places, found, strict=True):
             written[i] = translator.tokenizer.decode(hypothesis.tokens)
-    return written
+    each = iter(written)
+    return [" ".join(islice(each, len(some))) for some in parts]

@@ -28,7 +28,12 @@ from annotated_transformer.storage.builders import (
     outline,
     own_code,
 )
-from annotated_transformer.storage.history import Data, History, Start
+from annotated_transformer.storage.history import (
+    Data,
+    History,
+    SourceLines,
+    Start,
+)
 from annotated_transformer.storage.model_folder import (
     load_model,
     read_config,
@@ -36,6 +41,8 @@ from annotated_transformer.storage.model_folder import (
 )
 from annotated_transformer.system.console import console
 from annotated_transformer.system.machine import this_machine, versions
+from annotated_transformer.text.checks import subwords_per_word
+from annotated_transformer.text.sentences import single_sentences
 
 __all__ = [
     "build_model",
@@ -44,9 +51,11 @@ __all__ = [
     "given_tokenizer",
     "learn_tokenizer",
     "prepare",
+    "source_lines",
 ]
 
 RESERVED = {"pad_id": PAD, "bos_id": BOS, "eos_id": EOS, "unk_id": UNK}
+SAMPLE = 10_000  # lines that show what a text is like
 METHODS = ("__len__", "encode", "decode", "split")  # of a Tokenizer
 
 
@@ -362,6 +371,16 @@ def describe(
 ) -> History:
     """What a run is, before its first update."""
     extra = sum(one.pairs for one in corpus.extras)
+    begun = ready.parent and ready.parent.start
+    lines = source_lines(
+        [source for source, _ in corpus.train],
+        ready.tokenizer,
+        corpus.source,
+        ready.recipe.train.max_length,
+    )
+    if begun and begun.data and begun.data.lines:
+        longest = max(lines.longest, begun.data.lines.longest)
+        lines = replace(lines, longest=longest)
     return History(
         command=command,
         recipe=ready.recipe.as_json(),
@@ -373,11 +392,33 @@ def describe(
             extra=extra,
             shares=corpus.shares,
             sha256=corpus.checksums,
+            lines=lines,
         ),
         date=date.today().isoformat(),
         versions=versions(),
         machine=this_machine(device),
-        start=ready.parent and ready.parent.start,
+        start=begun,
         tokenizer_sha256=hashlib.sha256(ready.tokenizer.model).hexdigest(),
         own=own_code(model, ready.tokenizer),
+    )
+
+
+def source_lines(
+    lines: list[str], tokenizer: Tokenizer, language: str, most: int
+) -> SourceLines:
+    """What the lines to learn from are like, of at most that many tokens.
+
+    The longest is that of all lines, the rest is that of a sample.
+    """
+    some = lines[:: len(lines) // SAMPLE + 1]
+    cuts = sorted(subwords_per_word(line, tokenizer) for line in some)
+    longest = (
+        len(line)
+        for line in sorted(lines, key=len, reverse=True)
+        if len(tokenizer.encode(line)) <= most
+    )
+    return SourceLines(
+        round(single_sentences(some, language), 4),
+        next(longest, 0),
+        round(cuts[99 * len(cuts) // 100], 3) if cuts else 0.0,
     )

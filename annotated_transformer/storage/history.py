@@ -7,7 +7,18 @@ from annotated_transformer.errors import check_fields
 from annotated_transformer.storage.dataclass_json import from_plain
 from annotated_transformer.system.machine import Machine
 
-__all__ = ["Data", "History", "Result", "Search", "Start"]
+__all__ = ["Data", "History", "Result", "Search", "SourceLines", "Start"]
+
+SINGLE = 0.95  # share of single sentences from which on lines are split
+
+
+@dataclass(frozen=True)
+class SourceLines:
+    """What the source lines are like that a model has learned from."""
+
+    single: float  # share of lines that are one sentence
+    longest: int  # characters
+    subwords: float  # per word, at most, in 99 of 100 lines
 
 
 @dataclass(frozen=True)
@@ -21,6 +32,13 @@ class Data:
     extra: int = 0  # pairs that came on top
     shares: dict[str, float] = field(default_factory=dict)  # of an epoch
     sha256: dict[str, str] = field(default_factory=dict)  # of its files
+    lines: SourceLines | None = None  # older: None
+
+    @property
+    def split(self) -> str:
+        """The language of text to split into sentences; "" for whole lines."""
+        single = self.lines is not None and self.lines.single >= SINGLE
+        return self.source if single else ""
 
 
 @dataclass(frozen=True)
@@ -32,6 +50,8 @@ class Result:
     averaged: int | None = None  # checkpoints that it is the mean of
     valid_perplexity: float | None = None
     valid_accuracy: float | None = None
+    # log-probability per token that 19 of 20 validation lines reach
+    usual_confidence: float | None = None
     # "test set, metric": the score, as the model card shows it
     scores: dict[str, str] = field(default_factory=dict)
 

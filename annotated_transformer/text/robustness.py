@@ -27,19 +27,24 @@ def scores_as_typed(
     references: Sequence[str],
     language: str = "en",
 ) -> dict[str, AsTyped]:
-    """The scores of the sources as they are, and of each way to type them."""
+    """The scores of the sources as they are, and of each way to type them.
+
+    They are not split into sentences, as nothing is that is scored.
+    """
     ways: dict[str, tuple[Way, int]] = {
         "as it is": (lambda text, _: text, 1),
         **WAYS,
     }
-    usual = translator(sources := [*sources])
+    usual = translator(sources := [*sources], split="")
     found = {}
     for name, (way, times) in ways.items():
         drawn = []
         for number in range(times):
             rng = random.Random(f"{name} {number}")
             typed = [way(source, rng) for source in sources]
-            outputs = usual if typed == sources else translator(typed)
+            outputs = (
+                usual if typed == sources else translator(typed, split="")
+            )
             scores = corpus_scores(outputs, references, language)
             lines = sum(map(str.__ne__, typed, sources))
             others = sum(map(str.__ne__, outputs, usual))

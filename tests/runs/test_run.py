@@ -14,26 +14,36 @@ from dataclasses import replace
 import pytest
 import torch
 from filelock import FileLock
+from histories import HISTORY, RECIPE
 from sacrebleu.metrics import BLEU
 from small_runs import CORPUS, SMALL, learning, same_weights
 from test_resume import KINDS
+from tiny_models import tiny_folder
 
 from annotated_transformer import Translator, training
-from annotated_transformer.corpora.corpus import Extra
+from annotated_transformer.corpora.corpus import Corpus, Extra
 from annotated_transformer.corpora.generated import builtin_corpus
 from annotated_transformer.data import copy_task, train_tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import PRESETS, transformer
 from annotated_transformer.runs import loop, objectives
-from annotated_transformer.runs.prepare import Parent, copy_parent_weights
+from annotated_transformer.runs.prepare import (
+    Parent,
+    Prepared,
+    copy_parent_weights,
+    describe,
+)
 from annotated_transformer.runs.run import train
 from annotated_transformer.runs.run_dir import locked_run
 from annotated_transformer.storage.checkpoints import (
     checkpoint_weights,
     read_metrics,
 )
-from annotated_transformer.storage.history import Start
-from annotated_transformer.storage.model_folder import read_tokenizer
+from annotated_transformer.storage.history import SourceLines, Start
+from annotated_transformer.storage.model_folder import (
+    load_model,
+    read_tokenizer,
+)
 from annotated_transformer.storage.weight_files import (
     read_tensors,
     set_weights,
@@ -422,3 +432,18 @@ def test_a_training_may_learn_subwords_for_another_language(tmp_path, words):
     assert known["recipe"]["vocab_size"] == 90
     assert known["recipe"]["model"]["d_model"] == 8
     assert known["start"]["result"]["updates"] == 6
+
+
+def test_a_training_keeps_what_its_source_lines_are_like(tmp_path):
+    """The longest may be that of the training that it began with."""
+    model, tokenizer, _ = load_model(tiny_folder(tmp_path))
+    data = replace(HISTORY.data, lines=SourceLines(0.5, 99, 1.5))
+    begun = Parent(model, tokenizer, Start("train zero", data))
+    pairs = [("a small dog", "ein Hund"), ("a dog. a dog.", "Hund")] * 3
+    corpus = Corpus.from_pairs([*pairs, ("a " * 300, "x")], pairs)
+    for parent, longest in ((None, 13), (begun, 99)):
+        ready = Prepared(RECIPE, tokenizer, parent)
+        known = describe("", ready, corpus, "cpu", model)
+        lines = known.data.lines
+        assert lines.single == round(4 / 7, 4)
+        assert lines.longest == longest and known.data.split == ""

@@ -14,13 +14,19 @@ from annotated_transformer.storage.history import (
     History,
     Result,
     Search,
+    SourceLines,
     Start,
 )
 from annotated_transformer.storage.pretrained import find_model, pretrained
 
 LONG = replace(
     HISTORY,
-    data=Data("text", "en", "de", 3, shares={"x": 0.5}, sha256={"x": "56"}),
+    data=Data(
+        *("text", "en", "de", 3),
+        shares={"x": 0.5},
+        sha256={"x": "56"},
+        lines=SourceLines(0.95, 90, 1.5),
+    ),
     start=Start("train one", start=Start("train zero"), files={"a": "12"}),
     tokenizer_sha256="34",
     result=Result(updates=3, seconds=1.5, scores={"test, bleu": "38.13"}),
@@ -99,3 +105,9 @@ def test_a_field_that_is_missing_is_named():
         del plain[name]
         with pytest.raises(ValueError, match=f"{name} is missing"):
             History.from_json(plain)
+
+
+def test_lines_are_split_where_single_sentences_were_learned():
+    assert LONG.data.split == "en" and HISTORY.data.split == ""
+    few = replace(LONG.data, lines=SourceLines(0.94, 90, 1.5))
+    assert few.split == ""

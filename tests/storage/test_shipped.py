@@ -144,6 +144,16 @@ def test_readme_and_card_tell_the_bar_and_what_passes_it():
         assert told is readme or found.text in card
 
 
+@pytest.mark.parametrize("name", pretrained())
+def test_a_shipped_model_takes_single_sentences(name):
+    history = load_model(name)[2]
+    assert Translator.load(name).split == history.data.source
+    if name == "multi30k-en-de":  # as the record of the chapter has it
+        measured = read_run("probability_as_a_warning")["results"]
+        bar = measured["threshold seed=0"]["threshold"]
+        assert history.result.usual_confidence == pytest.approx(bar, abs=0.01)
+
+
 def test_the_pronoun_model_is_small_and_right():
     files = list(find_model("pronouns").iterdir())
     assert sum(file.stat().st_size for file in files) < 550_000

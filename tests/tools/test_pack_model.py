@@ -69,6 +69,24 @@ def test_a_packed_model_searches_as_it_was_scored(folder):
     assert asdict(history.search) == SEARCH
 
 
+def test_a_packed_model_knows_its_usual_text(folder):
+    valid, learned = (folder.parent / name for name in ("valid", "learned"))
+    valid.write_text("a dog\nsmall dogs\n" * 20 + "a\n")
+    learned.write_text("a small dog\n" * 97 + "A dog. A dog.\n")
+    packed = folder.parent / "packed"
+    pack(packed, folder, valid=valid, learned=[learned, valid])
+    history = load_model(packed)[2]
+    found = Translator.load(folder).n_best(valid.read_text().splitlines(), 1)
+    usual = history.result.usual_confidence
+    below = sum(best[0].confidence < usual - 1e-3 for best in found)
+    assert below <= 0.05 * 41
+    assert any(abs(x[0].confidence - usual) < 0.05 for x in found)
+    lines = history.data.lines
+    assert lines.single == round(138 / 139, 4) and lines.longest == 13
+    assert Translator.load(packed).split == "en"
+    assert Translator.load(folder).split == ""
+
+
 @pytest.mark.parametrize(
     "changes",
     [

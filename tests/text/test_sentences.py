@@ -1,0 +1,133 @@
+"""Sentences of a line, and a translator that takes them one by one."""
+
+import json
+from functools import cache
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from odd_text import odd_strings
+
+from annotated_transformer.pairs.alignment import (
+    align_pairs,
+    align_translations,
+)
+from annotated_transformer.pairs.back_translation import back_translate
+from annotated_transformer.pairs.sampling import Sampling
+from annotated_transformer.text.sentences import sentences, single_sentences
+from annotated_transformer.translation import Translation, Translator
+
+ONE = ["A man walks.", "Two dogs run!", "Dr. Smith eats.", "TWO MEN TALK."]
+TEXT = st.lists(st.sampled_from([*"aB.!? \xa0\t“”\u2028\x85\ud800"])).map(
+    "".join
+)
+
+
+@cache
+def translator() -> Translator:
+    return Translator.load("multi30k-en-de")
+
+
+@given(TEXT | st.text(), st.sampled_from(["en", "de", "fr", "letters"]))
+@example("A\xa0. B", "en")  # sentencex alone panics
+def test_nothing_is_lost_and_one_sentence_stays(text, language):
+    found = sentences(text, language)
+    if len(found) == 1:
+        assert found == [text]
+    else:
+        assert all(x == x.strip() != "" for x in found)
+        kept = "".join(text.encode(errors="replace").decode().split())
+        assert "".join("".join(found).split()) == kept
+    assert sentences(text, "") == [text]
+
+
+def test_odd_text_is_taken_apart_without_a_word():
+    for text in odd_strings():
+        assert sentences(text, "en")
+
+
+@given(st.lists(st.sampled_from(ONE[:2]), min_size=1))
+def test_sentences_come_back_in_their_order(parts):
+    assert sentences(" ".join(parts), "en") == parts
+    assert single_sentences(parts, "en") == 1
+    both = single_sentences([*parts, " ".join(parts * 2)], "en")
+    assert both == len(parts) / (len(parts) + 1)
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "Dr. Smith and Mr. Jones play at 5 p.m. in St. Louis."),
+        ("de", "Ein Mann arbeitet auf Höhe des 2. Stocks."),
+        ("de", "Ein Hund, z. B. ein Dackel, rennt."),
+        ("fr", "M. Dupont lit un livre."),
+        *(("en", text) for text in ("", " ", "...", "\t", "?!")),
+    ],
+)
+def test_what_is_one_sentence_stays(language, text):
+    assert sentences(text, language) == [text]
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.lists(st.sampled_from([*ONE, " ", "x"]), max_size=6))
+def test_text_without_several_sentences_passes_unchanged(texts):
+    for number in (1, 3):
+        found = translator().n_best(texts, number)
+        assert found == translator().n_best(texts, number, split="")
+
+
+def test_sentences_are_translated_one_by_one_and_joined():
+    alone = [best[0] for best in translator().n_best(ONE, 1)]
+    line, first = translator().n_best([" ".join(ONE), ONE[0]], 1)
+    (both,) = line
+    assert both.text == " ".join(one.text for one in alone)
+    assert both.length == sum(one.length for one in alone)
+    sums = sum(one.log_probability for one in alone)
+    assert both.log_probability == pytest.approx(sums, abs=1e-3)
+    assert both.confidence == pytest.approx(sums / both.length, abs=1e-4)
+    texts = [x.text for x in alone]
+    assert [(x, y.text) for x, y in both.parts] == [
+        *zip(ONE, texts, strict=True)
+    ]
+    assert first[0].parts == ()
+
+
+def test_the_best_combinations_are_found():
+    """All of them, counted one by one."""
+    first, second = translator().n_best(ONE[:2], 4)
+    every = sorted(x.score + y.score for x in first for y in second)[::-1]
+    (found,) = translator().n_best([" ".join(ONE[:2])], 4)
+    scores = [one.score for one in found]
+    assert scores == pytest.approx(every[:4], abs=1e-4)
+    assert len({one.text for one in found}) == 4
+
+
+def test_links_count_words_through_the_line():
+    line, model = " ".join(ONE[:2]), translator()
+    ((one,),) = model.n_best([line], 1)
+    given = [(line, one), (ONE[0], Translation("Ein Mann.", 0.0, 0.0, 1))]
+    links, alone = align_translations(model, given)
+    pairs = [(source, found.text) for source, found in one.parts]
+    first, second = align_pairs(model, pairs)
+    words = len(pairs[0][1].split())
+    assert links == first + [(i + 3, j + words) for i, j in second]
+    assert alone == align_pairs(model, [(ONE[0], "Ein Mann.")])[0]
+
+
+@pytest.mark.parametrize("sampling", [None, Sampling(top_k=1)])
+def test_pairs_are_made_of_sentences(sampling):
+    line = " ".join(ONE[:2])
+    found = back_translate(translator(), [line, *ONE[:2]], sampling)
+    (joined, _), (first, _), (second, _) = found
+    assert joined == f"{first} {second}"
+
+
+def test_what_is_scored_is_not_split(command, tmp_path):
+    line = "A man walks. A dog runs. A girl sings. A boy eats."
+    whole = translator()(line, split="")
+    assert whole != translator()(line)
+    files = [tmp_path / name for name in ("source", "reference")]
+    for file, text in zip(files, (line, whole), strict=True):
+        file.write_text(f"{text}\n")
+    ended = command("evaluate", "multi30k-en-de", *files, "--json")
+    assert json.loads(ended.out)["bleu"] == pytest.approx(100)
