@@ -24,7 +24,8 @@
       this.translator = model.translator ??= new Translator(model);
       this.pieces = this.translator.tokenizer.pieces;
       this.text.value = text;
-      this.choice.querySelectorAll("input")[models.indexOf(model)].checked = true;
+      const radios = this.modelChoice.querySelectorAll("input");
+      radios[models.indexOf(model)].checked = true;
       const examples = Object.entries(model.examples);
       this.examples.replaceChildren("Examples:", ...examples.map(this.example));
       const { decoder, heads } = this.translator.model;
@@ -74,10 +75,10 @@
         this.translate(),
       );
       const labels = models.map(({ label }, i) => [label, i]);
-      this.choice = choice("Model", "at-model", labels, ({ target }) =>
-        this.use(models[target.value], this.typed()),
+      this.modelChoice = choice("Model", "at-model", labels, ({ target }) =>
+        this.use(models[target.value], this.own()),
       );
-      this.choice.hidden = models.length === 1;
+      this.modelChoice.hidden = models.length === 1;
       return make(
         "form.at-form",
         {
@@ -98,13 +99,13 @@
           {},
           make("button.at-main", { type: "submit" }, "Translate"),
           this.search,
-          this.choice,
+          this.modelChoice,
         ),
       );
     }
 
     /** The reader's own sentence, if it is none of the examples. */
-    typed() {
+    own() {
       const text = this.text.value.trim();
       const examples = Object.values(this.model.examples);
       return text && !examples.includes(text) ? text : undefined;
@@ -169,7 +170,7 @@
       let rested = begin;
       const reading = this.translator.translate(text, { width });
       const { pieces: read, maps, sentence, setting } = reading;
-      Object.assign(this, { read, maps, sentence, setting });
+      Object.assign(this, { typed: text, read, maps, sentence, setting });
       for (;;) {
         const { value, done } = reading.search.next();
         if (done) {
@@ -205,8 +206,7 @@
         this.reading.append(
           make("p.at-note", {}, `${name}: `, make("span", { lang }, what)),
         );
-      if (this.sentence !== this.text.value.trim())
-        tell("Read as", "en", this.sentence);
+      if (this.sentence !== this.typed) tell("Read as", "en", this.sentence);
       if (text !== written) tell("Set as you typed", "de", text);
       const gloss = this.model.glosses[text];
       this.gloss.textContent = gloss ? `In English: ${gloss}.` : "";
@@ -258,7 +258,7 @@
         models.find((model) => !model.words);
       if (!fits || fits === this.model) return;
       const click = () => {
-        this.use(fits, this.text.value);
+        this.use(fits, this.typed);
         this.text.focus();
       };
       const label = `Translate with the model for ${fits.label}`;
