@@ -4,7 +4,7 @@
  * that the page can show the step before the next one is computed.
  */
 (() => {
-  const { Model, Node, Tokenizer } = globalThis.translatorInPage;
+  const { Model, Node, Tokenizer, asSentence } = globalThis.translatorInPage;
   const [BEGIN, END] = [1, 2];
   const SHOWN = 6; // candidates that a node keeps, to be looked at
 
@@ -110,7 +110,8 @@
     }
 
     /**
-     * Read a caption. Returns what was read, and the search to be run.
+     * Read a text. Returns the sentence that was read, what sets its
+     * translation like the text, and the search to be run.
      * @param {string} text
      * @param {{width?: number, alpha?: number, noRepeat?: number}} options
      */
@@ -118,11 +119,14 @@
       text,
       { width = 5, alpha = this.alpha, noRepeat = this.noRepeat } = {},
     ) {
-      const ids = [...this.tokenizer.encode(text), END];
+      const [sentence, setting] = asSentence(text, this.tokenizer);
+      const ids = [...this.tokenizer.encode(sentence), END];
       const source = this.model.encode(ids);
       const options = { width, alpha, noRepeat, limit: ids.length + 50 };
       return {
-        pieces: [...this.tokenizer.split(text), "</s>"],
+        sentence: this.tokenizer.normalize(sentence),
+        setting,
+        pieces: [...this.tokenizer.split(sentence), "</s>"],
         maps: source.maps,
         search: beamSearch(this.model, source, options),
       };

@@ -7,6 +7,7 @@
   const { AttentionView, Translator, elements, models } =
     globalThis.translatorInPage;
   const { make, rest, share, digits, named, chips } = elements;
+  const WORD = /[\p{L}\p{N}'-]+|\S/gu; // or a punctuation mark
   const PATIENCE = 50; // ms of work after which the page may answer
 
   class Widget {
@@ -18,12 +19,14 @@
     }
 
     /** Take a model: its examples, its heads, and a first translation. */
-    use(model) {
+    use(model, text = Object.values(model.examples)[0]) {
       this.model = model;
       this.translator = model.translator ??= new Translator(model);
       this.pieces = this.translator.tokenizer.pieces;
+      this.text.value = text;
+      const radios = this.modelChoice.querySelectorAll("input");
+      radios[models.indexOf(model)].checked = true;
       const examples = Object.entries(model.examples);
-      this.text.value = examples[0][1];
       this.examples.replaceChildren("Examples:", ...examples.map(this.example));
       const { decoder, heads } = this.translator.model;
       const [layer, head] = model.cross;
@@ -72,10 +75,10 @@
         this.translate(),
       );
       const labels = models.map(({ label }, i) => [label, i]);
-      const model = choice("Model", "at-model", labels, ({ target }) =>
-        this.use(models[target.value]),
+      this.modelChoice = choice("Model", "at-model", labels, ({ target }) =>
+        this.use(models[target.value], this.own()),
       );
-      model.hidden = models.length === 1;
+      this.modelChoice.hidden = models.length === 1;
       return make(
         "form.at-form",
         {
@@ -96,9 +99,16 @@
           {},
           make("button.at-main", { type: "submit" }, "Translate"),
           this.search,
-          model,
+          this.modelChoice,
         ),
       );
+    }
+
+    /** The reader's own sentence, if it is none of the examples. */
+    own() {
+      const text = this.text.value.trim();
+      const examples = Object.values(this.model.examples);
+      return text && !examples.includes(text) ? text : undefined;
     }
 
     /** What is answered: the output, its steps, the attention. */
@@ -106,6 +116,7 @@
       this.output = make("p.at-output", { lang: "de", "aria-hidden": "true" });
       this.said = make("p.at-hidden", { role: "status", lang: "de" });
       this.gloss = make("p.at-gloss", {});
+      this.reading = make(".at-reading", {});
       this.note = make("p.at-note", { role: "status" });
       this.warning = make("p.at-warning", { role: "status" });
       this.step = make("input", {
@@ -131,8 +142,9 @@
         this.output,
         this.said,
         this.gloss,
-        this.note,
+        this.reading,
         this.warning,
+        this.note,
         this.panel,
       );
     }
@@ -144,10 +156,10 @@
       this.steps = [];
       this.output.replaceChildren();
       this.said.textContent = "";
-      this.gloss.textContent = "";
-      this.warning.textContent = "";
+      for (const part of [this.gloss, this.reading, this.warning])
+        part.replaceChildren();
       this.panel.hidden = true;
-      if (!text) {
+      if (!this.translator.tokenizer.normalize(text)) {
         this.note.textContent = "Type a sentence first.";
         return;
       }
@@ -157,7 +169,8 @@
       const begin = performance.now();
       let rested = begin;
       const reading = this.translator.translate(text, { width });
-      Object.assign(this, { read: reading.pieces, maps: reading.maps });
+      const { pieces: read, maps, sentence, setting } = reading;
+      Object.assign(this, { typed: text, read, maps, sentence, setting });
       for (;;) {
         const { value, done } = reading.search.next();
         if (done) {
@@ -186,8 +199,15 @@
     /** The search is over: the output can be looked at, step by step. */
     finish(best, spent) {
       this.best = best;
-      const text = this.translator.tokenizer.decode(best.tokens);
+      const written = this.translator.tokenizer.decode(best.tokens);
+      const text = this.setting(written);
       this.said.textContent = text;
+      const tell = (name, lang, what) =>
+        this.reading.append(
+          make("p.at-note", {}, `${name}: `, make("span", { lang }, what)),
+        );
+      if (this.sentence !== this.typed) tell("Read as", "en", this.sentence);
+      if (text !== written) tell("Set as you typed", "de", text);
       const gloss = this.model.glosses[text];
       this.gloss.textContent = gloss ? `In English: ${gloss}.` : "";
       const { position } = best.node;
@@ -195,12 +215,8 @@
       this.note.textContent =
         `${position} subwords in ${(spent / 1000).toFixed(2)} seconds; ` +
         `log-probability ${digits(best.logP, 2)}, ` +
-        `${digits(each, 2)} a subword; score ${digits(best.score, 2)}.`;
-      const { usual } = this.model; // null where it has not been measured
-      if (usual !== null && each < usual)
-        this.warning.textContent =
-          `Do not rely on this: 19 of 20 captions have ` +
-          `${digits(usual, 2)} a subword or more. Perhaps it is no caption.`;
+        `${digits(each, 2)} per subword; score ${digits(best.score, 2)}.`;
+      this.warn(each);
       this.target = this.written(best.node);
       const step = (i) => () => {
         this.step.value = i + 1;
@@ -217,6 +233,37 @@
       this.step.value = 1 + this.telling();
       this.panel.hidden = false;
       this.look();
+    }
+
+    /** Say why the output may be wrong, and offer the model that fits. */
+    warn(each) {
+      const words = [...new Set(this.sentence.toLowerCase().match(WORD))];
+      const strange = (model) =>
+        words.filter((word) => model.words && !model.words.includes(word));
+      const never = strange(this.model).map((word) => `“${word}”`);
+      const { usual, kind } = this.model;
+      if (never.length) {
+        const list = new Intl.ListFormat("en", { type: "disjunction" });
+        this.warning.append(
+          "Do not rely on this translation: " +
+            `the model has never seen ${list.format(never)}. `,
+        );
+      } else if (each < usual)
+        this.warning.append(
+          "Do not rely on this translation: its log-probability per subword " +
+            `is below ${digits(usual, 2)}, which 19 of 20 ${kind} reach. `,
+        );
+      const fits =
+        models.find((model) => model.words && !strange(model).length) ??
+        models.find((model) => !model.words);
+      if (!fits || fits === this.model) return;
+      const click = () => {
+        this.use(fits, this.typed);
+        this.text.focus();
+      };
+      const label = `Translate with the model for ${fits.label}`;
+      const button = make("button.at-quiet", { type: "button", click }, label);
+      this.warning.append(`${fits.offer} `, button);
     }
 
     /** The step at which the model's piece is written, or the unlikeliest. */

@@ -6,7 +6,7 @@
  */
 (() => {
   const PARTS = [
-    ...["weights", "tokenizer", "model", "beam_search"],
+    ...["weights", "tokenizer", "casing", "model", "beam_search"],
     ...["elements", "attention", "interface"],
   ];
   const here = document.currentScript.src;

@@ -1,10 +1,11 @@
 /**
  * Subwords, as in chapter 6: byte-pair encoding as sentencepiece applies it.
  *
- * First the tokenizer's own rules make the text uniform. Then it begins as single characters, and every space as the sign ▁. Then the
- * two neighbours whose union is the piece with the highest score become one,
- * again and again, until no two neighbours make a piece. The scores are minus
- * the order in which training found the pieces.
+ * First the tokenizer's own rules make the text uniform, and it is cut into
+ * single characters, every space as the sign ▁. Then the two neighbours whose
+ * union is the piece with the highest score become one, again and again, until
+ * no two neighbours make a piece. The scores are minus the order in which
+ * training found the pieces.
  */
 (() => {
   const SPACE = "▁";
@@ -24,6 +25,7 @@
       for (let id = RESERVED; id < pieces.length; id++)
         this.ids.set(pieces[id], id);
       this.scores = scores;
+      this.unknown = UNKNOWN;
     }
 
     /**
