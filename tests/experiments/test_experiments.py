@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from annotated_transformer.model import (
     ModelConfig,
     transformer,
 )
+from annotated_transformer.storage.model_folder import read_config
 from experiments.shared import run_and_record
 from experiments.shared.reproduction import moved
 from experiments.shared.run_and_record import Task, finished, measure
@@ -232,6 +234,13 @@ def test_a_record_is_whole_and_of_this_recipe(name, tmp_path):
     else:
         expected = module.corpus().checksums
     assert record["data"]["sha256"] == expected
+
+
+def test_the_shipped_model_of_pronouns_never_read_the_book_s_sentence():
+    corpus = import_module("experiments.pronoun_resolution").corpus()
+    assert corpus.checksums == read_config("pronouns").history.data.sha256
+    followed = re.compile(r"The \w+ ate the \w+ because it was \w+\.")
+    assert not any(followed.fullmatch(source) for source, _ in corpus.train)
 
 
 def bare(source: str) -> dict[str, str]:

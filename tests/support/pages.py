@@ -8,16 +8,18 @@ from playwright.sync_api import Page, TimeoutError
 AXE = Axe().axe_script
 LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 # Axe goes by all elements of a page, and for contrast needs only those of
-# window.looks and what they lie in: what stands beside them is emptied.
-EMPTY = """() => {
+# window.looks and what they lie in: what stands beside them gives way to
+# empty copies. The elements themselves stay whole, for scripts that use them.
+CLEAR = """() => {
   const kept = new Set([document.body]);
   for (let e of window.looks)
     for (; e !== document.body; e = e.parentElement) kept.add(e);
-  const beside = [...kept].flatMap(e => [...e.children]);
-  window.emptied = beside.filter(e => !kept.has(e)).map(
-    e => [e, [...e.childNodes]]);
-  window.emptied.forEach(([e]) => e.replaceChildren());
+  window.beside = [...kept].flatMap(e => [...e.children]).filter(
+    e => !kept.has(e) && !e.closest("pre, script, style")).map(
+    e => [e, e.cloneNode()]);
+  window.beside.forEach(([e, empty]) => e.replaceWith(empty));
 }"""
+RESTORE = "window.beside.forEach(([e, empty]) => empty.replaceWith(e))"
 STILL = "*, ::before, ::after {transition: none !important}"
 
 
@@ -127,10 +129,10 @@ def contrast(page: Page, seen: set[str] | None = None) -> list[str]:
         return []
     if seen is not None:
         seen.update(looks)
-    page.evaluate(EMPTY)
+    page.evaluate(CLEAR)
     options = {"runOnly": ["color-contrast"]}
     faults = run_axe(page, "{include: window.looks}", **options)
-    page.evaluate("emptied.forEach(([e, inner]) => e.append(...inner))")
+    page.evaluate(RESTORE)
     return faults
 
 
