@@ -73,6 +73,7 @@ def read(seed: int, positions: str) -> dict:
     torch.manual_seed(seed)
     sizes = {"vocab_size": len(tokenizer()), "positions": positions}
     model = LanguageModel(replace(BASE.model, **sizes))
+    model.input.dropout.p = 0.0  # else it weighs on what is added to words
     learned, tested = text()
     windows = learned.unfold(0, READING["trained"] + 1, 1)
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -14,7 +13,6 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file
 
-from annotated_transformer.corpora.generated import pronoun_corpus
 from annotated_transformer.corpora.parallel_text import read_pairs
 from annotated_transformer.errors import UserError
 from annotated_transformer.storage.model_folder import load_model
@@ -163,9 +161,6 @@ def test_the_pronoun_model_is_small_and_right():
     outputs = Translator.load("pronouns")(texts)
     for output, ending in zip(outputs, endings, strict=True):
         assert output.endswith(f"{ending} war.")
-    read = {source for source, _ in pronoun_corpus().train}
-    followed = re.compile(r"The \w+ ate the \w+ because it was \w+\.")
-    assert not any(followed.fullmatch(source) for source in read)
 
 
 def total(texts):
