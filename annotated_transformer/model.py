@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pkgutil import resolve_name
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -56,8 +56,9 @@ __all__ = [
     "EncoderDecoder",
     "Transformer",
     "scale_residual_init",
-    "later_part",
     "Parts",
+    "later_part",
+    "parts_of",
     "transformer",
     "check_published",
     "parameter_count",
@@ -325,6 +326,17 @@ def scale_residual_init(stack: nn.ModuleList) -> None:
         weight.data /= math.sqrt(len(matrices))
 
 
+class Parts(NamedTuple):
+    """What makes the parts of a model, a new one at each call."""
+
+    look: Callable[[], Any]
+    look_across: Callable[[], Any]
+    think: Callable[[], nn.Module]
+    box: Callable[[], AddNorm]
+    last: Callable[[], nn.Module]  # the norm behind a stack
+    place: Callable[[], nn.Module | None]  # what is added to embeddings
+
+
 def later_part(name: Any) -> Any:
     """A part of chapter 17 if this is its name, else what was given."""
     if isinstance(name, str):
@@ -332,70 +344,37 @@ def later_part(name: Any) -> Any:
     return name
 
 
-class Parts:
-    """What makes the parts that a configuration names, or given ones.
+def parts_of(
+    config: ModelConfig,
+    attention: Callable[..., Any] | None = None,
+    norm: Callable[[int], nn.Module] | None = None,
+    feed_forward: Callable[[int, int], nn.Module] | None = None,
+) -> Parts:
+    """The parts that a configuration names, or your own in their place.
 
-    These are attention(d_model, heads, d_k, d_v, dropout), norm(d_model) and
+    Yours are attention(d_model, heads, d_k, d_v, dropout), norm(d_model) and
     feed_forward(d_model, d_ff).
     """
-
-    def __init__(
-        self,
-        config: ModelConfig,
-        attention: Callable[..., Any] | None = None,
-        norm: Callable[[int], nn.Module] | None = None,
-        feed_forward: Callable[[int, int], nn.Module] | None = None,
-    ):
-        self.config, d = config, config.d_model
-        sizes = config.heads, config.d_k, config.d_v, config.attention_dropout
-        look = partial(attention or MultiHeadAttention, d, *sizes)
-        self.look, self.look_across = look, look
-        if config.later_attention:
-            if attention is not None:
-                raise ValueError(
-                    "an attention of your own has no kv_heads, qk_norm, "
-                    "rotary or alibi positions: leave them out"
-                )
-            self.look, self.look_across = later_part("attentions")(config)
-        think = feed_forward or FEED_FORWARDS[config.feed_forward]
-        self.think = partial(later_part(think), d, config.d_ff)
-        norm = later_part(norm or NORMS[config.norm])
-        self.box = partial(AddNorm, d, config.dropout, config.pre_norm, norm)
-        self.last = partial(norm, d) if config.pre_norm else nn.Identity
-
-    def embedding(self, tokens: TokenEmbedding) -> InputEmbedding:
-        """The tokens, and positions if these are added to them."""
-        config = self.config
-        positions: nn.Module | None = None
-        if config.positions == "sinusoidal":
-            positions = SinusoidalPositions(config.d_model)
-        elif config.positions == "learned":
-            positions = LearnedPositions(config.d_model, config.max_length)
-        return InputEmbedding(tokens, positions, config.dropout)
-
-    def encoder(self, layers: int) -> Encoder:
-        """A stack of encoder layers, newly drawn."""
-        stack = [
-            EncoderLayer(self.look(), self.think(), self.box)
-            for _ in range(layers)
-        ]
-        return self.scaled(Encoder(stack, self.last()))
-
-    def decoder(self, layers: int) -> Decoder:
-        """A stack of decoder layers, newly drawn."""
-        stack = [
-            DecoderLayer(
-                self.look(), self.look_across(), self.think(), self.box
+    d, pre_norm = config.d_model, config.pre_norm
+    sizes = config.heads, config.d_k, config.d_v, config.attention_dropout
+    look = across = partial(attention or MultiHeadAttention, d, *sizes)
+    if config.later_attention:
+        if attention is not None:
+            raise ValueError(
+                "an attention of your own has no kv_heads, qk_norm, rotary or "
+                "alibi positions: leave them out"
             )
-            for _ in range(layers)
-        ]
-        return self.scaled(Decoder(stack, self.last()))
-
-    def scaled(self, stack: Any) -> Any:
-        """A stack as it starts to learn."""
-        if self.config.pre_norm:
-            scale_residual_init(stack.layers)
-        return stack
+        look, across = later_part("attentions")(config)
+    kind = feed_forward or later_part(FEED_FORWARDS[config.feed_forward])
+    norm = norm or later_part(NORMS[config.norm])
+    box = partial(AddNorm, d, config.dropout, pre_norm, norm)
+    last = partial(norm, d) if pre_norm else nn.Identity
+    added = {
+        "sinusoidal": partial(SinusoidalPositions, d),
+        "learned": partial(LearnedPositions, d, config.max_length),
+    }
+    place: Any = added.get(config.positions, type(None))  # or None
+    return Parts(look, across, partial(kind, d, config.d_ff), box, last, place)
 
 
 def transformer(
@@ -406,18 +385,25 @@ def transformer(
 ) -> Transformer:
     """The Transformer of these sizes, its weights newly drawn.
 
-    It has the parts that config names, or your own, as Parts takes them. No
-    file can bring those: to load such a model again, build it in the same
-    way and pass it.
+    It has the parts that config names, or your own, as parts_of takes them.
+    No file can bring those: to load such a model again, build it in the
+    same way and pass it.
     """
-    parts = Parts(config, attention, norm, feed_forward)
+    parts = parts_of(config, attention, norm, feed_forward)
+    look, across, think, box, last, place = parts
     embed = partial(TokenEmbedding, config.vocab_size, config.d_model)
     read = write = output = embed()  # one matrix for three uses (3.4)
     if not config.tied:
         write, output = embed(), embed()
-    source, target = parts.embedding(read), parts.embedding(write)
-    encoder = parts.encoder(config.layers)
-    decoder = parts.decoder(config.decoder_layers or config.layers)
+    source = InputEmbedding(read, place(), config.dropout)
+    target = InputEmbedding(write, place(), config.dropout)
+    n, m = config.layers, config.decoder_layers or config.layers
+    reads = [EncoderLayer(look(), think(), box) for _ in range(n)]
+    writes = [DecoderLayer(look(), across(), think(), box) for _ in range(m)]
+    encoder, decoder = Encoder(reads, last()), Decoder(writes, last())
+    if config.pre_norm:
+        scale_residual_init(encoder.layers)
+        scale_residual_init(decoder.layers)
     model = Transformer(source, encoder, target, decoder, output)
     model.config = config
     return model

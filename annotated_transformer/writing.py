@@ -9,7 +9,14 @@ from torch import Tensor, nn
 
 from annotated_transformer.attention import causal_mask
 from annotated_transformer.embedding import TokenEmbedding
-from annotated_transformer.model import ModelConfig, Parts
+from annotated_transformer.layers import EncoderLayer
+from annotated_transformer.model import (
+    Encoder,
+    InputEmbedding,
+    ModelConfig,
+    parts_of,
+    scale_residual_init,
+)
 
 __all__ = ["LanguageModel", "next_token_probs", "sample"]
 
@@ -19,10 +26,14 @@ class LanguageModel(nn.Module):
 
     def __init__(self, config: ModelConfig):
         super().__init__()
-        parts = Parts(config)
+        look, _, think, box, last, place = parts_of(config)
         self.tokens = TokenEmbedding(config.vocab_size, config.d_model)
-        self.input = parts.embedding(self.tokens)
-        self.decoder = parts.encoder(config.layers)  # under a causal mask
+        self.input = InputEmbedding(self.tokens, place(), config.dropout)
+        layers = range(config.layers)
+        reads = [EncoderLayer(look(), think(), box) for _ in layers]
+        self.decoder = Encoder(reads, last())  # whose mask hides the future
+        if config.pre_norm:
+            scale_residual_init(self.decoder.layers)
 
     def forward(
         self, tokens: Int[Tensor, "batch length"]
