@@ -75,7 +75,7 @@ def test_equals_stacks_of_torchs_own_layers(sizes, lengths, seed):
         ({"vocab_size": 0}, "vocab_size .* at least 1"),
         ({"decoder_layers": 0}, "decoder_layers .* at least 1"),
         ({"dropout": 1.0}, r"dropout .* \[0, 1\)"),
-        ({"positions": "rotary"}, "choose one of 'sinusoidal', 'learned'"),
+        ({"positions": "rotor"}, "choose one of 'sinusoidal', 'learned'"),
         ({"heads": 7}, "512 is not a multiple of 7 heads"),
     ],
 )
