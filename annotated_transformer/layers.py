@@ -43,11 +43,7 @@ class FeedForward(nn.Module):
         self, x: Float[Tensor, "*batch d_model"]
     ) -> Float[Tensor, "*batch d_model"]:
         """Widen to d_ff, cut below zero, narrow again."""
-        return self.outer(self.activation(self.inner(x)))
-
-    def activation(self, z: Tensor) -> Tensor:
-        """What happens between the two matrices."""
-        return F.relu(z)
+        return self.outer(F.relu(self.inner(x)))
 
 
 class AddNorm(nn.Module):

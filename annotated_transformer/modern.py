@@ -82,17 +82,21 @@ def swiglu(d_model: int, d_ff: int) -> SwiGLU:
 class GELUFeedForward(FeedForward):
     """max(0, z) made smooth: z times the normal distribution's share below."""
 
-    def activation(self, z: Tensor) -> Tensor:
-        """Nearly zero far below zero, nearly z far above."""
-        return F.gelu(z)
+    def forward(
+        self, x: Float[Tensor, "*batch d_model"]
+    ) -> Float[Tensor, "*batch d_model"]:
+        """Widen to d_ff, gate smoothly, narrow again."""
+        return self.outer(F.gelu(self.inner(x)))
 
 
 class SquaredReLUFeedForward(FeedForward):
     """max(0, z), squared."""
 
-    def activation(self, z: Tensor) -> Tensor:
-        """Zero below zero, a parabola above."""
-        return F.relu(z).square()
+    def forward(
+        self, x: Float[Tensor, "*batch d_model"]
+    ) -> Float[Tensor, "*batch d_model"]:
+        """Widen to d_ff, cut below zero, square, narrow again."""
+        return self.outer(F.relu(self.inner(x)).square())
 
 
 def rotations(length: int, d_k: int) -> Float64[Tensor, "2 length pairs"]:

@@ -13,7 +13,7 @@ from annotated_transformer.runs.dry_run import plan
 from annotated_transformer.runs.prepare import build_model
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.runs.run import train
-from annotated_transformer.storage.builders import build
+from annotated_transformer.storage.builders import build, builder_of
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.translation import Translator
 
@@ -26,15 +26,14 @@ def trained(request, tmp_path_factory):
     return recipe, train(folder, CORPUS, recipe, device="cpu")
 
 
-def test_the_model_is_loaded_and_translates(trained, request):
+def test_the_model_is_loaded_and_translates(trained):
     recipe, folder = trained
-    name = request.node.callspec.params["trained"]
     model, tokenizer, _ = load_model(folder)
     limit = min(256, model.max_positions or 256)  # tokens of a side
     for file in ("run.json", "config.json"):
         about = json.loads((folder / file).read_text())
         plain = about.get("history", about)["recipe"]
-        assert plain["builder"] == name
+        assert plain["builder"] == builder_of(recipe.model)
         expected = replace(recipe.train, max_length=limit)
         assert Recipe.from_json(plain).train == expected
     assert type(model.config) is type(recipe.model)
