@@ -220,7 +220,7 @@ class Decoder(nn.Module):
     def forward(
         self,
         x: Vectors,
-        memory: tuple[list[KeysValues], Mask],
+        memory: tuple[list[Any], Mask | None],
         pasts: list[KeysValues] | None = None,
     ) -> tuple[Vectors, list[KeysValues]]:
         """A vector for each target token; each layer's keys and values.

@@ -3,44 +3,110 @@
 Written in book/18_writing.ipynb: edit the chapter, then `make package`.
 """
 
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from annotated_transformer.attention import causal_mask
+from annotated_transformer.attention import Mask
 from annotated_transformer.embedding import TokenEmbedding
-from annotated_transformer.layers import EncoderLayer
+from annotated_transformer.heads import MultiHeadAttention
+from annotated_transformer.layers import (
+    AddNorm,
+    KeysValues,
+    Vectors,
+    append_kv,
+)
 from annotated_transformer.model import (
-    Encoder,
+    Decoder,
+    EncoderDecoder,
     InputEmbedding,
     ModelConfig,
+    Nested,
+    Tokens,
     parts_of,
     scale_residual_init,
 )
 
-__all__ = ["LanguageModel", "next_token_probs", "sample"]
+__all__ = [
+    "DecoderOnlyLayer",
+    "LanguageModelConfig",
+    "LanguageModel",
+    "next_token_probs",
+    "sample",
+]
 
 
-class LanguageModel(nn.Module):
+class DecoderOnlyLayer(nn.Module):
+    """Masked self-attention, then feed-forward, each in Add & Norm."""
+
+    def __init__(
+        self,
+        attention: MultiHeadAttention,
+        feed_forward: nn.Module,
+        add_norm: Callable[[], AddNorm],
+    ):
+        super().__init__()
+        self.self_attention = attention
+        self.feed_forward = feed_forward
+        self.around_attention = add_norm()
+        self.around_feed_forward = add_norm()
+
+    def forward(
+        self,
+        x: Vectors,
+        source: None = None,
+        source_mask: None = None,
+        target_mask: Mask | None = None,
+        past: KeysValues | None = None,
+    ) -> tuple[Vectors, KeysValues]:
+        """The new x, and this layer's keys and values including x's own."""
+        y = self.around_attention.before(x)
+        keys_values = append_kv(past, self.self_attention.keys_values(y))
+        y = self.self_attention.attend(y, *keys_values, target_mask)
+        x = self.around_attention.after(x, y)
+        return self.around_feed_forward(x, self.feed_forward), keys_values
+
+
+@dataclass(frozen=True)
+class LanguageModelConfig(ModelConfig):
+    """Sizes and parts of a decoder alone; max_length is its context."""
+
+
+class LanguageModel(EncoderDecoder):
     """A decoder without a source: it scores the next token of a text."""
 
     def __init__(self, config: ModelConfig):
-        super().__init__()
         look, _, think, box, last, place = parts_of(config)
-        self.tokens = TokenEmbedding(config.vocab_size, config.d_model)
-        self.input = InputEmbedding(self.tokens, place(), config.dropout)
+        tokens = TokenEmbedding(config.vocab_size, config.d_model)
+        output = tokens
+        if not config.tied:
+            output = TokenEmbedding(config.vocab_size, config.d_model)
         layers = range(config.layers)
-        reads = [EncoderLayer(look(), think(), box) for _ in layers]
-        self.decoder = Encoder(reads, last())  # whose mask hides the future
+        writes = [DecoderOnlyLayer(look(), think(), box) for _ in layers]
+        target = InputEmbedding(tokens, place(), config.dropout)
+        decoder = Decoder(writes, last())
+        super().__init__(None, None, target, decoder, output)
+        self.config = LanguageModelConfig(**asdict(config))
         if config.pre_norm:
             scale_residual_init(self.decoder.layers)
 
-    def forward(
+    @property
+    def max_positions(self) -> int:
+        """The context: as much text as it learns to look back on."""
+        return self.config.max_length
+
+    def read(self, source: Tokens | None = None) -> Nested:
+        """The memory of a source that is empty: nothing for any layer."""
+        return [None] * self.config.layers, None
+
+    def next_logits(
         self, tokens: Int[Tensor, "batch length"]
     ) -> Float[Tensor, "batch length vocab_size"]:
-        """Logits of the token after each token."""
-        mask = causal_mask(tokens.size(1), tokens.device)
-        return self.tokens.logits(self.decoder(self.input(tokens), mask))
+        """Logits of the token after each token of a text."""
+        return self(tokens[:, :0], tokens)
 
 
 def next_token_probs(
@@ -74,13 +140,29 @@ def next_token_probs(
 
 @torch.inference_mode()
 def sample(
-    model: nn.Module,
+    model: EncoderDecoder,
     tokens: Int[Tensor, "rows length"],
     max_new_tokens: int,
+    stop: int = -1,
     **options,
 ) -> Int[Tensor, "rows longer"]:
-    """Draw max_new_tokens for each row; see next_token_probs for options."""
+    """Draw max_new_tokens for each row; see next_token_probs for options.
+
+    Where the text outgrows the context, its last half is read anew. Drawing
+    ends early once every row has the token `stop`.
+    """
+    memory, state, new = model.read(tokens[:, :0]), None, tokens
+    context = model.max_positions
+    ended = torch.zeros_like(tokens[:, :1], dtype=torch.bool)
     for _ in range(max_new_tokens):
-        p = next_token_probs(model(tokens)[:, -1], **options)
-        tokens = torch.cat([tokens, p.multinomial(1)], dim=1)
+        before = state[0] if state else 0
+        if context and before + new.size(1) > context:
+            state, new = None, tokens[:, -(context // 2 or 1) :]
+        x, state = model.decode(new, memory, state)
+        p = next_token_probs(model.logits(x[:, -1]), **options)
+        new = p.multinomial(1)
+        tokens = torch.cat([tokens, new], dim=1)
+        ended |= new == stop
+        if ended.all():
+            break
     return tokens

@@ -73,14 +73,14 @@ def read(seed: int, positions: str) -> dict:
     torch.manual_seed(seed)
     sizes = {"vocab_size": len(tokenizer()), "positions": positions}
     model = LanguageModel(replace(BASE.model, **sizes))
-    model.input.dropout.p = 0.0  # else it weighs on what is added to words
+    model.target.dropout.p = 0.0  # else it weighs on what is added to words
     learned, tested = text()
     windows = learned.unfold(0, READING["trained"] + 1, 1)
 
     def loss() -> Tensor:
         chosen = torch.randint(len(windows), (READING["batch"],))
         batch = windows[chosen]
-        logits = model(batch[:, :-1])
+        logits = model.next_logits(batch[:, :-1])
         return F.cross_entropy(logits.flatten(0, 1), batch[:, 1:].flatten())
 
     schedule = LEARNING["peak_lr"], LEARNING["warmup"]
@@ -91,7 +91,9 @@ def read(seed: int, positions: str) -> dict:
         losses = torch.cat(
             [
                 F.cross_entropy(
-                    model(some[:, :-1]).mT, some[:, 1:], reduction="none"
+                    model.next_logits(some[:, :-1]).mT,
+                    some[:, 1:],
+                    reduction="none",
                 )
                 for some in tested.unfold(0, length + 1, length).split(32)
             ]

@@ -42,7 +42,7 @@ def test_a_language_model_reads_from_left_to_right(positions):
     tokens = torch.randint(4, 30, (2, 9))
     changed = tokens.clone()
     changed[:, 4] = tokens[:, 4] % 26 + 4
-    before, after = model(tokens), model(changed)
+    before, after = model.next_logits(tokens), model.next_logits(changed)
     torch.testing.assert_close(before[:, :4], after[:, :4])
     assert ((before - after)[:, 4:].abs().amax(-1) > 1e-6).all()
 
@@ -50,7 +50,7 @@ def test_a_language_model_reads_from_left_to_right(positions):
 @each_choice
 def test_every_parameter_learns(choices):
     model = LanguageModel(modern(**choices)).train()
-    model(torch.randint(4, 30, (3, 6))).square().mean().backward()
+    model.next_logits(torch.randint(4, 30, (3, 6))).square().mean().backward()
     for name, parameter in model.named_parameters():
         assert parameter.grad.abs().sum() > 0, name
 
@@ -117,15 +117,39 @@ def test_logits_that_are_not_numbers(bad):
 
 @each_position
 @torch.inference_mode()
+def test_a_cache_changes_no_draw_and_a_full_one_begins_anew(positions):
+    """Beside a plain loop that reads everything each time."""
+    model = lively(LanguageModel(modern(positions=positions, max_length=8)))
+    begun = torch.randint(4, 30, (3, 2))
+    found, text, first = sample(model, begun, 17, top_k=1), begun, 0
+    while text.size(1) < 19:
+        if text.size(1) - first > 8:
+            first = text.size(1) - 4
+        best = model.next_logits(text[:, first:])[:, -1].argmax(-1)
+        text = torch.cat([text, best[:, None]], 1)
+    assert torch.equal(found, text)
+
+
+@torch.inference_mode()
+def test_drawing_ends_with_the_last_row():
+    model = lively(LanguageModel(modern()))
+    begun = torch.randint(4, 30, (5, 2))
+    text = sample(model, begun, 200, stop=7)[:, 2:]
+    first = (text == 7).int().argmax(1)
+    assert (text == 7).any(1).all() and first.max() == text.size(1) - 1
+
+
+@each_position
+@torch.inference_mode()
 def test_the_surest_sample_is_greedy_and_draws_follow_the_model(positions):
     model = lively(LanguageModel(modern(positions=positions)))
     begun = torch.randint(4, 30, (2, 3))
     text = sample(model, begun, 5, top_k=1)
     assert torch.equal(text[:, :3], begun) and text.shape == (2, 8)
-    best = model(text[:, :-1]).argmax(-1)
+    best = model.next_logits(text[:, :-1]).argmax(-1)
     assert torch.equal(text[:, 3:], best[:, 2:])
     n = 20_000
     drawn = sample(model, begun[:1].expand(n, -1), 1, top_k=4)[:, -1]
-    p = next_token_probs(model(begun[:1])[0, -1], top_k=4)
+    p = next_token_probs(model.next_logits(begun[:1])[0, -1], top_k=4)
     error = (drawn.bincount(minlength=30) / n - p).abs()
     assert (error <= 5 * (p * (1 - p) / n).sqrt()).all()
