@@ -108,15 +108,19 @@ def train_tokenizer(
     vocab_size: int,
     kind: str = "bpe",
     normalize: bool = True,
+    running: bool = False,
 ) -> Tokenizer:
     """Learn subwords from text. Kinds: bpe, char, unigram (a pruned list).
 
     The tokenizer normalizes all text that it reads, or reads it as it is.
-    UserError if the characters need more pieces, or the text has fewer.
+    Lines of running text end with a piece of their own, and no blank is put
+    before them, so that a text can be read line by line. UserError if the
+    characters need more pieces, or the text has fewer.
     """
     lines = normalized(lines) if normalize else list(lines)
     model = io.BytesIO()
-    if vocab_size < (smallest := smallest_vocabulary(lines)):
+    smallest = smallest_vocabulary(lines) + running
+    if vocab_size < smallest:
         raise UserError(
             f"a vocabulary of {vocab_size} pieces is too small: the reserved "
             f"ids and the characters of the text need at least {smallest}"
@@ -128,6 +132,8 @@ def train_tokenizer(
             vocab_size=vocab_size,
             model_type=kind,
             hard_vocab_limit=kind != "char",
+            add_dummy_prefix=not running,
+            user_defined_symbols=["\n"] if running else [],
             **OPTIONS,
         )
     except RuntimeError as error:

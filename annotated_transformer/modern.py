@@ -325,7 +325,7 @@ def attentions(
     return partial(make, positions=positions), make
 
 
-MODERN = {
+MODERN: dict[str, Any] = {
     "pre_norm": True,
     "norm": "rms",
     "feed_forward": "swiglu",

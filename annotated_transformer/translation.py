@@ -227,6 +227,11 @@ class Translator(TextModel):
         model, tokenizer, history = load_model(
             folder, device, model, tokenizer
         )
+        if model.source is None:
+            raise UserError(
+                f"{folder}: a language model, which has no source to "
+                "translate; generate text with it, or name a translator"
+            )
         search = asdict(history.search) if history and history.search else {}
         split = history.data.split if history else ""
         return cls(model, tokenizer, **search, split=split)

@@ -3,15 +3,19 @@
 Written in book/18_writing.ipynb: edit the chapter, then `make package`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import overload
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from annotated_transformer.attention import Mask
-from annotated_transformer.embedding import TokenEmbedding
+from annotated_transformer.data import Tokenizer
+from annotated_transformer.embedding import EOS, TokenEmbedding
+from annotated_transformer.errors import UserError, check_texts
 from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.layers import (
     AddNorm,
@@ -29,6 +33,7 @@ from annotated_transformer.model import (
     parts_of,
     scale_residual_init,
 )
+from annotated_transformer.storage.model_folder import load_model
 
 __all__ = [
     "DecoderOnlyLayer",
@@ -36,6 +41,7 @@ __all__ = [
     "LanguageModel",
     "next_token_probs",
     "sample",
+    "Writer",
 ]
 
 
@@ -119,10 +125,15 @@ def next_token_probs(
 
     What stays is among the top_k likeliest, unless top_k is 0, and among the
     fewest whose probabilities add up to top_p or more. A temperature of 0
-    leaves the likeliest. ValueError for logits that are not numbers.
+    leaves the likeliest. UserError for an option that cannot be, ValueError
+    for logits that are not numbers.
     """
-    if temperature < 0 or top_k < 0 or not 0 < top_p <= 1:
-        raise ValueError("temperature >= 0, top_k >= 0 and 0 < top_p <= 1")
+    if not temperature >= 0 or top_k < 0 or not 0 < top_p <= 1:
+        raise UserError(
+            f"`temperature={temperature}`, `top_k={top_k}`, `top_p={top_p}`: "
+            "the first two must be at least 0, and the last above 0 and at "
+            "most 1"
+        )
     coldest = torch.finfo(logits.dtype).tiny
     below = logits - logits.amax(-1, keepdim=True)
     p = (below / max(temperature, coldest)).softmax(-1)
@@ -166,3 +177,92 @@ def sample(
         if ended.all():
             break
     return tokens
+
+
+class Writer:
+    """A language model that takes the beginning of a text and goes on.
+
+    Where a document ends it writes the line of the mark, and then the next.
+    """
+
+    def __init__(
+        self, model: LanguageModel, tokenizer: Tokenizer, mark: str = ""
+    ):
+        self.model, self.tokenizer, self.mark = model.eval(), tokenizer, mark
+
+    @classmethod
+    def load(
+        cls,
+        folder: Path | str,
+        device: torch.device | str = "cpu",
+        model: EncoderDecoder | None = None,
+        tokenizer: Tokenizer | None = None,
+    ) -> "Writer":
+        """The writer of a model folder, or of a model shipped by name.
+
+        Code of your own is passed, as to Translator.load. UserError if there
+        is no such model, or if it is no language model.
+        """
+        model, tokenizer, history = load_model(
+            folder, device, model, tokenizer
+        )
+        if not isinstance(model, LanguageModel):
+            raise UserError(
+                f"{folder}: a translator, which writes nothing of its own; "
+                "translate with it, or name a language model"
+            )
+        mark = history.data.mark if history else None
+        return cls(model, tokenizer, mark or "")
+
+    @overload
+    def __call__(self, prompt: str = "", **options) -> str: ...
+    @overload
+    def __call__(self, prompt: list[str], **options) -> list[str]: ...
+    def __call__(self, prompt="", **options):
+        """Go on with one text, or with each of a list; see `write`."""
+        if isinstance(prompt, str):
+            return self.write([prompt], **options)[0]
+        return self.write(prompt, **options)
+
+    def write(
+        self,
+        prompts: Iterable[str],
+        max_new_tokens: int = 500,
+        seed: int | None = None,
+        stop: bool = False,
+        **options,
+    ) -> list[str]:
+        """Each prompt with what is written after it, token by token.
+
+        Options are those of next_token_probs. A seed always draws the same,
+        and None goes on with PyTorch's random numbers. With stop a text ends
+        where its document does.
+        """
+        texts = check_texts(prompts)
+        rows = [[EOS, *self.tokenizer.encode(text)[:-1]] for text in texts]
+        device = next(self.model.parameters()).device
+        end = EOS if stop else -1
+        with torch.random.fork_rng(enabled=seed is not None):
+            if seed is not None:
+                torch.manual_seed(seed)
+            for length in sorted({*map(len, rows)}):  # rows without padding
+                places = [
+                    i for i, row in enumerate(rows) if len(row) == length
+                ]
+                begun = torch.tensor([rows[i] for i in places], device=device)
+                found = sample(
+                    self.model, begun, max_new_tokens, end, **options
+                )
+                for i, ids in zip(
+                    places, found[:, length:].tolist(), strict=True
+                ):
+                    texts[i] += self.text(ids, stop)
+        return texts
+
+    def text(self, ids: list[int], stop: bool) -> str:
+        """The text of ids, up to the end of the document or beyond it."""
+        text = self.tokenizer.decode(ids)  # up to the first EOS
+        if stop or EOS not in ids:
+            return text
+        rest = ids[ids.index(EOS) + 1 :]
+        return f"{text}{self.mark}\n{self.text(rest, stop)}"

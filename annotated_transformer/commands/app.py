@@ -11,6 +11,7 @@ import typer.main
 
 from annotated_transformer import __version__
 from annotated_transformer.commands.backtranslate import backtranslate
+from annotated_transformer.commands.generate import generate, perplexity
 from annotated_transformer.commands.train import train
 from annotated_transformer.commands.translate import (
     evaluate,
@@ -34,7 +35,8 @@ OTHERS = (
 QUOTES = "\"'"
 
 app = typer.Typer(
-    help="Train a Transformer on sentence pairs, and translate with it.",
+    help="Train a Transformer on sentence pairs, and translate with it; or "
+    "train one on running text, and write with it.",
     no_args_is_help=True,
     invoke_without_command=True,
     add_completion=False,
@@ -56,7 +58,14 @@ def about(
 
 
 app.command(epilog=OTHERS)(train)
-for command in (translate, evaluate, score, backtranslate):
+for command in (
+    translate,
+    evaluate,
+    score,
+    backtranslate,
+    generate,
+    perplexity,
+):
     app.command()(command)
 
 

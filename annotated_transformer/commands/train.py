@@ -23,6 +23,7 @@ from annotated_transformer.system.console import put
 # What loads PyTorch is imported where it is used: --help does without it.
 if TYPE_CHECKING:
     from annotated_transformer.corpora.corpus import Corpus
+    from annotated_transformer.corpora.running_text import RunningText
 
 __all__ = ["train"]
 
@@ -35,10 +36,14 @@ rare = partial(Option, hidden=True)
 @described(
     FIELDS,
     output=Argument(help="the folder to make; it must be new"),
+    files=Argument(
+        metavar="FILE...", help="running text, for --task text alone"
+    ),
     task=text(
         help="a corpus known by name: letters to copy, the built-in "
         "English-German grammar, more of it for pronouns, or Multi30k "
-        "(downloaded)"
+        "(downloaded); for a language model Shakespeare's plays, or the text "
+        "of FILE..."
     ),
     train_files=text(
         "--train",
@@ -54,6 +59,8 @@ rare = partial(Option, hidden=True)
     train_tsv=rare(),
     valid_tsv=rare(),
     extra=rare(metavar="FILE[=SHARE]"),
+    mark=rare(),
+    held_out=rare(),
     source=text(help="language code; Multi30k has en, de and fr"),
     target=text(help="language code; Multi30k has en, de and fr"),
     preset=Option(
@@ -85,12 +92,16 @@ rare = partial(Option, hidden=True)
 )
 def train(
     output: Path,
-    task: Literal["copy", "builtin", "pronouns", "multi30k"] | None = None,
+    files: list[Path] | None = None,
+    task: Literal["copy", "builtin", "pronouns", "multi30k", "plays", "text"]
+    | None = None,
     train_files: tuple[Path, Path] | None = None,
     valid_files: tuple[Path, Path] | None = None,
     train_tsv: Path | None = None,
     valid_tsv: Path | None = None,
     extra: list[str] | None = None,
+    mark: str = "",
+    held_out: float = 0.1,
     source: str = "en",
     target: str = "de",
     preset: Literal["tiny", "small", "base", "big"] | None = None,
@@ -107,7 +118,9 @@ def train(
 ) -> None:
     """Train a model into the folder OUTPUT.
 
-    Name the text by --task, or by --train and --valid. Ctrl-C writes a
+    Name the text by --task, or by --train and --valid. With --task text it is
+    running text, of which the last tenth is held out, and the model is a
+    language model. Ctrl-C writes a
     checkpoint; the same command with --resume continues. On N devices:
     torchrun --nproc-per-node=N -m annotated_transformer train ...
     """
@@ -130,7 +143,16 @@ def train(
         [*(train_files or ()), *([train_tsv] if train_tsv else [])],
         [*(valid_files or ()), *([valid_tsv] if valid_tsv else [])],
     )
-    corpus = read_corpus(task, (source, target), texts, extra or [])
+    corpus: Corpus | RunningText
+    if task in ("plays", "text"):
+        corpus = running_text(task, files or [], mark, held_out)
+    elif files:
+        raise UserError(
+            f"{files[0]}: only --task text reads files that are named so; "
+            "name sentence pairs by --train and --valid"
+        )
+    else:
+        corpus = read_corpus(task, (source, target), texts, extra or [])
     if dry_run:  # which writes nothing: output may be taken
         recipe = replace(recipe, processes=launched().size)
         put(plan(recipe, corpus, start, new_subwords))
@@ -163,6 +185,21 @@ def check_kept(asked: Iterable[str], new_subwords: bool) -> None:
                 f"`{name.rpartition('.')[2]}`: the model that --from names "
                 "keeps its own sizes and subwords; leave it out"
             )
+
+
+def running_text(
+    task: str, files: list[Path], mark: str, held_out: float
+) -> "RunningText":
+    """The text that a language model is to learn from."""
+    from annotated_transformer.corpora.running_text import RunningText, plays
+
+    if task == "text":
+        return RunningText.from_files(files, mark, held_out)
+    if files:
+        raise UserError(
+            f"{files[0]}: --task plays has its own text; use --task text"
+        )
+    return plays()
 
 
 def read_corpus(

@@ -5,10 +5,11 @@ from pathlib import Path
 from rich.filesize import decimal
 
 from annotated_transformer.corpora.corpus import Corpus
+from annotated_transformer.corpora.running_text import RunningText
 from annotated_transformer.data import Example
-from annotated_transformer.runs.batches import TrainingText, encode_text
 from annotated_transformer.runs.prepare import prepare
 from annotated_transformer.runs.recipes import Recipe
+from annotated_transformer.runs.windows import TextWindows, read_corpus
 from annotated_transformer.storage.builders import parameters_of
 
 __all__ = ["plan"]
@@ -18,7 +19,7 @@ FLOAT = 4  # bytes
 
 def plan(
     recipe: Recipe,
-    corpus: Corpus,
+    corpus: Corpus | RunningText,
     start: Path | str | None = None,
     new_subwords: bool = False,
 ) -> str:
@@ -30,12 +31,12 @@ def plan(
     marked by "about".
     """
     recipe, tokenizer, _ = prepare(recipe, corpus, start, new_subwords)
-    text = TrainingText(corpus, tokenizer, recipe)
-    encode_text("validation text", corpus.valid, tokenizer, recipe)
-    rows = {
-        **memory(recipe),
-        **batches(recipe, text.first_epoch()),
-    }
+    text, _, _ = read_corpus(corpus, tokenizer, recipe)
+    rows = memory(recipe)
+    if isinstance(text, TextWindows):
+        rows |= windows(recipe, text)
+    else:
+        rows |= batches(recipe, text.first_epoch())
     width = max(map(len, rows))
     return "".join(f"{name:{width}}  {rows[name]}\n" for name in rows)
 
@@ -74,4 +75,17 @@ def batches(recipe: Recipe, epoch: list[list[Example]]) -> dict[str, str]:
         "tokens an update": f"about {source:,} source, {target:,} target",
         "updates an epoch": f"about {updates:,.1f}",
         "epochs": f"about {config.steps / updates:,.1f}",
+    }
+
+
+def windows(recipe: Recipe, text: TextWindows) -> dict[str, str]:
+    """How much of a running text an update reads."""
+    config, tokens = recipe.train, len(text.ids) - 1
+    number = config.accumulation_steps * recipe.processes * text.rows
+    update = number * text.length
+    return {
+        "tokens in the text": f"{tokens:,}",
+        "tokens a window": f"{text.length:,}",
+        "tokens an update": f"{update:,}",
+        "epochs": f"about {config.steps * update / tokens:,.1f}",
     }

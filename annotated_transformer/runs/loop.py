@@ -10,21 +10,18 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.corpora.corpus import Corpus
+from annotated_transformer.corpora.running_text import RunningText
 from annotated_transformer.data import Batch, Tokenizer
 from annotated_transformer.errors import Interrupted
 from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.optimizer import adam
-from annotated_transformer.runs.batches import (
-    TrainingText,
-    encode_text,
-    fixed_batches,
-    prefetch,
-)
+from annotated_transformer.runs.batches import prefetch
 from annotated_transformer.runs.devices import allow_tf32, attention_kernel
 from annotated_transformer.runs.memory import largest_batches, try_batch
 from annotated_transformer.runs.objectives import objective_of
 from annotated_transformer.runs.progress_bar import progress_bar
 from annotated_transformer.runs.recipes import Recipe
+from annotated_transformer.runs.windows import read_corpus
 from annotated_transformer.storage.checkpoints import (
     Checkpoints,
     Progress,
@@ -56,7 +53,7 @@ class Run:
     def __init__(
         self,
         run_dir: Path,
-        corpus: Corpus,
+        corpus: Corpus | RunningText,
         recipe: Recipe,
         tokenizer: Tokenizer,
         model: EncoderDecoder,
@@ -66,13 +63,9 @@ class Run:
         self.run_dir = run_dir
         self.recipe, self.config = recipe, recipe.train
         self.tokenizer, self.processes = tokenizer, processes
-        self.text = TrainingText(corpus, tokenizer, recipe)
-        valid, left_out = encode_text(
-            "validation text", corpus.valid, tokenizer, recipe
-        )
-        self.valid = fixed_batches(valid, self.config.batch_tokens)
-        places = sorted({*range(len(corpus.valid))} - {*left_out})
-        self.to_translate = [corpus.valid[i] for i in places[:valid_bleu]]
+        read = read_corpus(corpus, tokenizer, recipe)
+        self.text, self.valid, pairs = read
+        self.to_translate = pairs[:valid_bleu]
         self.model, self.device = model, next(model.parameters()).device
         self.optimizer = adam(model.parameters())
         self.objective = objective_of(recipe.labs, tokenizer)

@@ -9,6 +9,7 @@ from annotated_transformer.data import Batch, Example, make_batch
 from annotated_transformer.embedding import UNK
 from annotated_transformer.errors import UserError
 from annotated_transformer.runs.batches import TrainingText
+from annotated_transformer.runs.windows import TextWindows
 from annotated_transformer.training import Objective, TrainConfig
 
 __all__ = ["largest_batches", "out_of_memory_error", "try_batch"]
@@ -19,7 +20,7 @@ def longest(examples: list[Example]) -> int:
     return max(max(map(len, example)) for example in examples)
 
 
-def largest_batches(text: TrainingText) -> list[Batch]:
+def largest_batches(text: TrainingText | TextWindows) -> list[Batch]:
     """Two made batches: no batch of the text needs more than one of them.
 
     One has as many sentences as any batch of the text, the other has
@@ -29,6 +30,8 @@ def largest_batches(text: TrainingText) -> list[Batch]:
     tokens. BPE-dropout makes sentences longer after batches were cut, and a
     risk reads each of them with as many candidates.
     """
+    if isinstance(text, TextWindows):
+        return [next(text.batches())]  # all are alike
     epoch, tokens = text.first_epoch(), text.config.batch_tokens
     found = []
     for examples in (max(epoch, key=len), max(epoch, key=longest)):

@@ -1,6 +1,7 @@
 """What a run needs before its first update: subwords, model, history."""
 
 import hashlib
+from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import replace
 from datetime import date
@@ -10,6 +11,7 @@ from typing import NamedTuple
 import torch
 
 from annotated_transformer.corpora.corpus import Corpus
+from annotated_transformer.corpora.running_text import RunningText
 from annotated_transformer.data import Tokenizer, train_tokenizer
 from annotated_transformer.embedding import (
     BOS,
@@ -43,6 +45,7 @@ from annotated_transformer.system.console import console
 from annotated_transformer.system.machine import this_machine, versions
 from annotated_transformer.text.checks import subwords_per_word
 from annotated_transformer.text.sentences import single_sentences
+from annotated_transformer.writing import LanguageModelConfig
 
 __all__ = [
     "build_model",
@@ -131,17 +134,22 @@ def check_ids(tokenizer: Tokenizer) -> None:
         )
 
 
-def learn_tokenizer(corpus: Corpus, recipe: Recipe) -> Tokenizer:
+def learn_tokenizer(corpus: Corpus | RunningText, recipe: Recipe) -> Tokenizer:
     """Learn subwords from the training text, both languages together."""
     if recipe.tokenizer == "given":
         raise UserError(
             "the recipe's subwords are not learned from the text but given: "
             "pass the tokenizer to train"
         )
-    texts = [side for pair in corpus.train for side in pair]
+    texts: Iterable[str]
+    if running := isinstance(corpus, RunningText):
+        texts = corpus.sample()
+    else:
+        texts = (side for pair in corpus.train for side in pair)
+    kind, normalize = recipe.tokenizer, recipe.normalize
     try:
         return train_tokenizer(
-            texts, recipe.vocab_size, recipe.tokenizer, recipe.normalize
+            texts, recipe.vocab_size, kind, normalize, running
         )
     except UserError as error:
         raise UserError(f"`vocab_size`: {error}") from error
@@ -178,11 +186,41 @@ def check_own_model(model: EncoderDecoder, tokenizer: Tokenizer) -> None:
         )
 
 
-def warn(recipe: Recipe, corpus: Corpus) -> None:
+def check_kind_of_text(recipe: Recipe, corpus: Corpus | RunningText) -> None:
+    """UserError for a corpus that a model cannot learn from."""
+    running = isinstance(corpus, RunningText)
+    alone = isinstance(recipe.model, LanguageModelConfig)
+    if running and not alone:
+        raise UserError(
+            "a translator learns from sentence pairs, and this is running "
+            "text: for that begin with the sizes of a language model"
+        )
+    if alone and not running:
+        raise UserError(
+            "a language model learns from running text, and these are "
+            "sentence pairs: for those begin with the sizes of a translator"
+        )
+    labs = recipe.labs
+    pairs = {
+        "normalize": recipe.normalize,
+        "risk": labs.risk,
+        "noise": labs.noise,
+        "bpe_dropout": labs.bpe_dropout,
+    }
+    if running and (asked := [name for name, x in pairs.items() if x]):
+        raise UserError(
+            f"`{asked[0]}` is for sentence pairs, and running text is read "
+            "as it is: leave it out"
+        )
+
+
+def warn(recipe: Recipe, corpus: Corpus | RunningText) -> None:
     """Say what is unwise, though nothing forbids it."""
-    known = set(corpus.train)
-    both = sum(pair in known for pair in corpus.valid)
-    if both:
+    both = 0
+    if isinstance(corpus, Corpus):
+        known = set(corpus.train)
+        both = sum(pair in known for pair in corpus.valid)
+    if both and isinstance(corpus, Corpus):
         console.out(
             f"{both} of {len(corpus.valid)} validation pairs stand in the "
             "training text, too: what is said of the validation text is "
@@ -228,7 +266,7 @@ def check_beginning(
 
 def prepare(
     recipe: Recipe,
-    corpus: Corpus,
+    corpus: Corpus | RunningText,
     start: Path | str | None = None,
     new_subwords: bool = False,
     tokenizer: Tokenizer | Path | str | None = None,
@@ -250,6 +288,7 @@ def prepare(
     if model is not None and find_builder(model.config) is not None:
         sizes = model.config
         recipe = replace(recipe, model=sizes, vocab_size=sizes.vocab_size)
+    check_kind_of_text(recipe, corpus)
     if tokenizer is not None:
         known = given_tokenizer(tokenizer)
         recipe = replace(recipe, vocab_size=len(known), tokenizer="given")
@@ -365,41 +404,57 @@ def build_model(
 def describe(
     command: str,
     ready: Prepared,
-    corpus: Corpus,
+    corpus: Corpus | RunningText,
     device: str,
     model: EncoderDecoder,
 ) -> History:
     """What a run is, before its first update."""
-    extra = sum(one.pairs for one in corpus.extras)
     begun = ready.parent and ready.parent.start
-    lines = source_lines(
-        [source for source, _ in corpus.train],
-        ready.tokenizer,
-        corpus.source,
-        ready.recipe.train.max_length,
-    )
-    if begun and begun.data and begun.data.lines:
-        longest = max(lines.longest, begun.data.lines.longest)
-        lines = replace(lines, longest=longest)
+    if isinstance(corpus, RunningText):
+        data = Data(
+            name=corpus.name,
+            sha256=corpus.checksums,
+            bytes=corpus.size,
+            mark=corpus.mark,
+            held_out=corpus.held_out,
+        )
+    else:
+        data = pairs_data(corpus, ready)
     return History(
         command=command,
         recipe=ready.recipe.as_json(),
-        data=Data(
-            name=corpus.name,
-            source=corpus.source,
-            target=corpus.target,
-            pairs=len(corpus.train) - extra,
-            extra=extra,
-            shares=corpus.shares,
-            sha256=corpus.checksums,
-            lines=lines,
-        ),
+        data=data,
         date=date.today().isoformat(),
         versions=versions(),
         machine=this_machine(device),
         start=begun,
         tokenizer_sha256=hashlib.sha256(ready.tokenizer.model).hexdigest(),
         own=own_code(model, ready.tokenizer),
+    )
+
+
+def pairs_data(corpus: Corpus, ready: Prepared) -> Data:
+    """The pairs that a run learns from; lines as long as its parent's, too."""
+    before = ready.parent and ready.parent.start.data
+    extra = sum(one.pairs for one in corpus.extras)
+    lines = source_lines(
+        [source for source, _ in corpus.train],
+        ready.tokenizer,
+        corpus.source,
+        ready.recipe.train.max_length,
+    )
+    if before and before.lines:
+        longest = max(lines.longest, before.lines.longest)
+        lines = replace(lines, longest=longest)
+    return Data(
+        name=corpus.name,
+        source=corpus.source,
+        target=corpus.target,
+        pairs=len(corpus.train) - extra,
+        extra=extra,
+        shares=corpus.shares,
+        sha256=corpus.checksums,
+        lines=lines,
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from annotated_transformer.data import ORDERS
 from annotated_transformer.errors import UserError, check_fields
 from annotated_transformer.model import PRESETS, ModelConfig
+from annotated_transformer.modern import MODERN
 from annotated_transformer.storage.builders import (
     builder_of,
     check_depth,
@@ -16,6 +17,7 @@ from annotated_transformer.storage.builders import (
 )
 from annotated_transformer.storage.dataclass_json import from_plain, of_type
 from annotated_transformer.training import TrainConfig
+from annotated_transformer.writing import LanguageModelConfig
 
 __all__ = ["RECIPES", "LabConfig", "Recipe", "flat", "recipe_of"]
 
@@ -216,6 +218,30 @@ RECIPES = {
         vocab_size=8000,
     ),
 }
+RUNNING_TEXT = Recipe(
+    LanguageModelConfig(
+        layers=4,
+        d_model=128,
+        d_ff=512,
+        heads=4,
+        dropout=0.0,
+        max_length=64,
+        **MODERN,
+    ),
+    replace(
+        SMALL_TEXT,
+        steps=2000,
+        batch_tokens=768,
+        warmup=100,
+        peak_lr=4e-3,
+        label_smoothing=0.0,
+        max_length=64,
+        checkpoint_every=250,
+    ),
+    tokenizer="char",
+    normalize=False,
+)
+RECIPES |= {"plays": RUNNING_TEXT, "text": RUNNING_TEXT}
 # 5.2: updates; 6.1: what is averaged. Checkpoints come every ten minutes, at
 # 0.4 s an update of base and 1.0 s of big.
 PAPER = {
@@ -230,6 +256,13 @@ def recipe_of(task: str | None = None, preset: str | None = None) -> Recipe:
     Base and big are trained as the paper trained them; everything else as
     small text wants it.
     """
+    if task in ("plays", "text"):
+        recipe = RECIPES[task]
+        if preset is None:
+            return recipe
+        sizes = asdict(PRESETS[preset]) | MODERN | {"max_length": 256}
+        train = replace(recipe.train, max_length=256, batch_tokens=4096)
+        return replace(recipe, model=LanguageModelConfig(**sizes), train=train)
     if preset in PAPER:
         return Recipe(PRESETS[preset], PAPER[preset], vocab_size=37_000)
     if task is None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 
 from annotated_transformer.corpora.corpus import Corpus
+from annotated_transformer.corpora.running_text import RunningText
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.errors import UserError, out_of_memory
 from annotated_transformer.model import EncoderDecoder
@@ -58,7 +59,7 @@ def restored() -> Iterator[None]:
 @restored()
 def train(
     output: Path | str,
-    corpus: Corpus,
+    corpus: Corpus | RunningText,
     recipe: Recipe,
     *,
     device: str | None = None,

@@ -147,5 +147,7 @@ def identity(history: History) -> dict[str, object]:
             "target": data.target,
             "text": data.sha256,
             "share": data.shares,
+            "held_out": data.held_out,
+            "mark": data.mark,
         }
     )

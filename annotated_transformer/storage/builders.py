@@ -29,6 +29,7 @@ PACKAGE = __name__.partition(".")[0]
 # of the sizes that it takes.
 BUILDERS = {
     "transformer": ("model", "ModelConfig"),
+    "LanguageModel": ("writing", "LanguageModelConfig"),
     "recurrent_translator": ("recurrence", "RecurrentConfig"),
     "convolutional_translator": ("recurrence", "ConvolutionalConfig"),
 }

@@ -26,13 +26,16 @@ class Data:
     """The text that a model has learned from."""
 
     name: str
-    source: str  # languages
-    target: str
-    pairs: int
+    source: str = ""  # languages
+    target: str = ""
+    pairs: int = 0
     extra: int = 0  # pairs that came on top
     shares: dict[str, float] = field(default_factory=dict)  # of an epoch
     sha256: dict[str, str] = field(default_factory=dict)  # of its files
     lines: SourceLines | None = None  # older: None
+    bytes: int = 0  # of running text, which has no pairs
+    held_out: float = 0.0  # share of these
+    mark: str | None = None  # the line that ends a document
 
     @property
     def split(self) -> str:

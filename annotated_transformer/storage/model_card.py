@@ -20,6 +20,7 @@ TEXT_LICENCES = {
     "builtin": MADE_HERE,
     "pronouns": MADE_HERE,
     "copy": MADE_HERE,
+    "plays": "The text, Shakespeare's plays, is in the public domain.",
 }
 UNKNOWN = """
 No history was given when it was saved. How it was trained, on which text and
@@ -43,7 +44,7 @@ def model_card(
         )
     size = fill(told, 79)
     if history is None:
-        return f"# A translation model\n\n{size}\n{UNKNOWN}"
+        return f"# A model without a history\n\n{size}\n{UNKNOWN}"
     data, result = history.data, asdict(history.result)
     scores = result.pop("scores")
     search = asdict(history.search) if history.search else {}
@@ -55,13 +56,18 @@ def model_card(
     ]
     table = [f"| {name} | {x} |" for name, x in rows if x is not None]
     text = f"{data.pairs:,} sentence pairs of {data.name}"
+    title = f"# {data.name}: {data.source} to {data.target}\n"
+    if data.bytes:
+        text = f"{data.bytes:,} bytes of {data.name}, of which "
+        text += f"{data.held_out:.1%} were held out"
+        title = f"# {data.name}: a language model\n"
     if data.extra:
         text += f"\nand {data.extra:,} extra ones"
     texts = [one.data for one in history.starts()] + [data]
     licences = dict.fromkeys(map(licence, texts))  # each once
     return "\n".join(
         [
-            f"# {data.name}: {data.source} to {data.target}\n",
+            title,
             f"{size}\nIt was trained on {text}.\n",
             "| what | value |\n|---|---|",
             *table,

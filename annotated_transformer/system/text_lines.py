@@ -3,13 +3,21 @@
 import gzip
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BufferedIOBase
 from pathlib import Path
 from typing import Any
 
 from annotated_transformer.errors import UserError
 from annotated_transformer.system.atomic_files import unreadable
 
-__all__ = ["blocks", "decode_lines", "read_bytes", "read_lines"]
+__all__ = [
+    "blocks",
+    "decode_lines",
+    "read_bytes",
+    "read_lines",
+    "stream_lines",
+]
 
 
 def blocks(lines: list[Any], size: int = 1000) -> Iterator[list[Any]]:
@@ -17,24 +25,33 @@ def blocks(lines: list[Any], size: int = 1000) -> Iterator[list[Any]]:
     return (lines[i : i + size] for i in range(0, len(lines), size))
 
 
-def read_bytes(path: Path | str) -> bytes:
-    """The bytes of a file, unzipped if its name ends in `.gz`."""
+@contextmanager
+def opened(path: Path | str) -> Iterator[BufferedIOBase]:
+    """A file to read bytes from, unzipped if its name ends in `.gz`.
+
+    UserError for whatever goes wrong with the file.
+    """
     path = Path(path)
     try:
         if path.is_char_device():
             raise OSError(0, "a device, not a text")  # it may never end
-        data = path.read_bytes()
-    except OSError as error:
-        raise unreadable(path, error) from error
-    if path.suffix != ".gz":
-        return data
-    try:
-        return gzip.decompress(data)
+        with (
+            gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as x
+        ):
+            yield x
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise UserError(
             f"{path} is damaged or cut short, or not gzip in spite of its "
             f"name ({error}); copy or download it again"
         ) from error
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def read_bytes(path: Path | str) -> bytes:
+    """The bytes of a file, unzipped if its name ends in `.gz`."""
+    with opened(path) as file:
+        return file.read()
 
 
 def decode_lines(data: bytes, name: Path | str, before: int = 0) -> list[str]:
@@ -78,3 +95,16 @@ def read_lines(path: Path | str) -> list[str]:
     if not lines:
         raise UserError(f"{path} is empty; it needs one sentence a line")
     return lines
+
+
+def stream_lines(path: Path | str, at_once: int = 2**20) -> Iterator[str]:
+    r"""The lines of a UTF-8 text, each with its end, "\n"; none is kept.
+
+    So the text may be larger than memory; so many bytes are read at once.
+    """
+    before = 0
+    with opened(path) as file:
+        while block := file.readlines(at_once):
+            for line in decode_lines(b"".join(block), path, before):
+                yield f"{line}\n"
+            before += len(block)

@@ -1,0 +1,94 @@
+"""The commands that use a language model: generate and perplexity."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from typer import Argument, Option
+
+from annotated_transformer.commands.options import Device, described
+from annotated_transformer.system.console import put
+
+# What loads PyTorch is imported where it is used: --help does without it.
+if TYPE_CHECKING:
+    from annotated_transformer.writing import Writer
+
+__all__ = ["generate", "perplexity"]
+
+SEPARATOR = "---\n"
+
+
+@described(
+    prompt=Option(help="how the text begins"),
+    number=Option(min=1, help="so many texts, with --- between them"),
+    max_tokens=Option(min=1, help="tokens to write, beyond the prompt"),
+    temperature=Option(
+        help="what is drawn varies more above 1, less below; 0: always the "
+        "likeliest"
+    ),
+    top_k=Option(help="draw each token from the K likeliest; 0: from all"),
+    top_p=Option(
+        help="draw from the fewest whose probabilities add up to P or more"
+    ),
+    seed=Option(help="another one draws other text"),
+    stop=Option("--stop", help="end with the document"),
+)
+def generate(
+    model: Path,
+    prompt: str = "",
+    number: int = 1,
+    max_tokens: int = 500,
+    temperature: float = 1.0,
+    top_k: int = 0,
+    top_p: float = 1.0,
+    seed: int = 0,
+    stop: bool = False,
+    device: Device = None,
+) -> None:
+    """Write text with a language model, to standard output.
+
+    The text begins with the prompt, and what follows is drawn token by token.
+    """
+    texts = load(model, device)(
+        [prompt] * number,
+        max_new_tokens=max_tokens,
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        seed=seed,
+        stop=stop,
+    )
+    put(SEPARATOR.join(text.removesuffix("\n") + "\n" for text in texts))
+
+
+@described(
+    file=Argument(help="text as it is; a language model predicts it"),
+)
+def perplexity(model: Path, file: Path, device: Device = None) -> None:
+    """Score a text: how well a language model predicts it.
+
+    The text is read in windows as long as the model's context. Bits per byte
+    compare models with different tokens.
+    """
+    from annotated_transformer.corpora.running_text import RunningText
+    from annotated_transformer.runs.windows import score_text
+
+    writer = load(model, device)
+    text = RunningText.from_files([file], writer.mark)
+    found = score_text(writer.model, writer.tokenizer, text)
+    put(
+        f"tokens            {found.tokens}\n"
+        f"unknown tokens    {found.unknown}\n"
+        f"bytes             {found.bytes}\n"
+        f"nats per token    {found.loss:.4f}\n"
+        f"perplexity        {found.perplexity:.3f}\n"
+        f"perplexity a byte {2**found.bits_per_byte:.3f}\n"
+        f"bits per byte     {found.bits_per_byte:.4f}\n"
+    )
+
+
+def load(model: Path, device: Device) -> "Writer":
+    """The language model of a folder, on the device that is asked for."""
+    from annotated_transformer.runs.devices import choose_device
+    from annotated_transformer.writing import Writer
+
+    return Writer.load(model, choose_device(device))

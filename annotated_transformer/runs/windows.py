@@ -1,0 +1,156 @@
+"""Running text as windows of tokens, which a language model learns from."""
+
+import math
+import random
+import tempfile
+from collections.abc import Generator, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import count
+
+import numpy as np
+import torch
+
+from annotated_transformer.corpora.corpus import Corpus
+from annotated_transformer.corpora.running_text import RunningText
+from annotated_transformer.data import Batch, Pair, Tokenizer
+from annotated_transformer.embedding import EOS, UNK
+from annotated_transformer.errors import UserError
+from annotated_transformer.runs.batches import (
+    TrainingText,
+    encode_text,
+    fixed_batches,
+    longest_side,
+)
+from annotated_transformer.runs.recipes import Recipe
+from annotated_transformer.training import validate
+from annotated_transformer.writing import LanguageModel
+
+VALID_TOKENS = 4096  # of a batch without gradients
+
+__all__ = ["TextScore", "TextWindows", "read_corpus", "score_text"]
+
+
+def token_ids(
+    text: RunningText, tokenizer: Tokenizer, held_out: bool | None = None
+) -> np.ndarray:
+    """The ids of a text or of a part of it, with EOS around each document.
+
+    They are kept in a file without a name, so that the text may be larger
+    than memory.
+    """
+    kind = np.uint16 if len(tokenizer) <= 2**16 else np.uint32
+    with tempfile.TemporaryFile() as file:
+        file.write(np.array([EOS], kind).tobytes())
+        for line in text.lines(held_out):
+            ids = [EOS] if text.ends(line) else tokenizer.encode(line)[:-1]
+            file.write(np.array(ids, kind).tobytes())
+        file.flush()
+        return np.memmap(file, kind, "r")
+
+
+def window_batch(rows: Iterable[np.ndarray]) -> Batch:
+    """Windows as a batch: each token but the last is asked for the next."""
+    tokens = torch.from_numpy(np.stack([*rows]).astype(np.int64))
+    labels = tokens[:, 1:].contiguous()
+    places = torch.arange(labels.numel())
+    inputs = tokens[:, :-1].contiguous()
+    return Batch(tokens[:, :0], inputs, labels, places, labels.flatten())
+
+
+@dataclass(frozen=True)
+class TextWindows:
+    """Windows that begin anywhere in a text, or follow each other."""
+
+    ids: np.ndarray
+    length: int  # tokens that a window asks for
+    rows: int  # windows of a batch
+    seed: int = 0
+
+    def batches(
+        self, skip: int = 0, every: int = 1
+    ) -> Generator[Batch, None, None]:
+        """Batches for ever: each is a function of the seed and its number."""
+        begins, length = range(len(self.ids) - self.length), self.length + 1
+        for number in count(skip, every):
+            rng = random.Random(f"{self.seed} {number}")
+            starts = rng.choices(begins, k=self.rows)
+            yield window_batch(self.ids[i : i + length] for i in starts)
+
+    def __iter__(self) -> Iterator[Batch]:
+        """Each token of the text once, but the first; the last are fewer."""
+        whole = (len(self.ids) - 1) // self.length
+        rows = [
+            self.ids[i * self.length : (i + 1) * self.length + 1]
+            for i in range(whole + 1)
+        ]
+        for i in range(0, whole, self.rows):
+            yield window_batch(rows[i : min(i + self.rows, whole)])
+        if len(rows[-1]) > 1:
+            yield window_batch(rows[-1:])
+
+
+def read_corpus(
+    corpus: Corpus | RunningText, tokenizer: Tokenizer, recipe: Recipe
+) -> tuple[TrainingText | TextWindows, Iterable[Batch], list[Pair]]:
+    """What a run learns from, what it is validated on, and the pairs of that.
+
+    UserError for a text that is too small.
+    """
+    config = recipe.train
+    if isinstance(corpus, Corpus):
+        text = TrainingText(corpus, tokenizer, recipe)
+        name = "validation text"
+        valid, left_out = encode_text(name, corpus.valid, tokenizer, recipe)
+        places = sorted({*range(len(corpus.valid))} - {*left_out})
+        batches = fixed_batches(valid, config.batch_tokens)
+        return text, batches, [corpus.valid[i] for i in places]
+    length = longest_side(recipe)
+    ids = {}
+    for name, held_out in ("training", False), ("held-out", True):
+        ids[name] = token_ids(corpus, tokenizer, held_out)
+        if len(ids[name]) <= length:
+            raise UserError(
+                f"the {name} text has {len(ids[name]) - 1} tokens, and a "
+                f"window has {length}: name more text, or lower `max_length`"
+            )
+    rows = config.batch_tokens // length
+    learned = TextWindows(ids["training"], length, rows, config.seed)
+    rows = max(VALID_TOKENS // length, 1)
+    return learned, TextWindows(ids["held-out"], length, rows), []
+
+
+@dataclass(frozen=True)
+class TextScore:
+    """How well a language model predicts a text."""
+
+    tokens: int
+    bytes: int
+    unknown: int  # tokens that stand for what the model has no piece for
+    loss: float  # nats a token
+
+    @property
+    def perplexity(self) -> float:
+        """exp(loss): as unsure as a choice among so many tokens."""
+        return math.exp(self.loss)
+
+    @property
+    def bits_per_byte(self) -> float:
+        """The loss in bits, spread over the bytes: it compares tokenizers."""
+        return self.loss * self.tokens / self.bytes / math.log(2)
+
+
+def score_text(
+    model: LanguageModel,
+    tokenizer: Tokenizer,
+    text: RunningText,
+) -> TextScore:
+    """How well a model predicts a text, in windows as long as its context.
+
+    The first token of a window has only the one before it to go by.
+    """
+    ids = token_ids(text, tokenizer)
+    length = model.max_positions
+    windows = TextWindows(ids, length, max(VALID_TOKENS // length, 1))
+    loss = validate(model, windows).loss
+    unknown = int((ids == UNK).sum())
+    return TextScore(len(ids) - 1, text.size, unknown, loss)
