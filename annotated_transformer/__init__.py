@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         copy_corpus,
     )
     from annotated_transformer.corpora.multi30k import multi30k
+    from annotated_transformer.corpora.running_text import RunningText, plays
     from annotated_transformer.data import Tokenizer
     from annotated_transformer.decoding import (
         Hypothesis,
@@ -38,6 +39,11 @@ if TYPE_CHECKING:
         Translation,
         Translator,
     )
+    from annotated_transformer.writing import (
+        LanguageModel,
+        LanguageModelConfig,
+        Writer,
+    )
 
 __version__ = "0.1.0"
 
@@ -50,8 +56,11 @@ __all__ = [
     "Hypothesis",
     "Interrupted",
     "LabConfig",
+    "LanguageModel",
+    "LanguageModelConfig",
     "ModelConfig",
     "Recipe",
+    "RunningText",
     "Sampling",
     "Tokenizer",
     "TrainConfig",
@@ -59,6 +68,7 @@ __all__ = [
     "Translation",
     "Translator",
     "UserError",
+    "Writer",
     "align_pairs",
     "back_translate",
     "beam_decode",
@@ -67,6 +77,7 @@ __all__ = [
     "check_exercise",
     "copy_corpus",
     "multi30k",
+    "plays",
     "score_pairs",
     "train",
     "transformer",
@@ -83,8 +94,11 @@ HOMES = {
     "Hypothesis": "decoding",
     "Interrupted": "errors",
     "LabConfig": "runs.recipes",
+    "LanguageModel": "writing",
+    "LanguageModelConfig": "writing",
     "ModelConfig": "model",
     "Recipe": "runs.recipes",
+    "RunningText": "corpora.running_text",
     "Sampling": "pairs.sampling",
     "Tokenizer": "data",
     "TrainConfig": "training",
@@ -92,6 +106,7 @@ HOMES = {
     "Translation": "translation",
     "Translator": "translation",
     "UserError": "errors",
+    "Writer": "writing",
     "align_pairs": "pairs.alignment",
     "back_translate": "pairs.back_translation",
     "beam_decode": "decoding",
@@ -100,6 +115,7 @@ HOMES = {
     "check_exercise": "teaching.exercises",
     "copy_corpus": "corpora.generated",
     "multi30k": "corpora.multi30k",
+    "plays": "corpora.running_text",
     "score_pairs": "pairs.likelihood",
     "train": "runs.run",
     "transformer": "model",

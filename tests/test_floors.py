@@ -24,6 +24,7 @@ FLOORS["commands"] = FLOORS["runs"] | {"runs", "pairs", "convert"}
 FLOORS["root"] = FLOORS["commands"] | {"commands"}
 EXCEPTIONS = {
     ("translation", "storage.model_folder"): "a translator is loaded by name",
+    ("writing", "storage.model_folder"): "and so is a writer",
     ("translation", "storage.history"): "with the search of its scores",
     ("data", "text.normalization"): "the rules that a tokenizer gets",
     ("translation", "text.casing"): "capitals are read as a sentence",

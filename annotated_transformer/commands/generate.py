@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from typer import Argument, Option
 
 from annotated_transformer.commands.options import Device, described
-from annotated_transformer.system.console import put
+from annotated_transformer.system.console import in_digits, put
 
 # What loads PyTorch is imported where it is used: --help does without it.
 if TYPE_CHECKING:
@@ -75,15 +75,16 @@ def perplexity(model: Path, file: Path, device: Device = None) -> None:
     writer = load(model, device)
     text = RunningText.from_files([file], writer.mark)
     found = score_text(writer.model, writer.tokenizer, text)
-    put(
-        f"tokens            {found.tokens}\n"
-        f"unknown tokens    {found.unknown}\n"
-        f"bytes             {found.bytes}\n"
-        f"nats per token    {found.loss:.4f}\n"
-        f"perplexity        {found.perplexity:.3f}\n"
-        f"perplexity a byte {2**found.bits_per_byte:.3f}\n"
-        f"bits per byte     {found.bits_per_byte:.4f}\n"
-    )
+    rows = {
+        "tokens": found.tokens,
+        "unknown tokens": found.unknown,
+        "bytes": found.bytes,
+        "nats per token": in_digits(found.loss),
+        "perplexity per token": in_digits(found.perplexity),
+        "bits per byte": in_digits(found.bits_per_byte),
+        "perplexity per byte": in_digits(2**found.bits_per_byte),
+    }
+    put("".join(f"{name:22}{x}\n" for name, x in rows.items()))
 
 
 def load(model: Path, device: Device) -> "Writer":

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 from small_runs import CORPUS, PAIRS, SMALL, learning
-from tiny_models import TINY
+from tiny_models import PAIRED, TINY
 
 from annotated_transformer.errors import UserError
 from annotated_transformer.runs.dry_run import plan
@@ -18,7 +18,7 @@ from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.translation import Translator
 
 
-@pytest.fixture(scope="module", params=TINY)
+@pytest.fixture(scope="module", params=PAIRED)
 def trained(request, tmp_path_factory):
     """A recipe, and the folder of its uninterrupted run."""
     recipe = Recipe(TINY[request.param], SMALL.train, tokenizer="char")

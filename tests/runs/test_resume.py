@@ -10,9 +10,10 @@ import pytest
 import torch
 from own_parts import BUILDS, TOKENIZER, Letters, Lower
 from small_runs import CORPUS, SMALL, learning, same_weights
-from tiny_models import TINY
+from tiny_models import PAIRED, TINY
 
 from annotated_transformer.corpora.corpus import Extra
+from annotated_transformer.corpora.running_text import RunningText
 from annotated_transformer.runs import loop
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.runs.run import train
@@ -31,13 +32,20 @@ class Steps(TrainConfig):
 
 
 SHARED = replace(CORPUS, extras=(Extra("more", 20, 0.5),))
+WRITES = replace(
+    SMALL,
+    model=TINY["LanguageModel"],
+    normalize=False,
+    tokenizer="bpe",
+    vocab_size=120,
+)
 BPE = replace(SMALL, tokenizer="bpe", vocab_size=30)
 # The recipe of each kind, and what else is passed to `train`: made anew for
 # each call, so a model of one's own begins with other weights each time.
 KINDS = {
     **{
         name: (Recipe(TINY[name], SMALL.train, tokenizer="char"), dict)
-        for name in TINY
+        for name in PAIRED
     },
     **{
         build.__name__: (
@@ -52,6 +60,10 @@ KINDS = {
     "dropout": (learning(BPE, bpe_dropout=0.3, r_drop=2.0), dict),
     "accumulated": (learning(BPE, accumulation_steps=2, noise=1.0), dict),
     "bf16": (learning(SMALL, bf16=True, seed=2**32 - 1), dict),
+    "running text": (
+        WRITES,
+        lambda: {"corpus": RunningText.from_files([__file__])},
+    ),
     "start": (BPE, lambda: {"start": "parent"}),
     "new subwords": (BPE, lambda: {"start": "parent", "new_subwords": True}),
 }
@@ -87,8 +99,8 @@ def test_a_run_ends_as_if_nothing_had_happened(
     def go(name, **options):
         torch.manual_seed(len(options))  # of weights that are passed
         options |= given()
-        path = tmp_path / name
-        return train(path, SHARED, recipe, device="cpu", **options)
+        path, corpus = tmp_path / name, options.pop("corpus", SHARED)
+        return train(path, corpus, recipe, device="cpu", **options)
 
     whole = go("whole")
     monkeypatch.setattr(loop, "TRIED_ON", ("cpu",))

@@ -67,7 +67,7 @@ def test_parameters_are_as_many_as_the_formula_says(config):
     ("builder", "plain", "told"),
     [
         (None, {}, "`builder=None`: must be a word"),
-        ("__import__", {}, "choose transformer, recurrent_translator"),
+        ("__import__", {}, "choose transformer, LanguageModel"),
         ("transformer", None, "`model=None`: must be an object"),
         ("recurrent_translator", {"heads": 2}, "no field 'model.heads'"),
         ("recurrent_translator", {"width": 3}, "width = 3"),

@@ -17,6 +17,7 @@ from annotated_transformer.errors import UserError
 from annotated_transformer.storage.builders import build
 from annotated_transformer.storage.model_folder import load_model, save_model
 from annotated_transformer.translation import Translator
+from annotated_transformer.writing import LanguageModel, Writer
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +45,12 @@ def test_a_model_folder_comes_back(tmp_path, tokenizer, config, history):
     card = (tmp_path / "m" / "README.md").read_text()
     assert ("abacus" in card) == (history is not None)
     assert ("No history was given" in card) == (history is None)
-    assert isinstance(Translator.load(tmp_path / "m")("abc"), str)
+    right, wrong = Translator, Writer
+    if isinstance(model, LanguageModel):
+        right, wrong = Writer, Translator
+    assert isinstance(right.load(tmp_path / "m")("abc"), str)
+    with pytest.raises(UserError, match="m: a (translator|language model)"):
+        wrong.load(tmp_path / "m")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="files have no such modes")

@@ -13,6 +13,7 @@ from annotated_transformer.recurrence import (
     RecurrentConfig,
 )
 from annotated_transformer.storage.model_folder import save_model
+from annotated_transformer.writing import LanguageModelConfig
 
 # each with other parts than by default
 TINY = {
@@ -20,11 +21,13 @@ TINY = {
         16, 1, 8, 8, 2, pre_norm=True, tied=False, decoder_layers=2
     ),
     "modern": ModelConfig(16, 2, 8, 12, 2, kv_heads=1, qk_norm=True, **MODERN),
+    "LanguageModel": LanguageModelConfig(16, 2, 8, 12, 2, max_length=12),
     "recurrent_translator": RecurrentConfig(16, 8, 12, 2, 0.1),
     "convolutional_translator": ConvolutionalConfig(
         16, 8, 2, 3, 0.1, max_length=90
     ),
 }
+PAIRED = [name for name in TINY if name != "LanguageModel"]  # translators
 
 
 def tiny_folder(parent: Path) -> Path:

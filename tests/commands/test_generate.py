@@ -1,0 +1,114 @@
+"""From running text to a writer, on the command line, and what is refused."""
+
+import math
+import re
+
+import pytest
+
+from annotated_transformer import RunningText, Writer
+from annotated_transformer.runs.windows import score_text
+
+SMALL = "--max-steps=4 --checkpoint-every=2 --warmup=1 --batch-tokens=64"
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    """A file of two hundred small documents."""
+    path = tmp_path_factory.mktemp("text") / "dogs.txt"
+    words = ("small", "big", "old", "red", "good")
+    lines = [f"A {words[i % 5]} dog.\nIt is {i}.\n\n" for i in range(200)]
+    path.write_text("".join(lines))
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(command, text, tmp_path_factory):
+    """The folder of a model that has learned a little from them."""
+    made = tmp_path_factory.mktemp("run") / "dogs"
+    train = ["train", made, text, "--task", "text", *SMALL.split()]
+    assert command(*train)[0] == 0
+    return made
+
+
+def test_it_is_trained_writes_and_scores(command, text, folder):
+    status, out, _ = command("perplexity", folder, text)
+    found = dict(re.findall(r"^(.+?)  +(\S+)$", out, re.M))
+    writer = Writer.load(folder)
+    expected = score_text(
+        writer.model, writer.tokenizer, RunningText.from_files([text])
+    )
+    assert status == 0 and int(found["bytes"]) == text.stat().st_size
+    assert float(found["perplexity per token"]) == pytest.approx(
+        expected.perplexity, rel=1e-3
+    )
+    per_byte = 2 ** float(found["bits per byte"])
+    assert float(found["perplexity per byte"]) == pytest.approx(
+        per_byte, rel=1e-3
+    )
+    assert 1 < math.exp(float(found["nats per token"])) < 100
+    options = ["--prompt=A dog", "--max-tokens=9", "--seed=3"]
+    status, out, _ = command("generate", folder, "--number=3", *options)
+    texts = out.split("---\n")
+    expected = writer(["A dog"] * 3, max_new_tokens=9, seed=3)
+    assert [x.removesuffix("\n") for x in texts] == [
+        x.removesuffix("\n") for x in expected
+    ]
+    assert all(x.startswith("A dog") for x in texts) and len({*texts}) > 1
+
+
+def test_prompts_of_any_length_and_the_end_of_a_document(folder):
+    """Alone or among others, the surest text is the same."""
+    writer = Writer.load(folder)
+    prompts = ["A big", "", "A small", "A dog", "It is " * 40]
+    together = writer(prompts, max_new_tokens=8, temperature=0.0)
+    alone = [writer(x, max_new_tokens=8, temperature=0.0) for x in prompts]
+    assert together == alone
+    assert [
+        x[: len(y)] for x, y in zip(alone, prompts, strict=True)
+    ] == prompts
+    whole = writer([""] * 40, max_new_tokens=40, seed=0)
+    ended = writer([""] * 40, max_new_tokens=40, seed=0, stop=True)
+    assert any("\n\n" in x.strip("\n") or x.startswith("\n") for x in whole)
+    for some, first in zip(whole, ended, strict=True):
+        assert some.startswith(first)
+
+
+REFUSED = {
+    "binary": ("train new {bad} --task=text", "line 1: byte 4 .* not UTF-8"),
+    "empty": ("train new {empty} --task=text", "is empty; leave it out"),
+    "no file": ("train new --task=text", "name at least one file"),
+    "too small": (
+        "train new {few} --task=text",
+        "the training text has 16 tokens.* --max-length",
+    ),
+    "file": ("train new {few} --task=builtin", "only --task text reads"),
+    "plays": ("train new {few} --task=plays", "has its own text"),
+    "share": ("train new {few} --task=text --held-out=1", "from 0.001 to"),
+    "noise": ("train new {few} --task=text --noise=1", "--noise is for"),
+    "cold": ("generate pronouns --temperature=-1", "pronouns: a translator"),
+    "writer": ("generate multi30k-en-de", "a translator, which writes"),
+    "scored": ("perplexity multi30k-en-de {few}", "a translator"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused_in_one_line(command, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad").write_bytes(b"abc\xff\n")
+    (tmp_path / "empty").touch()
+    (tmp_path / "few").write_text("a b c d e f g h")
+    line, message = REFUSED[name]
+    words = line.format(bad="bad", empty="empty", few="few").split()
+    status, out, told = command(*words)
+    assert (status, out) == (1, "")
+    assert re.search(f"^error: .*{message}.*\n\\Z", told, re.M), told
+
+
+@pytest.mark.parametrize(
+    "option", ["--temperature=-1", "--top-p=0", "--top-p=1.5", "--top-k=-1"]
+)
+def test_how_it_cannot_draw(command, folder, option):
+    status, out, told = command("generate", folder, option)
+    assert (status, out) == (1, "") and told.startswith("error: --temperature")
+    status, _, told = command("translate", folder)
+    assert status == 1 and "a language model, which has no source" in told
