@@ -8,7 +8,7 @@ import pytest
 from annotated_transformer import RunningText, Writer
 from annotated_transformer.runs.windows import score_text
 
-SMALL = "--max-steps=4 --checkpoint-every=2 --warmup=1 --batch-tokens=64"
+SMALL = "--max-steps=4 --checkpoint-every=2 --warmup=1 --batch-tokens=128"
 
 
 @pytest.fixture(scope="module")

@@ -121,7 +121,7 @@ def test_unknown_tokens_are_counted(text):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({}, "the training text has .* tokens, and a window has 64"),
+        ({}, "the training text has .* tokens, and a window has 128"),
         ({"train.max_length": 40}, "the held-out text has"),
         ({"labs.noise": 1}, "`noise` is for sentence pairs"),
         ({"normalize": "true"}, "`normalize` is for sentence pairs"),
