@@ -7,12 +7,13 @@ from rich.filesize import decimal
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.running_text import RunningText
 from annotated_transformer.data import Example
+from annotated_transformer.runs.batches import TrainingText
 from annotated_transformer.runs.prepare import prepare
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.runs.windows import TextWindows, read_corpus
 from annotated_transformer.storage.builders import parameters_of
 
-__all__ = ["plan"]
+__all__ = ["plan", "reading"]
 
 FLOAT = 4  # bytes
 
@@ -32,13 +33,18 @@ def plan(
     """
     recipe, tokenizer, _ = prepare(recipe, corpus, start, new_subwords)
     text, _, _ = read_corpus(corpus, tokenizer, recipe)
-    rows = memory(recipe)
-    if isinstance(text, TextWindows):
-        rows |= windows(recipe, text)
-    else:
-        rows |= batches(recipe, text.first_epoch())
+    rows = memory(recipe) | reading(recipe, text)
     width = max(map(len, rows))
     return "".join(f"{name:{width}}  {rows[name]}\n" for name in rows)
+
+
+def reading(
+    recipe: Recipe, text: TrainingText | TextWindows
+) -> dict[str, str]:
+    """How much of its text a run reads; the first row is the text's size."""
+    if isinstance(text, TextWindows):
+        return windows(recipe, text)
+    return batches(recipe, text.first_epoch())
 
 
 def memory(recipe: Recipe) -> dict[str, str]:
