@@ -1,8 +1,11 @@
 """The dry run: what a training would need and do, without training."""
 
+import timeit
 from pathlib import Path
 
+import torch
 from rich.filesize import decimal
+from torch import nn
 
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.running_text import RunningText
@@ -10,7 +13,7 @@ from annotated_transformer.data import Example
 from annotated_transformer.runs.prepare import prepare
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.runs.windows import TextWindows, read_corpus
-from annotated_transformer.storage.builders import parameters_of
+from annotated_transformer.storage.builders import outline, parameters_of
 
 __all__ = ["plan"]
 
@@ -41,12 +44,36 @@ def plan(
     return "".join(f"{name:{width}}  {rows[name]}\n" for name in rows)
 
 
+def work(recipe: Recipe, source: int, target: int) -> dict[str, str]:
+    """The operations of a run, by the tokens of an update on either side.
+
+    6 for each parameter that a token meets; attention's own come on top.
+    """
+    model, x = outline(recipe.model), torch.ones(512, 512)
+    sides = (source, [model.encoder]), (target, [model.decoder, model.output])
+    update = sum(
+        tokens * sum(p.numel() for p in nn.ModuleList(parts).parameters())
+        for tokens, parts in sides
+    )
+    total = 6 * passes(recipe) * update * recipe.train.steps
+    product = min(timeit.repeat(lambda: x @ x, number=1, repeat=20))
+    minutes = total / recipe.processes * product / (2 * 512**3) / 60
+    return {
+        "operations": f"about {total:.1e}",
+        "as one product, on this CPU": f"at least {minutes:,.1f} minutes",
+    }
+
+
+def passes(recipe: Recipe) -> int:
+    """How often an update reads each of its targets."""
+    return recipe.labs.risk or (2 if recipe.labs.r_drop else 1)
+
+
 def memory(recipe: Recipe) -> dict[str, str]:
     """What parameters need in memory and on disk; activations come on top."""
     count, config = parameters_of(recipe.model), recipe.train
     copies = 4 + (recipe.processes > 1)  # which sum their gradients in one
-    passes = recipe.labs.risk or (2 if recipe.labs.r_drop else 1)
-    logits = passes * config.batch_tokens * recipe.model.vocab_size
+    logits = passes(recipe) * config.batch_tokens * recipe.model.vocab_size
     return {
         "parameters": f"{count:,}",
         "subwords": f"{recipe.model.vocab_size:,}",
@@ -75,6 +102,7 @@ def batches(recipe: Recipe, epoch: list[list[Example]]) -> dict[str, str]:
         "tokens an update": f"about {source:,} source, {target:,} target",
         "updates an epoch": f"about {updates:,.1f}",
         "epochs": f"about {config.steps / updates:,.1f}",
+        **work(recipe, source, target),
     }
 
 
@@ -88,4 +116,5 @@ def windows(recipe: Recipe, text: TextWindows) -> dict[str, str]:
         "tokens a window": f"{text.length:,}",
         "tokens an update": f"{update:,}",
         "epochs": f"about {config.steps * update / tokens:,.1f}",
+        **work(recipe, 0, update),
     }
