@@ -1,8 +1,11 @@
 """The dry run: what a training would need and do, without training."""
 
+import timeit
 from pathlib import Path
 
+import torch
 from rich.filesize import decimal
+from torch import nn
 
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.running_text import RunningText
@@ -11,7 +14,7 @@ from annotated_transformer.runs.batches import TrainingText
 from annotated_transformer.runs.prepare import prepare
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.runs.windows import TextWindows, read_corpus
-from annotated_transformer.storage.builders import parameters_of
+from annotated_transformer.storage.builders import outline, parameters_of
 
 __all__ = ["plan", "reading"]
 
@@ -34,6 +37,7 @@ def plan(
     recipe, tokenizer, _ = prepare(recipe, corpus, start, new_subwords)
     text, _, _ = read_corpus(corpus, tokenizer, recipe)
     rows = memory(recipe) | reading(recipe, text)
+    rows |= work(recipe, *tokens_of_update(recipe, text))
     width = max(map(len, rows))
     return "".join(f"{name:{width}}  {rows[name]}\n" for name in rows)
 
@@ -47,12 +51,51 @@ def reading(
     return batches(recipe, text.first_epoch())
 
 
+def tokens_of_update(
+    recipe: Recipe, text: TrainingText | TextWindows
+) -> tuple[int, int]:
+    """How many tokens of source and target an update reads, on average."""
+    number = recipe.train.accumulation_steps * recipe.processes
+    if isinstance(text, TextWindows):
+        return 0, number * text.rows * text.length
+    epoch = text.first_epoch()
+    source, target = (
+        round(sum(map(len, side)) * number / len(epoch))
+        for side in zip(*(x for some in epoch for x in some), strict=True)
+    )
+    return source, target
+
+
+def work(recipe: Recipe, source: int, target: int) -> dict[str, str]:
+    """The operations of a run, by the tokens of an update on either side.
+
+    6 for each parameter that a token meets; attention's own come on top.
+    """
+    model, x = outline(recipe.model), torch.ones(512, 512)
+    sides = (source, [model.encoder]), (target, [model.decoder, model.output])
+    update = sum(
+        tokens * sum(p.numel() for p in nn.ModuleList(parts).parameters())
+        for tokens, parts in sides
+    )
+    total = 6 * passes(recipe) * update * recipe.train.steps
+    product = min(timeit.repeat(lambda: x @ x, number=1, repeat=20))
+    minutes = total / recipe.processes * product / (2 * 512**3) / 60
+    return {
+        "operations": f"about {total:.1e}",
+        "as one product, on this CPU": f"at least {minutes:,.1f} minutes",
+    }
+
+
+def passes(recipe: Recipe) -> int:
+    """How often an update reads each of its targets."""
+    return recipe.labs.risk or (2 if recipe.labs.r_drop else 1)
+
+
 def memory(recipe: Recipe) -> dict[str, str]:
     """What parameters need in memory and on disk; activations come on top."""
     count, config = parameters_of(recipe.model), recipe.train
     copies = 4 + (recipe.processes > 1)  # which sum their gradients in one
-    passes = recipe.labs.risk or (2 if recipe.labs.r_drop else 1)
-    logits = passes * config.batch_tokens * recipe.model.vocab_size
+    logits = passes(recipe) * config.batch_tokens * recipe.model.vocab_size
     return {
         "parameters": f"{count:,}",
         "subwords": f"{recipe.model.vocab_size:,}",
@@ -87,8 +130,7 @@ def batches(recipe: Recipe, epoch: list[list[Example]]) -> dict[str, str]:
 def windows(recipe: Recipe, text: TextWindows) -> dict[str, str]:
     """How much of a running text an update reads."""
     config, tokens = recipe.train, len(text.ids) - 1
-    number = config.accumulation_steps * recipe.processes * text.rows
-    update = number * text.length
+    _, update = tokens_of_update(recipe, text)
     return {
         "tokens in the text": f"{tokens:,}",
         "tokens a window": f"{text.length:,}",

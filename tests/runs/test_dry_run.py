@@ -7,11 +7,17 @@ from itertools import islice
 import pytest
 from rich.filesize import decimal
 from small_runs import learning
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
 
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import ORDERS, copy_task, training_batches
 from annotated_transformer.embedding import PAD
-from annotated_transformer.model import parameter_count
+from annotated_transformer.model import (
+    PRESETS,
+    parameter_count,
+    transformer,
+)
 from annotated_transformer.runs.batches import encode_text
 from annotated_transformer.runs.dry_run import plan
 from annotated_transformer.runs.prepare import learn_tokenizer
@@ -92,6 +98,22 @@ def test_memory_is_counted_from_the_parameters(corpus, recipe):
         rows = table(plan(changed, corpus, *start))
         told = rows["logits and their gradients"]
         assert told == f"about {decimal(passes * 2 * 4 * 500 * 15)}"
+
+
+def test_operations_are_those_of_an_update(corpus, recipe):
+    """Counted by PyTorch, which counts attention as well: a little more."""
+    sizes = replace(PRESETS["tiny"], vocab_size=15, dropout=0.0)
+    recipe = replace(recipe, model=sizes)
+    tokenizer = learn_tokenizer(corpus, recipe)
+    examples, _ = encode_text("text", corpus.train, tokenizer, recipe)
+    batches = [*islice(training_batches(examples, 500, 4), 30)]
+    model, counted = transformer(sizes), FlopCounterMode(display=False)
+    with counted, sdpa_kernel(SDPBackend.MATH):
+        for batch in batches:
+            model(batch.source, batch.inputs).sum().backward()
+    expected = counted.get_total_flops() / len(batches) * 6 * 100_000
+    rows = table(plan(recipe, corpus))
+    assert 0.85 < float(rows["operations"].split()[1]) / expected < 1
 
 
 def test_a_start_brings_its_sizes_and_its_subwords(corpus, recipe):

@@ -1,0 +1,165 @@
+"""What makes an answer cheaper: each remedy against its absence, in turns.
+
+A decoder alone with random weights goes on with a text of 64 random tokens by
+64 more, greedily; other runs say what they vary. For batches of like length
+the translator of pronouns translates sentences, since a text that is only
+continued has no length of its own. All times are of one thread.
+"""
+
+import time
+from collections.abc import Callable
+
+import torch
+
+from annotated_transformer.corpora.builtin import example_splits
+from annotated_transformer.data import pad
+from annotated_transformer.decoding import beam_decode
+from annotated_transformer.embedding import EOS
+from annotated_transformer.model import ModelConfig
+from annotated_transformer.modern import MODERN
+from annotated_transformer.storage.model_folder import load_model
+from annotated_transformer.writing import LanguageModel, sample
+
+from .shared.grid import grid
+from .shared.small_translator import corpus
+
+__all__ = ["RECIPE", "RUNS", "corpus"]
+
+RECIPE = {
+    "model": {
+        "vocab_size": 1000,
+        "layers": 4,
+        "d_model": 256,
+        "d_ff": 1024,
+        "heads": 8,
+        "dropout": 0.0,
+        "max_length": 1024,
+    },
+    "tokens": 64,  # of what is begun, and again of what is written
+    "texts": 16,  # at once
+    "long": 512,  # tokens of what is begun, where groups share
+    "groups": 2,
+    "sentences": 64,
+    "rounds": 9,
+    "warm_up": 2,  # rounds before these; a compiler needs both
+}
+Way = Callable[[], object]
+
+
+def writer(**parts) -> LanguageModel:
+    """A model of random weights."""
+    config = ModelConfig(**RECIPE["model"], **MODERN, **parts)
+    return LanguageModel(config).eval()
+
+
+def begun(texts: int = 1, tokens: int = RECIPE["tokens"]) -> torch.Tensor:
+    """Random texts to go on with."""
+    return torch.randint(4, RECIPE["model"]["vocab_size"], (texts, tokens))
+
+
+def writes(model: LanguageModel, tokens: torch.Tensor) -> Way:
+    """What goes on with texts, and keeps keys and values."""
+    return lambda: sample(model, tokens, RECIPE["tokens"], top_k=1)
+
+
+def cache() -> tuple[Way, Way]:
+    """Everything read again at each step; keys and values kept."""
+    model, tokens = writer(), begun()
+
+    @torch.inference_mode()
+    def again() -> None:
+        text = tokens
+        for _ in range(RECIPE["tokens"]):
+            new = model.next_logits(text)[:, -1].argmax(-1)
+            text = torch.cat([text, new[:, None]], 1)
+
+    return again, writes(model, tokens)
+
+
+def batch() -> tuple[Way, Way]:
+    """Texts one by one; all of them at once."""
+    model, tokens = writer(), begun(RECIPE["texts"])
+    alone = [writes(model, text[None]) for text in tokens]
+    return lambda: [write() for write in alone], writes(model, tokens)
+
+
+def sorting() -> tuple[Way, Way]:
+    """Batches of sentences as they come; of like length."""
+    model, tokenizer, _ = load_model("pronouns")
+    some = example_splits(0, RECIPE["sentences"], 0)[1]
+    rows = [tokenizer.encode(one.source) for one in some]
+
+    def translates(rows: list[list[int]]) -> Way:
+        size = RECIPE["texts"]
+        parts = range(0, len(rows), size)
+        batches = [pad(rows[i : i + size]) for i in parts]
+        return lambda: [beam_decode(model, one, width=1) for one in batches]
+
+    return translates(rows), translates(sorted(rows, key=len))
+
+
+def groups() -> tuple[Way, Way]:
+    """Long texts, keys and values for each head; for groups of heads."""
+    tokens = begun(RECIPE["texts"], RECIPE["long"])
+    plain, grouped = writer(), writer(kv_heads=RECIPE["groups"])
+    return tuple(steps(model, tokens) for model in (plain, grouped))
+
+
+def steps(model: LanguageModel, tokens: torch.Tensor) -> Way:
+    """Sixteen steps after what is begun, which has been read before."""
+    memory, new = model.read(), torch.full_like(tokens[:, :1], EOS)
+    with torch.inference_mode():
+        _, first = model.decode(tokens, memory)
+
+    @torch.inference_mode()
+    def write() -> None:
+        state = first
+        for _ in range(16):
+            x, state = model.decode(new, memory, state)
+            model.logits(x)
+
+    return write
+
+
+def bfloat16() -> tuple[Way, Way]:
+    """Weights and vectors in four bytes; in two."""
+    tokens = begun()
+    return writes(writer(), tokens), writes(writer().bfloat16(), tokens)
+
+
+def compiled() -> tuple[Way, Way]:
+    """The decoder operation by operation; compiled, for any length."""
+    tokens, plain, fused = begun(), writer(), writer()
+    fused.decoder.forward = torch.compile(fused.decoder.forward, dynamic=True)
+    return writes(plain, tokens), writes(fused, tokens)
+
+
+def measure(seed: int, ways: Callable[[], tuple[Way, Way]]) -> dict:
+    """The seconds of either way, round by round."""
+    torch.manual_seed(seed)
+    pair = ways()
+    turns = range(RECIPE["warm_up"] + RECIPE["rounds"])
+    rounds = [[timed(way) for way in pair] for _ in turns]
+    warm_up, rounds = rounds[: RECIPE["warm_up"]], rounds[RECIPE["warm_up"] :]
+    without, found = zip(*rounds, strict=True)
+    return {
+        "warm-up seconds": sum(map(sum, warm_up)),
+        "without seconds": without,
+        "seconds": found,
+    }
+
+
+def timed(way: Way) -> float:
+    """The seconds of the processor that a way takes."""
+    began = time.process_time()
+    way()
+    return time.process_time() - began
+
+
+WAYS = (cache, batch, sorting, groups, bfloat16, compiled)
+RUNS = grid(
+    measure,
+    "{way} seed={seed}",
+    seed=(0,),
+    way={way.__name__: {"ways": way} for way in WAYS},
+)
