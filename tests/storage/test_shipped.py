@@ -1,7 +1,9 @@
 """Models that come with the package: small, found by name, and good."""
 
 import hashlib
+import math
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,11 +16,15 @@ import pytest
 from safetensors.torch import load_file
 
 from annotated_transformer.corpora.parallel_text import read_pairs
+from annotated_transformer.corpora.running_text import plays
 from annotated_transformer.errors import UserError
+from annotated_transformer.runs.windows import TextWindows, token_ids
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.storage.pretrained import find_model, pretrained
 from annotated_transformer.teaching.records import read_run
+from annotated_transformer.training import validate
 from annotated_transformer.translation import Translator, corpus_scores
+from annotated_transformer.writing import Writer
 
 # Sums of the weights, and of the translations of sentences of our own, which
 # are the same in float64 and with the instructions of older processors. Those
@@ -116,6 +122,23 @@ def test_a_shipped_model_is_small_and_ready(name):
     assert dog in translation
 
 
+def test_the_writer_of_plays_is_small_and_as_good_as_its_card_says():
+    """Beside counts of what follows each four characters."""
+    files = [*find_model("plays").iterdir()]
+    assert sum(file.stat().st_size for file in files) < 1_500_000
+    model, tokenizer, _ = load_model("plays")
+    ids = token_ids(plays(), tokenizer, held_out=True)
+    bits = validate(model, TextWindows(ids, 128, 32)).loss / math.log(2)
+    card = (find_model("plays") / "README.md").read_text("utf-8")
+    assert f"it needs {bits:.2f} bits a character" in " ".join(card.split())
+    assert "counts of what follows each four characters need 2.42" in card
+    text = Writer.load("plays")("ROMEO:\n", seed=0, temperature=0.8)
+    words = re.findall("[a-z]+", text.partition("\n")[2].lower())
+    known = "".join(plays().lines(held_out=False)).lower()
+    seen = {*re.findall("[a-z]+", known)}
+    assert sum(word in seen for word in words) > 0.8 * len(words) > 40
+
+
 def test_readme_and_card_tell_the_bar_and_what_passes_it():
     measured = read_run("probability_as_a_warning")["results"]
     measured = measured["threshold seed=0"]
@@ -142,7 +165,7 @@ def test_readme_and_card_tell_the_bar_and_what_passes_it():
         assert told is readme or found.text in card
 
 
-@pytest.mark.parametrize("name", pretrained())
+@pytest.mark.parametrize("name", [*CAPTIONS, "pronouns"])
 def test_a_shipped_model_takes_single_sentences(name):
     history = load_model(name)[2]
     assert Translator.load(name).split == history.data.source
