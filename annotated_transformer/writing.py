@@ -186,7 +186,7 @@ class Writer:
     """
 
     def __init__(
-        self, model: LanguageModel, tokenizer: Tokenizer, mark: str = ""
+        self, model: EncoderDecoder, tokenizer: Tokenizer, mark: str = ""
     ):
         self.model, self.tokenizer, self.mark = model.eval(), tokenizer, mark
 
@@ -206,7 +206,7 @@ class Writer:
         model, tokenizer, history = load_model(
             folder, device, model, tokenizer
         )
-        if not isinstance(model, LanguageModel):
+        if model.source is not None:
             raise UserError(
                 f"{folder}: a translator, which writes nothing of its own; "
                 "translate with it, or name a language model"

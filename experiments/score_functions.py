@@ -5,9 +5,9 @@ is; of several words, each with a value, name the value of the word that the
 query is. One attention with learned projections does it. Narrow is the
 easier task of 4 words and 8 values, wide that of 16 words and 32 values.
 
-The rows with a rate compare the two dot products fairly: both widths have the
-task and the updates of the wide one, each score learns at five rates, and
-seed 0 chooses one of them, by the loss of the last 50 updates. Eight other
+The rows with a rate compare the scores fairly: both widths have the task and
+the updates of the wide one, each score learns at five rates, and seed 0
+chooses one of them, by the loss of the last 50 updates. Eight other
 seeds, which decide, learn at that rate alone.
 """
 
@@ -109,6 +109,8 @@ CHOSEN = {  # by seed 0
     ("scaled", 4): 1e-2,
     ("dot", 256): 3e-3,
     ("scaled", 256): 1e-3,
+    ("additive", 4): 1e-2,
+    ("additive", 256): 3e-2,
 }
 KEY = "score={score} d_k={d_k} seed={seed}"
 RUNS: Runs = {}

@@ -79,7 +79,8 @@ rare = partial(Option, hidden=True)
     start=run(
         "--from",
         metavar="MODEL",
-        help="begin with the weights, sizes and subwords of a trained model",
+        help="fine-tune: begin with the weights, sizes and subwords of a "
+        "trained model; your own text then gets few and small updates",
     ),
     new_subwords=rare("--new-subwords"),
     resume=run(
@@ -128,7 +129,7 @@ def train(
 
     from annotated_transformer.runs.devices import choose_device
     from annotated_transformer.runs.dry_run import plan
-    from annotated_transformer.runs.recipes import recipe_of
+    from annotated_transformer.runs.recipes import fine_tuning, recipe_of
     from annotated_transformer.runs.run import train as run_training
     from annotated_transformer.system.processes import launched
 
@@ -138,6 +139,9 @@ def train(
         check_kept(asked, new_subwords)
     bf16 = chosen.startswith("cuda") and is_bf16_supported(False)  # emulated
     usual = recipe_of(task, preset)
+    own_text = task in (None, "text")  # another task has settings of its own
+    if start is not None and not new_subwords and own_text:
+        usual = fine_tuning(usual)
     recipe = usual.with_fields([f"train.bf16={bf16}", *asked])
     texts = (
         [*(train_files or ()), *([train_tsv] if train_tsv else [])],

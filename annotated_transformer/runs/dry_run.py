@@ -10,12 +10,13 @@ from torch import nn
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.running_text import RunningText
 from annotated_transformer.data import Example
+from annotated_transformer.runs.batches import TrainingText
 from annotated_transformer.runs.prepare import prepare
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.runs.windows import TextWindows, read_corpus
 from annotated_transformer.storage.builders import outline, parameters_of
 
-__all__ = ["plan"]
+__all__ = ["plan", "reading"]
 
 FLOAT = 4  # bytes
 
@@ -35,13 +36,34 @@ def plan(
     """
     recipe, tokenizer, _ = prepare(recipe, corpus, start, new_subwords)
     text, _, _ = read_corpus(corpus, tokenizer, recipe)
-    rows = memory(recipe)
-    if isinstance(text, TextWindows):
-        rows |= windows(recipe, text)
-    else:
-        rows |= batches(recipe, text.first_epoch())
+    rows = memory(recipe) | reading(recipe, text)
+    rows |= work(recipe, *tokens_of_update(recipe, text))
     width = max(map(len, rows))
     return "".join(f"{name:{width}}  {rows[name]}\n" for name in rows)
+
+
+def reading(
+    recipe: Recipe, text: TrainingText | TextWindows
+) -> dict[str, str]:
+    """How much of its text a run reads; the first row is the text's size."""
+    if isinstance(text, TextWindows):
+        return windows(recipe, text)
+    return batches(recipe, text.first_epoch())
+
+
+def tokens_of_update(
+    recipe: Recipe, text: TrainingText | TextWindows
+) -> tuple[int, int]:
+    """How many tokens of source and target an update reads, on average."""
+    number = recipe.train.accumulation_steps * recipe.processes
+    if isinstance(text, TextWindows):
+        return 0, number * text.rows * text.length
+    epoch = text.first_epoch()
+    source, target = (
+        round(sum(map(len, side)) * number / len(epoch))
+        for side in zip(*(x for some in epoch for x in some), strict=True)
+    )
+    return source, target
 
 
 def work(recipe: Recipe, source: int, target: int) -> dict[str, str]:
@@ -102,19 +124,16 @@ def batches(recipe: Recipe, epoch: list[list[Example]]) -> dict[str, str]:
         "tokens an update": f"about {source:,} source, {target:,} target",
         "updates an epoch": f"about {updates:,.1f}",
         "epochs": f"about {config.steps / updates:,.1f}",
-        **work(recipe, source, target),
     }
 
 
 def windows(recipe: Recipe, text: TextWindows) -> dict[str, str]:
     """How much of a running text an update reads."""
     config, tokens = recipe.train, len(text.ids) - 1
-    number = config.accumulation_steps * recipe.processes * text.rows
-    update = number * text.length
+    _, update = tokens_of_update(recipe, text)
     return {
         "tokens in the text": f"{tokens:,}",
         "tokens a window": f"{text.length:,}",
         "tokens an update": f"{update:,}",
         "epochs": f"about {config.steps * update / tokens:,.1f}",
-        **work(recipe, 0, update),
     }

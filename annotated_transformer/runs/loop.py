@@ -17,6 +17,7 @@ from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.optimizer import adam
 from annotated_transformer.runs.batches import prefetch
 from annotated_transformer.runs.devices import allow_tf32, attention_kernel
+from annotated_transformer.runs.dry_run import reading
 from annotated_transformer.runs.memory import largest_batches, try_batch
 from annotated_transformer.runs.objectives import objective_of
 from annotated_transformer.runs.progress_bar import progress_bar
@@ -59,6 +60,7 @@ class Run:
         model: EncoderDecoder,
         processes: Processes = ALONE,
         valid_bleu: int = 0,
+        fine_tunes: bool = False,
     ):
         self.run_dir = run_dir
         self.recipe, self.config = recipe, recipe.train
@@ -70,7 +72,10 @@ class Run:
         self.optimizer = adam(model.parameters())
         self.objective = objective_of(recipe.labs, tokenizer)
         every, last = self.config.checkpoint_every, self.config.average
-        self.checkpoints = Checkpoints(run_dir, every, last)
+        self.fine_tunes = fine_tunes
+        # by a risk the loss is not meant to fall
+        best = fine_tunes and not recipe.labs.risk
+        self.checkpoints = Checkpoints(run_dir, every, last, best)
         self.progress = Progress()
         self.losses: list[Tensor] = []  # summed ones that progress lacks yet
         self.where = ""  # how far it is, for the message of an error
@@ -82,10 +87,14 @@ class Run:
 
     @property
     def due(self) -> bool:
-        """True where an interval ends that has no line of metrics yet."""
+        """True where an interval ends that has no line of metrics yet.
+
+        A fine-tuning has one for the model that it begins with, too.
+        """
         step, config = self.progress.step, self.config
         ends = step % config.checkpoint_every == 0 or step == config.steps
-        return ends and self.progress.tokens > 0
+        first = self.fine_tunes and not self.progress.metrics
+        return ends and (self.progress.tokens > 0 or first)
 
     def go(self, history: History, deadline: float | None = None) -> None:
         """Train from the last checkpoint to the end, or to the deadline.
@@ -108,6 +117,9 @@ class Run:
         step, steps = self.progress.step, self.config.steps
         self.where = f"after update {step}"
         if step == 0:
+            rows = reading(self.recipe, self.text)
+            what, size = next(iter(rows.items()))
+            console.out(f"planned: {rows['epochs']} epochs ({what}: {size})")
             return
         if self.writes:
             self.checkpoints.tidy(self.progress)
@@ -174,29 +186,34 @@ class Run:
 
     def measure(self) -> None:
         """Validate, and end an interval with a line of metrics; report it."""
-        now, told = self.progress, ""
+        now = self.progress
         self.progress = replace(now, loss=0.0, tokens=0)
         if not self.writes:
             return
-        result, loss = validate(self.model, self.valid), now.loss / now.tokens
+        result, learned = validate(self.model, self.valid), {}
+        told = f"validation perplexity {result.perplexity:.2f}, "
+        told += f"accuracy {result.accuracy:.3f}, "
+        if now.tokens:  # some have been learned from
+            loss = now.loss / now.tokens
+            rate = self.config.rate(now.step, self.recipe.model.d_model)
+            learned = {"rate": rate, "loss": round(loss, 4)}
+            told = f"loss {loss:.3f}, {told}"
         line = {
             "step": now.step,
             "seconds": round(now.seconds, 1),
             "tokens": now.tokens,
-            "rate": self.config.rate(now.step, self.recipe.model.d_model),
-            "loss": round(loss, 4),
+            **learned,
             "valid_loss": round(result.loss, 4),
             "valid_perplexity": round(result.perplexity, 3),
             "valid_accuracy": round(result.accuracy, 4),
         }
         if self.to_translate:
             line["valid_bleu"] = round(self.bleu(), 2)
-            told = f"BLEU {line['valid_bleu']:.2f}, "
+            told += f"BLEU {line['valid_bleu']:.2f}, "
         self.progress = replace(self.progress, metrics=(*now.metrics, line))
         console.out(
-            f"update {now.step} of {self.config.steps}: loss {loss:.3f}, "
-            f"validation perplexity {result.perplexity:.2f}, accuracy "
-            f"{result.accuracy:.3f}, {told}{now.seconds / 60:.1f} minutes"
+            f"update {now.step} of {self.config.steps}: {told}"
+            f"{now.seconds / 60:.1f} minutes"
         )
 
     def bleu(self) -> float:
@@ -208,23 +225,29 @@ class Run:
     def finish(self, history: History) -> None:
         """Make the final model: the mean of the last checkpoints.
 
-        In a run too short for it the mean may be worse, on the validation
-        text, than the last checkpoint, which is then the final model.
+        The mean may be worse, on the validation text, than the last checkpoint
+        or the best one, if that was kept; then this is the final model.
         """
         paths = self.checkpoints.averaged()
-        states = [checkpoint_weights(path) for path in paths]
-        told = f"the mean of the last {len(states)} checkpoints"
-        last = validate(self.model, self.valid)
-        set_weights(self.model, average(states), paths[-1])
-        result = validate(self.model, self.valid)
-        if last.loss < result.loss:
-            told = f"the last checkpoint, since {told} is worse"
-            states, result = states[-1:], last
-            set_weights(self.model, states[0], paths[-1])
+        mean = f"the mean of the last {len(paths)} checkpoints"
+        models = {
+            mean: paths,
+            f"the last checkpoint, since {mean} is worse": paths[-1:],
+        }
+        for step, path in self.checkpoints.best(self.progress).items():
+            name = f"the checkpoint after update {step}, since {mean} is worse"
+            models[name] = [path]
+        results = {}
+        for name, some in models.items():
+            self.set_mean(some)
+            results[name] = validate(self.model, self.valid)
+        told = min(results, key=lambda name: results[name].loss)
+        self.set_mean(models[told])
+        result = results[told]
         made = Result(
             updates=self.progress.step,
             seconds=round(self.progress.seconds, 1),
-            averaged=len(states),
+            averaged=len(models[told]),
             valid_perplexity=round(result.perplexity, 3),
             valid_accuracy=round(result.accuracy, 4),
         )
@@ -235,6 +258,19 @@ class Run:
             f"of {self.config.steps}: {told}; "
             f"validation perplexity {result.perplexity:.2f}"
         )
+        if self.fine_tunes:
+            was = self.progress.metrics[0]["valid_perplexity"]
+            console.out(
+                f"before the first update it was {was:.2f}; what the model "
+                "has forgotten of older text is not measured: score both "
+                "models on such text, and mix some into the training if it "
+                "is too much"
+            )
+
+    def set_mean(self, paths: list[Path]) -> None:
+        """Give the model the mean of the weights of some checkpoints."""
+        states = [checkpoint_weights(path) for path in paths]
+        set_weights(self.model, average(states), paths[-1])
 
     def batches(self) -> Generator[Batch, None, None]:
         """The batches that are still to come to this process, for ever.

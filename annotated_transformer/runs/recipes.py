@@ -19,7 +19,14 @@ from annotated_transformer.storage.dataclass_json import from_plain, of_type
 from annotated_transformer.training import TrainConfig
 from annotated_transformer.writing import LanguageModelConfig
 
-__all__ = ["RECIPES", "LabConfig", "Recipe", "flat", "recipe_of"]
+__all__ = [
+    "RECIPES",
+    "LabConfig",
+    "Recipe",
+    "fine_tuning",
+    "flat",
+    "recipe_of",
+]
 
 # What JSON calls what Python, and so an error, calls otherwise.
 IN_JSON = {
@@ -242,6 +249,18 @@ RUNNING_TEXT = Recipe(
     normalize=False,
 )
 RECIPES |= {"plays": RUNNING_TEXT, "text": RUNNING_TEXT}
+# Steps so few and so small that a trained model keeps most of what it knows:
+# book/adapting.ipynb shows what larger ones do.
+FINE_TUNING: dict[str, Any] = {
+    "steps": 200,
+    "batch_tokens": 1024,
+    "schedule": "linear",
+    "warmup": 20,
+    "peak_lr": 5e-4,
+    "clip": 1.0,
+    "checkpoint_every": 20,
+    "average": 3,
+}
 # 5.2: updates; 6.1: what is averaged. Checkpoints come every ten minutes, at
 # 0.4 s an update of base and 1.0 s of big.
 PAPER = {
@@ -269,3 +288,8 @@ def recipe_of(task: str | None = None, preset: str | None = None) -> Recipe:
         return Recipe(PRESETS[preset or "tiny"], SMALL_TEXT)
     recipe = RECIPES[task]
     return replace(recipe, model=PRESETS[preset]) if preset else recipe
+
+
+def fine_tuning(recipe: Recipe) -> Recipe:
+    """The recipe for a trained model that goes on with other text."""
+    return replace(recipe, train=replace(recipe.train, **FINE_TUNING))

@@ -83,7 +83,12 @@ def train(
 
     With start the training begins with the weights, sizes and subwords of a
     trained model; new_subwords are learned from the corpus instead, and take
-    over the vectors of those that the model has. A tokenizer, or the path of
+    over the vectors of those that the model has. With its own subwords the
+    training is a fine-tuning, for which `fine_tuning` in runs.recipes makes a
+    recipe: it validates before the first update, keeps the best checkpoint,
+    and ends with it where later ones are worse, unless the recipe has a risk.
+
+    A tokenizer, or the path of
     a sentencepiece model, replaces subwords learned from the corpus: its ids
     of padding, beginning, end and the unknown must be 0, 1, 2 and 3.
 
@@ -129,7 +134,8 @@ def train(
         elif ready.parent is not None:
             copy_parent_weights(model, ready.tokenizer, ready.parent)
         parts = corpus, ready.recipe, ready.tokenizer, model
-        run = Run(output, *parts, processes, valid_bleu)
+        tunes = start is not None and not new_subwords
+        run = Run(output, *parts, processes, valid_bleu, tunes)
         try:
             if began is None:
                 begin_run(output, history, ready.tokenizer, run.save)

@@ -15,6 +15,7 @@ from annotated_transformer.corpora.running_text import RunningText
 from annotated_transformer.data import Batch, Pair, Tokenizer
 from annotated_transformer.embedding import EOS, UNK
 from annotated_transformer.errors import UserError
+from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.runs.batches import (
     TrainingText,
     encode_text,
@@ -23,9 +24,9 @@ from annotated_transformer.runs.batches import (
 )
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.training import validate
-from annotated_transformer.writing import LanguageModel
 
 VALID_TOKENS = 4096  # of a batch without gradients
+WINDOW = 256  # tokens, for a model of your own whose context has no end
 
 __all__ = ["TextScore", "TextWindows", "read_corpus", "score_text"]
 
@@ -140,7 +141,7 @@ class TextScore:
 
 
 def score_text(
-    model: LanguageModel,
+    model: EncoderDecoder,
     tokenizer: Tokenizer,
     text: RunningText,
 ) -> TextScore:
@@ -149,7 +150,7 @@ def score_text(
     The first token of a window has only the one before it to go by.
     """
     ids = token_ids(text, tokenizer)
-    length = model.max_positions
+    length = model.max_positions or WINDOW
     windows = TextWindows(ids, length, max(VALID_TOKENS // length, 1))
     loss = validate(model, windows).loss
     unknown = int((ids == UNK).sum())

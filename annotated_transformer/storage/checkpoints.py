@@ -97,10 +97,16 @@ def checkpoint_paths(run_dir: Path) -> dict[int, Path]:
 
 
 class Checkpoints:
-    """The checkpoints of a run's folder, and what follows from the last."""
+    """The checkpoints of a run's folder, and what follows from the last.
 
-    def __init__(self, run_dir: Path, every: int, average: int):
+    Those that are averaged are kept, and the best if keep_best.
+    """
+
+    def __init__(
+        self, run_dir: Path, every: int, average: int, keep_best: bool = False
+    ):
         self.run_dir, self.every, self.average = run_dir, every, average
+        self.keep_best = keep_best
 
     def paths(self) -> dict[int, Path]:
         """The checkpoints by their steps; UserError if there is none."""
@@ -137,6 +143,13 @@ class Checkpoints:
                 "of the others"
             )
         return [paths[step] for step in wanted if step in paths]
+
+    def best(self, progress: Progress) -> dict[int, Path]:
+        """The checkpoint with the lowest validation loss, if it is kept."""
+        lines = progress.metrics if self.keep_best else ()
+        none = {"step": -1}
+        step = min(lines, key=lambda x: x["valid_loss"], default=none)["step"]
+        return {x: path for x, path in self.paths().items() if x == step}
 
     def load(
         self, model: nn.Module, optimizer: torch.optim.Optimizer
@@ -191,6 +204,7 @@ class Checkpoints:
         paths = self.paths()
         # one more than are averaged, in case that the last is damaged
         kept = self.counted(max(paths))[-self.average - 1 :]
+        kept += self.best(progress)
         for step, path in paths.items():
             if step not in kept:
                 path.unlink(missing_ok=True)

@@ -21,6 +21,7 @@ from sacrebleu.metrics import BLEU, CHRF
 
 from annotated_transformer import ModelConfig, TrainConfig, __version__
 from annotated_transformer.commands import app, options
+from annotated_transformer.data import copy_task
 from annotated_transformer.model import Transformer
 from annotated_transformer.runs.recipes import LabConfig, Recipe
 from annotated_transformer.storage.history import Search
@@ -312,6 +313,32 @@ def test_evaluate_agrees_with_sacrebleu(command, trained, tmp_path):
     for way, scores in typed.items():
         bleu = f"{scores['bleu']:.2f}"
         assert re.search(rf"(?m)^{way} +{bleu} +\d+\.\d\d( +\d){{2}}$", shown)
+
+
+def test_own_text_is_learned_gently_by_a_trained_model(
+    command, trained, tmp_path
+):
+    """A new model, new subwords or a task have their own settings."""
+    table = tmp_path / "table"
+    table.write_text("".join(f"{a}\t{b}\n" for a, b in copy_task(90)))
+    own = "--train-tsv", table, "--valid-tsv", table
+    steps = {}
+    for words in (
+        ("--from", trained, *own),
+        ("--from", trained, *own, "--max-steps=9"),
+        ("--from", trained, *own, "--new-subwords", "--vocab-size=30"),
+        ("--from", trained, "--task=copy"),
+    ):
+        plan = command("train", tmp_path / "model", *words, "--dry-run")
+        rows = dict(
+            re.findall(
+                r"(?m)^(updates an epoch|epochs) .*?([\d.,]+)$", plan.out
+            )
+        )
+        updates, epochs = (float(x.replace(",", "")) for x in rows.values())
+        steps[words[-1]] = updates * epochs
+    found = pytest.approx([200, 9, 5000, 500], rel=0.05)
+    assert [*steps.values()] == found
 
 
 def test_extra_pairs_are_told_apart_and_have_a_share(command, tmp_path):

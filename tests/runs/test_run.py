@@ -33,6 +33,7 @@ from annotated_transformer.runs.prepare import (
     copy_parent_weights,
     describe,
 )
+from annotated_transformer.runs.recipes import RECIPES, fine_tuning
 from annotated_transformer.runs.run import train
 from annotated_transformer.runs.run_dir import locked_run
 from annotated_transformer.storage.checkpoints import (
@@ -380,6 +381,39 @@ def test_a_training_may_start_from_a_model(tmp_path, words):
     train(again, words, recipe, resume=True, **options)
     with pytest.raises(UserError, match="no such folder"):
         train(tmp_path / "y", words, recipe, start=tmp_path / "nothing")
+
+
+def test_a_fine_tuning_ends_with_its_best_checkpoint(tmp_path, words):
+    """That may be its beginning; the loss of a risk is not meant to fall."""
+    first = train(tmp_path / "first", words, bpe(steps=40), device="cpu")
+    options = {"start": first, "device": "cpu"}
+    best = {}
+    for rate in (1e-3, 10.0):
+        recipe = bpe(steps=12, average=1, schedule="linear", peak_lr=rate)
+        child = train(tmp_path / str(rate), words, recipe, **options)
+        lines = read_metrics(child)
+        assert "loss" not in lines[0] and "loss" in lines[1]
+        best[rate] = min(lines, key=lambda line: line["valid_loss"])
+        config = json.loads((child / "config.json").read_text())
+        found = config["history"]["result"]["valid_perplexity"]
+        assert found <= best[rate]["valid_perplexity"]
+        kept = {path.stem for path in (child / "checkpoints").iterdir()}
+        steps = {best[rate]["step"], 10, 12}
+        assert kept == {f"step-{step:08}" for step in steps}
+    assert best[1e-3]["step"] > best[10.0]["step"] == 0
+    assert same_weights(child, first)
+    risky = learning(recipe, steps=2, risk=2)
+    child = train(tmp_path / "risk", words, risky, **options)
+    assert not same_weights(child, first)
+
+
+def test_fine_tuning_takes_small_steps():
+    """Smaller and fewer than those of any model that begins from nothing."""
+    for name, recipe in RECIPES.items():
+        gentle = fine_tuning(recipe)
+        assert gentle.train.steps <= recipe.train.steps, name
+        assert gentle.train.peak_lr < recipe.train.peak_lr / 4
+        assert gentle.model == recipe.model and gentle.labs == recipe.labs
 
 
 OTHER_WORDS = [
