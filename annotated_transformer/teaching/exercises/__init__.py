@@ -19,7 +19,7 @@ CHAPTERS = (
     *("data", "loss", "optimizer", "training"),
     *("decoding", "translation", "inside_heads"),
     *("sequences", "recurrence", "variations"),
-    *("modern", "risk", "parsing"),
+    *("modern", "scale", "risk", "parsing"),
 )
 
 
