@@ -16,7 +16,7 @@ from annotated_transformer.loss import log_probabilities
 from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.training import TrainConfig
 
-__all__ = ["risk", "ExpectedError"]
+__all__ = ["risk", "ExpectedError", "preference_loss", "Preferences"]
 
 
 def risk(
@@ -67,14 +67,70 @@ class ExpectedError:
         device = batch.source.device
         return pad(rows).to(device), torch.tensor(errors, device=device)
 
+    def log_p(
+        self,
+        model: EncoderDecoder,
+        batch: Batch,
+        labels: Int[Tensor, "rows length"],
+        config: TrainConfig,
+    ) -> Float[Tensor, "rows"]:
+        """How probable a model finds translations, equally many a source."""
+        inputs, where = F.pad(labels, (1, -1), value=BOS), labels != PAD
+        kind = batch.source.device.type
+        with torch.autocast(kind, torch.bfloat16, enabled=config.bf16):
+            logits = model(batch.source, inputs, where)
+        return log_probabilities(logits.float(), labels)
+
     def __call__(
         self, model: EncoderDecoder, batch: Batch, config: TrainConfig
     ) -> Tensor:
         """The risk of each sentence times its reference's tokens, summed."""
         labels, errors = self.candidates(model, batch)
-        inputs, where = F.pad(labels, (1, -1), value=BOS), labels != PAD
-        kind = batch.source.device.type
-        with torch.autocast(kind, torch.bfloat16, enabled=config.bf16):
-            logits = model(batch.source, inputs, where)
-        log_p = log_probabilities(logits.float(), labels).view_as(errors)
+        log_p = self.log_p(model, batch, labels, config).view_as(errors)
         return (risk(log_p, errors) * batch.where.sum(-1)).sum()
+
+
+def preference_loss(
+    log_p: Float[Tensor, "*pairs 2"],
+    first: Float[Tensor, "*pairs 2"],
+    beta: float,
+) -> Float[Tensor, "*pairs"]:
+    """The loss of pairs, the preferred output first: log sigma, negated.
+
+    log_p are log-probabilities in nats, first those of the model at first.
+    """
+    better, worse = (log_p - first).unbind(-1)
+    return -F.logsigmoid(beta * (better - worse))
+
+
+class Preferences(ExpectedError):
+    """Direct preference optimization: an Objective for `updates`.
+
+    Of the translations that the first model finds, the best is preferred to
+    the worst; as a risk, a pair counts as often as its reference has tokens.
+    """
+
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        number: int,
+        first: EncoderDecoder,
+        beta: float = 0.1,
+    ):
+        super().__init__(tokenizer, number)
+        self.first, self.beta = first, beta
+
+    def __call__(
+        self, model: EncoderDecoder, batch: Batch, config: TrainConfig
+    ) -> Tensor:
+        """The loss of each pair times its reference's tokens, summed."""
+        labels, errors = self.candidates(self.first, batch)
+        ends = torch.stack([errors.argmin(1), errors.argmax(1)], dim=1)
+        rows = torch.arange(len(labels), device=labels.device).view_as(errors)
+        pairs = labels[rows.gather(1, ends).flatten()]
+        with torch.no_grad():
+            first = self.log_p(self.first.eval(), batch, pairs, config)
+        log_p = self.log_p(model, batch, pairs, config)
+        ratios = log_p.view_as(ends), first.view_as(ends)
+        loss = preference_loss(*ratios, self.beta)
+        return (loss * batch.where.sum(-1)).sum()

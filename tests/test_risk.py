@@ -1,5 +1,6 @@
 """Minimum risk, against plain loops, autograd and the search itself."""
 
+import copy
 import math
 import operator
 import os
@@ -19,7 +20,12 @@ from annotated_transformer.embedding import BOS, EOS, PAD
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.optimizer import adam
-from annotated_transformer.risk import ExpectedError, risk
+from annotated_transformer.risk import (
+    ExpectedError,
+    Preferences,
+    preference_loss,
+    risk,
+)
 from annotated_transformer.runs.recipes import LabConfig, Recipe
 from annotated_transformer.runs.run import train
 from annotated_transformer.training import TrainConfig, updates
@@ -206,3 +212,60 @@ def test_log_probabilities_survive_bfloat16(tokenizer, corpus):
     rounded = objective(model, batch, replace(CONFIG, bf16=True))
     assert rounded.dtype == torch.float32
     assert rounded.item() == pytest.approx(exact.item(), rel=0.02)
+
+
+def test_a_preference_is_the_log_odds_of_a_plain_formula():
+    """Rows are pairs: what is preferred, and what is not."""
+    log_p = torch.randn(5, 2, dtype=torch.double) * 4
+    first = torch.randn(5, 2, dtype=torch.double) * 4
+    for row, before, found in zip(
+        log_p.tolist(),
+        first.tolist(),
+        preference_loss(log_p, first, 0.3),
+        strict=True,
+    ):
+        better, worse = (
+            math.exp(0.3 * (p - q)) for p, q in zip(row, before, strict=True)
+        )
+        wanted = -math.log(better / (better + worse))
+        assert found.item() == pytest.approx(wanted)
+
+
+def test_what_is_preferred_becomes_likelier(tokenizer, corpus):
+    """The best of a list to the worst; the first model stays as it was."""
+    model = fresh(tokenizer, dropout=0.0)
+    batch = batch_of(corpus, tokenizer, 8)
+    before = copy.deepcopy(model)
+    objective = Preferences(tokenizer, 4, copy.deepcopy(model), beta=0.5)
+    objective.error = made_up
+    with torch.no_grad():
+        loss = objective(model, batch, CONFIG) / batch.tokens
+    assert loss.item() == pytest.approx(math.log(2), rel=1e-4)
+    labels, errors = objective.candidates(before, batch)
+    assert (errors.amax(1) > errors.amin(1)).any()
+
+    def margins(of):
+        """By how much each best translation is likelier than the worst."""
+        with torch.no_grad():
+            log_p = objective.log_p(of.eval(), batch, labels, CONFIG)
+        log_p = log_p.view_as(errors)
+        best, worst = errors.argmin(1), errors.argmax(1)
+        places = range(len(errors))
+        return log_p[places, best] - log_p[places, worst]
+
+    for _ in updates(
+        model,
+        iter([batch] * 6),
+        adam(model.parameters()),
+        CONFIG,
+        SIZES.d_model,
+        objective=objective,
+    ):
+        pass
+    gain = margins(model) - margins(before)
+    differ = errors.amax(1) > errors.amin(1)
+    assert gain[differ].mean() > 1  # though sentences pull at each other
+    for one, other in zip(
+        objective.first.parameters(), before.parameters(), strict=True
+    ):
+        assert one.equal(other)

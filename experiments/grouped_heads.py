@@ -1,0 +1,91 @@
+"""Groups made of trained heads: by their mean, by the first, or newly drawn.
+
+The shipped model of pronouns, which has four sets of keys and values in each
+attention, goes on with two or with one, in 100 updates of the text that it
+has learned from. "all heads" keeps the four and makes the same updates. The
+loss of validation text is measured before the first update and after the last.
+"""
+
+import copy
+from functools import cache
+
+import torch
+from torch import Tensor
+
+from annotated_transformer.adapting import group_heads, mean_head
+from annotated_transformer.corpora.corpus import Corpus
+from annotated_transformer.corpora.generated import pronoun_corpus
+from annotated_transformer.data import Example, encode_pairs
+from annotated_transformer.runs.batches import fixed_batches
+from annotated_transformer.training import TrainConfig, validate
+
+from .shared.grid import grid
+from .shared.shipped_translator import translator, weights
+from .shared.training_loops import updates_on
+
+SEEDS = (0, 1, 2)
+MODEL = "pronouns"
+LEARNING = {
+    "steps": 100,
+    "batch_tokens": 1024,
+    "schedule": "linear",
+    "warmup": 10,
+    "peak_lr": 1e-3,
+    "label_smoothing": 0.0,
+    "clip": 1.0,
+}
+RECIPE = {"model": MODEL, "weights": weights(MODEL), "train": LEARNING}
+
+
+def drawn(heads: Tensor) -> Tensor:
+    """New numbers, as large as those of the heads."""
+    return torch.randn_like(heads[:, 0]) * heads.std()
+
+
+POOLS = {
+    "mean": mean_head,
+    "first": lambda heads: heads[:, 0],
+    "drawn": drawn,
+}
+WAYS = {
+    "all heads": {},
+    "2 groups, mean": {"groups": 2, "pool": "mean"},
+    "1 group, mean": {"groups": 1, "pool": "mean"},
+    "1 group, first": {"groups": 1, "pool": "first"},
+    "1 group, drawn": {"groups": 1, "pool": "drawn"},
+}
+
+
+@cache
+def corpus() -> Corpus:
+    """The text that the model has learned from."""
+    return pronoun_corpus()
+
+
+@cache
+def examples() -> tuple[list[Example], list[Example]]:
+    """The text to learn from and the text to validate on, as ids."""
+    text, pieces = corpus(), translator(MODEL).tokenizer
+    both = (
+        encode_pairs(part, pieces, 64) for part in (text.train, text.valid)
+    )
+    learned, valid = (found for found, _ in both)
+    return learned, valid
+
+
+def run(seed: int, groups: int = 0, pool: str = "") -> dict:
+    """Group the heads in one way, and go on; the loss before and after."""
+    torch.manual_seed(seed)
+    model = copy.deepcopy(translator(MODEL).model)
+    if groups:
+        model = group_heads(model, groups, POOLS[pool])
+    learned, valid = examples()
+    batches = fixed_batches(valid, 2048)
+    before = validate(model, batches).loss
+    config = TrainConfig(**LEARNING, seed=seed)
+    for _ in updates_on(learned, model, config, model.config.d_model):
+        pass
+    return {"before": before, "after": validate(model, batches).loss}
+
+
+RUNS = grid(run, "{way} seed={seed}", seed=SEEDS, way=WAYS)
