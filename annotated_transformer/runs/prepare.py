@@ -216,16 +216,14 @@ def check_kind_of_text(recipe: Recipe, corpus: Corpus | RunningText) -> None:
 
 def warn(recipe: Recipe, corpus: Corpus | RunningText) -> None:
     """Say what is unwise, though nothing forbids it."""
-    both = 0
     if isinstance(corpus, Corpus):
         known = set(corpus.train)
-        both = sum(pair in known for pair in corpus.valid)
-    if both and isinstance(corpus, Corpus):
-        console.out(
-            f"{both} of {len(corpus.valid)} validation pairs stand in the "
-            "training text, too: what is said of the validation text is "
-            "better than the model"
-        )
+        if both := sum(pair in known for pair in corpus.valid):
+            console.out(
+                f"{both} of {len(corpus.valid)} validation pairs stand in the "
+                "training text, too: what is said of the validation text is "
+                "better than the model"
+            )
     if recipe.train.warmup >= recipe.train.steps:
         console.out(
             f"the rate rises until update {recipe.train.warmup}, but the "
