@@ -159,7 +159,7 @@ def sample(
 ) -> Int[Tensor, "rows longer"]:
     """Draw max_new_tokens for each row; see next_token_probs for options.
 
-    Where the text outgrows the context, its last half is read anew. Drawing
+    Where the text outgrows the context, its last half is read again. Drawing
     ends early once every row has the token `stop`.
     """
     memory, state, new = model.read(tokens[:, :0]), None, tokens

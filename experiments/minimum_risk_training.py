@@ -19,11 +19,11 @@ from annotated_transformer.data import Batch, encode_pairs
 from annotated_transformer.model import Transformer, transformer
 from annotated_transformer.risk import ExpectedError
 from annotated_transformer.runs.batches import fixed_batches
-from annotated_transformer.training import TrainConfig, batch_loss, validate
+from annotated_transformer.training import batch_loss, validate
 from annotated_transformer.translation import Translator, corpus_scores
 
 from .shared.grid import grid
-from .shared.training_loops import updates_on
+from .shared.training_loops import make_updates
 from .table3_captions import BASE, HELD_OUT, corpus, tokenizer
 from .table3_captions import RECIPE as CAPTIONS
 
@@ -57,21 +57,12 @@ def examples() -> list:
     return encode_pairs(corpus().train, tokenizer(), BASE.train.max_length)[0]
 
 
-def train(
-    model: Transformer, config: TrainConfig, objective: Callable = batch_loss
-) -> None:
-    """Make all updates of a recipe."""
-    width = model.config.d_model
-    for _ in updates_on(examples(), model, config, width, objective=objective):
-        pass
-
-
 @cache
 def first(seed: int) -> Transformer:
     """The model that all of a seed's runs go on from."""
     torch.manual_seed(seed)
     model = transformer(replace(BASE.model, vocab_size=len(tokenizer())))
-    train(model, replace(BASE.train, seed=seed))
+    make_updates(examples(), model, replace(BASE.train, seed=seed))
     return model
 
 
@@ -102,7 +93,7 @@ def run(seed: int, way: str | None = None) -> dict:
         model = copy.deepcopy(model)
         on = replace(BASE.train, **ON, seed=seed)
         objective = OBJECTIVES[way](tokenizer(), RECIPE["candidates"])
-        train(model, on, objective)
+        make_updates(examples(), model, on, objective)
     return measured(model)
 
 

@@ -10,7 +10,6 @@ sentences held out.
 
 import copy
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from statistics import fmean
@@ -22,13 +21,13 @@ from annotated_transformer.data import encode_pairs, make_batch
 from annotated_transformer.model import Transformer, transformer
 from annotated_transformer.risk import ExpectedError, Preferences
 from annotated_transformer.runs.batches import fixed_batches
-from annotated_transformer.training import TrainConfig, batch_loss, validate
+from annotated_transformer.training import batch_loss, validate
 from annotated_transformer.translation import Translator, corpus_scores
 
 from .shared.grid import grid
 from .shared.small_translator import BASE, corpus, tokenizer
 from .shared.small_translator import RECIPE as SMALL
-from .shared.training_loops import updates_on
+from .shared.training_loops import make_updates
 
 SEEDS = (0, 1, 2)
 NUMBER = 4  # candidates
@@ -40,14 +39,9 @@ RECIPE = SMALL | {"on": ON, "steps": STEPS, "candidates": NUMBER, "beta": 0.1}
 __all__ = ["RECIPE", "RUNS", "corpus"]
 
 
-def train(
-    model: Transformer, config: TrainConfig, objective: Callable = batch_loss
-) -> None:
-    """Make all updates of a recipe."""
-    examples, _ = encode_pairs(corpus().train, tokenizer(), config.max_length)
-    width = model.config.d_model
-    for _ in updates_on(examples, model, config, width, objective=objective):
-        pass
+def examples() -> list:
+    """The training sentences as ids."""
+    return encode_pairs(corpus().train, tokenizer(), BASE.train.max_length)[0]
 
 
 @cache
@@ -55,7 +49,7 @@ def first(seed: int) -> Transformer:
     """The model that all of a seed's runs go on from."""
     torch.manual_seed(seed)
     model = transformer(replace(BASE.model, vocab_size=len(tokenizer())))
-    train(model, replace(BASE.train, seed=seed))
+    make_updates(examples(), model, replace(BASE.train, seed=seed))
     return model
 
 
@@ -101,7 +95,7 @@ def run(seed: int, way: str | None = None) -> dict:
     }
     steps = STEPS[way]
     on = replace(BASE.train, **ON, steps=steps, seed=seed)
-    train(model, on, objectives[way])
+    make_updates(examples(), model, on, objectives[way])
     seconds = time.process_time() - before
     return {"updates": steps, "seconds": seconds, **measured(model)}
 

@@ -56,3 +56,15 @@ def updates_on(
     return updates(
         model, batches, optimizer, config, d_model, objective=objective
     )
+
+
+def make_updates(
+    examples: list[Example],
+    model: nn.Module,
+    config: TrainConfig,
+    objective: Objective = batch_loss,
+) -> None:
+    """Make all updates of a recipe on pairs."""
+    width = model.config.d_model
+    for _ in updates_on(examples, model, config, width, objective=objective):
+        pass
