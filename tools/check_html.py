@@ -22,7 +22,7 @@ CODE_URL = re.compile(r"""['"]((?:https?:)?//[^'"\s]+\.(?:m?js|css))['"]""")
 MEGABYTE = 1_000_000
 SHARED = 3.8 * MEGABYTE  # what all pages share, loaded once
 OWN = 1.0 * MEGABYTE  # a page and its pictures
-ON_DEMAND = ("translator",)  # in _static, loaded when a reader asks for it
+ON_DEMAND = ("in_page",)  # in _static, loaded when a reader asks for it
 
 
 class Page(NamedTuple):

@@ -1,14 +1,10 @@
-"""The translator in the page: shipped models as a script, in 8-bit numbers.
+"""The translator in the page: shipped models that translate there.
 
-```{translator} multi30k-en-de pronouns``` stands for the widget. Its content
-is what the reader sees before asking for it, in print and without scripts; a
-table under it shows an example of the first model, computed when the book is
-built. The weights are written beside the program, as _static/translator/
-weights.js: a number is a byte, and four characters make three bytes.
+```{translator} multi30k-en-de pronouns``` stands for the widget. A table
+under its content shows an example of the first model, computed when the book
+is built.
 """
 
-import json
-from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import asdict
 from functools import cache
@@ -17,27 +13,22 @@ from pathlib import Path
 import torch
 from docutils import nodes
 from ledger_page import paragraph, row, table
-from sentencepiece import SentencePieceNormalizer
+from models_in_page import ModelHere, packed, rounded, script
 from sphinx.application import Sphinx
 from sphinx.util import logging
-from sphinx.util.docutils import SphinxDirective
-from torch import Tensor
 from widgets import DECIDES
 
 from annotated_transformer.corpora.builtin import words
 from annotated_transformer.corpora.generated import builtin_corpus
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.embedding import BOS, EOS
-from annotated_transformer.errors import UserError
 from annotated_transformer.model import Transformer, parameter_count
 from annotated_transformer.storage.model_card import TEXT_LICENCES
 from annotated_transformer.storage.model_folder import load_model
-from annotated_transformer.storage.weight_files import weights
 from annotated_transformer.teaching.records import read_run
 from annotated_transformer.translation import Translator
 
 logger = logging.getLogger(__name__)
-LARGEST = 127  # integers from -127 to 127
 WIDTHS = 1, 5  # of the beams that the page offers
 EXAMPLE = "Two children in red jackets are playing in the snow."
 OPENINGS = {  # how the page introduces a model: head and pieces to look at
@@ -109,83 +100,6 @@ USUAL = {
 }
 
 
-def quantised(matrix: Tensor) -> tuple[Tensor, Tensor]:
-    """A matrix as 8-bit integers and the scale of each of its rows.
-
-    A scale takes the largest number of its row to 127, so that rounding
-    moves no number by more than half a scale.
-    """
-    scales = matrix.abs().amax(1).clamp(min=1e-12) / LARGEST
-    return (matrix / scales[:, None]).round().to(torch.int8), scales
-
-
-@torch.no_grad()
-def rounded(model: Transformer) -> Transformer:
-    """The model with the page's weights; in float64, which the page has."""
-    for parameter in model.double().parameters():
-        if parameter.dim() == 2:
-            integers, scales = quantised(parameter.float())
-            parameter.copy_(integers.double() * scales.double()[:, None])
-    return model
-
-
-def packed(
-    model: Transformer, tokenizer: Tokenizer, search: dict | None = None
-) -> dict:
-    """What the page's program reads: sizes, vocabulary, weights and search.
-
-    The integers of all matrices follow each other in one text, and the
-    scales of their rows and all vectors in another.
-    """
-    config = model.config
-    alike = config.decoder_layers in (None, config.layers)
-    own = config.tied and alike and config.pre_norm
-    if config.positions != "sinusoidal" or not own:
-        raise UserError(
-            "the page's program has sinusoidal positions, norms before the "
-            "sub-layers, one embedding matrix and stacks of one depth, this "
-            "model others; name another"
-        )
-    integers, reals, tensors = [], [], []
-    for name, weight in weights(model).items():
-        tensors.append([name, *weight.shape])
-        if weight.dim() == 2:
-            matrix, weight = quantised(weight)
-            integers.append(matrix)
-        reals.append(weight)
-    ids, pieces = range(len(tokenizer)), tokenizer.pieces
-    return {
-        "search": {"alpha": 0.6, "no_repeat": 0} | (search or {}),
-        "config": {
-            "heads": config.heads,
-            "d_k": config.d_k or config.d_model // config.heads,
-        },
-        "vocabulary": {
-            "pieces": [pieces.id_to_piece(i) for i in ids],
-            "scores": [pieces.get_score(i) for i in ids],
-            "rules": rules_of(tokenizer),
-        },
-        "tensors": tensors,
-        "bytes": as_text(integers),
-        "floats": as_text(reals),
-    }
-
-
-def rules_of(tokenizer: Tokenizer) -> list[tuple[str, str]]:
-    """What the tokenizer makes of what, before it cuts a text."""
-    try:
-        made = SentencePieceNormalizer(model_proto=tokenizer.model)
-        return made.decompile()
-    except RuntimeError:  # it has none
-        return []
-
-
-def as_text(tensors: list[Tensor]) -> str:
-    """The bytes of some tensors, one after the other, in base64."""
-    data = b"".join(tensor.numpy().tobytes() for tensor in tensors)
-    return b64encode(data).decode()
-
-
 @cache
 def known_words(name: str) -> list[str] | None:
     """The words that a model has seen, if a grammar made all it learned."""
@@ -220,17 +134,17 @@ def gloss_problems(name: str) -> Iterator[str]:
         )
 
 
-def script(names: list[str]) -> str:
-    """Shipped models as a classic script, which any page may load."""
-    models = []
-    for name in names:
-        model, tokenizer, history = load_model(name)
-        search = asdict(history.search) if history.search else {}
-        shown = OPENINGS[name] | {"usual": USUAL[name]}
-        shown["words"] = known_words(name)
-        models.append(shown | packed(model, tokenizer, search))
-    text = json.dumps(models)
-    return f"(globalThis.translatorInPage ??= {{}}).models = {text};\n"
+def shown(name: str) -> dict:
+    """A shipped model as the page reads it, and how it is introduced."""
+    model, tokenizer, history = load_model(name)
+    search = asdict(history.search) if history.search else {}
+    return {
+        **OPENINGS[name],
+        "usual": USUAL[name],
+        "words": known_words(name),
+        "search": {"alpha": 0.6, "no_repeat": 0} | search,
+        **packed(model, tokenizer),
+    }
 
 
 def what_they_are(names: list[str], size: int) -> str:
@@ -274,40 +188,21 @@ def piece_of(tokenizer: Tokenizer, token: int) -> str:
     return "</s>" if token == EOS else tokenizer.pieces.id_to_piece(token)
 
 
-class TranslatorHere(SphinxDirective):
-    """The place of the widget, and what stands there before it is wanted."""
+class TranslatorHere(ModelHere):
+    """The place of the translator, with an example in a table."""
 
-    required_arguments = 1
-    final_argument_whitespace = True
-    has_content = True
+    kind = "translator"
 
     def run(self) -> list[nodes.Node]:
         names = self.arguments[0].split()
         model, tokenizer, _ = load_model(names[0])
-        place = nodes.container(classes=["at-translator"])
         for problem in (x for name in names for x in gloss_problems(name)):
             logger.warning(problem, location=self.get_location())
-        place["script"] = script(names)
-        still = nodes.container(classes=["at-still"])
-        self.set_source_info(still)
-        self.state.nested_parse(self.content, self.content_offset, still)
-        still += example(model, tokenizer)
-        note = what_they_are(names, len(place["script"]))
-        place += [still, paragraph(note, style="at-note")]
-        return [place]
-
-
-def load_where_needed(app: Sphinx, page, template, context, doctree) -> None:
-    """Give such a page its button and its style, and the site the weights."""
-    for place in doctree.findall(nodes.container) if doctree else ():
-        if "script" in place:
-            app.add_css_file("translator/translator.css")
-            app.add_js_file("translator/start.js", loading_method="defer")
-            path = Path(app.outdir, "_static/translator/weights.js")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(place["script"], "utf-8")
+        text = script(self.kind, [shown(name) for name in names])
+        note = what_they_are(names, len(text))
+        return self.place(text, [example(model, tokenizer)], note)
 
 
 def setup(app: Sphinx) -> None:
+    app.setup_extension("models_in_page")
     app.add_directive("translator", TranslatorHere)
-    app.connect("html-page-context", load_where_needed)

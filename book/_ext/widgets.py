@@ -6,7 +6,7 @@ what the package computes here while the book is built.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from math import inf
 from pathlib import Path
@@ -259,14 +259,18 @@ class Widget(SphinxDirective):
         return [box]
 
 
+def load_figures(app: Sphinx, names: Iterable[str]) -> None:
+    """Give the page that is being written what these figures need."""
+    for script in (f"widgets/{name}" for name in names):
+        app.add_css_file("widgets.css")
+        for part in ("widgets", script):
+            app.add_js_file(f"{part}.js", loading_method="defer")
+
+
 def load_where_needed(app, page, template, context, doctree) -> None:
     """Give style and scripts to the pages with live figures."""
     boxes = doctree.findall(nodes.container) if doctree else ()
-    names = dict.fromkeys(box["widget"] for box in boxes if "widget" in box)
-    if names:
-        app.add_css_file("widgets.css")
-        for script in ("widgets", *(f"widgets/{name}" for name in names)):
-            app.add_js_file(f"{script}.js", loading_method="defer")
+    load_figures(app, [box["widget"] for box in boxes if "widget" in box])
 
 
 def setup(app: Sphinx) -> None:

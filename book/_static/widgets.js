@@ -53,6 +53,45 @@ const widgets = (() => {
 
   let count = 0;
 
+  // A slider over a list of values; show says a value in words. It is put
+  // among controls, and what depends on it is updated when it moves.
+  function slider(controls, update, label, values, start, show = String) {
+    const id = `slider-${++count}`;
+    const input = make("input", { type: "range", id, min: 0, step: 1 });
+    const output = make("span", { "aria-hidden": true }); // also valuetext
+    const slider = {
+      input,
+      get value() {
+        return this.values[input.value];
+      },
+      set value(value) {
+        input.value = Math.max(0, this.values.indexOf(value));
+        this.tell();
+      },
+      // Other values; what was chosen stays, or the last one is taken.
+      offer(values, value = this.value) {
+        this.values = values;
+        input.max = values.length - 1;
+        this.value = values.includes(value) ? value : values.at(-1);
+      },
+      tell() {
+        const said = show(this.value);
+        output.textContent = said;
+        input.setAttribute("aria-valuetext", said);
+      },
+    };
+    slider.offer(values, start);
+    input.addEventListener("input", () => {
+      slider.tell();
+      update();
+    });
+    const name = make("label", { for: id }, ...lowered(label));
+    controls.append(
+      make("div", { class: "widget-slider" }, name, output, input),
+    );
+    return slider;
+  }
+
   class Widget {
     constructor(script, title, build) {
       this.data = JSON.parse(script.textContent);
@@ -86,42 +125,8 @@ const widgets = (() => {
       this.update();
     }
 
-    // A slider over a list of values; show says a value in words.
-    slider(label, values, start, show = String) {
-      const id = `${this.id}-${this.controls.children.length}`;
-      const input = make("input", { type: "range", id, min: 0, step: 1 });
-      const output = make("span", { "aria-hidden": true }); // also valuetext
-      const slider = {
-        input,
-        get value() {
-          return this.values[input.value];
-        },
-        set value(value) {
-          input.value = Math.max(0, this.values.indexOf(value));
-          this.tell();
-        },
-        // Other values; what was chosen stays, or the last one is taken.
-        offer(values, value = this.value) {
-          this.values = values;
-          input.max = values.length - 1;
-          this.value = values.includes(value) ? value : values.at(-1);
-        },
-        tell() {
-          const said = show(this.value);
-          output.textContent = said;
-          input.setAttribute("aria-valuetext", said);
-        },
-      };
-      slider.offer(values, start);
-      input.addEventListener("input", () => {
-        slider.tell();
-        this.update();
-      });
-      const name = make("label", { for: id }, ...lowered(label));
-      this.controls.append(
-        make("div", { class: "widget-slider" }, name, output, input),
-      );
-      return slider;
+    slider(...given) {
+      return slider(this.controls, () => this.update(), ...given);
     }
 
     // One of several: options are [[value, text], ...].
@@ -255,5 +260,5 @@ const widgets = (() => {
   }
 
   const drawing = { make, shape, text, size, bar, chart };
-  return { formulas, register, number, percent, upTo, ...drawing };
+  return { formulas, register, slider, number, percent, upTo, ...drawing };
 })();

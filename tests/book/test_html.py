@@ -72,7 +72,7 @@ def test_planted_fault_is_found(site, fault, message):
     ("file", "megabytes", "found"),
     [
         ("_static/all.js", 3.9, "_static: too heavy: 3.9 of 3.8 MB"),
-        ("_static/translator/weights.bin", 9.0, ""),  # asked for by a reader
+        ("_static/in_page/weights.bin", 9.0, ""),  # asked for by a reader
         ("a b.png", 1.1, "a.html: too heavy: 1.1 of 1.0 MB"),
         ("a b.png", 0.9, ""),
     ],

@@ -30,8 +30,8 @@ from annotated_transformer.translation import Translator
 
 BOOK = Path(__file__).parents[2] / "book"
 NAME = "multi30k-en-de"
-PROGRAM = ("weights", "tokenizer", "casing", "model", "beam_search")
-PROGRAM += ("elements", "attention", "interface")
+PROGRAM = ("translator_weights", "tokenizer", "casing", "model")
+PROGRAM += ("beam_search", "elements", "attention", "translator")
 TWELVE = "Two small dogs run after a red ball on the wide beach."
 TRANSLATE = """
 ([texts, options]) => texts.map((text) => {
@@ -69,8 +69,8 @@ def started(site, browser: Browser) -> Iterator[Window]:
         answered(page)
         page.evaluate(
             "[globalThis.theTranslator, globalThis.thePronouns] ="
-            " translatorInPage.models.map("
-            "(model) => new translatorInPage.Translator(model))"
+            " inPage.models.translator.map("
+            "(model) => new inPage.Translator(model))"
         )
         yield window
         assert not window.escaped and not window.complaints
@@ -268,6 +268,8 @@ def test_a_weight_tells_what_it_was_made_of(book, intro):
         {"positions": "learned"},
         {"decoder_layers": 1},
         {"pre_norm": False},
+        {"kv_heads": 1},
+        {"feed_forward": "gelu"},
     ],
 )
 def test_a_model_that_the_page_cannot_run_is_refused(change):
@@ -275,7 +277,7 @@ def test_a_model_that_the_page_cannot_run_is_refused(change):
     sizes = {"layers": 2, "d_model": 12, "d_ff": 20, "heads": 2}
     sizes |= {"pre_norm": True} | change
     config = ModelConfig(len(tokenizer), **sizes)
-    with pytest.raises(UserError, match="stacks of one depth, this model"):
+    with pytest.raises(UserError, match="this model differs"):
         extension.packed(transformer(config), tokenizer)
 
 
@@ -314,7 +316,7 @@ def test_capitals_are_read_as_the_package_reads_them(started, reference):
         "([texts, probe]) => JSON.stringify(texts.map((text) => {"
         " const { tokenizer } = theTranslator;"
         " const [sentence, setting] ="
-        "   translatorInPage.asSentence(JSON.parse(text), tokenizer);"
+        "   inPage.asSentence(JSON.parse(text), tokenizer);"
         " return [sentence, setting(probe)]; }))",
         [[json.dumps(text) for text in texts], probe],
     )
@@ -361,8 +363,8 @@ def test_nothing_is_loaded_before_the_reader_asks(site, window):
     window.context.on("request", lambda request: requests.append(request.url))
     page = window.open(site / "index.html")
     page.wait_for_timeout(200)
-    asked = [f"translator/{part}.js" for part in PROGRAM]
-    assert any("translator/start.js" in url for url in requests)
+    asked = [f"in_page/{part}.js" for part in PROGRAM]
+    assert any("in_page/start.js" in url for url in requests)
     assert not [url for url in requests if any(part in url for part in asked)]
     assert page.get_by_role("table").is_visible()
     page.get_by_role("button", name="Try it here").click()
@@ -371,10 +373,10 @@ def test_nothing_is_loaded_before_the_reader_asks(site, window):
         assert sum(part in url for url in requests) == 1
     assert not window.escaped and not window.complaints
     other = (site / "other.html").read_text("utf-8")
-    assert "translator/" not in other  # a page without it
+    assert "in_page/" not in other  # a page without it
 
 
-@pytest.mark.parametrize("part", ["weights", "interface"])
+@pytest.mark.parametrize("part", ["translator_weights", "translator"])
 def test_a_missing_part_is_named(site, window, part):
     window.context.route(f"**/{part}.js*", lambda route: route.abort())
     page = window.open(site / "index.html")

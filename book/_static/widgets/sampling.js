@@ -17,36 +17,51 @@ widgets.formulas.nextTokenProbs = (logP, temperature, topK, topP) => {
   return kept.map((share) => share / sum);
 };
 
+// The place that a random number from 0 to 1 falls on, among these shares.
+widgets.formulas.pick = (shares, random) => {
+  let left = random;
+  const i = shares.findIndex((share) => (left -= share) < 0);
+  return i < 0 ? shares.findLastIndex((share) => share > 0) : i;
+};
+
+// The sliders of the three options. Returns the function that applies them to
+// logits, which come likeliest first.
+widgets.samplingOptions = (controls, update, start = 1) => {
+  const { number, slider } = widgets;
+  const say = (value) => number(value, 1);
+  const all = (value) => (value ? String(value) : "all");
+  const most = (value) => (value < 1 ? number(value) : "all");
+  const temperatures = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1];
+  const warm = [1.2, 1.5, 2, 3, 5];
+  const ks = [0, 100, 40, 20, 10, 5, 3, 2, 1]; // to the right, bolder cuts
+  const ps = [1, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.3, 0.1];
+  const sliders = [
+    ["temperature", [...temperatures, ...warm], start, say],
+    ["top-k", ks, 0, all],
+    ["top-p", ps, 1, most],
+  ].map((given) => slider(controls, update, ...given));
+  return (logits) =>
+    widgets.formulas.nextTokenProbs(
+      logits,
+      ...sliders.map(({ value }) => value),
+    );
+};
+
 widgets.register("sampling", "Which words may come?", (widget) => {
-  const { make, shape, text, size, number, percent } = widgets;
-  const { softmax, nextTokenProbs } = widgets.formulas;
+  const { make, shape, text, size, percent } = widgets;
+  const { softmax, pick } = widgets.formulas;
   const { beginning, words, logits } = widget.data;
   const learned = softmax(logits); // rounded, hence anew
   const bars = 12;
   const all = words.length;
-  const say = (value) => number(value, 1);
-  const temperatures = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1];
-  const warm = [1.2, 1.5, 2, 3, 5];
-  const temperature = widget.slider(
-    "temperature",
-    [...temperatures, ...warm],
-    1,
-    say,
-  );
-  const ks = [0, 100, 40, 20, 10, 5, 3, 2, 1]; // to the right, bolder cuts
-  const k = widget.slider("top-k", ks, 0, (k) => (k ? String(k) : "all"));
-  const ps = [1, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.3, 0.1];
-  const p = widget.slider("top-p", ps, 1, (p) => (p < 1 ? number(p) : "all"));
-  const now = () => nextTokenProbs(logits, temperature.value, k.value, p.value);
+  const update = () => widget.update();
+  const allowed = widgets.samplingOptions(widget.controls, update);
+  const now = () => allowed(logits);
   const drawn = make("p", { class: "widget-drawn" }, "Drawn: nothing yet");
   let some = [];
 
   function draw() {
-    const shares = now();
-    let left = Math.random();
-    const last = shares.findLastIndex((share) => share > 0);
-    const i = shares.findIndex((share) => (left -= share) < 0);
-    some = [...some, words[i < 0 ? last : i]].slice(-12);
+    some = [...some, words[pick(now(), Math.random())]].slice(-12);
     drawn.textContent = `Drawn: ${some.join(" · ")}`;
   }
 

@@ -4,7 +4,7 @@
  */
 (() => {
   const { make, share, digits, named, chips } =
-    globalThis.translatorInPage.elements;
+    globalThis.inPage.elements;
   // where the package computes a weight, as the book shows it
   const LINE = "01_attention.html#export-attention_weights";
 
@@ -192,5 +192,5 @@
     }
   }
 
-  Object.assign(globalThis.translatorInPage, { AttentionView });
+  Object.assign(globalThis.inPage, { AttentionView });
 })();

@@ -1,5 +1,6 @@
 /**
  * Subwords, as in chapter 6: byte-pair encoding as sentencepiece applies it.
+ * Single characters are a vocabulary in which no two make a piece.
  *
  * First the tokenizer's own rules make the text uniform, and it is cut into
  * single characters, every space as the sign ▁. Then the two neighbours whose
@@ -14,10 +15,12 @@
 
   class Tokenizer {
     /**
-     * @param {{pieces: string[], scores: number[], rules: string[][]}}
-     *   vocabulary pieces and scores by id, and what stands for what
+     * @param {{pieces: string[], scores: number[], rules: string[][],
+     *   prefix: boolean}} vocabulary pieces and scores by id, what stands for
+     *   what, and whether a blank is put before a text
      */
-    constructor({ pieces, scores, rules }) {
+    constructor({ pieces, scores, rules, prefix }) {
+      this.prefix = prefix ? SPACE : "";
       this.pieces = pieces;
       this.rules = new Map(rules);
       this.longest = Math.max(0, ...rules.map(([from]) => [...from].length));
@@ -58,7 +61,7 @@
       const half = /\p{Surrogate}/gu; // half a character
       const whole = this.normalize(text.replace(half, "?"));
       if (!whole) return [];
-      const parts = [...(SPACE + whole).replaceAll(" ", SPACE)];
+      const parts = [...(this.prefix + whole).replaceAll(" ", SPACE)];
       for (;;) {
         let best = -1;
         let highest = -Infinity;
@@ -95,7 +98,7 @@
     }
 
     /**
-     * The text of some ids: the first space belongs to no word.
+     * The text of some ids; a blank put before it does not belong to it.
      * @param {number[]} ids
      * @returns {string}
      */
@@ -105,14 +108,15 @@
         let piece = this.pieces[id];
         if (id === UNKNOWN) piece = "⁇";
         else if (id < RESERVED) piece = "";
-        else if (!text && piece.startsWith(SPACE)) piece = piece.slice(1);
+        else if (!text && piece.startsWith(this.prefix))
+          piece = piece.slice(this.prefix.length);
         text += piece.replaceAll(SPACE, " ");
       }
       return text;
     }
   }
 
-  Object.assign((globalThis.translatorInPage ??= {}), {
+  Object.assign((globalThis.inPage ??= {}), {
     Tokenizer,
   });
 })();

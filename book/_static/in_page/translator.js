@@ -4,9 +4,9 @@
  * else might have been written, and at what each head attended to.
  */
 (() => {
-  const { AttentionView, Translator, elements, models } =
-    globalThis.translatorInPage;
-  const { make, rest, share, digits, named, chips } = elements;
+  const { AttentionView, Translator, elements } = globalThis.inPage;
+  const models = globalThis.inPage.models.translator;
+  const { make, rest, share, digits, chance, named, chips } = elements;
   const WORD = /[\p{L}\p{N}'-]+|\S/gu; // or a punctuation mark
   const PATIENCE = 50; // ms of work after which the page may answer
 
@@ -16,6 +16,10 @@
       place.classList.add("at-live");
       place.querySelector(".at-still").after(this.form(), this.result());
       this.use(models[0]);
+    }
+
+    focus() {
+      this.text.focus();
     }
 
     /** Take a model: its examples, its heads, and a first translation. */
@@ -297,7 +301,7 @@
           token === this.best.node.way[at + 1].token ? "li.at-now" : "li",
           share(p),
           make("span", { lang: "de" }, ...named(this.pieces[token])),
-          make("span.at-p", {}, p < 0.0005 ? "< 0.001" : p.toFixed(3)),
+          make("span.at-p", {}, chance(p)),
         ),
       );
       this.candidates.replaceChildren(
@@ -353,5 +357,5 @@
     }
   }
 
-  globalThis.translatorInPage.show = (place) => new Widget(place);
+  (globalThis.inPage.show ??= {}).translator = (place) => new Widget(place);
 })();

@@ -60,5 +60,5 @@
     return ways[counts.indexOf(Math.min(...counts))];
   }
 
-  Object.assign((globalThis.translatorInPage ??= {}), { asSentence });
+  Object.assign((globalThis.inPage ??= {}), { asSentence });
 })();

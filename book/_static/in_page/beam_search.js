@@ -4,7 +4,7 @@
  * that the page can show the step before the next one is computed.
  */
 (() => {
-  const { Model, Node, Tokenizer, asSentence } = globalThis.translatorInPage;
+  const { Model, Node, Tokenizer, asSentence } = globalThis.inPage;
   const [BEGIN, END] = [1, 2];
   const SHOWN = 6; // candidates that a node keeps, to be looked at
 
@@ -101,7 +101,7 @@
   }
 
   class Translator {
-    /** @param {object} packed what _ext/translator_in_page.py has written */
+    /** @param {object} packed what _ext/models_in_page.py has written */
     constructor(packed) {
       this.model = new Model(packed);
       this.tokenizer = new Tokenizer(packed.vocabulary);
@@ -133,5 +133,5 @@
     }
   }
 
-  Object.assign(globalThis.translatorInPage, { Translator });
+  Object.assign(globalThis.inPage, { Translator });
 })();

@@ -1,10 +1,12 @@
 /**
- * The Transformer of this book, for one sentence at a time.
+ * The Transformer of this book, for one sentence at a time, with an encoder
+ * or, as a language model, without one.
  *
  * What the chapters 1 to 5 compute with tensors is written out here in plain
- * loops. A sequence is an array of vectors, one for a token. With one sentence
- * there is no padding and so no mask: a decoder position is given only the
- * keys that it may see. Nothing is trained, so there is no dropout.
+ * loops, and so are the parts of chapter 17 that shipped models have. A
+ * sequence is an array of vectors, one for a token. With one sentence there is
+ * no padding and so no mask: a decoder position is given only the keys that it
+ * may see. Nothing is trained, so there is no dropout.
  *
  * Weights are 8-bit integers: row r of a matrix is its integers times the
  * scale of the row. All arithmetic is that of JavaScript's numbers, which are
@@ -81,6 +83,16 @@
     return linear(hidden, outer);
   }
 
+  /** (SiLU(x W) * x V) W_2; one matrix is W and V (chapter 17). */
+  function swiglu(vectors, { inner, outer }) {
+    const hidden = linear(vectors, inner).map((x) => {
+      const gates = x.subarray(0, x.length / 2);
+      const passes = x.subarray(gates.length);
+      return gates.map((z, i) => (z / (1 + Math.exp(-z))) * passes[i]);
+    });
+    return linear(hidden, outer);
+  }
+
   /** Each vector with mean 0 and variance 1, then scaled and shifted. */
   function layerNorm(vectors, { weight, bias }) {
     return vectors.map((x) => {
@@ -96,6 +108,39 @@
       return y;
     });
   }
+
+  /** Each vector over the root of its mean square, then scaled. */
+  function rmsNorm(vectors, { weight }) {
+    return vectors.map((x) => {
+      const square = dot(x, x, 0, x.length) / x.length;
+      return x.map((v, i) => (v / Math.sqrt(square + 1e-5)) * weight[i]);
+    });
+  }
+
+  /** The angle of component i at a position; pairs share one (chapter 3). */
+  const angle = (position, i, width) =>
+    position / 10000 ** ((i - (i % 2)) / width);
+
+  /** Sines and cosines, by turns: what is added to a token's vector. */
+  const wave = (position, i, width) =>
+    (i % 2 ? Math.cos : Math.sin)(angle(position, i, width));
+
+  /** Each pair of a head's numbers, turned by its position (chapter 17). */
+  function rotate(x, position, width) {
+    return x.map((_, i) => {
+      const turn = angle(position, i % width, width);
+      const [a, b] = [x[i - (i % 2)], x[i - (i % 2) + 1]];
+      return i % 2
+        ? a * Math.sin(turn) + b * Math.cos(turn)
+        : a * Math.cos(turn) - b * Math.sin(turn);
+    });
+  }
+
+  // What a configuration may name; a position is added or turns, or neither.
+  const NORMS = { layer: layerNorm, rms: rmsNorm };
+  const FEED_FORWARDS = { relu: feedForward, swiglu };
+  const ADDED = { sinusoidal: wave, rotary: () => 0 };
+  const TURNED = { sinusoidal: (x) => x, rotary: rotate };
 
   /** log(sum(exp(x))), with the largest x taken off first. */
   function logSumExp(x) {
@@ -179,34 +224,39 @@
   }
 
   class Model {
-    /** @param {object} packed what _ext/translator_in_page.py has written */
+    /** @param {object} packed what _ext/models_in_page.py has written */
     constructor(packed) {
-      const tree = unpack(packed);
-      this.embedding = tree.source.tokens;
-      this.encoder = Object.values(tree.encoder.layers);
-      this.decoder = Object.values(tree.decoder.layers);
-      this.encoderNorm = tree.encoder.norm;
-      this.decoderNorm = tree.decoder.norm;
-      this.heads = packed.config.heads;
-      this.keyWidth = packed.config.d_k * this.heads;
+      const { source, target, encoder, decoder } = unpack(packed);
+      const { norm, feed_forward, positions, heads, d_k } = packed.config;
+      this.embedding = (source ?? target).tokens;
+      this.encoder = Object.values(encoder?.layers ?? {});
+      this.decoder = Object.values(decoder.layers);
+      this.encoderNorm = encoder?.norm;
+      this.decoderNorm = decoder.norm;
+      this.norm = NORMS[norm];
+      this.feedForward = FEED_FORWARDS[feed_forward];
+      this.added = ADDED[positions];
+      this.turned = (x, position) =>
+        TURNED[positions](x, position, d_k);
+      this.heads = heads;
+      this.keyWidth = d_k * heads;
     }
 
-    /** A token's vector, scaled, plus the waves of its place (chapter 3). */
+    /** A token's vector, scaled, plus what tells its place (chapter 3). */
     embed(token, position) {
       const { columns, values, scales } = this.embedding.weight;
       const scale = Math.sqrt(columns) * scales[token];
       const x = new Float64Array(columns);
       for (let i = 0; i < columns; i++) {
-        const angle = position / 10000 ** ((i - (i % 2)) / columns);
-        const wave = i % 2 ? Math.cos(angle) : Math.sin(angle);
-        x[i] = values[token * columns + i] * scale + wave;
+        const place = this.added(position, i, columns);
+        x[i] = values[token * columns + i] * scale + place;
       }
       return x;
     }
 
     /** The box Add & Norm around a sub-layer, the norm first (chapter 4). */
     addNorm({ norm }, vectors, sublayer) {
-      const written = sublayer(layerNorm(vectors, norm));
+      const written = sublayer(this.norm(vectors, norm));
       return written.map((y, i) => y.map((v, j) => v + vectors[i][j]));
     }
 
@@ -231,8 +281,9 @@
         const attention = layer.self_attention;
         x = this.addNorm(layer.around_attention, x, (y) => {
           const { keys, values } = this.keysValues(y, attention);
-          const found = linear(y, attention.query).map((query) =>
-            attend(query, keys, values, this.heads),
+          const placed = keys.map(this.turned);
+          const found = linear(y, attention.query).map((query, i) =>
+            attend(this.turned(query, i), placed, values, this.heads),
           );
           maps.push(found.map(({ weights }) => weights));
           return linear(
@@ -241,10 +292,10 @@
           );
         });
         x = this.addNorm(layer.around_feed_forward, x, (y) =>
-          feedForward(y, layer.feed_forward),
+          this.feedForward(y, layer.feed_forward),
         );
       }
-      const memory = layerNorm(x, this.encoderNorm);
+      const memory = this.norm(x, this.encoderNorm);
       const sources = this.decoder.map((layer) =>
         this.keysValues(memory, layer.cross_attention),
       );
@@ -252,32 +303,35 @@
     }
 
     /**
-     * Read one token more of each hypothesis; the nodes keep their keys,
-     * values and attention weights. Returns the log-probabilities of what
-     * comes next, an array over the vocabulary for each node.
+     * Read one token more of each hypothesis, or several that follow each
+     * other; the nodes keep their keys, values and attention weights. Returns
+     * the log-probabilities of what comes next, an array over the vocabulary
+     * for each node.
      * @param {Node[]} nodes
-     * @param {object} source what encode has returned
+     * @param {object} source what encode has returned, if there is an encoder
      */
-    step(nodes, { sources }) {
+    step(nodes, { sources } = {}) {
       let x = nodes.map(({ token, position }) => this.embed(token, position));
       this.decoder.forEach((layer, l) => {
         const [itself, cross] = [layer.self_attention, layer.cross_attention];
-        x = this.addNorm(layer.around_self, x, (y) => {
+        const around = layer.around_self ?? layer.around_attention;
+        x = this.addNorm(around, x, (y) => {
           const { keys, values } = this.keysValues(y, itself);
           nodes.forEach((node, i) => {
-            node.keys[l] = keys[i];
+            node.keys[l] = this.turned(keys[i], node.position);
             node.values[l] = values[i];
           });
           const outputs = linear(y, itself.query).map((query, i) => {
             const pastKeys = nodes[i].way.map((node) => node.keys[l]);
             const pastValues = nodes[i].way.map((node) => node.values[l]);
-            const found = attend(query, pastKeys, pastValues, this.heads);
+            const placed = this.turned(query, nodes[i].position);
+            const found = attend(placed, pastKeys, pastValues, this.heads);
             nodes[i].decoder[l] = found.weights;
             return found.output;
           });
           return linear(outputs, itself.output);
         });
-        x = this.addNorm(layer.around_cross, x, (y) => {
+        const read = (y) => {
           const { keys, values } = sources[l];
           const outputs = linear(y, cross.query).map((query, i) => {
             const found = attend(query, keys, values, this.heads);
@@ -285,18 +339,16 @@
             return found.output;
           });
           return linear(outputs, cross.output);
-        });
+        };
+        if (cross) x = this.addNorm(layer.around_cross, x, read);
         x = this.addNorm(layer.around_feed_forward, x, (y) =>
-          feedForward(y, layer.feed_forward),
+          this.feedForward(y, layer.feed_forward),
         );
       });
-      x = layerNorm(x, this.decoderNorm);
+      x = this.norm(x, this.decoderNorm);
       return linear(x, this.embedding).map(logSoftmax);
     }
   }
 
-  Object.assign((globalThis.translatorInPage ??= {}), {
-    Model,
-    Node,
-  });
+  Object.assign((globalThis.inPage ??= {}), { Model, Node });
 })();

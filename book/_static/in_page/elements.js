@@ -1,4 +1,4 @@
-/** The few elements that the translator's page is made of. */
+/** The few elements that the models' places on a page are made of. */
 (() => {
   const SPACE = "▁";
 
@@ -19,13 +19,16 @@
   }
 
   /** Let the page show what is new, and answer what is asked meanwhile. */
-  const rest = () => new Promise((done) => setTimeout(done));
+  const rest = (ms = 0) => new Promise((done) => setTimeout(done, ms));
 
   /** A share from 0 to 1 as the style of a cell or a bar. */
   const share = (weight) => ({ style: `--share: ${weight.toFixed(3)}` });
 
   /** A number with its digits and a true minus. */
   const digits = (x, count) => x.toFixed(count).replace("-", "−");
+
+  /** A probability in three digits. */
+  const chance = (p) => (p < 0.0005 ? "< 0.001" : p.toFixed(3));
 
   /** A piece with its sign for a space, small. */
   const named = (piece) =>
@@ -46,7 +49,7 @@
     });
   }
 
-  Object.assign(globalThis.translatorInPage, {
-    elements: { make, rest, share, digits, named, chips },
+  Object.assign(globalThis.inPage, {
+    elements: { make, rest, share, digits, chance, named, chips },
   });
 })();

@@ -1,0 +1,61 @@
+/**
+ * Writing, as in chapter 18: a language model reads a text and says how likely
+ * each token is to come next.
+ */
+(() => {
+  const { Model, Node, Tokenizer } = globalThis.inPage;
+  const END = 2; // of a document, and before the first
+
+  /**
+   * Random number i of a seed, from 0 to 1 (mulberry32). It depends on nothing
+   * else, so that a text can be had again.
+   */
+  function uniform(seed, i) {
+    let x = (seed + Math.imul(i + 1, 0x6d2b79f5)) | 0;
+    x = Math.imul(x ^ (x >>> 15), x | 1);
+    x ^= x + Math.imul(x ^ (x >>> 7), x | 61);
+    return ((x ^ (x >>> 14)) >>> 0) / 2 ** 32;
+  }
+
+  class Writer {
+    /** @param {object} packed what _ext/models_in_page.py has written */
+    constructor(packed) {
+      this.model = new Model(packed);
+      this.tokenizer = new Tokenizer(packed.vocabulary);
+      this.context = packed.config.context;
+      this.mark = packed.mark;
+    }
+
+    /** Begin a text. */
+    begin(text) {
+      this.tokens = [];
+      this.node = null;
+      this.read([END, ...this.tokenizer.encode(text)]);
+    }
+
+    /**
+     * Read on. Where the text outgrows the context, its last half is read
+     * again. The log-probabilities of the next token are then in `ranked`,
+     * pairs of a token and its own, the likeliest first.
+     * @param {number[]} tokens
+     */
+    read(tokens) {
+      this.tokens.push(...tokens);
+      const before = this.node ? this.node.way.length : 0;
+      if (before + tokens.length > this.context) {
+        this.node = null;
+        tokens = this.tokens.slice(-Math.floor(this.context / 2));
+      }
+      const nodes = tokens.map((id) => (this.node = new Node(id, this.node)));
+      const following = this.model.step(nodes).at(-1);
+      this.ranked = [...following.entries()].sort((a, b) => b[1] - a[1]);
+    }
+
+    /** The text of a token; a document ends with the line of the mark. */
+    text(token) {
+      return token === END ? `${this.mark}\n` : this.tokenizer.decode([token]);
+    }
+  }
+
+  Object.assign(globalThis.inPage, { Writer, uniform });
+})();

@@ -1,0 +1,72 @@
+/**
+ * The button that brings a model. The page loads this file alone; the program
+ * and the weights come when the reader asks for them, as classic scripts from
+ * this file's own folder, which a page opened as a file may load as well as
+ * one from a server.
+ */
+(() => {
+  const PARTS = {
+    translator: [
+      ...["translator_weights", "tokenizer", "casing", "model", "beam_search"],
+      ...["elements", "attention", "translator"],
+    ],
+    writer: [
+      ...["writer_weights", "tokenizer", "model", "sample"],
+      ...["elements", "writer"],
+    ],
+  };
+  const here = document.currentScript.src;
+  const loaded = new Map(); // a page may have places for several kinds
+
+  /** Load one script, once; the promise fails with its name. */
+  function load(name) {
+    const promise = new Promise((done, fail) => {
+      const script = document.createElement("script");
+      script.src = new URL(`${name}.js`, here).href;
+      script.onload = done;
+      script.onerror = () => {
+        loaded.delete(name); // the reader may try again
+        fail(new Error(`${name}.js was not found`));
+      };
+      document.head.append(script);
+    });
+    loaded.set(name, promise);
+    return promise;
+  }
+
+  function offer(place, kind) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "at-main";
+    button.textContent = "Try it here";
+    const note = document.createElement("p");
+    note.className = "at-note";
+    note.setAttribute("role", "status");
+    note.textContent =
+      "Loads the model into this page; what you type does not leave it.";
+    const bar = document.createElement("div");
+    bar.className = "at-start";
+    bar.append(button, note);
+    place.prepend(bar);
+
+    button.addEventListener("click", async () => {
+      button.disabled = true;
+      note.textContent = "Loading the model.";
+      try {
+        for (const part of PARTS[kind]) await (loaded.get(part) ?? load(part));
+        const shown = globalThis.inPage.show[kind](place);
+        bar.remove();
+        shown.focus();
+      } catch (error) {
+        button.disabled = false;
+        note.textContent =
+          `The ${kind} cannot run here: ${error.message}. ` +
+          "The example below was computed when the book was made.";
+      }
+    });
+  }
+
+  for (const kind of Object.keys(PARTS))
+    for (const place of document.querySelectorAll(`.at-place.at-${kind}`))
+      offer(place, kind);
+})();
