@@ -1,9 +1,9 @@
 """Models in the page: shipped models as scripts, in 8-bit numbers.
 
-A directive for one kind of model gives a ModelHere its scripts' data and what
-stands there before the reader asks, in print and without scripts. The weights
-are written beside the program, as _static/in_page/KIND_weights.js: a number
-is a byte, and four characters make three bytes.
+Each kind of model has a directive of its own. Its content is what the reader
+sees before asking for the model, in print and without scripts. The weights are
+written beside the program, as _static/in_page/KIND_weights.js: a number is a
+byte, and four characters make three bytes.
 """
 
 import json
@@ -66,11 +66,11 @@ def packed(model: EncoderDecoder, tokenizer: Tokenizer) -> dict:
     plain = config.kv_heads is None and not config.qk_norm
     own = config.tied and alike and config.pre_norm and plain
     if not own or any(x not in PARTS[name] for name, x in parts.items()):
+        known = (f"{name} {' or '.join(x)}" for name, x in PARTS.items())
         raise UserError(
             "the page's program has norms before the sub-layers, one "
             "embedding matrix, stacks of one depth, keys and values for each "
-            f"head, and of other parts {PARTS}; this model differs: name "
-            "another"
+            f"head, and {', '.join(known)}; this model differs: name another"
         )
     integers, reals, tensors = [], [], []
     for name, weight in weights(model).items():
@@ -134,8 +134,8 @@ class ModelHere(SphinxDirective):
     ) -> list[nodes.Node]:
         """The place, with the directive's content, an example and a note."""
         place = nodes.container(classes=["at-place", f"at-{self.kind}"])
-        place["models"] = {f"{self.kind}_weights": script}
-        place["figures"] = self.figures
+        place["kind"], place["figures"] = self.kind, self.figures
+        place["script"] = script
         still = nodes.container(classes=["at-still"])
         self.set_source_info(still)
         self.state.nested_parse(self.content, self.content_offset, still)
@@ -147,15 +147,15 @@ class ModelHere(SphinxDirective):
 def load_where_needed(app: Sphinx, page, template, context, doctree) -> None:
     """Give such a page its button and its style, and the site the weights."""
     for place in doctree.findall(nodes.container) if doctree else ():
-        if "models" not in place:
+        if "script" not in place:
             continue
         load_figures(app, place["figures"])
         app.add_css_file("in_page/in_page.css")
         app.add_js_file("in_page/start.js", loading_method="defer")
-        for name, text in place["models"].items():
-            path = Path(app.outdir, f"_static/in_page/{name}.js")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, "utf-8")
+        folder = Path(app.outdir, "_static/in_page")
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{place['kind']}_weights.js"
+        path.write_text(place["script"], "utf-8")
 
 
 def setup(app: Sphinx) -> None:

@@ -15,7 +15,13 @@ from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.writing import Writer
 
 EXAMPLE = "ROMEO:\nThe dog ate the soup"
-BEGINNINGS = ["ROMEO:\n", "JULIET:\nO, ", "KING RICHARD III:\nMy ", EXAMPLE]
+LENGTH = 183  # characters that the example has after it: up to a word's end
+BEGINNINGS = {
+    "Romeo": "ROMEO:\n",
+    "Juliet": "JULIET:\nO, ",
+    "a king": "KING RICHARD III:\nMy ",
+    "the dog": EXAMPLE,
+}
 # Bits per character of the held-out tenth, and with 8-bit weights; a test
 # measures both.
 BITS = {"plays": (2.2386, 2.2387)}
@@ -28,17 +34,16 @@ def what_it_is(name: str, size: int) -> str:
     exact, in_page = BITS[name]
     return (
         f"{millions:.2f} million parameters, {size / 1e6:.1f} MB. "
-        f"{TEXT_LICENCES[history.data.name]} With weights of 8 bits the model "
-        f"needs {in_page} bits per character on the tenth of the text that it "
-        f"has not read, and with those of the package {exact}."
+        f"{TEXT_LICENCES[history.data.name]} With its weights rounded to 8 "
+        f"bits, the model needs {in_page} bits per character on the tenth of "
+        f"the text that it has not read; without rounding, {exact}."
     )
 
 
-def example(name: str) -> list[nodes.Node]:
-    """A text of the likeliest characters."""
-    writer = Writer.load(name)
+def example(writer: Writer) -> list[nodes.Node]:
+    """A text of the likeliest characters, by the page's weights."""
     rounded(writer.model)
-    text = writer(EXAMPLE, max_new_tokens=180, temperature=0.0)
+    text = writer(EXAMPLE, max_new_tokens=LENGTH, temperature=0.0)
     said = "If it always takes the likeliest character, it writes:"
     return [paragraph(said), nodes.literal_block(text, text, language="none")]
 
@@ -51,11 +56,11 @@ class WriterHere(ModelHere):
 
     def run(self) -> list[nodes.Node]:
         (name,) = self.arguments
-        model, tokenizer, history = load_model(name)
-        models = packed(model, tokenizer)
-        models |= {"beginnings": BEGINNINGS, "mark": history.data.mark}
-        text = script(self.kind, models)
-        return self.place(text, example(name), what_it_is(name, len(text)))
+        writer = Writer.load(name)
+        model = packed(writer.model, writer.tokenizer)
+        model |= {"beginnings": BEGINNINGS, "mark": writer.mark}
+        text = script(self.kind, model)
+        return self.place(text, example(writer), what_it_is(name, len(text)))
 
 
 def setup(app: Sphinx) -> None:

@@ -28,6 +28,7 @@ from annotated_transformer.writing import (
     next_token_probs,
 )
 
+BEGINNING = next(iter(extension.BEGINNINGS.values()))
 BOOK = Path(__file__).parents[2] / "book"
 EXPECTED = "([...own.ranked].sort((a, b) => a[0] - b[0]).map(([, p]) => p))"
 WATCH = """() => {
@@ -247,12 +248,12 @@ def test_a_seed_writes_the_same_text_again(site, window, reference):
     other = write(page, "with another seed")
     assert other[:40] != first[:40] and seed.input_value() != "1"
     seed.fill("1")
-    assert written(page) == extension.BEGINNINGS[0]
+    assert written(page) == BEGINNING
     again = write(page, "Write")
     assert first[:40] == again[:40]
     # and it is the text of the package's probabilities
-    ids = [EOS, *reference.tokenizer.encode(extension.BEGINNINGS[0])[:-1]]
-    text = extension.BEGINNINGS[0]
+    ids = [EOS, *reference.tokenizer.encode(BEGINNING)[:-1]]
+    text = BEGINNING
     for i in range(40):
         p = next_token_probs(log_probabilities(reference, ids)[-1], 0.8)
         ranked, order = p.sort(descending=True)
@@ -321,9 +322,11 @@ def test_lines_are_said_and_letters_are_shown(site, browser, motion):
 
 
 def test_without_scripts_and_on_paper_the_example_stands(
-    site, browser, reference
+    site, book, browser, reference
 ):
-    example = reference(extension.EXAMPLE, max_new_tokens=180, temperature=0.0)
+    example = reference(
+        extension.EXAMPLE, max_new_tokens=extension.LENGTH, temperature=0.0
+    )
     with opened(browser, java_script_enabled=False) as window:
         page = window.page
         page.goto(site.as_uri())
@@ -331,7 +334,7 @@ def test_without_scripts_and_on_paper_the_example_stands(
         assert page.locator(".at-writer pre").inner_text() == example + "\n"
         assert page.get_by_role("button").count() == 0
     with opened(browser) as window:
-        page = start(window, site)
+        page = start(window, book / "book" / "18_writing.html")
         assert not page.locator(".at-writer pre").is_visible()
         page.emulate_media(media="print")
         assert page.locator(".at-writer pre").is_visible()

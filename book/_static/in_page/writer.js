@@ -38,17 +38,17 @@
         this.begin();
         this.write();
       };
-      const example = (text) =>
-        button("at-quiet", text.split("\n").join(" / "), () => {
+      const example = ([name, text]) =>
+        button("at-quiet", name, () => {
           this.beginning.value = text;
           this.begin();
         });
-      const examples = model.beginnings.map(example);
+      const beginnings = Object.entries(model.beginnings);
       const lines = { rows: 2, maxlength: 240, spellcheck: "false" };
       this.beginning = make(
         "textarea",
         { id: "at-beginning", input: begin, ...lines },
-        model.beginnings[0],
+        beginnings[0][1],
       );
       const options = make(".widget-controls", {});
       this.allowed = widgets.samplingOptions(options, () => this.look(), 0.8);
@@ -65,7 +65,7 @@
           ".at-row.at-head",
           {},
           make("label.at-title", { for: "at-beginning" }, "How it begins"),
-          make(".at-examples", {}, "Examples:", ...examples),
+          make(".at-examples", {}, "Examples:", ...beginnings.map(example)),
         ),
         this.beginning,
         options,
@@ -88,7 +88,7 @@
       const given = { tabindex: 0, role: "region", "aria-label": "The text" };
       this.page = make(".at-page", given);
       this.said = make("p.at-hidden", { role: "status" });
-      this.note = make("p.at-note", { role: "status" });
+      this.note = make("p.at-note.at-count", {});
       this.buttons = Array.from({ length: SHOWN }, (_, i) => {
         const click = () => this.choose(i);
         return make("button", { type: "button", click });
@@ -97,7 +97,7 @@
       this.candidates = make(
         "section.at-next",
         { "aria-label": "The next character" },
-        make("h3.at-title", {}, "Next, with probability; choose one"),
+        make("h3.at-title", {}, "Or choose the next:"),
         make("ol.at-bars", {}, ...items),
       );
       const both = make(".at-written", {}, this.page, this.candidates);
@@ -117,8 +117,9 @@
         .split(text)
         .filter((piece) => !tokenizer.ids.has(piece));
       this.stop();
-      const list = strange.join(" ");
-      if (list) this.note.textContent = `The model has never seen ${list}.`;
+      if (strange.length)
+        for (const part of [this.note, this.said])
+          part.textContent = `The model has never seen ${strange.join(" ")}.`;
     }
 
     /** The shares of the ranked tokens, by the options. */
