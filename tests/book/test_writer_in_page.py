@@ -30,6 +30,7 @@ from annotated_transformer.writing import (
 
 BEGINNING = next(iter(extension.BEGINNINGS.values()))
 BOOK = Path(__file__).parents[2] / "book"
+SAID = ".at-writer .at-hidden[role=status]"
 EXPECTED = "([...own.ranked].sort((a, b) => a[0] - b[0]).map(([, p]) => p))"
 WATCH = """() => {
   const [page, said] = [".at-page", ".at-hidden[role=status]"].map(
@@ -82,7 +83,7 @@ def reference() -> Writer:
     return writer
 
 
-def test_eight_bits_cost_what_the_page_says(reference):
+def test_eight_bits_cost_what_the_page_says():
     exact = Writer.load("plays")
     ids = token_ids(plays(), exact.tokenizer, held_out=True)
     windows = TextWindows(ids, 128, 32)
@@ -290,7 +291,7 @@ def test_the_reader_writes_instead_of_the_model(site, window, reference):
     assert page.locator(".at-chosen").inner_text() == text[-2:]
     assert (
         "2 characters, 2 of them yours"
-        in page.locator(".at-note[role=status]").inner_text()
+        in page.locator(".at-count").inner_text()
     )
     assert pages.access(page, ".at-writer") == []
     assert not window.complaints
@@ -314,8 +315,9 @@ def test_lines_are_said_and_letters_are_shown(site, browser, motion):
         else:
             assert len(shown) > 150
         page.get_by_label("How it begins").fill("ß and é")
-        note = page.locator(".at-note[role=status]")
-        assert note.inner_text() == "The model has never seen ß é."
+        warning = "The model has never seen ß é."
+        assert page.locator(".at-count").inner_text() == warning
+        assert page.locator(SAID).inner_text() == warning
         assert pages.sideways(page) == []
         assert pages.access(page, ".at-writer") == []
         assert not window.complaints
