@@ -65,9 +65,9 @@ rare = partial(Option, hidden=True)
     target=text(help="language code; Multi30k has en, de and fr"),
     preset=Option(
         rich_help_panel="The model",
-        help="size: tiny, the usual one, and small for up to a million "
-        "pairs, base and big as in the paper, with its schedule; with --from "
-        "the model keeps its size",
+        help="size: tiny, the usual one, the same with the parts of today as "
+        "modern, and small for up to a million pairs; base and big as in the "
+        "paper, with its schedule; with --from the model keeps its size",
     ),
     fields=rare("--set"),
     valid_bleu=rare(min=0),
@@ -105,7 +105,7 @@ def train(
     held_out: float = 0.1,
     source: str = "en",
     target: str = "de",
-    preset: Literal["tiny", "small", "base", "big"] | None = None,
+    preset: Literal["tiny", "modern", "small", "base", "big"] | None = None,
     fields: list[str] | None = None,
     valid_bleu: int = 0,
     max_minutes: float | None = None,

@@ -261,6 +261,7 @@ FINE_TUNING: dict[str, Any] = {
     "checkpoint_every": 20,
     "average": 3,
 }
+SIZES = PRESETS | {"modern": replace(PRESETS["tiny"], **MODERN)}
 # 5.2: updates; 6.1: what is averaged. Checkpoints come every ten minutes, at
 # 0.4 s an update of base and 1.0 s of big.
 PAPER = {
@@ -279,15 +280,15 @@ def recipe_of(task: str | None = None, preset: str | None = None) -> Recipe:
         recipe = RECIPES[task]
         if preset is None:
             return recipe
-        sizes = asdict(PRESETS[preset]) | MODERN | {"max_length": 256}
+        sizes = asdict(SIZES[preset]) | MODERN | {"max_length": 256}
         train = replace(recipe.train, max_length=256, batch_tokens=4096)
         return replace(recipe, model=LanguageModelConfig(**sizes), train=train)
     if preset in PAPER:
         return Recipe(PRESETS[preset], PAPER[preset], vocab_size=37_000)
     if task is None:
-        return Recipe(PRESETS[preset or "tiny"], SMALL_TEXT)
+        return Recipe(SIZES[preset or "tiny"], SMALL_TEXT)
     recipe = RECIPES[task]
-    return replace(recipe, model=PRESETS[preset]) if preset else recipe
+    return replace(recipe, model=SIZES[preset]) if preset else recipe
 
 
 def fine_tuning(recipe: Recipe) -> Recipe:

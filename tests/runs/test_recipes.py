@@ -10,13 +10,15 @@ from itertools import product
 import pytest
 
 from annotated_transformer.errors import UserError
-from annotated_transformer.model import PRESETS, parameter_count
+from annotated_transformer.model import parameter_count
 from annotated_transformer.runs.recipes import (
     RECIPES,
+    SIZES,
     Recipe,
     flat,
     recipe_of,
 )
+from annotated_transformer.storage.builders import parameters_of
 from annotated_transformer.training import TrainConfig
 
 
@@ -69,10 +71,18 @@ def test_a_recipe_from_a_stranger(part):
 
 
 def test_recipes_survive_json():
-    for task, preset in product([None, *RECIPES], [None, *PRESETS]):
+    for task, preset in product([None, *RECIPES], [None, *SIZES]):
         recipe = recipe_of(task, preset)
         text = json.dumps(recipe.as_json(), allow_nan=False)
         assert Recipe.from_json(json.loads(text)) == recipe
+
+
+def test_modern_is_tiny_with_the_parts_of_today():
+    modern, tiny = (recipe_of("builtin", x) for x in ("modern", "tiny"))
+    assert (modern.model.norm, modern.model.positions) == ("rms", "rotary")
+    sizes = [parameters_of(recipe.model) for recipe in (modern, tiny)]
+    assert sizes[0] == pytest.approx(sizes[1], rel=0.01)
+    assert modern.train == tiny.train
 
 
 def test_any_field_can_be_set_by_its_name():
