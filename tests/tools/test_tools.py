@@ -200,6 +200,24 @@ def test_output_that_changes_is_found(tmp_path):
     assert "2 failed, 4 passed" in verdict
 
 
+def test_of_a_measured_cell_the_words_are_compared(tmp_path):
+    shutil.copy(chapters.BOOK / "conftest.py", tmp_path)
+    path = tmp_path / "01_measured.ipynb"
+    number = "random() * 10 ** randrange(-9, 9)"
+    book = notebook(
+        "from random import choice, random, randrange",
+        f"for x in ('one', 'two'):\n    print(f'{{x:8}} {{{number}:9.2f}}')",
+        f"print('loss', -{number}, f'{{{number}:.0e}} of {{{number}:,.0f}}')",
+        "print(choice([*map(chr, range(97, 1000))]), 1)",
+    )
+    for cell in book.cells:
+        cell.metadata["tags"] = ["measured"]
+    chapters.write(book, path)
+    run_chapters.run(path, timeout=60)
+    verdict = nbval(path).stdout
+    assert "1 failed, 3 passed" in verdict, verdict
+
+
 def test_a_kernel_that_dies_is_named_at_once(tmp_path):
     shutil.copy(chapters.BOOK / "conftest.py", tmp_path)
     path = tmp_path / "01_dead.ipynb"
