@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from annotated_transformer.corpora.parallel_text import (
     read_pairs,
-    read_tsv,
+    read_table,
     write_tsv,
 )
 from annotated_transformer.errors import UserError
@@ -58,7 +58,7 @@ def test_pairs_come_back_from_their_file(tmp_path_factory, lines):
     path = tmp_path_factory.mktemp("text") / "t.tsv"
     write_tsv(path, zip(lines, reversed(lines), strict=True))
     plain = [line.replace("\t", " ") for line in lines]
-    assert read_tsv(path) == [*zip(plain, reversed(plain), strict=True)]
+    assert read_table(path) == [*zip(plain, reversed(plain), strict=True)]
 
 
 UNREAD = (".", "/dev/zero") if os.path.exists("/dev/zero") else (".",)
@@ -105,4 +105,4 @@ def test_empty_lines_are_told(tmp_path, blank):
         read_pairs(target, source)
     table = write(tmp_path / "t.tsv", f"a\tA\n{blank}\tB\n")
     with pytest.raises(UserError, match=r"t\.tsv \(source\), line 2: empty"):
-        read_tsv(table)
+        read_table(table)

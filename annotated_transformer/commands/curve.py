@@ -1,0 +1,59 @@
+"""The command that draws how trainings went."""
+
+from pathlib import Path
+
+from typer import Argument, Option
+
+from annotated_transformer.commands.options import described
+from annotated_transformer.errors import UserError
+from annotated_transformer.system.console import put
+
+__all__ = ["curve"]
+
+PANELS = {
+    "loss": "loss in training",
+    "valid_perplexity": "validation perplexity",
+}
+
+
+@described(
+    runs=Argument(metavar="RUN...", help="folders of trainings"),
+    output=Option(help="the picture to make: .svg, .png or .pdf"),
+)
+def curve(runs: list[Path], output: Path) -> None:
+    """Draw the learning curves of trainings, all in one picture.
+
+    It has the loss and the validation perplexity after each interval, as
+    metrics.jsonl has them.
+    """
+    from annotated_transformer.storage.checkpoints import read_metrics
+    from annotated_transformer.system.atomic_files import replacing
+    from annotated_transformer.system.extras import needed
+
+    known = [(run, read_metrics(run)) for run in runs]
+    for run, lines in known:
+        if not lines:
+            raise UserError(
+                f"{run}: no metrics.jsonl with a line in it; name the folder "
+                "of a training, which writes a line at each checkpoint"
+            )
+    needed("matplotlib", "plot").use("agg")  # no window, nor a notebook
+    from annotated_transformer.teaching.plotting import curves, figure
+
+    drawing, _ = figure(9.0, 3.4, columns=len(PANELS))
+    for place, (field, name) in enumerate(PANELS.items()):
+        series = {}
+        for run, lines in known:
+            # a fine-tuning has a first line of the model as it was
+            there = [line for line in lines if field in line]
+            steps = [line["step"] for line in there]
+            series[str(run)] = steps, [line[field] for line in there]
+        panel = drawing.axes[place]
+        curves(panel, series, x_label="updates", y_label=name, log=True)
+    if output.suffix[1:] not in drawing.canvas.get_supported_filetypes():
+        raise UserError(
+            f"{output}: no picture has this ending; choose .svg, .png or .pdf"
+        )
+    with replacing(output.parent, output.name) as new:
+        drawing.savefig(new / output.name)
+    put(f"{output}: {len(runs)} runs\n")
