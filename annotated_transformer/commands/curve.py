@@ -38,18 +38,22 @@ def curve(runs: list[Path], output: Path) -> None:
                 "of a training, which writes a line at each checkpoint"
             )
     needed("matplotlib", "plot").use("agg")  # no window, nor a notebook
+    from matplotlib.ticker import LogFormatter
+
     from annotated_transformer.teaching.plotting import curves, figure
 
     drawing, _ = figure(9.0, 3.4, columns=len(PANELS))
-    for place, (field, name) in enumerate(PANELS.items()):
+    for panel, (field, name) in zip(drawing.axes, PANELS.items(), strict=True):
         series = {}
         for run, lines in known:
-            # a fine-tuning has a first line of the model as it was
+            # the first of a fine-tuning is that of the model as it was
             there = [line for line in lines if field in line]
             steps = [line["step"] for line in there]
             series[str(run)] = steps, [line[field] for line in there]
-        panel = drawing.axes[place]
-        curves(panel, series, x_label="updates", y_label=name, log=True)
+        curves(panel, series, x_label="updates", y_label=name)
+    panel.set_yscale("log")
+    panel.yaxis.set_major_formatter(LogFormatter())  # 20, not a power of 10
+    panel.yaxis.set_minor_formatter(LogFormatter())
     if output.suffix[1:] not in drawing.canvas.get_supported_filetypes():
         raise UserError(
             f"{output}: no picture has this ending; choose .svg, .png or .pdf"

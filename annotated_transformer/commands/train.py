@@ -121,7 +121,7 @@ def train(
 ) -> None:
     """Train a model into the folder OUTPUT.
 
-    Name the text by --task, or by --train and --valid, or --pairs and
+    Name the text by --task, by --train and --valid, or by --pairs and by
     --valid-pairs. With --task text it is running text, of which the last tenth
     is held out, and the model is a language model. Ctrl-C writes a checkpoint;
     the same command with --resume continues. On N devices:

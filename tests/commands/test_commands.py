@@ -39,7 +39,7 @@ COMMANDS = typer.main.get_group(app.app).commands
 
 
 def test_every_option_has_help_or_is_rare():
-    assert len(COMMANDS) == 7
+    assert len(COMMANDS) == 8
     for name, sub in COMMANDS.items():
         assert sub.help, name
         for option in sub.params:
@@ -49,7 +49,7 @@ def test_every_option_has_help_or_is_rare():
 def test_the_help_of_train_is_short_and_says_where_the_rest_is(command):
     told = command("train", "--help").out
     shown = re.findall(r"(?m)^\W*(--[a-z][a-z-]*)", told)
-    assert 15 < len(shown) == len({*shown}) <= 20
+    assert 15 < len(shown) == len({*shown}) <= 22
     last = " ".join(told.split())[-200:]
     assert last.endswith("(book/toolkit_options.md).")
 
@@ -321,7 +321,7 @@ def test_own_text_is_learned_gently_by_a_trained_model(
     """A new model, new subwords or a task have their own settings."""
     table = tmp_path / "table"
     table.write_text("".join(f"{a}\t{b}\n" for a, b in copy_task(90)))
-    own = "--train-tsv", table, "--valid-tsv", table
+    own = "--pairs", table, "--valid-pairs", table
     steps = {}
     for words in (
         ("--from", trained, *own),
@@ -349,8 +349,8 @@ def test_extra_pairs_are_told_apart_and_have_a_share(command, tmp_path):
     more.write_text("ca\tac\n" * 9 + "abababab\tab\n")
     odd.write_text("ac\tca\n")
     words = [
-        *("train", tmp_path / "model", "--train-tsv", table),
-        *("--valid-tsv", table, "--extra", odd, "--extra", f"{more}=0.5"),
+        *("train", tmp_path / "model", "--pairs", table),
+        *("--valid-pairs", table, "--extra", odd, "--extra", f"{more}=0.5"),
         *("--tokenizer=char", "--max-steps=1", "--device=cpu"),
         "--max-length=6",
     ]
