@@ -121,10 +121,11 @@ def train(
 ) -> None:
     """Train a model into the folder OUTPUT.
 
-    Name the text by --task, by --train and --valid, or by --pairs and by
-    --valid-pairs. With --task text it is running text, of which the last tenth
-    is held out, and the model is a language model. Ctrl-C writes a checkpoint;
-    the same command with --resume continues. On N devices:
+    Name the text by --task, or by --train and --valid (two files each), or
+    by --pairs and --valid-pairs (one file each). With --task text it is
+    running text, of which the last tenth is held out, and the model is a
+    language model. Ctrl-C writes a checkpoint; the same command with --resume
+    continues. On N devices:
     torchrun --nproc-per-node=N -m annotated_transformer train ...
     """
     from torch.cuda import is_bf16_supported

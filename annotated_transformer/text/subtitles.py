@@ -17,7 +17,7 @@ __all__ = ["ENDINGS", "TIMECODE", "Subtitles"]
 
 ENDINGS = (".srt", ".vtt")
 TIMECODE = re.compile(r"\d:\d\d[.,]\d+ *-->")
-TAG = r"<[^<>]*>|\{\\[^{}]*\}"  # and what .srt takes over from other formats
+TAG = r"<[/\w][^<>]*>|\{\\[^{}]*\}"  # and what .srt takes over from other formats
 SPEAKER = rf"(?:{TAG}|\s)*[-–—]+\s*"
 KEPT = re.compile(rf"(^{SPEAKER}|{TAG})")
 
