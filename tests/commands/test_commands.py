@@ -365,3 +365,78 @@ def test_extra_pairs_are_told_apart_and_have_a_share(command, tmp_path):
     assert r"a=b\xff" in told["command"]
     card = (tmp_path / "model" / "README.md").read_text()
     assert "and 11 extra ones" in card
+
+
+def test_one_file_of_pairs_is_as_two_of_lines(command, trained, tmp_path):
+    """In each format; the model says which languages it reads."""
+    pairs = {"abc": "aBc", "cab": "cab"}
+    (tmp_path / "a").write_text("".join(f"{x}\n" for x in pairs))
+    (tmp_path / "b").write_text("".join(f"{x}\n" for x in pairs.values()))
+    files = {
+        "t.tsv": [f"{a}\t{b}" for a, b in pairs.items()],
+        "t.csv": ["de,id,en", *(f"{b},1,{a}" for a, b in pairs.items())],
+        "t.jsonl": [
+            json.dumps({"target": b, "source": a}) for a, b in pairs.items()
+        ],
+    }
+    for name in ("evaluate", "score"):
+        two = command(name, trained, tmp_path / "a", tmp_path / "b")
+        assert two.status == 0
+        for file, lines in files.items():
+            (tmp_path / file).write_text("\n".join(lines))
+            assert command(name, trained, "--pairs", tmp_path / file) == two
+
+
+# Learning curves, and completion
+
+
+def test_curves_of_several_trainings(command, trained, tmp_path, monkeypatch):
+    """In one picture, which names them; there is a line for each panel."""
+    lines = (trained / "metrics.jsonl").read_text().splitlines()
+    other, output = tmp_path / "other", tmp_path / "curve.svg"
+    other.mkdir()
+    first = {"step": 0, "valid_perplexity": 9.0}  # as of a fine-tuning
+    more = "\n".join([json.dumps(first), *lines])
+    (other / "metrics.jsonl").write_text(more)
+    ended = command("curve", trained, other, "--output", output)
+    assert ended == (0, f"{output}: 2 runs\n", "")
+    with mock.patch("matplotlib.figure.Figure.savefig", autospec=True) as save:
+        save.side_effect = lambda _, path: path.touch()
+        command("curve", trained, other, "--output", output)
+    loss, perplexity = save.call_args[0][0].axes
+    for panel, name in ((loss, "loss"), (perplexity, "valid_perplexity")):
+        assert panel.get_xlabel() == "updates"
+        drawn = {
+            line.get_label(): [*zip(*line.get_data(), strict=True)]
+            for line in panel.lines
+        }
+        found = [json.loads(x) for x in lines]
+        points = [(x["step"], x[name]) for x in found]
+        assert drawn.pop(str(trained)) == points
+        before = [(0, 9.0)] * (name != "loss")
+        assert drawn == {str(other): [*before, *points]}
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    ended = command("curve", trained, "--output", output)
+    assert ended.status == 1 and "annotated-transformer[plot]" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [("tr", {"train", "translate"}), ("score a --p", {"--pairs"})],
+)
+def test_a_shell_is_told_how_a_word_may_go_on(line, offered):
+    words = f"annotated-transformer {line}"
+    asked = {
+        "_ANNOTATED_TRANSFORMER_COMPLETE": "complete_bash",
+        "COMP_WORDS": words,
+        "COMP_CWORD": f"{words.count(' ')}",
+    }
+    program = "import sys; sys.argv = ['annotated-transformer']\n"
+    program += "from annotated_transformer.__main__ import main; main()"
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | asked,
+        capture_output=True,
+        text=True,
+    )
+    assert {*ended.stdout.split()} == offered
