@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 
 from annotated_transformer.corpora.multi30k import multi30k_descriptions
-from annotated_transformer.corpora.parallel_text import read_tsv, write_tsv
+from annotated_transformer.corpora.parallel_text import read_table, write_tsv
 from annotated_transformer.data import Tokenizer, encode_pairs
 from annotated_transformer.pairs.back_translation import back_translate
 from annotated_transformer.pairs.sampling import Sampling
@@ -101,7 +101,7 @@ def written(how: str) -> Path:
 
 def changed(path: Path, change: str) -> Path:
     """A file beside another: of its pairs, tagged, a few or dealt anew."""
-    pairs = read_tsv(path)
+    pairs = read_table(path)
     if change == "tagged":
         pairs = [(f"{TAG} {source}", target) for source, target in pairs]
     elif change == "few":

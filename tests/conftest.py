@@ -132,8 +132,8 @@ def recipe_options(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     (folder / "train.tsv").write_text("".join(pairs[:400]))
     (folder / "valid.tsv").write_text("".join(pairs[400:]))
     return [
-        f"--train-tsv={folder / 'train.tsv'}",
-        f"--valid-tsv={folder / 'valid.tsv'}",
+        f"--pairs={folder / 'train.tsv'}",
+        f"--valid-pairs={folder / 'valid.tsv'}",
         *["--tokenizer=char", "--device=cpu", "--max-steps=40"],
         *["--checkpoint-every=8", "--average=3", "--batch-tokens=256"],
         *["--warmup=10", "--dropout=0.1"],

@@ -4,6 +4,7 @@
 """
 
 import gzip
+import json
 import os
 import random
 import signal
@@ -215,6 +216,10 @@ def test_mutated_corpora(tmp_path):
     (good / "b.gz").write_bytes(gzip.compress(lines, mtime=0))
     table = "".join(f"{source}\t{target}\n" for source, target in PAIRS)
     (good / "c.tsv").write_text(table)
+    rows = "".join(f'"{source}","{target}"\n' for source, target in PAIRS)
+    (good / "c.csv").write_text(f"source,target\n{rows}")
+    objects = (dict(zip(("source", "target"), x, strict=True)) for x in PAIRS)
+    (good / "c.jsonl").write_text("\n".join(map(json.dumps, objects)))
     all_well(in_child(mutants, good, tmp_path, range(4 * MUTANTS), read))
 
 

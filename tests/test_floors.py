@@ -31,6 +31,7 @@ EXCEPTIONS = {
     ("translation", "text.sentences"): "one by one, where a model needs it",
     ("__init__", "teaching.exercises"): "readers write `check_exercise(...)`",
     ("commands.app", "__init__"): "--version",
+    ("commands.curve", "teaching.plotting"): "drawn as in the book",
 }
 
 

@@ -11,6 +11,7 @@ import typer.main
 
 from annotated_transformer import __version__
 from annotated_transformer.commands.backtranslate import backtranslate
+from annotated_transformer.commands.curve import curve
 from annotated_transformer.commands.generate import generate, perplexity
 from annotated_transformer.commands.train import train
 from annotated_transformer.commands.translate import (
@@ -39,7 +40,6 @@ app = typer.Typer(
     "train one on running text, and write with it.",
     no_args_is_help=True,
     invoke_without_command=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -65,6 +65,7 @@ for command in (
     backtranslate,
     generate,
     perplexity,
+    curve,
 ):
     app.command()(command)
 

@@ -71,7 +71,7 @@ def backtranslate(
     sampling = Sampling(top_k, temperature, seed) if draws else None
     lines = read_lines(file)
     translator = load(model, device, **search)
-    check_lengths(translator, lines, file)
+    check_lengths(translator, lines, f"{file}, line")
     at_once = BATCH_TOKENS.get(translator.device.type, 4096)
     if output.exists():
         raise UserError(f"{output}: exists already; choose another name")

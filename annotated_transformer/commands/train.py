@@ -56,8 +56,10 @@ rare = partial(Option, hidden=True)
         metavar="SRC TGT",
         help="two more, not learned from, to see how well it goes",
     ),
-    train_tsv=rare(),
-    valid_tsv=rare(),
+    pairs=text(
+        help="instead, one file of pairs to learn from: .tsv, .csv or .jsonl"
+    ),
+    valid_pairs=text(help="and one of pairs that are not learned from"),
     extra=rare(metavar="FILE[=SHARE]"),
     mark=rare(),
     held_out=rare(),
@@ -98,8 +100,8 @@ def train(
     | None = None,
     train_files: tuple[Path, Path] | None = None,
     valid_files: tuple[Path, Path] | None = None,
-    train_tsv: Path | None = None,
-    valid_tsv: Path | None = None,
+    pairs: Path | None = None,
+    valid_pairs: Path | None = None,
     extra: list[str] | None = None,
     mark: str = "",
     held_out: float = 0.1,
@@ -119,10 +121,11 @@ def train(
 ) -> None:
     """Train a model into the folder OUTPUT.
 
-    Name the text by --task, or by --train and --valid. With --task text it is
+    Name the text by --task, or by --train and --valid (two files each), or
+    by --pairs and --valid-pairs (one file each). With --task text it is
     running text, of which the last tenth is held out, and the model is a
-    language model. Ctrl-C writes a
-    checkpoint; the same command with --resume continues. On N devices:
+    language model. Ctrl-C writes a checkpoint; the same command with --resume
+    continues. On N devices:
     torchrun --nproc-per-node=N -m annotated_transformer train ...
     """
     from torch.cuda import is_bf16_supported
@@ -144,8 +147,8 @@ def train(
         usual = fine_tuning(usual)
     recipe = usual.with_fields([f"train.bf16={bf16}", *asked])
     texts = (
-        [*(train_files or ()), *([train_tsv] if train_tsv else [])],
-        [*(valid_files or ()), *([valid_tsv] if valid_tsv else [])],
+        [*(train_files or ()), *([pairs] if pairs else [])],
+        [*(valid_files or ()), *([valid_pairs] if valid_pairs else [])],
     )
     corpus: Corpus | RunningText
     if task in ("plays", "text"):
@@ -153,7 +156,8 @@ def train(
     elif files:
         raise UserError(
             f"{files[0]}: only --task text reads files that are named so; "
-            "name sentence pairs by --train and --valid"
+            "name sentence pairs by --train and --valid, two files each, or "
+            "by --pairs and --valid-pairs, one file each"
         )
     else:
         corpus = read_corpus(task, (source, target), texts, extra or [])
@@ -228,8 +232,8 @@ def read_corpus(
     }
     if {task is None} != {len(files) > 0 for files in texts}:
         raise UserError(
-            "say what to train on: either --task, or --train and --valid "
-            "(--train-tsv and --valid-tsv for files of two columns)"
+            "say what to train on: either --task, or --train and --valid, or "
+            "--pairs and --valid-pairs"
         )
     if task is None:
         corpus = Corpus.from_files(*texts, *languages)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, replace
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from annotated_transformer.system.console import (
 from annotated_transformer.system.text_lines import (
     blocks,
     decode_lines,
+    ending,
     read_bytes,
 )
 
@@ -38,11 +40,15 @@ __all__ = [
 ]
 
 LONGEST_LINE = 10_000  # characters; a page of a book has three thousand
+PAIRS = Option(help="instead, one file of both: .tsv, .csv or .jsonl")
 
 
 @described(
     SEARCH,
-    file=Argument(help="a sentence a line; else standard input"),
+    file=Argument(
+        help="a sentence a line, or subtitles (.srt, .vtt); else standard "
+        "input"
+    ),
     n_best=Option(
         min=1, help="the N best translations of each line, with scores"
     ),
@@ -77,27 +83,37 @@ def translate(
     What is typed, or comes from a program, is answered as it comes. With
     --n-best there are several lines for each, best first: its number, the
     score and the translation, with tabs between them. --confidence adds a
-    column, and --alignment one more: pairs of words, counted from 0. On
-    standard error it warns of lines that the model was not made for.
+    column, and --alignment one more: pairs of words, counted from 0. Subtitles
+    keep their timecodes and tags. On standard error it warns of lines that the
+    model was not made for.
     """
     from annotated_transformer.pairs.alignment import (
         align_translations,
         pharaoh,
     )
+    from annotated_transformer.text.subtitles import ENDINGS
 
     translator = load(model, device, **search)
     if no_split:
         translator.split = ""
     if n_best is not None and n_best > translator.beam:
         raise UserError(f"--n-best {n_best} needs --beam {n_best}, or more")
-    if file is None:
-        texts = arriving("standard input")
-    else:
-        texts = blocks(decode_lines(read_bytes(file), file))
     before, name = 0, str(file or "standard input")
     watch = watch_for(translator, model, name)
+    if file is None:
+        texts = arriving("standard input")
+    elif ending(file) in ENDINGS:
+        if n_best is not None or confidence or alignment:
+            raise UserError(
+                f"{file}: subtitles have no columns; leave out --n-best, "
+                "--confidence and --alignment"
+            )
+        put(subtitles(translator, file, batch_tokens, watch))
+        return
+    else:
+        texts = blocks(decode_lines(read_bytes(file), file))
     for lines in texts:
-        check_lengths(translator, lines, name, before)
+        check_lengths(translator, lines, f"{name}, line", count(before + 1))
         found = translator.n_best(
             lines, n_best or 1, batch_tokens=batch_tokens
         )
@@ -125,10 +141,32 @@ def translate(
     watch.sum_up()
 
 
+def subtitles(
+    translator: "Translator", file: Path, batch_tokens: int, watch: "Watch"
+) -> str:
+    """A file of subtitles with its texts translated, to the same line ends."""
+    from annotated_transformer.text.subtitles import Subtitles
+
+    data = read_bytes(file)
+    found = Subtitles(decode_lines(data, file), str(file), ending(file))
+    numbers = [number for number, _ in found.texts()]
+    texts = [text for _, text in found.texts()]
+    check_lengths(translator, texts, f"{file}, line", numbers)
+    n_best = translator.n_best(texts, 1, batch_tokens=batch_tokens)
+    best = [one for (one,) in n_best]
+    watch.look(texts, best, numbers)
+    watch.sum_up()
+    lines = found.with_texts(one.text for one in best)
+    mark = "\ufeff" if data.startswith(b"\xef\xbb\xbf") else ""
+    end = "\r\n" if b"\r\n" in data else "\n"
+    return mark + "".join(f"{line}{end}" for line in lines)
+
+
 @described(
     SEARCH,
     source=Argument(help="what to translate, a sentence a line"),
     reference=Argument(help="its translations by people, line by line"),
+    pairs=PAIRS,
     typed=Option(
         "--typed",
         help="also score SOURCE typed in other ways: in capitals, with typing "
@@ -138,8 +176,9 @@ def translate(
 )
 def evaluate(
     model: Path,
-    source: Path,
-    reference: Path,
+    source: Path | None = None,
+    reference: Path | None = None,
+    pairs: Path | None = None,
     device: Device = None,
     typed: bool = False,
     as_json: bool = False,
@@ -151,16 +190,16 @@ def evaluate(
     a line for each way to type the text: its BLEU, the same lower-cased, how
     many lines are typed otherwise, and how many translations differ.
     """
-    from annotated_transformer.corpora.parallel_text import read_pairs
     from annotated_transformer.storage.model_folder import read_config
     from annotated_transformer.text.robustness import scores_as_typed
     from annotated_transformer.translation import corpus_scores
 
     language = read_config(model).languages[1]
-    sources, references = zip(*read_pairs(source, reference), strict=True)
+    given, (where, _) = read_given(model, (source, reference), pairs)
+    sources, references = zip(*given, strict=True)
     translator = load(model, device, **search)
     translator.split = ""
-    check_lengths(translator, sources, source)
+    check_lengths(translator, sources, where)
     scores = corpus_scores(translator([*sources]), references, language)
     result = {name: getattr(translator, name) for name in search}
     result |= asdict(scores)
@@ -182,6 +221,7 @@ def evaluate(
 @described(
     source=Argument(help="what was translated, a sentence a line"),
     target=Argument(help="its translations, line by line"),
+    pairs=PAIRS,
     alpha=Option(
         help="divide by the length penalty, as translate --n-best does with "
         "this alpha; 0 leaves the log-probability"
@@ -189,8 +229,9 @@ def evaluate(
 )
 def score(
     model: Path,
-    source: Path,
-    target: Path,
+    source: Path | None = None,
+    target: Path | None = None,
+    pairs: Path | None = None,
     alpha: float = 0.0,
     batch_tokens: int = 1024,
     device: Device = None,
@@ -200,16 +241,40 @@ def score(
     For each line its log-probability: the natural logarithm, summed over the
     tokens of the line and its end. A blank line is the end alone.
     """
-    from annotated_transformer.corpora.parallel_text import read_side_by_side
     from annotated_transformer.pairs.likelihood import score_pairs
 
-    pairs = read_side_by_side(source, target)
+    given, names = read_given(model, (source, target), pairs, blank=True)
     translator = load(model, device, alpha=alpha)
-    for side, file in enumerate((source, target)):
-        check_lengths(translator, (pair[side] for pair in pairs), file)
-    for some in blocks(pairs):
+    for side, where in enumerate(names):
+        check_lengths(translator, (pair[side] for pair in given), where)
+    for some in blocks(given):
         found = score_pairs(translator, some, batch_tokens=batch_tokens)
         put("".join(in_digits(one.score) + "\n" for one in found))
+
+
+def read_given(
+    model: Path,
+    files: tuple[Path | None, Path | None],
+    pairs: Path | None,
+    blank: bool = False,
+) -> tuple[list[tuple[str, str]], list[str]]:
+    """The pairs of two files, or of one, and how to name a place in each.
+
+    UserError for both, or neither.
+    """
+    from annotated_transformer.corpora.parallel_text import read_parallel
+    from annotated_transformer.storage.model_folder import read_config
+
+    named = [file for file in files if file is not None]
+    if len(named) != (2 if pairs is None else 0):
+        raise UserError(
+            "name two files of text, of which one translates the other line "
+            "by line, or one file of pairs by --pairs"
+        )
+    names = [f"{file}, line" for file in named]
+    if pairs is not None:
+        named, names = [pairs], [f"{pairs}, pair"] * 2
+    return read_parallel(named, read_config(model).languages, blank), names
 
 
 def load(model: Path, device: str | None, **search: Any) -> "Translator":
@@ -243,16 +308,16 @@ def watch_for(translator: "Translator", model: Path, name: str) -> "Watch":
 def check_lengths(
     translator: "Translator",
     lines: Iterable[str],
-    name: Path | str,
-    before: int = 0,
+    where: str,
+    numbers: Iterable[int] | None = None,
 ) -> None:
-    """UserError for a line that is too long, after so many lines before.
+    """UserError for a line that is too long, with its number, from 1 on.
 
     A line of megabytes would take all memory, and its characters alone
     minutes to be cut into subwords.
     """
     most = translator.model.max_positions
-    for number, line in enumerate(lines, before + 1):
+    for number, line in zip(numbers or count(1), lines, strict=False):
         if len(line) > LONGEST_LINE:
             reason = (
                 f"{len(line)} characters, and at most {LONGEST_LINE} can be"
@@ -261,7 +326,7 @@ def check_lengths(
             reason = f"{n} tokens, but the model has only {most} positions"
         else:
             continue
-        raise UserError(f"{name}, line {number}: {reason}; split the line")
+        raise UserError(f"{where} {number}: {reason}; split the line")
 
 
 def longest_sentence(translator: "Translator", line: str) -> int:

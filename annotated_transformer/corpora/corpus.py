@@ -7,7 +7,7 @@ from pathlib import Path
 
 from annotated_transformer.corpora.parallel_text import (
     read_parallel,
-    read_tsv,
+    read_table,
 )
 from annotated_transformer.errors import UserError, check_pairs
 
@@ -85,16 +85,19 @@ class Corpus:
         """A corpus of your own files, from one language to another.
 
         Of each text name two files, whose line n is a pair, or a single one
-        with a tab between source and target. UserError says what is wrong
-        with a file, and where.
+        for `read_table`. UserError says what is wrong with a file, and where.
         """
-        texts = read_parallel(train), read_parallel(valid)
-        return cls.from_pairs(*texts, source, target)
+        languages = source, target
+        texts = (
+            read_parallel(train, languages),
+            read_parallel(valid, languages),
+        )
+        return cls.from_pairs(*texts, *languages)
 
     def with_extra(
         self, path: Path | str, share: float | None = None
     ) -> "Corpus":
-        """The corpus with more to train on, as `read_tsv` reads it.
+        """The corpus with more to train on, as `read_table` reads it.
 
         share says what part of an epoch's pairs is from there. An epoch has
         all pairs without a share, and as many of these as make up the share:
@@ -102,7 +105,7 @@ class Corpus:
         again. Without a share an epoch has each of these pairs once. UserError
         unless a share, and all of them together, are above 0 and below 1.
         """
-        pairs = read_tsv(path)
+        pairs = read_table(path, (self.source, self.target))
         name = extra_name(len(self.extras))
         return replace(
             self,

@@ -5,28 +5,35 @@ silence: whatever a file has wrong is a `UserError` that says where it is
 and how to mend it.
 """
 
-from collections.abc import Iterable, Sequence
+import csv
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from annotated_transformer.errors import UserError
 from annotated_transformer.system.atomic_files import write_text
 from annotated_transformer.system.console import in_column
-from annotated_transformer.system.text_lines import read_lines
+from annotated_transformer.system.text_lines import ending, read_lines
 
-__all__ = [
-    "read_pairs",
-    "read_parallel",
-    "read_side_by_side",
-    "read_tsv",
-    "write_tsv",
-]
+__all__ = ["read_pairs", "read_parallel", "read_table", "write_tsv"]
+
+SIDES = ("source", "target")
+HALF = re.compile("[\ud800-\udfff]")  # of a character: no file can hold it
+Pairs = list[tuple[str, str]]
+Records = Iterator[tuple[int, dict[str, Any]]]  # first line, and the fields
 
 
 def _refuse_empty(
-    pairs: list[tuple[str, str]], names: tuple[str, str]
+    pairs: Pairs, names: Iterable[str], numbers: Sequence[int]
 ) -> None:
-    for name, lines in zip(names, zip(*pairs, strict=True), strict=True):
-        empty = [n for n, line in enumerate(lines, 1) if not line.strip()]
+    for name, texts in zip(names, zip(*pairs, strict=True), strict=True):
+        empty = [
+            number
+            for number, text in zip(numbers, texts, strict=True)
+            if not text.strip()
+        ]
         if empty:
             raise UserError(
                 f"{name}, line {empty[0]}: empty ({len(empty)} in all); "
@@ -34,45 +41,140 @@ def _refuse_empty(
             )
 
 
-def read_side_by_side(
-    source_path: Path | str, target_path: Path | str
-) -> list[tuple[str, str]]:
-    """Line n of one text file with line n of the other, blank ones too."""
+def read_pairs(
+    source_path: Path | str, target_path: Path | str, *, blank: bool = False
+) -> Pairs:
+    """Pair line n of one text file with line n of the other.
+
+    UserError if one is blank, unless it may be.
+    """
     sources, targets = read_lines(source_path), read_lines(target_path)
     if len(sources) != len(targets):
         raise UserError(
             f"{source_path} has {len(sources)} lines but {target_path} has "
             f"{len(targets)}; line n of one must translate line n of the other"
         )
-    return list(zip(sources, targets, strict=True))
-
-
-def read_pairs(
-    source_path: Path | str, target_path: Path | str
-) -> list[tuple[str, str]]:
-    """Pair line n of one text file with line n of the other; none is blank."""
-    pairs = read_side_by_side(source_path, target_path)
-    _refuse_empty(pairs, (str(source_path), str(target_path)))
+    pairs = list(zip(sources, targets, strict=True))
+    if not blank:
+        names = str(source_path), str(target_path)
+        _refuse_empty(pairs, names, range(1, len(pairs) + 1))
     return pairs
 
 
-def read_tsv(path: Path | str) -> list[tuple[str, str]]:
-    """Read pairs from lines of the form source, tab, target."""
-    pairs = []
+def tsv_records(path: Path | str) -> Records:
+    """The lines of a file of two columns, with a tab between them."""
     for number, line in enumerate(read_lines(path), 1):
         columns = line.split("\t")
         if len(columns) != 2:
             raise UserError(
                 f"{path}, line {number}: columns: {len(columns)}, not 2; "
-                "a line is a sentence, one tab, its translation"
+                "a line is a sentence, one tab, its translation, unless the "
+                "file's name ends in .csv or .jsonl"
             )
-        pairs.append((columns[0], columns[1]))
-    _refuse_empty(pairs, (f"{path} (source)", f"{path} (target)"))
+        yield number, dict(zip(SIDES, columns, strict=True))
+
+
+def csv_records(path: Path | str) -> Records:
+    """The rows below the first, which names the columns."""
+    lines = (f"{line}\n" for line in read_lines(path))
+    reader, header = csv.reader(lines, strict=True), None
+    while True:
+        number = reader.line_num + 1
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            raise UserError(
+                f"{path}, line {number}: not CSV from here on ({error}); "
+                'write "..." around a text with a comma, a line feed or '
+                'quotation marks, and these twice: "The ""a"", please"'
+            ) from error
+        if row is None:
+            return
+        if header is None:
+            header = row
+            continue
+        if len(row) != len(header):
+            raise UserError(
+                f"{path}, line {number}: columns: {len(row)}, not "
+                f"{len(header)} as in the first line; write quotation marks "
+                "around a text with a comma"
+            )
+        yield number, dict(zip(header, row, strict=True))
+
+
+def json_records(path: Path | str) -> Records:
+    """The object on each line, or what it has as its "translation"."""
+    for number, line in enumerate(read_lines(path), 1):
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise UserError(
+                f"{path}, line {number}: not JSON ({error!s:.200}); each line "
+                "is an object, without a line feed in it"
+            ) from error
+        if isinstance(record, dict):  # Hugging Face has pairs in one field
+            record = record.get("translation", record)
+        if not isinstance(record, dict):
+            raise UserError(
+                f"{path}, line {number}: {record!r:.40} is not an object; "
+                'write {"source": "...", "target": "..."}'
+            )
+        yield number, record
+
+
+READERS = {".csv": csv_records, ".jsonl": json_records}
+
+
+def read_table(
+    path: Path | str,
+    languages: tuple[str, str] = SIDES,
+    blank: bool = False,
+) -> Pairs:
+    """Read pairs from one file: CSV or JSON Lines by its ending, else TSV.
+
+    The columns of a CSV file and the fields of JSON Lines have the names of
+    the languages, or source and target; others are not read. TSV has two
+    columns without names. UserError if a text is blank, unless it may be.
+    """
+    pairs: Pairs = []
+    numbers, names = [], SIDES
+    for number, record in READERS.get(ending(path), tsv_records)(path):
+        names = names_in(record, languages, f"{path}, line {number}")
+        pairs.append((record[names[0]], record[names[1]]))
+        numbers.append(number)
+    if not pairs:
+        raise UserError(f"{path} has no pairs, only the names of columns")
+    if not blank:
+        _refuse_empty(pairs, [f"{path} ({name})" for name in names], numbers)
     return pairs
 
 
+def names_in(
+    record: dict[str, Any], languages: tuple[str, str], where: str
+) -> tuple[str, str]:
+    """The names of the fields that hold the pair; each is a text."""
+    for names in (languages, SIDES):
+        if {*names} <= record.keys():
+            break
+    else:
+        raise UserError(
+            f"{where}: no fields {' and '.join(map(repr, languages))}, nor "
+            f"'source' and 'target', only {[*record]!s:.80}; "
+            "rename them (in the first line of a CSV file), or name the "
+            "languages that the file has"
+        )
+    for name in names:
+        text = record[name]
+        if not isinstance(text, str) or HALF.search(text):
+            raise UserError(
+                f"{where}, field {name!r}: {text!r:.40} is not a text; write "
+                "a string of whole characters, or delete the line"
+            )
+    return names
+
+
 def write_tsv(path: Path | str, pairs: Iterable[tuple[str, str]]) -> None:
-    """Write pairs as read_tsv reads them; a tab in a text becomes a space.
+    """Write pairs as read_table reads them; a tab in a text becomes a space.
 
     What was there stays until they are all written. UserError if they cannot
     be.
@@ -81,13 +183,17 @@ def write_tsv(path: Path | str, pairs: Iterable[tuple[str, str]]) -> None:
     write_text(Path(path), "".join(rows))
 
 
-def read_parallel(paths: Sequence[Path | str]) -> list[tuple[str, str]]:
-    """Read pairs from two text files, or from one file of two columns."""
+def read_parallel(
+    paths: Sequence[Path | str],
+    languages: tuple[str, str] = SIDES,
+    blank: bool = False,
+) -> Pairs:
+    """Read pairs from two files of lines, or from one as `read_table` does."""
     if len(paths) == 1:
-        return read_tsv(paths[0])
+        return read_table(paths[0], languages, blank)
     if len(paths) == 2:
-        return read_pairs(*paths)
+        return read_pairs(*paths, blank=blank)
     raise UserError(
-        f"{len(paths)} files given; name a source and a target file, "
-        "or one file of two columns with a tab between them"
+        f"{len(paths)} files given; name a source and a target file, or one "
+        "file of pairs"
     )

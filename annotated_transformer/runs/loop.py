@@ -1,7 +1,7 @@
 """The loop of a run: updates, validation, checkpoints and an end."""
 
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +25,7 @@ from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.runs.windows import read_corpus
 from annotated_transformer.storage.checkpoints import (
     Checkpoints,
+    Line,
     Progress,
     checkpoint_weights,
 )
@@ -61,6 +62,7 @@ class Run:
         processes: Processes = ALONE,
         valid_bleu: int = 0,
         fine_tunes: bool = False,
+        on_metrics: Callable[[Line], object] | None = None,
     ):
         self.run_dir = run_dir
         self.recipe, self.config = recipe, recipe.train
@@ -68,6 +70,7 @@ class Run:
         read = read_corpus(corpus, tokenizer, recipe)
         self.text, self.valid, pairs = read
         self.to_translate = pairs[:valid_bleu]
+        self.on_metrics = on_metrics
         self.model, self.device = model, next(model.parameters()).device
         self.optimizer = adam(model.parameters())
         self.objective = objective_of(recipe.labs, tokenizer)
@@ -183,6 +186,8 @@ class Run:
             self.measure()
         if self.writes:
             self.checkpoints.save(self.model, self.optimizer, self.progress)
+            if validated and self.on_metrics is not None:
+                self.on_metrics(dict(self.progress.metrics[-1]))
 
     def measure(self) -> None:
         """Validate, and end an interval with a line of metrics; report it."""

@@ -1,7 +1,7 @@
 """A training run: begun in a folder of its own, or resumed there."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +29,7 @@ from annotated_transformer.runs.run_dir import (
     locked_run,
     read_history,
 )
+from annotated_transformer.storage.checkpoints import Line
 from annotated_transformer.system.console import console
 from annotated_transformer.system.processes import joined
 
@@ -72,6 +73,7 @@ def train(
     command: str = "",
     compiled: bool = False,
     valid_bleu: int = 0,
+    on_metrics: Callable[[Line], object] | None = None,
 ) -> Path:
     """Train a model into the folder output, and return the folder.
 
@@ -98,9 +100,10 @@ def train(
     it into a model that is built in the same way.
 
     At each checkpoint the first valid_bleu validation sentences that are not
-    too long are also translated, and the line of metrics has their BLEU. Of
-    several processes, which torchrun starts, the first begins the run and
-    writes all its files, and the others resume it.
+    too long are also translated, and the line of metrics has their BLEU. Then
+    on_metrics is called with the line, a dict, once the checkpoint is written.
+    Of several processes, which torchrun starts, the first begins the run,
+    writes all its files and calls on_metrics, and the others resume it.
     """
     deadline = None
     if max_minutes is not None:
@@ -135,7 +138,7 @@ def train(
             copy_parent_weights(model, ready.tokenizer, ready.parent)
         parts = corpus, ready.recipe, ready.tokenizer, model
         tunes = start is not None and not new_subwords
-        run = Run(output, *parts, processes, valid_bleu, tunes)
+        run = Run(output, *parts, processes, valid_bleu, tunes, on_metrics)
         try:
             if began is None:
                 begin_run(output, history, ready.tokenizer, run.save)

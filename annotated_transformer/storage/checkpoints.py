@@ -23,6 +23,7 @@ from annotated_transformer.system.console import console
 
 __all__ = [
     "Checkpoints",
+    "Line",
     "Progress",
     "checkpoint_paths",
     "checkpoint_weights",
@@ -84,10 +85,19 @@ def sum_of(tensors: dict[str, Tensor], text: str) -> str:
 
 
 def read_metrics(run_dir: Path) -> list[Line]:
-    """The lines of a run's metrics.jsonl, one for each interval."""
+    """The lines of a run's metrics.jsonl, one for each interval.
+
+    UserError if they are no JSON.
+    """
     path = run_dir / "metrics.jsonl"
-    lines = path.read_text("utf-8").splitlines() if path.is_file() else []
-    return [json.loads(line) for line in lines]
+    try:
+        lines = path.read_text("utf-8").splitlines() if path.is_file() else []
+        return [json.loads(line) for line in lines]
+    except ValueError as error:
+        raise UserError(
+            f"{path}: not the metrics of a run ({error!s:.200}); delete it, "
+            "and resume the run, which writes it anew"
+        ) from error
 
 
 def checkpoint_paths(run_dir: Path) -> dict[int, Path]:

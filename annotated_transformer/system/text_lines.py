@@ -14,6 +14,7 @@ from annotated_transformer.system.atomic_files import unreadable
 __all__ = [
     "blocks",
     "decode_lines",
+    "ending",
     "read_bytes",
     "read_lines",
     "stream_lines",
@@ -23,6 +24,11 @@ __all__ = [
 def blocks(lines: list[Any], size: int = 1000) -> Iterator[list[Any]]:
     """The lines of a text, this many at a time."""
     return (lines[i : i + size] for i in range(0, len(lines), size))
+
+
+def ending(path: Path | str) -> str:
+    """What the name of a file says of its format; `.csv` for a.CSV.gz, too."""
+    return Path(str(path).removesuffix(".gz")).suffix.lower()
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable
-from itertools import repeat
+from itertools import count, repeat
 from math import inf
 from typing import NamedTuple
 
@@ -10,11 +10,11 @@ from annotated_transformer.data import Tokenizer
 from annotated_transformer.embedding import UNK
 from annotated_transformer.text.casing import as_sentence
 from annotated_transformer.text.sentences import sentences
+from annotated_transformer.text.subtitles import TIMECODE
 from annotated_transformer.translation import Translation, Translator
 
 __all__ = ["Check", "Watch", "checks", "numbers", "subwords_per_word"]
 
-TIMECODE = re.compile(r"\d:\d\d[.,]\d+ *-->")
 THOUSANDS = re.compile(r"\b(\d{1,3})[.,'’\s](?=\d{3}\b)")
 
 
@@ -74,8 +74,8 @@ def checks(
             lambda line, _: "\t" in line.strip(),
         ),
         Check(
-            "a subtitle's timecode is translated like any other text; leave "
-            "such lines out",
+            "a subtitle's timecode is translated like any other text; to keep "
+            "it, give the name of a file that ends in .srt or .vtt",
             lambda line, _: TIMECODE.search(line) is not None,
         ),
         Check(
@@ -120,10 +120,17 @@ class Watch:
         self,
         lines: Iterable[str],
         translations: Iterable[Translation | None] = repeat(None),
+        numbers: Iterable[int] | None = None,
     ) -> None:
-        """Check the next lines, and their translations if there are any."""
-        for line, one in zip(lines, translations, strict=False):
-            self.number += 1
+        """Check the next lines, and their translations if there are any.
+
+        Their numbers are counted on if they are not given.
+        """
+        numbers = count(self.number + 1) if numbers is None else numbers
+        for line, one, number in zip(
+            lines, translations, numbers, strict=False
+        ):
+            self.number = number
             if not line.strip():
                 continue
             self.read += 1

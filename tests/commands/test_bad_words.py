@@ -19,6 +19,10 @@ FILES = {
     "long": b"a b a b a b\n" * 9,
     "words": b"hello world\nhello there\n",
     "odd": "a \u2585 b\n".encode() * 3,
+    "t.csv": b"de,en\nein,a\n,b\n",
+    "p.jsonl": b'{"source": "a", "target": "' + b"b" * 9_999 + b'cd"}\n',
+    "a.srt": b"1\n00:01:02,000 --> 00:01:03,000\n" + b"b " * 9_999,
+    "b.srt": b"A dog.\n",
 }
 GOOD = "--train good good --valid good good "
 # Of train, after "train out": its plan refuses the same, unless it writes.
@@ -26,7 +30,12 @@ TRAIN = {
     # text
     "": "--task, or --train and --valid",
     GOOD + "--task=copy": "--task, or --train and --valid",
-    "--train-tsv=good " + GOOD: "3 files given",
+    "--pairs=good " + GOOD: "3 files given",
+    "--train good --valid good": "two files each, or by --pairs and",
+    "--pairs t.csv --valid-pairs good": "t.csv .de., line 3: empty",
+    "--pairs t.csv --valid-pairs t.csv --target=fr": (
+        "t.csv, line 2: no fields 'en' and 'fr', .*, only .'de', 'en'.; "
+    ),
     "--train good gone --valid good good": "gone.*No such file",
     "--train two good --valid good good": "two has 2 lines but good has 1",
     "--train two latin --valid good good": "latin, line 2: .*0xff",
@@ -82,6 +91,16 @@ OTHERS = {
     "score model good two": "good has 1 lines but two has 2",
     "score model good good --alpha=51": "alpha 51",
     "evaluate model two blank": "blank, line 2: empty",
+    "evaluate model two": "two files of text, .* or one .* by --pairs",
+    "evaluate model two two --pairs two": "or one file of pairs by --pairs",
+    "evaluate model --pairs good": "good, line 1: columns: 1, not 2; .*.csv",
+    "score model --pairs p.jsonl": "p.jsonl, pair 1: 10001 characters",
+    "translate model a.srt": "a.srt, line 3: 19997 characters",
+    "translate model a.srt --confidence": "no columns; leave out --n-best",
+    "translate model b.srt": "b.srt: no subtitles",
+    "curve good --output a.svg": "good: no metrics.jsonl with a line",
+    "curve model --output a.txt": "a.txt: .* choose .svg, .png or .pdf",
+    "curve cut --output a.svg": "cut/metrics.jsonl: not the metrics of a run",
     "backtranslate model good --output x --top-k=5 --beam=2": "choose one",
     "backtranslate model good --output x --temperature=0": (
         "--temperature 0.0: must be from 0.01"
@@ -93,7 +112,7 @@ USAGE = {
     "train out --preset=huge": "'--preset'",
     "train out --max-steps=three": "'--max-steps'",
     "translate model --n-best=0": "'--n-best'",
-    "evaluate model a": "Missing argument",
+    "evaluate": "Missing argument",
 }
 
 
@@ -111,6 +130,7 @@ def folder(trained, tmp_path_factory):
     config = json.loads((folder / "other" / "config.json").read_text())
     config["model"]["layers"] = 3
     (folder / "other" / "config.json").write_text(json.dumps(config))
+    (folder / "cut" / "metrics.jsonl").write_text('{"step": 1')
     (folder / "link").symlink_to(folder / "nowhere")
     return folder
 

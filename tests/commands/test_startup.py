@@ -34,6 +34,7 @@ COMMANDS = {
     "score": "model a b",
     "backtranslate": "model a --output b",
     "evaluate": "model a b",
+    "curve": "run --output a",
 }
 HELPS = ["--help", "--version", *(f"{name} --help" for name in COMMANDS)]
 MISTAKES = [

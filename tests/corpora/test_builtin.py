@@ -15,12 +15,12 @@ from annotated_transformer.corpora.builtin import (
     words,
 )
 from annotated_transformer.corpora.builtin.lexicon import VERBS
-from annotated_transformer.corpora.parallel_text import read_tsv
+from annotated_transformer.corpora.parallel_text import read_table
 
 DIGEST = "d9da1eba1ecab4e57f52edef921b29897d67ba9772a14b06b3ef71983e8e5913"
 
 # Checked by hand, at least two of each phenomenon, without free variants.
-CHECKED = read_tsv(Path(__file__).with_name("checked_sentences.tsv"))
+CHECKED = read_table(Path(__file__).with_name("checked_sentences.tsv"))
 # Each phenomenon and the least share of sentences that show it, in percent.
 SHARES = {
     "verb-final": 40,

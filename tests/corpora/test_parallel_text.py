@@ -1,6 +1,9 @@
 """Files of text, read with care: what is wrong is told with its place."""
 
+import csv
 import gzip
+import io
+import json
 import os
 from random import Random
 
@@ -10,7 +13,7 @@ from hypothesis import strategies as st
 
 from annotated_transformer.corpora.parallel_text import (
     read_pairs,
-    read_tsv,
+    read_table,
     write_tsv,
 )
 from annotated_transformer.errors import UserError
@@ -58,7 +61,85 @@ def test_pairs_come_back_from_their_file(tmp_path_factory, lines):
     path = tmp_path_factory.mktemp("text") / "t.tsv"
     write_tsv(path, zip(lines, reversed(lines), strict=True))
     plain = [line.replace("\t", " ") for line in lines]
-    assert read_tsv(path) == [*zip(plain, reversed(plain), strict=True)]
+    assert read_table(path) == [*zip(plain, reversed(plain), strict=True)]
+
+
+def csv_text(names, rows):
+    """A table as Python's own writer has it."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([names, *rows])
+    return text.getvalue()
+
+
+def json_text(names, rows):
+    objects = (dict(zip(names, row, strict=True)) for row in rows)
+    return "".join(json.dumps(x) + "\n" for x in objects)
+
+
+def nested(names, rows):
+    """As Hugging Face's datasets are written."""
+    objects = (dict(zip(names, row, strict=True)) for row in rows)
+    return "".join(
+        json.dumps({"id": "7", "translation": x}, ensure_ascii=False) + "\n"
+        for x in objects
+    )
+
+
+words = st.text(st.characters(exclude_characters="\r\0", codec="utf-8"))
+
+
+@given(
+    pairs=st.lists(st.tuples(words, words), min_size=1),
+    names=st.sampled_from([("en", "de"), ("source", "target")]),
+    order=st.permutations(range(4)),
+    write_as=st.sampled_from([csv_text, json_text, nested]),
+    gz=st.booleans(),
+)
+def test_pairs_are_read_as_others_write_them(
+    tmp_path_factory, pairs, names, order, write_as, gz
+):
+    """Wherever their columns are, and whatever the others hold."""
+    other = "target" if "en" in names else "de"
+    header, *rows = [[(*names, other, "x")[i] for i in order]] + [
+        [(*pair, "", "\n")[i] for i in order] for pair in pairs
+    ]
+    text = write_as(header, rows).encode()
+    ending = ".CSV" if write_as is csv_text else ".jsonl"
+    path = tmp_path_factory.mktemp("text") / f"t{ending}{'.gz' * gz}"
+    write(path, gzip.compress(text, mtime=0) if gz else text)
+    assert read_table(path, ("en", "de"), blank=True) == pairs
+    if not all(side.strip() for pair in pairs for side in pair):
+        with pytest.raises(UserError, match=r"line \d+: empty \(\d+ in all"):
+            read_table(path, ("en", "de"))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("t.tsv", "a\tb\na b\n", "line 2: columns: 1, not 2; .* one tab"),
+        ("t.json", "[\n", r"line 1: columns: 1, .* \.csv or \.jsonl"),
+        ("t.csv", "en,de\n", "has no pairs"),
+        ("t.csv", "en;de\na;b\n", r"line 2: no fields 'en'.*, only .'en;de'"),
+        ("t.csv", 'en,de\n"a\nb",c\na\n', "line 4: columns: 1, not 2"),
+        ("t.csv", 'en,de\na,b\nc,"d\ne,f\n', "line 3: not CSV from here on"),
+        ("t.csv", 'en,de\n"a"b,c\n', "line 2: not CSV .*expected"),
+        ("t.csv", 'en,de\n"a\nb", \n', r"\(de\), line 2: empty"),
+        ("t.jsonl", '{"en": "a", "de": "b"}\n{\n', "line 2: not JSON"),
+        ("t.jsonl", "[" * 10**5, "line 1: not JSON .*recursion"),
+        ("t.jsonl", "1" * 5000, "line 1: not JSON .*digits"),
+        ("t.jsonl", '["a", "b"]', "line 1: .* is not an object"),
+        ("t.jsonl", '{"translation": "a"}', "line 1: 'a' is not an object"),
+        ("t.jsonl", '{"en": "a", "source": "b"}', "line 1: no fields 'en'"),
+        ("t.jsonl", '{"en": "a", "de": null}', "line 1, field 'de': None"),
+        ("t.jsonl", '{"en": "\\ud800", "de": "b"}', "field 'en': .*ud800' is"),
+    ],
+)
+def test_what_is_wrong_with_a_table_has_a_place(tmp_path, name, text, told):
+    path = write(tmp_path / name, text)
+    with pytest.raises(UserError, match=told) as caught:
+        read_table(path, ("en", "de"))
+    message = str(caught.value)
+    assert message.startswith(f"{path}") and "\n" not in message
 
 
 UNREAD = (".", "/dev/zero") if os.path.exists("/dev/zero") else (".",)
@@ -105,4 +186,4 @@ def test_empty_lines_are_told(tmp_path, blank):
         read_pairs(target, source)
     table = write(tmp_path / "t.tsv", f"a\tA\n{blank}\tB\n")
     with pytest.raises(UserError, match=r"t\.tsv \(source\), line 2: empty"):
-        read_tsv(table)
+        read_table(table)

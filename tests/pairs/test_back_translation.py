@@ -13,7 +13,7 @@ from annotated_transformer import (
     back_translate,
 )
 from annotated_transformer.commands import backtranslate as the_command
-from annotated_transformer.corpora.parallel_text import read_tsv
+from annotated_transformer.corpora.parallel_text import read_table
 from annotated_transformer.data import train_tokenizer
 from annotated_transformer.model import ModelConfig, transformer
 
@@ -102,7 +102,7 @@ def test_the_command_makes_what_train_reads(
     else:
         marked = [f"<BT> {text}" for text in made]
         expected = [*zip(marked, texts, strict=True)]
-    assert read_tsv(output) == expected
+    assert read_table(output) == expected
     again = command(*words, *options)
     assert again.status == 1 and "exists already" in again.err
 
@@ -117,4 +117,4 @@ def test_the_command_draws_as_if_all_were_drawn_at_once(
     assert command(*words, "--sample", "--seed=2").status == 0
     translator = Translator.load("multi30k-de-en")
     expected = back_translate(translator, ["Ein Hund."] * 4, DRAWN)
-    assert read_tsv(output) == expected and len({*expected}) > 2
+    assert read_table(output) == expected and len({*expected}) > 2

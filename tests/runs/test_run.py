@@ -204,6 +204,22 @@ def test_sentences_that_are_left_out_are_not_translated(corpus, tmp_path):
         assert one.to_translate == found
 
 
+def test_each_line_of_metrics_is_reported_once(tmp_path, corpus):
+    """When it is in a checkpoint, so that a resumed run has the others."""
+    lines = []
+
+    def first(line):
+        lines.append(dict(line))
+        line.clear()  # which is a copy
+        raise KeyError("enough")
+
+    with pytest.raises(KeyError, match="enough"):
+        train(tmp_path, corpus, SMALL, on_metrics=first)
+    train(tmp_path, corpus, SMALL, resume=True, on_metrics=lines.append)
+    assert lines == read_metrics(tmp_path)
+    assert [line["step"] for line in lines] == [2, 4, 6]
+
+
 def test_two_trainings_do_not_share_a_folder(tmp_path, corpus):
     output = tmp_path / "model"
     with locked_run(output, resume=False):

@@ -149,4 +149,5 @@ class Resumed(NamedTuple):
 def read(folder: Path) -> None:
     """Read parallel text."""
     read_parallel([folder / "a.txt", folder / "b.gz"])
-    read_parallel([folder / "c.tsv"])
+    for name in ("c.tsv", "c.csv", "c.jsonl"):
+        read_parallel([folder / name])

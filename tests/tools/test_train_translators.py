@@ -12,7 +12,7 @@ import typer.main
 
 from annotated_transformer import Translator
 from annotated_transformer.commands.app import app
-from annotated_transformer.corpora.parallel_text import read_tsv
+from annotated_transformer.corpora.parallel_text import read_table
 from annotated_transformer.pairs.augmentation import extra_pairs
 from annotated_transformer.storage.history import History
 from annotated_transformer.storage.model_folder import read_config
@@ -129,7 +129,7 @@ def test_what_is_written_in_the_script_runs(called, tmp_path, real_folder):
     for model in models:
         model.beam = 8
     expected = extra_pairs(*models, zip(*lines.values(), strict=True))
-    assert read_tsv(tmp_path / "made") == [
+    assert read_table(tmp_path / "made") == [
         (source.replace("\t", " "), target) for source, target in expected
     ]
     if not (real_folder / "descriptions").is_dir():

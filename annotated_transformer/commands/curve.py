@@ -1,0 +1,63 @@
+"""The command that draws how trainings went."""
+
+from pathlib import Path
+
+from typer import Argument, Option
+
+from annotated_transformer.commands.options import described
+from annotated_transformer.errors import UserError
+from annotated_transformer.system.console import put
+
+__all__ = ["curve"]
+
+PANELS = {
+    "loss": "loss in training",
+    "valid_perplexity": "validation perplexity",
+}
+
+
+@described(
+    runs=Argument(metavar="RUN...", help="folders of trainings"),
+    output=Option(help="the picture to make: .svg, .png or .pdf"),
+)
+def curve(runs: list[Path], output: Path) -> None:
+    """Draw the learning curves of trainings, all in one picture.
+
+    It has the loss and the validation perplexity after each interval, as
+    metrics.jsonl has them.
+    """
+    from annotated_transformer.storage.checkpoints import read_metrics
+    from annotated_transformer.system.atomic_files import replacing
+    from annotated_transformer.system.extras import needed
+
+    known = [(run, read_metrics(run)) for run in runs]
+    for run, lines in known:
+        if not lines:
+            raise UserError(
+                f"{run}: no metrics.jsonl with a line in it; name the folder "
+                "of a training, which writes a line at each checkpoint"
+            )
+    needed("matplotlib", "plot").use("agg")  # no window, nor a notebook
+    from matplotlib.ticker import LogFormatter
+
+    from annotated_transformer.teaching.plotting import curves, figure
+
+    drawing, _ = figure(9.0, 3.4, columns=len(PANELS))
+    for panel, (field, name) in zip(drawing.axes, PANELS.items(), strict=True):
+        series = {}
+        for run, lines in known:
+            # the first of a fine-tuning is that of the model as it was
+            there = [line for line in lines if field in line]
+            steps = [line["step"] for line in there]
+            series[str(run)] = steps, [line[field] for line in there]
+        curves(panel, series, x_label="updates", y_label=name)
+    panel.set_yscale("log")
+    panel.yaxis.set_major_formatter(LogFormatter())  # 20, not a power of 10
+    panel.yaxis.set_minor_formatter(LogFormatter())
+    if output.suffix[1:] not in drawing.canvas.get_supported_filetypes():
+        raise UserError(
+            f"{output}: no picture has this ending; choose .svg, .png or .pdf"
+        )
+    with replacing(output.parent, output.name) as new:
+        drawing.savefig(new / output.name)
+    put(f"{output}: {len(runs)} runs\n")
