@@ -17,7 +17,8 @@ __all__ = ["ENDINGS", "TIMECODE", "Subtitles"]
 
 ENDINGS = (".srt", ".vtt")
 TIMECODE = re.compile(r"\d:\d\d[.,]\d+ *-->")
-TAG = r"<[/\w][^<>]*>|\{\\[^{}]*\}"  # and what .srt takes over from other formats
+# Tags, and what .srt takes over from other formats.
+TAG = r"<[/\w][^<>]*>|\{\\[^{}]*\}"
 SPEAKER = rf"(?:{TAG}|\s)*[-–—]+\s*"
 KEPT = re.compile(rf"(^{SPEAKER}|{TAG})")
 
