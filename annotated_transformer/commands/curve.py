@@ -46,7 +46,7 @@ def curve(runs: list[Path], output: Path) -> None:
     for panel, (field, name) in zip(drawing.axes, PANELS.items(), strict=True):
         series = {}
         for run, lines in known:
-            # the first of a fine-tuning is that of the model as it was
+            # no loss has the first line of a fine-tuning: nothing is learned
             there = [line for line in lines if field in line]
             steps = [line["step"] for line in there]
             series[str(run)] = steps, [line[field] for line in there]
@@ -60,4 +60,4 @@ def curve(runs: list[Path], output: Path) -> None:
         )
     with replacing(output.parent, output.name) as new:
         drawing.savefig(new / output.name)
-    put(f"{output}: {len(runs)} runs\n")
+    put(f"{output}: {', '.join(map(str, runs))}\n")

@@ -87,12 +87,9 @@ class Corpus:
         Of each text name two files, whose line n is a pair, or a single one
         for `read_table`. UserError says what is wrong with a file, and where.
         """
-        languages = source, target
-        texts = (
-            read_parallel(train, languages),
-            read_parallel(valid, languages),
-        )
-        return cls.from_pairs(*texts, *languages)
+        codes = source, target
+        texts = read_parallel(train, codes), read_parallel(valid, codes)
+        return cls.from_pairs(*texts, *codes)
 
     def with_extra(
         self, path: Path | str, share: float | None = None

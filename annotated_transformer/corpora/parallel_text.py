@@ -61,45 +61,51 @@ def read_pairs(
     return pairs
 
 
+def fields(
+    row: list[str], names: Sequence[str], where: str, advice: str
+) -> dict[str, str]:
+    """The columns of a row by their names."""
+    if len(row) != len(names):
+        raise UserError(
+            f"{where}: columns: {len(row)}, not {len(names)}; {advice}"
+        )
+    return dict(zip(names, row, strict=True))
+
+
 def tsv_records(path: Path | str) -> Records:
     """The lines of a file of two columns, with a tab between them."""
+    advice = (
+        "a line is a sentence, one tab, its translation, unless the file's "
+        "name ends in .csv or .jsonl"
+    )
     for number, line in enumerate(read_lines(path), 1):
-        columns = line.split("\t")
-        if len(columns) != 2:
-            raise UserError(
-                f"{path}, line {number}: columns: {len(columns)}, not 2; "
-                "a line is a sentence, one tab, its translation, unless the "
-                "file's name ends in .csv or .jsonl"
-            )
-        yield number, dict(zip(SIDES, columns, strict=True))
+        where = f"{path}, line {number}"
+        yield number, fields(line.split("\t"), SIDES, where, advice)
 
 
 def csv_records(path: Path | str) -> Records:
     """The rows below the first, which names the columns."""
     lines = (f"{line}\n" for line in read_lines(path))
     reader, header = csv.reader(lines, strict=True), None
+    advice = (
+        'write "..." around a text with a comma, a line feed or quotation '
+        'marks, and these twice: "The ""a"", please"'
+    )
     while True:
         number = reader.line_num + 1
+        where = f"{path}, line {number}"
         try:
             row = next(reader, None)
         except csv.Error as error:
             raise UserError(
-                f"{path}, line {number}: not CSV from here on ({error}); "
-                'write "..." around a text with a comma, a line feed or '
-                'quotation marks, and these twice: "The ""a"", please"'
+                f"{where}: not CSV from here on ({error}); {advice}"
             ) from error
         if row is None:
             return
         if header is None:
             header = row
-            continue
-        if len(row) != len(header):
-            raise UserError(
-                f"{path}, line {number}: columns: {len(row)}, not "
-                f"{len(header)} as in the first line; write quotation marks "
-                "around a text with a comma"
-            )
-        yield number, dict(zip(header, row, strict=True))
+        else:
+            yield number, fields(row, header, where, advice)
 
 
 def json_records(path: Path | str) -> Records:

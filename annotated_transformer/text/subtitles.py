@@ -17,8 +17,7 @@ __all__ = ["ENDINGS", "TIMECODE", "Subtitles"]
 
 ENDINGS = (".srt", ".vtt")
 TIMECODE = re.compile(r"\d:\d\d[.,]\d+ *-->")
-# Tags, and what .srt takes over from other formats.
-TAG = r"<[/\w][^<>]*>|\{\\[^{}]*\}"
+TAG = r"<[/\w][^<>]*>|\{\\[^{}]*\}"  # <i>, and {\an8} as .ass files have it
 SPEAKER = rf"(?:{TAG}|\s)*[-–—]+\s*"
 KEPT = re.compile(rf"(^{SPEAKER}|{TAG})")
 
@@ -66,9 +65,9 @@ def wrapped(text: str, width: int) -> list[str]:
 class Subtitles:
     """The lines of a file of subtitles, and the texts in them.
 
-    name is that of the file, and says its format. In .srt all lines after the
-    first timecode are text but timecodes and the numbers above them; in .vtt
-    a blank line ends a cue. UserError if there is no timecode.
+    In a file that ends in .srt, every line after the first timecode is text,
+    except for timecodes and the numbers above them; in .vtt a blank line ends
+    a cue, and what is in none stays. UserError if there is no timecode.
     """
 
     def __init__(self, lines: list[str], name: str, ending: str):

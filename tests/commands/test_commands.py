@@ -399,7 +399,7 @@ def test_curves_of_several_trainings(command, trained, tmp_path, monkeypatch):
     more = "\n".join([json.dumps(first), *lines])
     (other / "metrics.jsonl").write_text(more)
     ended = command("curve", trained, other, "--output", output)
-    assert ended == (0, f"{output}: 2 runs\n", "")
+    assert ended == (0, f"{output}: {trained}, {other}\n", "")
     with mock.patch("matplotlib.figure.Figure.savefig", autospec=True) as save:
         save.side_effect = lambda _, path: path.touch()
         command("curve", trained, other, "--output", output)
