@@ -62,7 +62,7 @@ def first_screen(doctree: nodes.document) -> list[nodes.Node]:
 def look_over(app: Sphinx, doctree: nodes.document) -> None:
     """Count a page's words, and look for its picture."""
     page = app.env.docname
-    if page.endswith(("/api", "/api_wings")):  # docstrings, no prose of the book
+    if page.startswith("book/api"):  # docstrings, no prose of the book
         return
     app.env.metadata[page]["words"] = count = words(doctree)
     if not numbered(page):
