@@ -1,7 +1,8 @@
 """The ledger as a page: every claim of the book, as a sceptic reads it.
 
-```{ledger}``` is a list of claims, each of which unfolds to its quotation, its
-measurement and its control; ```{ledger-counts}``` counts verdicts by source.
+```{ledger}``` is a list of claims by chapter, each of which unfolds to its
+quotation, its measurement and its control; ```{ledger-counts}``` counts
+verdicts by source, and ```{withdrawn}``` lists the claims that left.
 {measured}`P-6.1-d` is the figure of a claim, linked to the cell that printed
 it, and {verdict}`P-6.1-d` its verdict, linked to the ledger. Where a cell
 prints a claim, its page shows a badge. Verdicts and figures are those that
@@ -12,9 +13,11 @@ import json
 import re
 from collections import Counter
 from functools import cache
+from math import isfinite
 from pathlib import Path
 from typing import NamedTuple
 
+import yaml
 from docutils import nodes
 from pybtex.database import BibliographyData, Entry, parse_file
 from pybtex.richtext import Text
@@ -30,6 +33,7 @@ from annotated_transformer.teaching.claims import (
     OURS,
     VERDICTS,
     Claim,
+    bounds,
     demand,
     read_claims,
 )
@@ -43,8 +47,8 @@ COMMENTARIES = {
 KINDS = ("the paper", "commentaries", "other works", OURS)
 SIGNS = dict(zip(VERDICTS, "✓◐✗?", strict=True))
 PRINTED = re.compile(
-    rf"^claim (\S+) ({'|'.join(sorted(VERDICTS, reverse=True))}|control): "
-    r"(.*)$",
+    rf"^claim (\S+) ({'|'.join(sorted(VERDICTS, reverse=True))}): "
+    r"(.+), (expected .+?); control ([^;\n]+)(?:; (.*))?$",
     re.MULTILINE,
 )
 FORMULA = re.compile(r"\$([^$]+)\$")
@@ -58,7 +62,7 @@ class Found(NamedTuple):
     verdict: str
     figure: str  # with its interval
     control: str
-    needs: str  # seeds that would decide
+    needs: str  # what would decide, where this does not
 
 
 def paragraph(*children: nodes.Node | str, style: str = "") -> nodes.Node:
@@ -126,25 +130,17 @@ def measured(claims: dict[str, Claim], printed: str) -> dict[str, Found]:
 
     ExtensionError where a chapter has printed none: run it.
     """
-    lines = {
-        (name, word == "control"): (word, rest)
-        for name, word, rest in PRINTED.findall(printed)
-    }
+    lines = {name: said for name, *said in PRINTED.findall(printed)}
     found = {}
     for name, entry in claims.items():
-        try:
-            verdict, said = lines[name, False]
-            _, other = lines[name, True]
-            figure = said.removeprefix(f"{entry['quantity']}: ")
-            figure, needs = figure.split(f" ({demand(entry)})")
-            control = other.removeprefix(f"{entry['control']}: ")
-        except (KeyError, ValueError):
+        verdict, figure, asked, control, needs = lines.get(name, [""] * 5)
+        if asked != demand(entry):
             raise ExtensionError(
                 f"{entry['page']}.ipynb does not print {name} as "
                 f"{entry['page']}.yml has it now: run the chapter"
-            ) from None
+            )
         found[name] = Found(
-            verdict, readable(figure), readable(control), needs.lstrip("; ")
+            verdict, readable(figure), readable(control), needs
         )
     return found
 
@@ -255,18 +251,21 @@ def depart_summary(self: HTML5Translator, node: claim_summary) -> None:
 
 
 class Ledger(SphinxDirective):
-    """```{ledger}``` is the list of claims, each with an anchor."""
+    """```{ledger}``` is the list of claims by chapter, each with an anchor."""
 
     def run(self) -> list[nodes.Node]:
-        claims = read_claims(BOOK)
-        found = everywhere()
-        return [
-            self.entry(name, claims[name], found[name])
-            for name in sorted(claims, key=lambda x: claims[x]["page"])
-        ]
+        claims, pages = read_claims(BOOK), {}
+        for name, entry in claims.items():
+            pages.setdefault(entry["page"], []).append(name)
+        blocks: list[nodes.Node] = []
+        for page, names in pages.items():
+            heading = paragraph(page_link(self.env, page), style="of-page")
+            blocks += [heading, *(self.entry(name) for name in names)]
+        return blocks
 
-    def entry(self, name: str, entry: Claim, found: Found) -> nodes.Node:
+    def entry(self, name: str) -> nodes.Node:
         """A claim that `{ref}` finds as claim-<its id>."""
+        entry, found = read_claims(BOOK)[name], everywhere()[name]
         claim = folded(self.env, f"claim-{name}", name)
         source = short_source(entry["source"])
         if entry["source"] == PAPER:
@@ -274,16 +273,38 @@ class Ledger(SphinxDirective):
         claim += claim_summary(
             "",
             "",
-            verdict_of(found),
+            verdict_of(found.verdict),
             nodes.Text(" "),
             *marked(entry["statement"]),
             nodes.Text(" "),
             nodes.inline("", source, classes=["source"]),
-            nodes.Text(" "),
-            nodes.inline("", name, classes=["id"]),
         )
         claim += details(self.env, name, entry, found, full=True)
         return claim
+
+
+class Withdrawn(SphinxDirective):
+    """```{withdrawn}``` lists claims that left, with verdict and reason."""
+
+    def run(self) -> list[nodes.Node]:
+        text = (BOOK / "withdrawn_claims.yml").read_text("utf-8")
+        rows = [
+            row(
+                paragraph(verdict_of(entry["verdict"])),
+                paragraph(
+                    *marked(entry["statement"]),
+                    " ",
+                    nodes.inline(
+                        "", short_source(entry["source"]), classes=["source"]
+                    ),
+                ),
+                paragraph(*marked(readable(entry["figure"]))),
+                paragraph(*marked(entry["why"])),
+            )
+            for entry in yaml.safe_load(text).values()
+        ]
+        head = ["verdict", "statement", "measured", "why it left"]
+        return [table(head, rows, style="withdrawn")]
 
 
 def folded(env: BuildEnvironment, place: str, name: str) -> claim_entry:
@@ -323,17 +344,21 @@ def details(
         ("asked for", [f"{readable(demand(entry))[9:]}; ", *marked(why)]),
         ("control", [f"{entry['control']}: {found.control}"]),
     ]
-    if "caveat" in entry:
-        rows.append(("caveat", marked(entry["caveat"])))
+    rows += [
+        (field, marked(entry[field]))
+        for field in ("caveat", "note")
+        if field in entry
+    ]
     if full:
         cell = reference(env, f"shown-{name}", "the cell")
         rows += [
-            ("refuted by", [f"{readable(str(entry['falsified_by']))}"]),
+            ("bound first", [bound_first(name, entry)]),
             ("rests on", ground(entry)),
             ("shown in", [page_link(env, entry["page"]), ", ", cell]),
         ]
         if "history" in entry:
-            rows.append(("history", marked("; ".join(entry["history"]))))
+            rows.append(("history", marked(entry["history"])))
+        rows.append(("name", [nodes.literal("", name)]))
     else:
         ledger = reference(env, f"claim-{name}", name)
         said = [*marked(entry["statement"]), " (", ledger, ")"]
@@ -346,6 +371,18 @@ def details(
             nodes.definition("", paragraph(*said)),
         )
     return listed
+
+
+def bound_first(name: str, entry: Claim) -> str:
+    """Whether it can be verified that the bound is older than the figure."""
+    now = [x if isfinite(x) else None for x in bounds(entry)]
+    for record in entry.get("records", ()):
+        text = (BOOK / "runs" / f"{record}.json").read_text("utf-8")
+        if json.loads(text).get("margins", {}).get(name) == now:
+            return f"yes: {record} has kept it since before its first run"
+    if "metric" in entry:
+        return "a general margin; that it came first no record shows"
+    return "no record shows it"
 
 
 def ground(entry: Claim) -> list[nodes.Node | str]:
@@ -370,15 +407,9 @@ class OfClaim(SphinxRole):
             ) from None
         if self.name == "measured":
             shown = f"shown-{self.text}"
-            figure = re.sub(r"\d+\.\d{3,}", shorter, found.figure)
-            return [reference(self.env, shown, figure)], []
-        said = verdict_of(found).astext()
+            return [reference(self.env, shown, found.figure)], []
+        said = verdict_of(found.verdict).astext()
         return [reference(self.env, f"claim-{self.text}", said)], []
-
-
-def shorter(figure: re.Match) -> str:
-    """A figure in three digits, as prose has it."""
-    return f"{float(figure[0]):.3g}"
 
 
 def reference(env: BuildEnvironment, name: str, text: str) -> nodes.Node:
@@ -412,7 +443,7 @@ def pending(
 def show_badges(app: Sphinx, doctree: nodes.document) -> None:
     """Show what a cell prints of claims as badges, found as shown-<the id>."""
     for block in list(doctree.findall(nodes.literal_block)):
-        printed = (name for name, _, _ in PRINTED.findall(block.astext()))
+        printed = (name for name, *_ in PRINTED.findall(block.astext()))
         names = list(dict.fromkeys(printed))
         if not names or "output" not in block["classes"]:
             continue
@@ -428,17 +459,18 @@ def badge(env: BuildEnvironment, name: str) -> nodes.Node:
     claim = folded(env, f"shown-{name}", name)
     claim["classes"].append("tried-here")
     said = f" {found.figure}; {readable(demand(entry))}"
-    claim += claim_summary("", "", verdict_of(found), nodes.Text(said))
+    verdict = verdict_of(found.verdict)
+    claim += claim_summary("", "", verdict, nodes.Text(said))
     claim += details(env, name, entry, found, full=False)
     return claim
 
 
-def verdict_of(found: Found) -> nodes.inline:
+def verdict_of(verdict: str) -> nodes.inline:
     """A verdict with its sign, in its colour."""
     return nodes.inline(
         "",
-        f"{SIGNS[found.verdict]} {found.verdict}",
-        classes=["verdict", nodes.make_id(found.verdict)],
+        f"{SIGNS[verdict]} {verdict}",
+        classes=["verdict", nodes.make_id(verdict)],
     )
 
 
@@ -489,6 +521,7 @@ def setup(app: Sphinx) -> None:
     app.add_node(claim_summary, html=(visit_summary, depart_summary))
     app.add_directive("ledger", Ledger)
     app.add_directive("ledger-counts", LedgerCounts)
+    app.add_directive("withdrawn", Withdrawn)
     app.add_role("measured", OfClaim())
     app.add_role("verdict", OfClaim())
     app.connect("doctree-read", show_badges)
