@@ -260,7 +260,10 @@ class Ledger(SphinxDirective):
         blocks: list[nodes.Node] = []
         for page, names in pages.items():
             heading = paragraph(page_link(self.env, page), style="of-page")
-            blocks += [heading, *(self.entry(name) for name in names)]
+            entries = map(self.entry, names)
+            blocks.append(
+                nodes.container("", heading, *entries, classes=["claims"])
+            )
         return blocks
 
     def entry(self, name: str) -> nodes.Node:
@@ -358,7 +361,7 @@ def details(
         ]
         if "history" in entry:
             rows.append(("history", marked(entry["history"])))
-        rows.append(("name", [nodes.literal("", name)]))
+        rows.append(("name", [nodes.literal("", name, classes=["id"])]))
     else:
         ledger = reference(env, f"claim-{name}", name)
         said = [*marked(entry["statement"]), " (", ledger, ")"]

@@ -59,7 +59,7 @@ def title_of(entry: html.HtmlElement) -> str:
     """A section's heading, a claim's name, what the API describes."""
     if entry.tag == "dl":
         return entry.find("dt").get("id").rpartition(".")[2]
-    (title,) = entry.xpath(f"(h1|h2|h3|h4|summary/*[{has('id')}])[1]")
+    (title,) = entry.xpath(f"(h1|h2|h3|h4|.//*[{has('id')}])[1]")
     title.drop_tree()
     return words(title) if entry.tag == "section" else f"Claim {words(title)}"
 

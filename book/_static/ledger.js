@@ -35,7 +35,8 @@ const unfold = document.createElement("button");
 unfold.type = "button";
 unfold.textContent = "unfold";
 form.append(reset, unfold, shown);
-claims[0].before(form);
+const groups = [...document.querySelectorAll("div.claims")];
+groups[0].before(form);
 
 const visible = () => claims.filter((claim) => !claim.hidden);
 
@@ -45,6 +46,8 @@ function filter() {
       const chosen = form.elements[key].value;
       return chosen && chosen !== claim.dataset[key];
     });
+  for (const group of groups)
+    group.hidden = !group.querySelector("details.claim:not([hidden])");
   shown.textContent = `${visible().length} of ${claims.length} claims`;
 }
 
