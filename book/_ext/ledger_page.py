@@ -307,7 +307,7 @@ class Withdrawn(SphinxDirective):
             for entry in yaml.safe_load(text).values()
         ]
         head = ["verdict", "statement", "measured", "why it left"]
-        return [table(head, rows, style="withdrawn")]
+        return [table(head, rows, style="cards withdrawn")]
 
 
 def folded(env: BuildEnvironment, place: str, name: str) -> claim_entry:
