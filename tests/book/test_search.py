@@ -30,7 +30,7 @@ SEARCHES = {
     "out of memory": ["toolkit_errors#out-of-memory"],
     "train on my own data": [
         "toolkit_train#from-two-files-to-a-translator",
-        "toolkit_train#prepare-the-text",
+        "toolkit_train#prepare-your-own-data",
     ],
     "label smoothing": ["07_loss#labels-that-leave-some-doubt"],
     "positional encoding": [
