@@ -96,7 +96,7 @@ def read_metrics(run_dir: Path) -> list[Line]:
     except ValueError as error:
         raise UserError(
             f"{path}: not the metrics of a run ({error!s:.200}); delete it, "
-            "and resume the run, which writes it anew"
+            "and resume the run, which writes it again"
         ) from error
 
 
