@@ -20,7 +20,7 @@ from .shared.shipped_translator import corpus, drawn, texts, translator
 __all__ = ["RECIPE", "RUNS", "corpus"]
 
 BEAMS = (1, 2, 5, 10, 20, 100)
-SEEDS = range(5)
+SEEDS = range(20)
 SEARCH = {"alpha": 0.6, "no_repeat": 3}  # the model's own
 RECIPE = shipped_translator.RECIPE | SEARCH
 

@@ -15,7 +15,7 @@ from .shared.shipped_translator import corpus, drawn, texts, translator
 __all__ = ["RECIPE", "RUNS", "corpus"]
 
 ALPHAS = (0.0, 0.6, 1.0, 1.5, 2.0, 2.5)
-SEEDS = range(5)
+SEEDS = range(20)
 RECIPE = shipped_translator.RECIPE | {"beam": 5}
 
 

@@ -25,7 +25,7 @@ __all__ = ["RECIPE", "RUNS", "corpus"]
 
 MODELS = {"de": "multi30k-en-de", "en": "multi30k-de-en"}  # by what they write
 LENGTHS = (0, 1, 2, 3, 4, 6)
-SEEDS = range(5)
+SEEDS = range(20)
 RECIPE = {
     "weights": {name: weights(name) for name in MODELS.values()},
     "beam": 5,

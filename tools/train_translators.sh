@@ -150,10 +150,22 @@ further en-de-5 en-de --from "$here/en-de-4" --dropout 0.1 \
 further de-en-5 de-en --from "$here/de-en-4" --dropout 0.1 \
     --extra "$here/4.de-en=0.35" --extra "$here/back.de-en=0.25" \
     --extra "$here/ahead.de-en=0.15" --max-steps 4000
-risk en-de en-de --from "$here/en-de-5" --risk 8 --max-steps 350 \
+risk en-de-6 en-de --from "$here/en-de-5" --risk 8 --max-steps 350 \
     --peak-rate 3e-4
-risk de-en de-en --from "$here/de-en-5" --risk 4 --max-steps 600 \
+risk de-en-6 de-en --from "$here/de-en-5" --risk 4 --max-steps 600 \
     --peak-rate 2e-4
+
+# and as people type: with noise, the descriptions translated once more
+other_side typed.back.en-de de-en-6 de --top-k 10
+other_side typed.ahead.en-de en-de-6 en --forward
+other_side typed.ahead.de-en de-en-6 de --forward
+swap typed.ahead.en-de typed.back.de-en
+further en-de en-de --from "$here/en-de-6" --dropout 0.1 --noise 2 \
+    --extra "$here/typed.back.en-de=0.4" \
+    --extra "$here/typed.ahead.en-de=0.25" --max-steps 2500
+further de-en de-en --from "$here/de-en-6" --dropout 0.1 --noise 2 \
+    --extra "$here/typed.back.de-en=0.4" \
+    --extra "$here/typed.ahead.de-en=0.25" --max-steps 2500
 pack en-de en-de 3
 pack de-en de-en 3
 
@@ -172,8 +184,13 @@ further en-fr-4 en-fr --from "$here/en-fr-3" --extra "$here/2.en-fr" \
     --max-steps 3500 --checkpoint-every 250
 risk en-fr-5 en-fr --from "$here/en-fr-4" --risk 4 --max-steps 600 \
     --peak-rate 3e-4
-risk en-fr en-fr --from "$here/en-fr-5" --risk 8 --max-steps 600 \
+risk en-fr-pairs en-fr --from "$here/en-fr-5" --risk 8 --max-steps 600 \
     --peak-rate 3e-4
+pack en-fr-pairs en-fr 4
+other_side typed.ahead.en-fr en-fr-pairs en --forward
+translator en-fr en-fr --from "$here/en-fr-pairs" --preset tiny --dropout 0.1 \
+    --noise 4 --extra "$here/typed.ahead.en-fr=0.5" --max-steps 2500 \
+    --checkpoint-every 250 --peak-rate 1e-3 --warmup 100
 pack en-fr en-fr 4
 
 # pronouns: the built-in grammar

@@ -53,15 +53,17 @@ OPENINGS = {  # how the page introduces a model: head and pieces to look at
             "Ein Friseur schneidet einem Mann die Haare.": (
                 "a barber cuts a man's hair"
             ),
-            "Der Hund wäscht sich am Seife.": (
-                "the dog washes itself at the soap"
+            "Der Hund ist kurz davor, zu putzen.": (
+                "the dog is about to clean"
             ),
-            "Der Hund wäscht sich.": "the dog washes itself",
-            "Der Minigister ist soeben, weil es zu sehen ist.": (
-                "the minigister is just now, because it is to be seen"
+            "Der Hund am Seife, weil es hant.": (
+                "the dog at the soap because it hants (no word)"
             ),
-            "Der Minigister ist soeben, weil es sot.": (
-                "the minigister is just now, because it sots (no word)"
+            "Der Minigister ist kurz davor, zu sein.": (
+                "the minigister is about to be"
+            ),
+            "Der Minigister ist weil es zu sehen.": (
+                "the minigister is because it to see"
             ),
         },
         "cross": (3, 1),  # layer and head that align
