@@ -1,8 +1,7 @@
 """Exported translators beside the package: text in, text out, one thread.
 
 `python -m benchmarks.exported RECORD.json` exports a shipped model, and has
-each system translate the first test set of Multi30k, greedily and with the
-search of its folder.
+each system translate a test of Multi30k, greedily and with a beam of 5.
 """
 
 import json
@@ -12,13 +11,12 @@ from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import torch
+import ctranslate2
+import sentencepiece
+import transformers
 
 from annotated_transformer.convert.ctranslate2 import save_ctranslate2
-from annotated_transformer.convert.huggingface import (
-    generation,
-    save_huggingface,
-)
+from annotated_transformer.convert.huggingface import save_huggingface
 from annotated_transformer.corpora.multi30k import multi30k
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.storage.pretrained import find_model
@@ -28,25 +26,22 @@ from annotated_transformer.translation import Translator, corpus_scores
 
 from .clock import Job, interleave, summary
 
-MODEL, LANGUAGES, SIZE = "multi30k-en-de", ("en", "de"), 40
-OURS = "this package"
-Texts = list[str]
+MODEL, SIZE, ROUNDS = "multi30k-en-de", 40, 3
+Translate = Callable[[list[str]], list[str]]
 
 
-def package(folder: Path, beam: int) -> Callable[[Texts], Texts]:
+def ours(folder: Path, beam: int) -> Translate:
     """The search of this package."""
     translator = Translator.load(folder)
     return lambda texts: translator(texts, beam=beam, split="")
 
 
-def transformers(folder: Path, beam: int) -> Callable[[Texts], Texts]:
-    """Hugging Face's generate, as the folder says."""
-    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+def theirs(folder: Path, beam: int) -> Translate:
+    """Hugging Face's generate, as the folder's card has it."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder)
 
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    model = AutoModelForSeq2SeqLM.from_pretrained(folder)
-
-    def translate(texts: Texts) -> Texts:
+    def translate(texts: list[str]) -> list[str]:
         batch = tokenizer(texts, return_tensors="pt", padding=True)
         found = model.generate(**batch, num_beams=beam)
         return tokenizer.batch_decode(found, skip_special_tokens=True)
@@ -54,30 +49,23 @@ def transformers(folder: Path, beam: int) -> Callable[[Texts], Texts]:
     return translate
 
 
-def ctranslate2(folder: Path, beam: int, kind: str) -> Callable[..., Texts]:
-    """CTranslate2, as the card of the folder says."""
-    from ctranslate2 import Translator
-    from sentencepiece import SentencePieceProcessor
+def ct2(folder: Path, beam: int) -> Translate:
+    """CTranslate2, as the folder's card has it for this model."""
+    pieces = sentencepiece.SentencePieceProcessor(f"{folder}/tokenizer.model")
+    engine = ctranslate2.Translator(str(folder), intra_threads=1)
+    search = {"length_penalty": 0.45, "no_repeat_ngram_size": 3}
 
-    model, _, history = load_model(MODEL)
-    how = generation(model, history)
-    pieces = SentencePieceProcessor(str(folder / "tokenizer.model"))
-    engine = Translator(str(folder), compute_type=kind, intra_threads=1)
-
-    def translate(texts: Texts) -> Texts:
-        found = engine.translate_batch(
-            [[*row, "</s>"] for row in pieces.encode(texts, out_type=str)],
-            beam_size=beam,
-            length_penalty=how["length_penalty"],
-            no_repeat_ngram_size=how["no_repeat_ngram_size"],
-            max_decoding_length=how["max_length"],
-        )
+    def translate(texts: list[str]) -> list[str]:
+        rows = [[*row, "</s>"] for row in pieces.encode(texts, out_type=str)]
+        found = engine.translate_batch(rows, beam_size=beam, **search)
         return [pieces.decode(one.hypotheses[0]) for one in found]
 
     return translate
 
 
-def work(make: Callable[..., Callable], batches: list, *options) -> Job:
+def work(
+    make: Callable[..., Translate], batches: list[list[str]], *options: object
+) -> Job:
     """The job of a system: translate one batch, keep what came out."""
     translate = make(*options)
 
@@ -89,56 +77,43 @@ def work(make: Callable[..., Callable], batches: list, *options) -> Job:
     return job
 
 
-def measure(folder: Path, rounds: int) -> dict:
+def measure(place: Path) -> dict:
     """Rates, equal translations and BLEU of each system, and sizes."""
-    loaded = load_model(MODEL)
-    save_huggingface(folder / "transformers", *loaded)
-    for kind in (None, "int8", "bfloat16"):
-        save_ctranslate2(folder / f"ctranslate2, {kind}", *loaded, kind)
-    test = sorted(
-        next(iter(multi30k(*LANGUAGES).tests.values())),
-        key=lambda pair: len(pair[0]),
-    )
-    sources, references = zip(*test, strict=True)
-    batches = [[*sources[i : i + SIZE]] for i in range(0, len(test), SIZE)]
-    found: dict = {"model": MODEL, "sentences": len(test)}
+    systems = {"this package": (ours, find_model(MODEL))}
+    systems["transformers"] = theirs, place / "transformers"
+    save_huggingface(place / "transformers", *load_model(MODEL))
+    for kind in ("float32", "int8", "bfloat16"):
+        systems[f"CTranslate2, {kind}"] = ct2, place / kind
+        save_ctranslate2(place / kind, *load_model(MODEL), kind)
+    test = next(iter(multi30k("en", "de").tests.values()))
+    test = sorted(test, key=lambda pair: len(pair[0]))
+    texts, references = map(list, zip(*test, strict=True))
+    batches = [texts[i : i + SIZE] for i in range(0, len(texts), SIZE)]
+    found = {}
     for beam in (1, 5):
-        there = folder / "ctranslate2, None"
-        makers = {
-            OURS: (package, find_model(MODEL), beam),
-            "transformers": (transformers, folder / "transformers", beam),
-            "CTranslate2": (ctranslate2, there, beam, "float32"),
-        }
-        for kind, computes in (("int8", "int8"), ("bfloat16", "float32")):
-            there = folder / f"ctranslate2, {kind}"
-            name = f"CTranslate2, {kind}"
-            makers[name] = (ctranslate2, there, beam, computes)
         jobs = {
-            name: (work, (make, batches, *options))
-            for name, (make, *options) in makers.items()
+            name: (work, (make, batches, folder, beam))
+            for name, (make, folder) in systems.items()
         }
-        samples, memory, outputs = interleave(jobs, len(batches), rounds)
+        samples, memory, outputs = interleave(jobs, len(batches), ROUNDS)
         rows = found[f"beam {beam}"] = summary(samples, memory)
-        texts = {x: [*chain(*y.values())] for x, y in outputs.items()}
+        said = {x: [*chain(*parts.values())] for x, parts in outputs.items()}
         for name, row in rows.items():
-            same = zip(texts[OURS], texts[name], strict=True)
+            same = zip(said["this package"], said[name], strict=True)
             row["identical"] = sum(a == b for a, b in same)
-            row["bleu"] = corpus_scores(texts[name], references, "de").bleu
-            files = [*Path(makers[name][1]).iterdir()]
-            row["bytes"] = sum(file.stat().st_size for file in files)
-            print(
-                f"beam {beam}  {name:24}{row['rate']:8.1f} captions/s "
-                f"{row['ratio']:6.2f} x {row['identical']:6} {row['bleu']:.2f}"
-                f"  {row['bytes'] / 1e6:.1f} MB",
-                flush=True,
-            )
+            row["bleu"] = corpus_scores(said[name], references, "de").bleu
+            files = systems[name][1].iterdir()
+            row["megabytes"] = sum(x.stat().st_size for x in files) / 1e6
+            told = {x: round(y, 2) for x, y in row.items() if x != "samples"}
+            print(beam, name, told, flush=True)
     return found
 
 
 if __name__ == "__main__":
-    torch.set_num_threads(1)
-    with TemporaryDirectory() as place:
-        record = environment() | measure(Path(place), rounds=3)
-    record["command"] = "python -m benchmarks.exported"
+    about = environment() | {"command": "python -m benchmarks.exported"}
+    for module in (transformers, ctranslate2):
+        about["versions"][module.__name__] = module.__version__
+    with TemporaryDirectory() as folder:
+        record = about | {"model": MODEL} | measure(Path(folder))
     for path in sys.argv[1:]:
         write_text(Path(path), json.dumps(record, indent=1) + "\n")

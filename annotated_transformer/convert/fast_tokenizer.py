@@ -42,8 +42,8 @@ def fast_tokenizer(tokenizer: Tokenizer, running: bool = False) -> Any:
         if found.encode(text).ids != tokenizer.encode(text)[:-1]:
             raise UserError(
                 "the model's tokenizer reads text by rules of its own, which "
-                "no fast tokenizer here has: convert only the model, or train "
-                "with a tokenizer that train_tokenizer has learned"
+                "no fast tokenizer here has: convert it for CTranslate2, "
+                "which takes tokenizer.model as it is"
             )
     end = tokenizer.vocabulary[EOS]
     found.post_processor = fast.processors.TemplateProcessing(

@@ -257,7 +257,6 @@ def save_huggingface(
         eos_token=names[EOS],
         unk_token=names[UNK],
         split_special_tokens=True,  # "<s>" in a text is text
-        clean_up_tokenization_spaces=False,
         model_input_names=["input_ids", "attention_mask"],
         model_max_length=model.max_positions or POSITIONS,
         padding_side="left" if writes else "right",

@@ -39,7 +39,7 @@ COMMANDS = typer.main.get_group(app.app).commands
 
 
 def test_every_option_has_help_or_is_rare():
-    assert len(COMMANDS) == 7
+    assert len(COMMANDS) == 8
     for name, sub in COMMANDS.items():
         assert sub.help, name
         for option in sub.params:
@@ -71,7 +71,7 @@ def test_the_page_of_options_has_every_option():
         else:
             lines = [x for x in others.splitlines() if f"`{name}`" in x]
             told = {*re.findall(pattern, "".join(lines))}
-            assert there - told == {"--device"}, name
+            assert there - told <= {"--device"}, name
 
 
 def test_options_of_fields_are_of_their_types():

@@ -69,10 +69,7 @@ def test_a_random_model_of_either_norm(pre_norm, tmp_path):
     ours = Translator(model, tokenizer, beam=1)
     texts = [text[:20] for text in CAPTIONS]
     found = translated(tmp_path / "model", texts, tokenizer, beam_size=1)
-    short = [
-        (mine, theirs) for mine, theirs in zip(ours(texts), found, strict=True)
-    ]
-    for mine, theirs in short:
+    for mine, theirs in zip(ours(texts), found, strict=True):
         n = min(len(mine), len(theirs), 40)  # each has a limit of its own
         assert n > 5 and mine[:n] == theirs[:n]
 

@@ -206,6 +206,18 @@ def writer(tmp_path_factory):
     return folder
 
 
+@pytest.mark.parametrize("pre_norm", [False, True])
+def test_a_reloaded_model_of_either_norm_is_the_same(pre_norm, tmp_path):
+    """In float64; its three tied matrices are there only once."""
+    tokenizer = train_tokenizer(CAPTIONS, 80)
+    model = random_model(vocab_size=len(tokenizer), pre_norm=pre_norm)
+    save_huggingface(tmp_path / "model", model, tokenizer)
+    theirs = AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "model")
+    source, target = tokens([5, 3]), tokens([4, 6])
+    logits = theirs(source, source != PAD, decoder_input_ids=target).logits
+    torch.testing.assert_close(logits, model(source, target))
+
+
 @pytest.mark.parametrize("name", ["translator", "writer"])
 def test_the_saved_tokenizer_gives_the_same_ids(name, request):
     theirs = AutoTokenizer.from_pretrained(request.getfixturevalue(name))
