@@ -22,7 +22,7 @@ Quantization = Literal["int8", "int8_float16", "int16", "float16", "bfloat16"]
     to=Option(help="whose program will read it"),
     quantization=Option(
         help="smaller numbers in the file, for CTranslate2; int8 makes it a "
-        "quarter as large"
+        "third as large"
     ),
 )
 def export(
