@@ -57,7 +57,7 @@ def test_what_the_library_names_there_is():
         if shown and not name.startswith("teaching/")
         for word in re.findall(r"`(\w+)(?:=[^`]*)?`", text)
     } - {chapters.PACKAGE.name}
-    assert {"resume", "max_length", "start", "pre_norm"} <= named <= known
+    assert {"resume", "max_length", "start"} <= named <= known
     assert named <= options_by_name().keys()
 
 
