@@ -11,6 +11,7 @@ import typer.main
 
 from annotated_transformer import __version__
 from annotated_transformer.commands.backtranslate import backtranslate
+from annotated_transformer.commands.export import export
 from annotated_transformer.commands.generate import generate, perplexity
 from annotated_transformer.commands.train import train
 from annotated_transformer.commands.translate import (
@@ -65,6 +66,7 @@ for command in (
     backtranslate,
     generate,
     perplexity,
+    export,
 ):
     app.command()(command)
 

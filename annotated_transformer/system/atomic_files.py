@@ -14,6 +14,7 @@ from safetensors import SafetensorError
 from annotated_transformer.errors import UserError
 
 __all__ = [
+    "new_folder",
     "read_json",
     "read_some",
     "replacing",
@@ -92,6 +93,29 @@ def replacing(folder: Path, *names: str) -> Iterator[Path]:
                     folder.rmdir()
     except (OSError, SafetensorError) as error:
         raise unwritable(folder / names[-1], error) from error
+
+
+@contextmanager
+def new_folder(folder: Path) -> Iterator[Path]:
+    """Give a folder to fill, which gets its name once it is on the disk.
+
+    UserError if there is something of that name, or it cannot be written.
+    """
+    if folder.exists():
+        raise UserError(f"{folder}: exists already; choose another name")
+    new = folder.with_name(f".{folder.name}.part")
+    try:
+        try:
+            shutil.rmtree(new, ignore_errors=True)
+            new.mkdir(parents=True)
+            yield new
+            for path in new.iterdir():
+                finish(path)
+            new.rename(folder)
+        finally:
+            shutil.rmtree(new, ignore_errors=True)
+    except (OSError, SafetensorError) as error:
+        raise unwritable(folder, error) from error
 
 
 def finish(path: Path) -> None:

@@ -1,0 +1,66 @@
+"""The same model for CTranslate2, a fast engine in C++.
+
+It comes there by way of Hugging Face's models, which CTranslate2 reads.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from annotated_transformer.convert.exported_folder import exported_folder
+from annotated_transformer.convert.huggingface import (
+    generation,
+    to_huggingface,
+)
+from annotated_transformer.data import Tokenizer
+from annotated_transformer.embedding import BOS, EOS, UNK
+from annotated_transformer.model import EncoderDecoder
+from annotated_transformer.storage.history import History
+from annotated_transformer.system.extras import needed
+from annotated_transformer.writing import LanguageModel
+
+__all__ = ["save_ctranslate2", "to_ctranslate2"]
+
+
+def to_ctranslate2(model: EncoderDecoder, pieces: list[str]) -> Any:
+    """The model as a specification of CTranslate2, which can save itself.
+
+    UserError names what has no counterpart there.
+    """
+    theirs: Any = to_huggingface(model)
+    loaders = needed("ctranslate2.converters.transformers", "ctranslate2")
+    if isinstance(model, LanguageModel):
+        spec = loaders.LlamaLoader().get_model_spec(theirs)
+        spec.register_vocabulary(pieces)
+        spec.config.layer_norm_epsilon = theirs.config.rms_norm_eps
+    else:  # a Bart, but for these two
+        theirs.config.normalize_before = model.config.pre_norm
+        theirs.config.normalize_embedding = False
+        spec = loaders.BartLoader().get_model_spec(theirs)
+        spec.register_source_vocabulary(pieces)
+        spec.register_target_vocabulary(pieces)
+        spec.config.decoder_start_token = pieces[BOS]
+    spec.config.bos_token, spec.config.eos_token = pieces[BOS], pieces[EOS]
+    spec.config.unk_token = pieces[UNK]
+    spec.validate()
+    return spec
+
+
+def save_ctranslate2(
+    folder: Path | str,
+    model: EncoderDecoder,
+    tokenizer: Tokenizer,
+    history: History | None = None,
+    quantization: str | None = None,
+) -> None:
+    """Write a new folder that CTranslate2 loads, with our tokenizer.model.
+
+    quantization is the kind of number that the file has, such as int8; None
+    leaves float32. UserError for a model that has no counterpart there, and
+    if the folder exists or cannot be written.
+    """
+    spec = to_ctranslate2(model, tokenizer.vocabulary)
+    spec.optimize(quantization)
+    about = model, tokenizer, history
+    how = generation(model, history)
+    with exported_folder(folder, "ctranslate2", *about, **how) as new:
+        spec.save(str(new))
