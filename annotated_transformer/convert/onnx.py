@@ -9,20 +9,21 @@ import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.export import Dim
 
+from annotated_transformer.convert.exported_folder import exported_folder
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.embedding import EOS
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import EncoderDecoder, Transformer
-from annotated_transformer.storage.history import History
-from annotated_transformer.system.atomic_files import replacing
+from annotated_transformer.storage.history import History, Search
+from annotated_transformer.system.extras import needed
 
 __all__ = ["DecoderStep", "EncoderGraph", "save_onnx"]
 
@@ -31,6 +32,7 @@ POSITIONS = 1024  # of a model that has no limit of its own
 Read = Float[Tensor, "layers batch heads source_length width"]
 Past = Float[Tensor, "layers batch places heads length width"]
 Visible = Bool[Tensor, "batch 1 1 source_length"]
+Inputs = dict[str, tuple[Tensor, dict[int, Dim]]]  # and what of them varies
 
 
 class EncoderGraph(nn.Module):
@@ -103,65 +105,65 @@ def save_onnx(
     tokenizer: Tokenizer,
     history: History | None = None,
 ) -> None:
-    """Write encoder.onnx, decoder.onnx and tokenizer.model into a folder.
+    """Write a new folder with encoder.onnx, decoder.onnx, tokenizer.model.
 
     The graphs are in float32. They take any number of sentences and places,
-    and up to 1024 tokens, or as many as the model has learned positions for.
-    UserError for a model that is no Transformer, or if the files cannot be
-    written.
+    and at most 1024 tokens, or as many as the model has learned positions
+    for. UserError for a model that is no Transformer, and if the folder
+    exists or cannot be written.
     """
+    needed("onnxscript", "onnx")
     if not isinstance(model, Transformer):
         raise UserError(
             f"{type(model).__name__}: only a Transformer, which translates, "
             "can be written as ONNX"
         )
-    model = copy.deepcopy(model).cpu().float().eval()
-    longest = model.max_positions or POSITIONS
+    ours = copy.deepcopy(model).cpu().float().eval()
+    longest = ours.max_positions or POSITIONS
+    source = torch.full((1, longest), EOS)
+    with torch.no_grad():
+        ours.decode(source, ours.read(source))  # makes its tables that long
+        source = source[:, :3].repeat(2, 1)
+        keys, values, mask = EncoderGraph(ours)(source)
     batch, places = Dim("batch"), Dim("places")
     length = Dim("source_length", max=longest)
-    before = Dim("length", min=0, max=longest - 1)
-    with torch.no_grad():
-        source = torch.full((1, longest), EOS)
-        model.decode(source, model.read(source))  # tables get this long
-        source = source[:, :3].repeat(2, 1)
-        encoder, step = EncoderGraph(model), DecoderStep(model)
-        memory = encoder(source)
-    past = [x[:, :, None].repeat(1, 1, 2, 1, 1, 1) for x in memory[:2]]
-    of_source = {1: batch, 3: length}
-    of_past = {1: batch, 2: places, 4: before}
-    graphs: list[tuple[Any, ...]] = [
-        (
-            "encoder.onnx",
-            encoder,
-            {"source": (source, {0: batch, 1: length})},
-            ["source_keys", "source_values", "source_mask"],
-        ),
-        (
-            "decoder.onnx",
-            step,
-            {
-                "token": (source[:, :2], {0: batch, 1: places}),
-                "source_keys": (memory[0], of_source),
-                "source_values": (memory[1], of_source),
-                "source_mask": (memory[2], {0: batch, 3: length}),
-                "past_keys": (past[0], of_past),
-                "past_values": (past[1], of_past),
-            },
-            ["log_probabilities", "keys", "values"],
-        ),
-    ]
-    names = ["tokenizer.model", *(name for name, *_ in graphs)]
-    with replacing(Path(folder), *names) as new, quiet():
-        (new / "tokenizer.model").write_bytes(tokenizer.model)
-        for name, graph, inputs, outputs in graphs:
-            examples, shapes = zip(*inputs.values(), strict=True)
-            torch.onnx.export(
-                graph,
-                examples,
-                new / name,
-                input_names=[*inputs],
-                output_names=outputs,
-                dynamic_shapes=shapes,
-                external_data=False,
-                verbose=False,
-            )
+    at_source = {1: batch, 3: length}
+    at_past = {1: batch, 2: places, 4: Dim("length", max=longest - 1)}
+    past_keys, past_values = (
+        x[:, :, None].repeat(1, 1, 2, 1, 1, 1) for x in (keys, values)
+    )
+    read: Inputs = {"source": (source, {0: batch, 1: length})}
+    step: Inputs = {
+        "token": (source[:, :2], {0: batch, 1: places}),
+        "source_keys": (keys, at_source),
+        "source_values": (values, at_source),
+        "source_mask": (mask, {0: batch, 3: length}),
+        "past_keys": (past_keys, at_past),
+        "past_values": (past_values, at_past),
+    }
+    outputs = ["source_keys", "source_values", "source_mask"]
+    about = model, tokenizer, history
+    how = asdict((history and history.search) or Search()) | {
+        "longest": longest
+    }
+    with exported_folder(folder, "onnxruntime", *about, **how) as new, quiet():
+        write(EncoderGraph(ours), read, outputs, new / "encoder.onnx")
+        outputs = ["log_probabilities", "keys", "values"]
+        write(DecoderStep(ours), step, outputs, new / "decoder.onnx")
+
+
+def write(
+    graph: nn.Module, inputs: Inputs, outputs: list[str], path: Path
+) -> None:
+    """Trace a graph with examples of its inputs, and write it."""
+    examples, shapes = zip(*inputs.values(), strict=True)
+    torch.onnx.export(
+        graph,
+        examples,
+        path,
+        input_names=[*inputs],
+        output_names=outputs,
+        dynamic_shapes=shapes,
+        external_data=False,
+        verbose=False,
+    )

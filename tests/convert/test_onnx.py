@@ -1,7 +1,10 @@
 """Conversion to ONNX: the page's search in numpy finds what ours finds."""
 
+import os
+import re
 import subprocess
 import sys
+from contextlib import contextmanager
 from dataclasses import replace
 
 import chapters
@@ -26,26 +29,27 @@ from annotated_transformer.storage.model_folder import load_model
 sys.path.insert(0, str(chapters.BOOK))
 from translate_onnx import Translator
 
-
-def write(folder, *model):
-    """Save, without the checks of shapes: the lengths are symbols there."""
-    config.update("jaxtyping_disable", True)
-    try:
-        save_onnx(folder, *model)
-    finally:
-        config.update("jaxtyping_disable", False)
-    return folder
-
-
 TOKENIZER = train_tokenizer([x for x, _ in copy_task(50)], 16, "char")
 LONGEST = 25
+tokens = st.integers(4, len(TOKENIZER) - 1)
+
+
+@contextmanager
+def unchecked():
+    """No checks of shapes while a graph is traced: lengths are symbols."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(config, "jaxtyping_disable", True)
+        yield
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """What `export --to onnx` writes for a model of the package."""
+def folder(command, tmp_path_factory):
+    """What the command writes for a model of the package."""
     folder = tmp_path_factory.mktemp("onnx") / "pronouns"
-    return write(folder, *load_model("pronouns"))
+    with unchecked():
+        ended = command("export", "pronouns", folder, "--to", "onnx")
+    assert (ended.status, ended.err) == (0, "")
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +70,8 @@ def random_model():
 @pytest.fixture(scope="module")
 def random_translator(random_model, tmp_path_factory):
     folder = tmp_path_factory.mktemp("onnx") / "random"
-    write(folder, random_model, TOKENIZER)
+    with unchecked():
+        save_onnx(folder, random_model, TOKENIZER)
     return Translator(folder, LONGEST)
 
 
@@ -96,9 +101,6 @@ def test_the_search_of_the_page_finds_the_same_tokens(
         assert not differing(model, theirs, source, width=width, no_repeat=3)
 
 
-tokens = st.integers(4, len(TOKENIZER) - 1)
-
-
 @settings(max_examples=15)
 @given(
     st.lists(st.lists(tokens, min_size=1, max_size=LONGEST), min_size=1),
@@ -113,15 +115,19 @@ def test_rules_of_the_search_are_ours(
     assert not differing(random_model, random_translator, pad(rows), **options)
 
 
-def test_the_search_needs_no_pytorch(folder):
-    program = (
-        "import sys; from translate_onnx import Translator;"
-        "print(Translator(sys.argv[1])(sys.argv[2:]), 'torch' in sys.modules)"
+def test_the_example_of_the_card_runs_without_pytorch(folder):
+    card = (folder / "README.md").read_text("utf-8")
+    (example,) = re.findall(r"^```python\n(.*?)^```$", card, re.M | re.S)
+    example = example.replace("A dog runs.", "The dog is hungry.")
+    example += "import sys; assert 'torch' not in sys.modules"
+    said = subprocess.check_output(
+        [sys.executable, "-c", example],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(chapters.BOOK)},
+        text=True,
     )
-    texts = ["The dog is hungry.", "The woman saw the cat."]
-    command = [sys.executable, "-c", program, folder, *texts]
-    said = subprocess.check_output(command, cwd=chapters.BOOK, text=True)
-    assert said == f"{at.Translator.load('pronouns')(texts)} False\n"
+    expected = at.Translator.load("pronouns")(["The dog is hungry."])
+    assert said == f"{expected}\n"
 
 
 @pytest.mark.parametrize("name", ["LanguageModel", *PAIRED[2:]])
