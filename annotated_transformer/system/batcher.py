@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from itertools import chain
 from typing import Any, Generic, NamedTuple, TypeVar
 
 __all__ = ["Batcher"]
@@ -70,41 +71,49 @@ class Batcher(Generic[Input, Output]):
     async def work(self) -> None:
         """Gather a batch and compute it, again and again."""
         while True:
-            batch = await self.gather()
-            while batch:
+            batch = await gather(self.queue, self.size)
+            while batch := [x for x in batch if not x.answer.done()]:
                 options = batch[0].options
                 alike = [call for call in batch if call.options == options]
-                batch = [call for call in batch if call.options != options]
-                items = [call.item for call in alike]
-                found = await asyncio.to_thread(self.compute, items, options)
+                found = await asyncio.to_thread(
+                    outcomes,
+                    self.function,
+                    [call.item for call in alike],
+                    options,
+                )
                 for call, outcome in zip(alike, found, strict=True):
                     if not call.answer.cancelled():
                         call.answer.set_result(outcome)
 
-    async def gather(self) -> list[Call]:
-        """The next calls: some, until one has waited, or a batch is full."""
-        batch: list[Call] = []
-        with suppress(TimeoutError):
-            async with asyncio.timeout(None) as limit:
-                while len(batch) < self.size:
-                    call = await self.queue.get()
-                    if not call.answer.cancelled():
-                        batch.append(call)
-                        limit.reschedule(batch[0].latest)
-        return [call for call in batch if not call.answer.cancelled()]
 
-    def compute(
-        self, items: list[Input], options: dict[str, Any]
-    ) -> list[Output | Exception]:
-        """For each input its output, or the exception that it causes."""
-        try:
-            found = [*self.function(items, **options)]
-            if len(found) != len(items):
-                raise ValueError(
-                    f"a batch of {len(items)} inputs has {len(found)} outputs"
-                )
-            return [*found]
-        except Exception as error:
-            if len(items) == 1:
-                return [error]
-            return [self.compute([item], options)[0] for item in items]
+async def gather(queue: asyncio.Queue[Call], size: int) -> list[Call]:
+    """The next calls: as many as size, or those until the first has waited."""
+    batch: list[Call] = []
+    with suppress(TimeoutError):
+        async with asyncio.timeout(None) as limit:
+            while len(batch) < size:
+                call = await queue.get()
+                if not call.answer.cancelled():
+                    batch.append(call)
+                    limit.reschedule(batch[0].latest)
+    return batch
+
+
+def outcomes(
+    function: Callable[..., Iterable[Output]],
+    items: list[Any],
+    options: dict[str, Any],
+) -> list[Output | Exception]:
+    """For each input its output, or the exception that it causes."""
+    try:
+        found = [*function(items, **options)]
+        if len(found) != len(items):
+            raise ValueError(
+                f"a batch of {len(items)} inputs has {len(found)} outputs"
+            )
+        return [*found]
+    except Exception as error:
+        if len(items) == 1:
+            return [error]
+        alone = (outcomes(function, [item], options) for item in items)
+        return [*chain.from_iterable(alone)]

@@ -86,8 +86,8 @@ def test_who_leaves_before_the_batch_frees_the_place():
     async def everybody():
         double = Batcher(function, size=2, wait=600.0)
         calls = [asyncio.create_task(double(i)) for i in range(3)]
+        await asyncio.sleep(0)  # they are waiting
         calls[0].cancel()
-        await asyncio.sleep(0)
         return await asyncio.gather(*calls, return_exceptions=True)
 
     asyncio.run(everybody())
