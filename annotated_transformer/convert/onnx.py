@@ -29,8 +29,8 @@ __all__ = ["DecoderStep", "EncoderGraph", "save_onnx"]
 
 POSITIONS = 1024  # of a model that has no limit of its own
 
-Read = Float[Tensor, "layers batch heads source_length width"]
-Past = Float[Tensor, "layers batch places heads length width"]
+Read = Float[Tensor, "layers batch heads source_length _"]
+Past = Float[Tensor, "layers batch places heads length _"]
 Visible = Bool[Tensor, "batch 1 1 source_length"]
 Inputs = dict[str, tuple[Tensor, dict[int, Dim]]]  # and what of them varies
 
@@ -164,6 +164,7 @@ def write(
         input_names=[*inputs],
         output_names=outputs,
         dynamic_shapes=shapes,
+        dynamo=True,
         external_data=False,
         verbose=False,
     )
