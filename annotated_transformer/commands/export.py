@@ -13,7 +13,7 @@ from annotated_transformer.system.console import put
 __all__ = ["export"]
 
 # each has a module in convert, with a function save_... of its name
-Format = Literal["huggingface", "ctranslate2"]
+Format = Literal["huggingface", "ctranslate2", "onnx"]
 Quantization = Literal["int8", "int8_float16", "int16", "float16", "bfloat16"]
 
 
