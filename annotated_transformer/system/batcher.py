@@ -2,33 +2,19 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
-from contextlib import suppress
-from itertools import chain
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any
 
 __all__ = ["Batcher"]
 
-Input = TypeVar("Input")
-Output = TypeVar("Output")
 
-
-class Call(NamedTuple):
-    """What one user asks for, and where the answer goes."""
-
-    item: Any
-    options: dict[str, Any]
-    answer: asyncio.Future[Any]  # an output, or the exception instead of it
-    latest: float  # when to begin, by the clock of the event loop
-
-
-class Batcher(Generic[Input, Output]):
+class Batcher:
     """Gathers the calls of many users into batches for one function.
 
     The function takes a list of inputs and returns a list of as many
     outputs. It runs in a thread of its own, one batch after another, so that
-    the event loop can accept calls meanwhile. A batch has at most `size`
-    inputs, and no input waits longer than `wait` seconds for others, only for
-    the batches before its own.
+    the event loop can accept calls meanwhile. A batch begins `wait` seconds
+    after its first input, or when the batch before it has ended, and has at
+    most `size` of the inputs that have come until then.
 
         translate = Batcher(Translator.load("multi30k-en-de"))
         german = await translate("A dog runs.")
@@ -42,78 +28,56 @@ class Batcher(Generic[Input, Output]):
 
     def __init__(
         self,
-        function: Callable[..., Iterable[Output]],
+        function: Callable[..., Iterable[Any]],
         size: int = 32,
         wait: float = 0.005,
     ):
-        if size < 1 or not wait >= 0:
-            raise ValueError(
-                f"size = {size}, wait = {wait}: a batch has at least one "
-                "input, which waits for 0 seconds or more"
-            )
+        if size < 1:
+            raise ValueError(f"size = {size}: a batch has at least one input")
         self.function, self.size, self.wait = function, size, wait
-        self.queue: asyncio.Queue[Call] = asyncio.Queue()
+        self.calls: dict[asyncio.Future[Any], tuple[Any, dict[str, Any]]] = {}
         self.worker: asyncio.Task[None] | None = None
 
-    async def __call__(self, item: Input, **options: Any) -> Output:
+    async def __call__(self, item: Any, **options: Any) -> Any:
         """The output for one input; the exception, if that is what comes."""
         loop = asyncio.get_running_loop()
+        answer: asyncio.Future[Any] = loop.create_future()
+        self.calls[answer] = item, options
         if self.worker is None:
             self.worker = loop.create_task(self.work())
-        answer: asyncio.Future[Any] = loop.create_future()
-        latest = loop.time() + self.wait
-        self.queue.put_nowait(Call(item, options, answer, latest))
-        found: Output | Exception = await answer
-        if isinstance(found, Exception):
-            raise found
-        return found
+        try:
+            return await answer
+        finally:
+            self.calls.pop(answer, None)
 
     async def work(self) -> None:
-        """Gather a batch and compute it, again and again."""
-        while True:
-            batch = await gather(self.queue, self.size)
-            while batch := [x for x in batch if not x.answer.done()]:
-                options = batch[0].options
-                alike = [call for call in batch if call.options == options]
-                found = await asyncio.to_thread(
-                    outcomes,
-                    self.function,
-                    [call.item for call in alike],
-                    options,
+        """Compute one batch after another, until no call is left."""
+        await asyncio.sleep(self.wait)
+        while self.calls:
+            _, options = next(iter(self.calls.values()))
+            alike = [x for x, (_, own) in self.calls.items() if own == options]
+            batch = alike[: self.size]
+            items = [self.calls.pop(answer)[0] for answer in batch]
+            found = await asyncio.to_thread(self.outcomes, items, options)
+            for answer, outcome in zip(batch, found, strict=True):
+                if answer.cancelled():
+                    continue
+                if isinstance(outcome, Exception):
+                    answer.set_exception(outcome)
+                else:
+                    answer.set_result(outcome)
+        self.worker = None
+
+    def outcomes(self, items: list[Any], options: dict[str, Any]) -> list[Any]:
+        """For each input its output, or the exception that it causes."""
+        try:
+            found = [*self.function(items, **options)]
+            if len(found) != len(items):
+                raise ValueError(
+                    f"a batch of {len(items)} inputs has {len(found)} outputs"
                 )
-                for call, outcome in zip(alike, found, strict=True):
-                    if not call.answer.cancelled():
-                        call.answer.set_result(outcome)
-
-
-async def gather(queue: asyncio.Queue[Call], size: int) -> list[Call]:
-    """The next calls: as many as size, or those until the first has waited."""
-    batch: list[Call] = []
-    with suppress(TimeoutError):
-        async with asyncio.timeout(None) as limit:
-            while len(batch) < size:
-                call = await queue.get()
-                if not call.answer.cancelled():
-                    batch.append(call)
-                    limit.reschedule(batch[0].latest)
-    return batch
-
-
-def outcomes(
-    function: Callable[..., Iterable[Output]],
-    items: list[Any],
-    options: dict[str, Any],
-) -> list[Output | Exception]:
-    """For each input its output, or the exception that it causes."""
-    try:
-        found = [*function(items, **options)]
-        if len(found) != len(items):
-            raise ValueError(
-                f"a batch of {len(items)} inputs has {len(found)} outputs"
-            )
-        return [*found]
-    except Exception as error:
-        if len(items) == 1:
-            return [error]
-        alone = (outcomes(function, [item], options) for item in items)
-        return [*chain.from_iterable(alone)]
+            return found
+        except Exception as error:
+            if len(items) == 1:
+                return [error]
+            return [self.outcomes([item], options)[0] for item in items]

@@ -22,79 +22,49 @@ class Function:
         self.running.release()
         if "bad" in items:
             raise LookupError(f"a bad one among {len(items)}")
-        return [2 * item for item in items]
+        return [2 * item for item in items if item is not None]
+
+
+def answers(function, calls, leave=0, **settings):
+    """What calls get, some of which are cancelled before they are computed."""
+
+    async def everybody():
+        double = Batcher(function, **settings)
+        tasks = [asyncio.create_task(double(x, **y)) for x, y in calls]
+        await asyncio.sleep(0)  # they are waiting
+        for task in tasks[:leave]:
+            task.cancel()
+        async with asyncio.timeout(60):
+            return await asyncio.gather(*tasks, return_exceptions=True)
+
+    return asyncio.run(everybody())
 
 
 @settings(max_examples=20)
-@given(st.lists(st.integers(0, 2), max_size=20), st.integers(1, 6))
-def test_each_call_has_its_own_answer_from_a_batch_of_equals(asked, size):
+@given(st.lists(st.integers(0, 2), max_size=20), st.integers(1, 6), st.data())
+def test_each_call_has_its_own_answer_from_a_batch_of_equals(
+    kinds, size, data
+):
+    """Who leaves in time is not computed."""
     function = Function()
-
-    async def everybody():
-        double = Batcher(function, size, wait=0.0)
-        calls = [double(i, kind=kind) for i, kind in enumerate(asked)]
-        return await asyncio.gather(*calls)
-
-    assert asyncio.run(everybody()) == [2 * i for i in range(len(asked))]
+    left = data.draw(st.integers(0, len(kinds)))
+    calls = [(i, {"kind": kind}) for i, kind in enumerate(kinds)]
+    found = answers(function, calls, leave=left, size=size)
+    assert found[left:] == [2 * i for i in range(left, len(kinds))]
     computed = []
     for items, options in function.batches:
-        assert len(items) <= size
-        assert all(options == {"kind": asked[item]} for item in items)
+        assert all(options == {"kind": kinds[item]} for item in items)
         computed += items
-    assert sorted(computed) == [*range(len(asked))]
-
-
-@pytest.mark.parametrize(("number", "size"), [(4, 2), (3, 60), (0, 1)])
-def test_a_batch_begins_when_it_is_full_or_has_waited(number, size):
-    function, wait = Function(), 0.2 if number < size else 600.0
-
-    async def everybody():
-        double = Batcher(function, size, wait)
-        calls = [double(i) for i in range(number)]
-        async with asyncio.timeout(60):
-            await asyncio.gather(*calls)
-
-    asyncio.run(everybody())
-    sizes = [len(items) for items, _ in function.batches]
-    full, rest = divmod(number, size)
-    assert sizes == [size] * full + [rest] * bool(rest)
+    assert sorted(computed) == [*range(left, len(kinds))]
+    fewest = sum(-(-kinds[left:].count(kind) // size) for kind in range(3))
+    assert len(function.batches) == fewest
 
 
 def test_an_exception_reaches_only_the_call_that_causes_it():
-    async def everybody():
-        double = Batcher(Function(), wait=0.0)
-        calls = [double(item) for item in (1, "bad", 3)]
-        return await asyncio.gather(*calls, return_exceptions=True)
-
-    first, error, last = asyncio.run(everybody())
+    calls = [(item, {}) for item in (1, "bad", None, 3)]
+    first, error, short, last = answers(Function(), calls)
     assert (first, last) == (2, 6)
-    with pytest.raises(LookupError, match="among 1"):
-        raise error
-
-
-def test_a_function_with_too_few_outputs_is_named():
-    async def one():
-        await Batcher(lambda items: items[1:])("a")
-
-    with pytest.raises(ValueError, match="1 inputs has 0 outputs"):
-        asyncio.run(one())
-
-
-def test_who_leaves_before_the_batch_frees_the_place():
-    function = Function()
-
-    async def everybody():
-        double = Batcher(function, size=2, wait=600.0)
-        calls = [asyncio.create_task(double(i)) for i in range(3)]
-        await asyncio.sleep(0)  # they are waiting
-        calls[0].cancel()
-        return await asyncio.gather(*calls, return_exceptions=True)
-
-    asyncio.run(everybody())
-    assert function.batches == [([1, 2], {})]
-
-
-@pytest.mark.parametrize("wrong", [{"size": 0}, {"wait": -1.0}])
-def test_a_batch_that_cannot_be_is_refused(wrong):
-    with pytest.raises(ValueError, match="a batch has at least one input"):
-        Batcher(Function(), **wrong)
+    assert isinstance(error, LookupError) and "among 1" in str(error)
+    assert str(short) == "a batch of 1 inputs has 0 outputs"
+    with pytest.raises(ValueError, match="at least one input"):
+        Batcher(Function(), size=0)
