@@ -12,11 +12,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import ctranslate2
+import onnxruntime
 import sentencepiece
 import transformers
 
-from annotated_transformer.convert.ctranslate2 import save_ctranslate2
-from annotated_transformer.convert.huggingface import save_huggingface
+from annotated_transformer.convert.export import export_model
 from annotated_transformer.corpora.multi30k import multi30k
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.storage.pretrained import find_model
@@ -25,6 +25,9 @@ from annotated_transformer.system.machine import environment
 from annotated_transformer.translation import Translator, corpus_scores
 
 from .clock import Job, interleave, summary
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "book"))
+import translate_onnx
 
 MODEL, SIZE, ROUNDS = "multi30k-en-de", 40, 3
 Translate = Callable[[list[str]], list[str]]
@@ -63,6 +66,17 @@ def ct2(folder: Path, beam: int) -> Translate:
     return translate
 
 
+def onnx(folder: Path, beam: int) -> Translate:
+    """onnxruntime and the search of the manual's page, for this model."""
+    translator = translate_onnx.Translator(folder)
+    one = onnxruntime.SessionOptions()
+    one.intra_op_num_threads = 1
+    for graph in ("encoder", "decoder"):
+        session = onnxruntime.InferenceSession(f"{folder}/{graph}.onnx", one)
+        setattr(translator, graph, session)
+    return lambda texts: translator(texts, width=beam, no_repeat=3)
+
+
 def work(
     make: Callable[..., Translate], batches: list[list[str]], *options: object
 ) -> Job:
@@ -81,10 +95,13 @@ def measure(place: Path) -> dict:
     """Rates, equal translations and BLEU of each system, and sizes."""
     systems = {"this package": (ours, find_model(MODEL))}
     systems["transformers"] = theirs, place / "transformers"
-    save_huggingface(place / "transformers", *load_model(MODEL))
+    model, *about = load_model(MODEL)
+    export_model(place / "transformers", "huggingface", model, *about)
+    systems["ONNX"] = onnx, place / "onnx"
+    export_model(place / "onnx", "onnx", model, *about)
     for kind in ("float32", "int8", "bfloat16"):
         systems[f"CTranslate2, {kind}"] = ct2, place / kind
-        save_ctranslate2(place / kind, *load_model(MODEL), kind)
+        export_model(place / kind, "ctranslate2", model, *about, kind)
     test = next(iter(multi30k("en", "de").tests.values()))
     test = sorted(test, key=lambda pair: len(pair[0]))
     texts, references = map(list, zip(*test, strict=True))
@@ -111,7 +128,7 @@ def measure(place: Path) -> dict:
 
 if __name__ == "__main__":
     about = environment() | {"command": "python -m benchmarks.exported"}
-    for module in (transformers, ctranslate2):
+    for module in (transformers, ctranslate2, onnxruntime):
         about["versions"][module.__name__] = module.__version__
     with TemporaryDirectory() as folder:
         record = about | {"model": MODEL} | measure(Path(folder))

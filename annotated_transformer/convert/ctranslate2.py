@@ -6,7 +6,6 @@ It comes there by way of Hugging Face's models, which CTranslate2 reads.
 from pathlib import Path
 from typing import Any
 
-from annotated_transformer.convert.exported_folder import exported_folder
 from annotated_transformer.convert.huggingface import (
     generation,
     to_huggingface,
@@ -18,7 +17,7 @@ from annotated_transformer.storage.history import History
 from annotated_transformer.system.extras import needed
 from annotated_transformer.writing import LanguageModel
 
-__all__ = ["save_ctranslate2", "to_ctranslate2"]
+__all__ = ["to_ctranslate2", "write"]
 
 
 def to_ctranslate2(model: EncoderDecoder, pieces: list[str]) -> Any:
@@ -45,22 +44,15 @@ def to_ctranslate2(model: EncoderDecoder, pieces: list[str]) -> Any:
     return spec
 
 
-def save_ctranslate2(
-    folder: Path | str,
+def write(
+    folder: Path,
     model: EncoderDecoder,
     tokenizer: Tokenizer,
-    history: History | None = None,
+    history: History | None,
     quantization: str | None = None,
-) -> None:
-    """Write a new folder that CTranslate2 loads, with our tokenizer.model.
-
-    quantization is the kind of number that the file has, such as int8; None
-    leaves float32. UserError for a model that has no counterpart there, and
-    if the folder exists or cannot be written.
-    """
+) -> dict[str, Any]:
+    """Write the model, and return how it searches."""
     spec = to_ctranslate2(model, tokenizer.vocabulary)
     spec.optimize(quantization)
-    about = model, tokenizer, history
-    how = generation(model, history)
-    with exported_folder(folder, "ctranslate2", *about, **how) as new:
-        spec.save(str(new))
+    spec.save(str(folder))
+    return generation(model, history) | {"eos": tokenizer.vocabulary[EOS]}

@@ -5,7 +5,6 @@ from typing import Any
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.embedding import EOS, UNK
 from annotated_transformer.errors import UserError
-from annotated_transformer.storage.builders import own_code
 from annotated_transformer.system.extras import needed
 from annotated_transformer.text.normalization import rules
 
@@ -21,19 +20,17 @@ def fast_tokenizer(tokenizer: Tokenizer, running: bool = False) -> Any:
     reads it. UserError for a tokenizer with other rules than this package's.
     """
     fast = needed("tokenizers", "huggingface")
-    if own := own_code(None, tokenizer):
-        raise UserError(
-            f"{own['tokenizer']} is no tokenizer of this package, so no fast "
-            "one can be made of it; convert only the model"
-        )
     ids = {piece: i for i, piece in enumerate(tokenizer.vocabulary)}
+    blank = tokenizer.pieces.normalize("a") == "▁a"  # one before the text
     found = fast.Tokenizer(subwords(fast.models, tokenizer, ids))
-    found.normalizer = spelling(fast, tokenizer, ids)
+    steps = spelling(fast, tokenizer, ids)
+    steps += [fast.normalizers.Prepend("▁")] * blank
+    found.normalizer = fast.normalizers.Sequence(steps)
     found.decoder = fast.decoders.Sequence(
         [
             fast.decoders.Replace("▁", " "),
             fast.decoders.Fuse(),
-            fast.decoders.Strip(" ", int(begins_with_blank(tokenizer)), 0),
+            fast.decoders.Strip(" ", int(blank), 0),
         ]
     )
     pieces = [piece.replace("▁", " ") for piece in ids][UNK + 1 :]
@@ -53,12 +50,9 @@ def fast_tokenizer(tokenizer: Tokenizer, running: bool = False) -> Any:
     return found
 
 
-def begins_with_blank(tokenizer: Tokenizer) -> bool:
-    """True if the tokenizer puts a blank before a text."""
-    return bool(tokenizer.pieces.normalize("a") == "▁a")
-
-
-def spelling(fast: Any, tokenizer: Tokenizer, ids: dict[str, int]) -> Any:
+def spelling(
+    fast: Any, tokenizer: Tokenizer, ids: dict[str, int]
+) -> list[Any]:
     """What the tokenizer does to a text before it cuts it into pieces.
 
     Longer rules come first, and those are left out that only make one
@@ -71,9 +65,7 @@ def spelling(fast: Any, tokenizer: Tokenizer, ids: dict[str, int]) -> Any:
             if len(old) == 1 or known & {*old, *new}:
                 steps.append(replace(old, new))
         steps += [replace(fast.Regex(" +"), " "), fast.normalizers.Strip()]
-    if begins_with_blank(tokenizer):
-        steps.append(fast.normalizers.Prepend(" "))
-    return fast.normalizers.Sequence([*steps, replace(" ", "▁")])
+    return [*steps, replace(" ", "▁")]
 
 
 def subwords(models: Any, tokenizer: Tokenizer, ids: dict[str, int]) -> Any:

@@ -9,47 +9,40 @@ a head apart.
 """
 
 import copy
-import math
-from collections.abc import Mapping
-from contextlib import redirect_stderr
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from annotated_transformer.convert.exported_folder import exported_folder
 from annotated_transformer.convert.fast_tokenizer import fast_tokenizer
 from annotated_transformer.convert.torch_layers import (
+    PAPER,
     check_convertible,
-    check_standard,
+    check_field,
     pairs,
     projections,
 )
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.embedding import BOS, EOS, PAD, UNK
-from annotated_transformer.errors import UserError
 from annotated_transformer.model import EncoderDecoder, ModelConfig
 from annotated_transformer.modern import MODERN
 from annotated_transformer.storage.history import History, Search
-from annotated_transformer.storage.model_folder import read_tokenizer
 from annotated_transformer.system.extras import needed
 from annotated_transformer.writing import LanguageModel, LanguageModelConfig
 
 __all__ = [
     "from_huggingface",
     "generation",
-    "load_huggingface",
-    "save_huggingface",
     "to_huggingface",
+    "write",
 ]
 
 EXTRA = "huggingface"
 POSITIONS = 1024  # of a translator there: their table has an end
 LONGEST = 256  # tokens of a translation
-TRANSLATOR = {"positions": "sinusoidal", "tied": True}
-WRITER = MODERN | {"qk_norm": False}
+TRANSLATOR = PAPER | {"positions": ("sinusoidal",), "tied": (True,)}
+WRITER = {x: (y,) for x, y in MODERN.items()} | {"qk_norm": (False,)}
 LLAMA = {  # what ours computes, and theirs may
     "model_type": "llama",
     "hidden_act": "silu",
@@ -57,18 +50,6 @@ LLAMA = {  # what ours computes, and theirs may
     "rms_norm_eps": 1e-5,
     "rope_parameters": {"rope_type": "default", "rope_theta": 10_000.0},
 }
-
-
-def check_values(
-    given: object, values: Mapping[str, object], whose: str
-) -> None:
-    """UserError unless a configuration has these values."""
-    for field, value in values.items():
-        if (found := getattr(given, field, None)) != value:
-            raise UserError(
-                f"{field} = {found!r}: {whose} has only models with {field} "
-                f"= {value!r}, and only such a one can be converted"
-            )
 
 
 def sines_first(width: int) -> Tensor:
@@ -147,23 +128,22 @@ def to_huggingface(
     max_length is how many positions the table of a translator has. UserError
     names the field of the model's configuration that has no counterpart.
     """
-    if isinstance(model, LanguageModel):
-        check_standard(model, "LanguageModel")
-        check_values(model.config, WRITER, "Llama")
+    writes = isinstance(model, LanguageModel)
+    if writes:
+        check_convertible(model, WRITER, "LanguageModel")
     else:
-        check_convertible(model)
-        check_values(model.config, TRANSLATOR, "Hugging Face")
+        check_convertible(model, TRANSLATOR)
     config = config_of(model.config, max_length)
-    transformers, ours = needed("transformers", EXTRA), copy.deepcopy(model)
-    if isinstance(ours, LanguageModel):
-        kind = transformers.AutoModelForCausalLM
+    ours: Any = copy.deepcopy(model)
+    if writes:
         reorder_heads(ours, sines_first(config.head_dim))
         tokens = ours.target.tokens = copy.deepcopy(ours.target.tokens)
         tokens.weight.mul_(tokens.scale)
     else:
-        kind = transformers.AutoModelForSeq2SeqLM
         reorder(ours, sines_first(config.d_model))
-    theirs: nn.Module = kind.from_config(config)
+    kind = "CausalLM" if writes else "Seq2SeqLM"
+    made = getattr(needed("transformers", EXTRA), f"AutoModelFor{kind}")
+    theirs: nn.Module = made.from_config(config)
     theirs.to(ours.output.weight)
     for mine, other in pairs(ours, theirs):
         other.copy_(mine)
@@ -177,30 +157,27 @@ def from_huggingface(theirs: Any) -> LanguageModel:
     UserError if it has a part that ours has not, such as another rotation.
     """
     sizes = theirs.config
-    check_values(sizes, LLAMA, "this package")
-    heads = sizes.num_attention_heads
-    width = sizes.hidden_size // heads
-    check_values(sizes, {"head_dim": width}, "this package")
-    embedded, output = theirs.model.embed_tokens.weight, theirs.lm_head.weight
-    scale = math.sqrt(sizes.hidden_size)
+    width = sizes.hidden_size // sizes.num_attention_heads
+    for field, value in (LLAMA | {"head_dim": width}).items():
+        check_field(sizes, field, (value,))
     config = LanguageModelConfig(
         vocab_size=sizes.vocab_size,
         layers=sizes.num_hidden_layers,
         d_model=sizes.hidden_size,
         d_ff=-(-3 * sizes.intermediate_size // 2),
-        heads=heads,
-        kv_heads=(sizes.num_key_value_heads % heads) or None,
+        heads=sizes.num_attention_heads,
+        kv_heads=sizes.num_key_value_heads,
         dropout=0.0,
         attention_dropout=sizes.attention_dropout,
         max_length=sizes.max_position_embeddings,
-        tied=torch.equal(embedded, output * scale),
+        tied=False,  # theirs scales nothing
         **MODERN,
     )
-    model = LanguageModel(config).to(output)
+    model = LanguageModel(config).to(theirs.lm_head.weight)
     for mine, other in pairs(model, theirs):
         mine.copy_(other)
-    if not config.tied:
-        model.target.tokens.weight.div_(scale)
+    tokens = model.target.tokens
+    tokens.weight.div_(tokens.scale)
     reorder_heads(model, sines_first(width).argsort())
     return model.train(theirs.training)
 
@@ -232,25 +209,20 @@ def generation(
     }
 
 
-def save_huggingface(
-    folder: Path | str,
+def write(
+    folder: Path,
     model: EncoderDecoder,
     tokenizer: Tokenizer,
-    history: History | None = None,
-) -> None:
-    """Write a new folder that transformers loads, with all that it needs.
-
-    That is the model and how it searches, a fast tokenizer that gives our
-    ids, and a card with an example. UserError for a model or a tokenizer that
-    has no counterpart there, and if the folder exists or cannot be written.
-    """
-    transformers = needed("transformers", EXTRA)
+    history: History | None,
+) -> dict[str, Any]:
+    """Write the model and a fast tokenizer, and return how it searches."""
     theirs: Any = to_huggingface(model)  # which can save itself
+    transformers = needed("transformers", EXTRA)
     writes = isinstance(model, LanguageModel)
-    how = generation(model, history)
+    how, names = generation(model, history), tokenizer.vocabulary
     theirs.generation_config = transformers.GenerationConfig(**how)
-    names = tokenizer.vocabulary
-    fast = transformers.PreTrainedTokenizerFast(
+    theirs.save_pretrained(folder)
+    transformers.PreTrainedTokenizerFast(
         tokenizer_object=fast_tokenizer(tokenizer, running=writes),
         pad_token=names[PAD],
         bos_token=names[how["bos_token_id"]],
@@ -260,33 +232,5 @@ def save_huggingface(
         model_input_names=["input_ids", "attention_mask"],
         model_max_length=model.max_positions or POSITIONS,
         padding_side="left" if writes else "right",
-    )
-    about = model, tokenizer, history
-    with exported_folder(folder, "transformers", *about, **how) as new:
-        with redirect_stderr(StringIO()):  # it has a bar for its progress
-            theirs.save_pretrained(new)
-        fast.save_pretrained(new)
-
-
-def load_huggingface(folder: Path | str) -> tuple[LanguageModel, Tokenizer]:
-    """The language model in a folder of a Llama, and its tokenizer.
-
-    That is tokenizer.model, a sentencepiece model with the ids of this
-    package, as save_huggingface writes it. UserError for another folder.
-    """
-    transformers, path = needed("transformers", EXTRA), Path(folder)
-    try:
-        theirs = transformers.AutoModelForCausalLM.from_pretrained(
-            path, local_files_only=True, use_safetensors=True
-        )
-        tokenizer = read_tokenizer(path / "tokenizer.model")
-        pieces = tokenizer.pieces
-        ids = [pieces.pad_id(), pieces.bos_id(), pieces.eos_id()]
-        if [*ids, pieces.unk_id()] != [PAD, BOS, EOS, UNK]:
-            raise ValueError("its reserved ids are not those of this package")
-    except (OSError, ValueError) as error:
-        raise UserError(
-            f"{folder}: no language model of Hugging Face's with its "
-            f"tokenizer.model ({error!s:.100}); name a folder that has both"
-        ) from error
-    return from_huggingface(theirs), tokenizer
+    ).save_pretrained(folder)
+    return how

@@ -6,18 +6,14 @@ one in numpy.
 
 import copy
 import logging
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
-from torch.export import Dim
 
-from annotated_transformer.convert.exported_folder import exported_folder
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.embedding import EOS
 from annotated_transformer.errors import UserError
@@ -25,14 +21,26 @@ from annotated_transformer.model import EncoderDecoder, Transformer
 from annotated_transformer.storage.history import History, Search
 from annotated_transformer.system.extras import needed
 
-__all__ = ["DecoderStep", "EncoderGraph", "save_onnx"]
+__all__ = ["DecoderStep", "EncoderGraph", "write"]
 
 POSITIONS = 1024  # of a model that has no limit of its own
 
 Read = Float[Tensor, "layers batch heads source_length _"]
 Past = Float[Tensor, "layers batch places heads length _"]
 Visible = Bool[Tensor, "batch 1 1 source_length"]
-Inputs = dict[str, tuple[Tensor, dict[int, Dim]]]  # and what of them varies
+
+# What of each input varies, by its place in the shape.
+AT_SOURCE = {1: "batch", 3: "source_length"}
+AT_PAST = {1: "batch", 2: "places", 4: "length"}
+ENCODER = {"source": {0: "batch", 1: "source_length"}}
+STEP = {
+    "token": {0: "batch", 1: "places"},
+    "source_keys": AT_SOURCE,
+    "source_values": AT_SOURCE,
+    "source_mask": {0: "batch", 3: "source_length"},
+    "past_keys": AT_PAST,
+    "past_values": AT_PAST,
+}
 
 
 class EncoderGraph(nn.Module):
@@ -51,18 +59,14 @@ class EncoderGraph(nn.Module):
         return keys, values, mask
 
 
-class DecoderStep(nn.Module):
+class DecoderStep(EncoderGraph):
     """The step of a search, for all hypotheses of all sentences at once.
 
     A sentence has a place for each hypothesis: a greedy search has one, and a
     beam search as many as its beam is wide.
     """
 
-    def __init__(self, model: EncoderDecoder):
-        super().__init__()
-        self.model = model
-
-    def forward(
+    def forward(  # type: ignore[override]
         self,
         token: Int[Tensor, "batch places"],
         source_keys: Read,
@@ -86,31 +90,17 @@ class DecoderStep(nn.Module):
         return log_p.unflatten(0, token.shape), keys, values
 
 
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Keep back what PyTorch's exporter says about itself."""
-    logger = logging.getLogger("torch.onnx")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            yield
-    finally:
-        logger.setLevel(level)
-
-
-def save_onnx(
-    folder: Path | str,
+def write(
+    folder: Path,
     model: EncoderDecoder,
     tokenizer: Tokenizer,
-    history: History | None = None,
-) -> None:
-    """Write a new folder with encoder.onnx, decoder.onnx, tokenizer.model.
+    history: History | None,
+) -> dict[str, Any]:
+    """Write encoder.onnx and decoder.onnx, and return how to search.
 
     The graphs are in float32. They take any number of sentences and places,
     and at most 1024 tokens, or as many as the model has learned positions
-    for. UserError for a model that is no Transformer, and if the folder
-    exists or cannot be written.
+    for. UserError for a model that is no Transformer.
     """
     needed("onnxscript", "onnx")
     if not isinstance(model, Transformer):
@@ -120,51 +110,32 @@ def save_onnx(
         )
     ours = copy.deepcopy(model).cpu().float().eval()
     longest = ours.max_positions or POSITIONS
-    source = torch.full((1, longest), EOS)
+    start, source = torch.full((1, longest), EOS), torch.full((2, 3), EOS)
     with torch.no_grad():
-        ours.decode(source, ours.read(source))  # makes its tables that long
-        source = source[:, :3].repeat(2, 1)
-        keys, values, mask = EncoderGraph(ours)(source)
-    batch, places = Dim("batch"), Dim("places")
-    length = Dim("source_length", max=longest)
-    at_source = {1: batch, 3: length}
-    at_past = {1: batch, 2: places, 4: Dim("length", max=longest - 1)}
-    past_keys, past_values = (
-        x[:, :, None].repeat(1, 1, 2, 1, 1, 1) for x in (keys, values)
-    )
-    read: Inputs = {"source": (source, {0: batch, 1: length})}
-    step: Inputs = {
-        "token": (source[:, :2], {0: batch, 1: places}),
-        "source_keys": (keys, at_source),
-        "source_values": (values, at_source),
-        "source_mask": (mask, {0: batch, 3: length}),
-        "past_keys": (past_keys, at_past),
-        "past_values": (past_values, at_past),
-    }
-    outputs = ["source_keys", "source_values", "source_mask"]
-    about = model, tokenizer, history
-    how = asdict((history and history.search) or Search()) | {
-        "longest": longest
-    }
-    with exported_folder(folder, "onnxruntime", *about, **how) as new, quiet():
-        write(EncoderGraph(ours), read, outputs, new / "encoder.onnx")
-        outputs = ["log_probabilities", "keys", "values"]
-        write(DecoderStep(ours), step, outputs, new / "decoder.onnx")
-
-
-def write(
-    graph: nn.Module, inputs: Inputs, outputs: list[str], path: Path
-) -> None:
-    """Trace a graph with examples of its inputs, and write it."""
-    examples, shapes = zip(*inputs.values(), strict=True)
-    torch.onnx.export(
-        graph,
-        examples,
-        path,
-        input_names=[*inputs],
-        output_names=outputs,
-        dynamic_shapes=shapes,
-        dynamo=True,
-        external_data=False,
-        verbose=False,
-    )
+        ours.decode(start, ours.read(start))  # makes its tables that long
+        read = EncoderGraph(ours)(source)
+    past = (x[:, :, None].repeat(1, 1, 2, 1, 1, 1) for x in read[:2])
+    step = torch.full((2, 2), EOS), *read, *past
+    after = ["log_probabilities", "keys", "values"]
+    usual = logging.root.manager.disable
+    logging.disable(logging.WARNING)  # on packages that are not installed
+    try:
+        for name, graph, inputs, shapes, outputs in (
+            ("encoder", EncoderGraph(ours), (source,), ENCODER, [*STEP][1:4]),
+            ("decoder", DecoderStep(ours), step, STEP, after),
+        ):
+            torch.onnx.export(
+                graph,
+                inputs,
+                folder / f"{name}.onnx",
+                input_names=[*shapes],
+                output_names=outputs,
+                dynamic_shapes=[*shapes.values()],
+                external_data=False,
+                dynamo=True,
+                verbose=False,
+            )
+    finally:
+        logging.disable(usual)
+    search = (history and history.search) or Search()
+    return asdict(search) | {"longest": longest}

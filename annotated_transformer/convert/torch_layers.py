@@ -4,7 +4,7 @@ One table says what corresponds to what, and serves both directions; the
 module huggingface adds models of transformers.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import torch
@@ -20,7 +20,6 @@ from annotated_transformer.model import (
     ModelConfig,
     Transformer,
     Where,
-    check_published,
     chosen,
     transformer,
 )
@@ -28,9 +27,10 @@ from annotated_transformer.modern import SwiGLU
 from annotated_transformer.storage.builders import find_builder, own_code
 
 __all__ = [
+    "PAPER",
     "TorchTransformer",
     "check_convertible",
-    "check_standard",
+    "check_field",
     "from_torch",
     "pairs",
     "projections",
@@ -94,6 +94,15 @@ NAMES = {
     ),
 }
 
+# By the field of a configuration: the parts that everybody knows.
+PAPER = {
+    "norm": ("layer",),
+    "feed_forward": ("relu",),
+    "kv_heads": (None,),
+    "qk_norm": (False,),
+    "positions": ("sinusoidal", "learned"),
+}
+
 
 def projections(attention: nn.Module) -> list[Tensor]:
     """W^Q, W^K, W^V, their biases, W^O and its bias, whoever's they are."""
@@ -147,8 +156,21 @@ def pairs(
         yield from zip(ours.parameters(), theirs.parameters(), strict=True)
 
 
-def check_standard(model: EncoderDecoder, builder: str) -> None:
-    """UserError unless a builder makes the model, with heads as elsewhere."""
+def check_field(config: object, field: str, known: Sequence[object]) -> None:
+    """UserError unless a field of a configuration has one of these values."""
+    if (found := getattr(config, field, None)) not in known:
+        raise UserError(
+            f"{field} = {found!r}: a model can be converted only with "
+            f"{field} = {' or '.join(map(repr, known))}"
+        )
+
+
+def check_convertible(
+    model: EncoderDecoder,
+    known: Mapping[str, Sequence[object]] = PAPER,
+    builder: str = "transformer",
+) -> None:
+    """UserError unless others know a model's parts, and a builder makes it."""
     config, own = model.config, own_code(model, None)
     if own or find_builder(config) != builder:
         name = own.get("model") or type(config).__name__
@@ -156,23 +178,11 @@ def check_standard(model: EncoderDecoder, builder: str) -> None:
             f"{name} has no counterpart elsewhere: only a model of the "
             f"standard parts that {builder}() makes can be converted"
         )
+    width = config.d_model // config.heads  # of a head, elsewhere
     for field in ("d_k", "d_v"):
-        width = config.d_model // config.heads
-        if getattr(config, field) not in (None, width):
-            raise UserError(
-                f"{field} = {getattr(config, field)}: elsewhere a head is "
-                f"always d_model / heads wide, here {width}; only a model "
-                "with such heads can be converted"
-            )
-
-
-def check_convertible(model: EncoderDecoder) -> None:
-    """UserError if a part of the model exists only in this package."""
-    check_standard(model, "transformer")
-    try:
-        check_published(model.config)
-    except ValueError as error:
-        raise UserError(f"this model cannot be converted: {error}") from error
+        check_field(config, field, (None, width))
+    for field, values in known.items():
+        check_field(config, field, values)
 
 
 Layer = TypeVar(

@@ -14,7 +14,6 @@ from safetensors import SafetensorError
 from annotated_transformer.errors import UserError
 
 __all__ = [
-    "new_folder",
     "read_json",
     "read_some",
     "replacing",
@@ -65,7 +64,7 @@ def read_json(path: Path, most: int = 1 << 20) -> dict[str, Any]:
 
 @contextmanager
 def replacing(folder: Path, *names: str) -> Iterator[Path]:
-    """Give a new folder for files that replace these on success.
+    """Give a new folder for files, or a folder, that replace these on success.
 
     What was there stays, whole, until the new files are on the disk. Of
     several files, for which the folder is made, the last says what the others
@@ -80,8 +79,9 @@ def replacing(folder: Path, *names: str) -> Iterator[Path]:
             shutil.rmtree(new, ignore_errors=True)
             new.mkdir(parents=len(names) > 1)
             yield new
-            for name in names:
-                finish(new / name)
+            for path in new.rglob("*"):
+                if path.is_file():
+                    finish(path)
             if len(names) > 1:
                 (folder / names[-1]).unlink(missing_ok=True)
             for name in names:
@@ -93,29 +93,6 @@ def replacing(folder: Path, *names: str) -> Iterator[Path]:
                     folder.rmdir()
     except (OSError, SafetensorError) as error:
         raise unwritable(folder / names[-1], error) from error
-
-
-@contextmanager
-def new_folder(folder: Path) -> Iterator[Path]:
-    """Give a folder to fill, which gets its name once it is on the disk.
-
-    UserError if there is something of that name, or it cannot be written.
-    """
-    if folder.exists():
-        raise UserError(f"{folder}: exists already; choose another name")
-    new = folder.with_name(f".{folder.name}.part")
-    try:
-        try:
-            shutil.rmtree(new, ignore_errors=True)
-            new.mkdir(parents=True)
-            yield new
-            for path in new.iterdir():
-                finish(path)
-            new.rename(folder)
-        finally:
-            shutil.rmtree(new, ignore_errors=True)
-    except (OSError, SafetensorError) as error:
-        raise unwritable(folder, error) from error
 
 
 def finish(path: Path) -> None:

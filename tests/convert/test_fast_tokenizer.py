@@ -50,10 +50,6 @@ def test_running_text_begins_with_the_end_of_another():
     assert ids == [EOS, *ours.encode("To be")[:-1]]
 
 
-class Own(Tokenizer):
-    pass
-
-
 @pytest.mark.parametrize(
     "options", [{}, {"user_defined_symbols": ["dog"]}, {"byte_fallback": True}]
 )
@@ -70,5 +66,3 @@ def test_rules_of_others_are_refused(options):
     )
     with pytest.raises(UserError, match="by rules of its own"):
         fast_tokenizer(Tokenizer(model.getvalue()))
-    with pytest.raises(UserError, match="Own is no tokenizer of this"):
-        fast_tokenizer(Own(train_tokenizer(LINES, 200).model))
