@@ -40,8 +40,8 @@ def export_model(
         raise UserError(f"{folder}: exists already; choose another name")
     if own := own_code(None, tokenizer):
         raise UserError(
-            f"{own['tokenizer']} is no tokenizer of this package: no other "
-            "program has its code; export a model with a tokenizer that has"
+            f"{own['tokenizer']} is no tokenizer of this package, so other "
+            "programs do not have its code; train one with train_tokenizer"
         )
     if quantization and to != "ctranslate2":
         raise UserError("`quantization` is for CTranslate2; leave it out")

@@ -12,7 +12,6 @@ from pathlib import Path
 from textwrap import TextWrapper
 
 from annotated_transformer.errors import UserError
-from annotated_transformer.system.text_lines import ending
 
 __all__ = ["ENDINGS", "TIMECODE", "Subtitles"]
 
@@ -50,7 +49,8 @@ class Subtitles:
     """
 
     def __init__(self, lines: list[str], path: Path | str):
-        self.web = ending(path) == ".vtt"  # where & is written as &amp;
+        # whether & is written as &amp;
+        self.web = bool(re.search(r"(?i)\.vtt(\.gz)?$", str(path)))
         # lines that are one text stand at the first of them, none at others
         self.parts: list[str | list[str]] = []
         inside, text = False, None

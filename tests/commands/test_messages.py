@@ -18,6 +18,7 @@ from annotated_transformer import (
     train,
 )
 from annotated_transformer.commands.app import options_by_name, with_options
+from annotated_transformer.convert.export import export_model
 
 
 def strings() -> Iterator[tuple[str, str, bool]]:
@@ -51,6 +52,7 @@ def test_what_the_library_names_there_is():
     known = {field.name for kind in classes for field in fields(kind)}
     known |= signature(train).parameters.keys()
     known |= signature(back_translate).parameters.keys()
+    known |= signature(export_model).parameters.keys()
     named = {
         word
         for name, text, shown in strings()
