@@ -168,9 +168,9 @@ def test_clients_leave_and_the_server_ends(server, translator):
     """Who leaves frees the place; SIGTERM ends what is begun, and no more."""
     holding = server.hold()
     leaves, stays = server.connect("I leave."), server.connect("I stay.")
-    time.sleep(0.5)
+    time.sleep(1)
     leaves.close()
-    time.sleep(0.5)
+    time.sleep(1)
     server.process.send_signal(signal.SIGTERM)
 
     def refused() -> bool:
