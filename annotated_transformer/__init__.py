@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from annotated_transformer.pairs.sampling import Sampling
     from annotated_transformer.runs.recipes import RECIPES, LabConfig, Recipe
     from annotated_transformer.runs.run import train
+    from annotated_transformer.system.batcher import Batcher
     from annotated_transformer.teaching.exercises import check_exercise
     from annotated_transformer.training import TrainConfig
     from annotated_transformer.translation import (
@@ -51,6 +52,7 @@ __all__ = [
     "PRESETS",
     "RECIPES",
     "AttentionMaps",
+    "Batcher",
     "Corpus",
     "Extra",
     "Hypothesis",
@@ -89,6 +91,7 @@ HOMES = {
     "PRESETS": "model",
     "RECIPES": "runs.recipes",
     "AttentionMaps": "translation",
+    "Batcher": "system.batcher",
     "Corpus": "corpora.corpus",
     "Extra": "corpora.corpus",
     "Hypothesis": "decoding",

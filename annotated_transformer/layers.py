@@ -148,7 +148,7 @@ class DecoderLayer(nn.Module):
         y = self.self_attention.attend(y, *keys_values, target_mask)
         x = self.around_self.after(x, y)
         # rows that share a source sentence are queries side by side
-        queries = x.reshape(len(source[0]), -1, x.size(-1))
+        queries = x.reshape(source[0].size(0), -1, x.size(-1))
         queries = self.around_cross(
             queries,
             lambda y: self.cross_attention.attend(y, *source, source_mask),

@@ -1,13 +1,12 @@
-"""CTranslate2: the same random model, converted by its own loader."""
+"""CTranslate2: the same random model."""
 
 import tempfile
 
 import ctranslate2
-from ctranslate2.converters.transformers import BartLoader
 from torch import Tensor
 
-from annotated_transformer.convert.marian import to_marian
-from annotated_transformer.embedding import BOS, EOS, UNK
+from annotated_transformer.convert.ctranslate2 import to_ctranslate2
+from annotated_transformer.embedding import UNK
 from annotated_transformer.model import Transformer
 
 from .decoding import LENGTH, WIDTH, Translate
@@ -15,18 +14,10 @@ from .decoding import LENGTH, WIDTH, Translate
 
 def ct2(model: Transformer, kind: str) -> Translate:
     """CTranslate2 with the model as Marian; kind is float32 or int8."""
-    theirs = to_marian(model)
-    theirs.config.normalize_before = False
-    theirs.config.normalize_embedding = False
-    spec = BartLoader().get_model_spec(theirs)
     tokens = ["<pad>", "<s>", "</s>", "<unk>"]
     tokens += [str(i) for i in range(UNK + 1, model.config.vocab_size)]
-    spec.register_source_vocabulary(tokens)
-    spec.register_target_vocabulary(tokens)
-    spec.config.decoder_start_token = tokens[BOS]
-    spec.config.bos_token, spec.config.eos_token = tokens[BOS], tokens[EOS]
+    spec = to_ctranslate2(model, tokens)
     with tempfile.TemporaryDirectory() as folder:
-        spec.validate()
         spec.optimize()
         spec.save(folder)
         translator = ctranslate2.Translator(

@@ -6,7 +6,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from annotated_transformer.convert.marian import to_marian
+from annotated_transformer.convert.huggingface import to_huggingface
 from annotated_transformer.data import pad
 from annotated_transformer.decoding import (
     beam_search,
@@ -54,7 +54,7 @@ def ours(model: Transformer) -> Translate:
 
 def marian(model: Transformer) -> Translate:
     """Hugging Face's generate."""
-    theirs = to_marian(model).to(model.source.tokens.weight.device)
+    theirs = to_huggingface(model).to(model.source.tokens.weight.device)
 
     @torch.inference_mode()
     def translate(source: Tensor) -> list[list[int]]:

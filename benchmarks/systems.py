@@ -2,7 +2,7 @@
 
 from torch import Tensor, nn
 
-from annotated_transformer.convert.marian import to_marian
+from annotated_transformer.convert.huggingface import to_huggingface
 from annotated_transformer.convert.torch_layers import TorchTransformer
 from annotated_transformer.data import Batch
 from annotated_transformer.embedding import PAD
@@ -30,7 +30,7 @@ class MarianLoss(nn.Module):
 
     def __init__(self, config: ModelConfig):
         super().__init__()
-        self.model = to_marian(transformer(config))
+        self.model = to_huggingface(transformer(config))
 
     def forward(self, batch: Batch) -> Tensor:
         """Logits at every position, as the model returns them."""

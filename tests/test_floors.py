@@ -14,7 +14,7 @@ FLOORS = {
     "chapters": {"errors"},
     "storage": {"chapters", "system", "errors"},
     "corpora": {"chapters", "system", "errors"},
-    "convert": {"chapters", "storage", "system", "errors"},
+    "convert": {"chapters", "storage", "text", "system", "errors"},
     "text": {"chapters", "errors"},
     "pairs": {"storage", "text", "chapters", "system", "errors"},
     "runs": {"storage", "corpora", "text", "chapters", "system", "errors"},

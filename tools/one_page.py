@@ -120,7 +120,7 @@ SIMPLER = {
             "self.around_self.after(x, y)",
             "self.around_self(x, lambda y: self.self_attention(y, y, causal))",
         ),
-        ("queries = x.reshape(len(source[0]), -1, x.size(-1))", ""),
+        ("queries = x.reshape(source[0].size(0), -1, x.size(-1))", ""),
         (
             "queries = self.around_cross(queries, lambda y: "
             "self.cross_attention.attend(y, *source, source_mask))",

@@ -12,6 +12,7 @@ import typer.main
 from annotated_transformer import __version__
 from annotated_transformer.commands.backtranslate import backtranslate
 from annotated_transformer.commands.curve import curve
+from annotated_transformer.commands.export import export
 from annotated_transformer.commands.generate import generate, perplexity
 from annotated_transformer.commands.train import train
 from annotated_transformer.commands.translate import (
@@ -66,6 +67,7 @@ for command in (
     generate,
     perplexity,
     curve,
+    export,
 ):
     app.command()(command)
 

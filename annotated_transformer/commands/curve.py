@@ -38,8 +38,6 @@ def curve(runs: list[Path], output: Path) -> None:
                 "of a training, which writes a line at each checkpoint"
             )
     needed("matplotlib", "plot").use("agg")  # no window, nor a notebook
-    from matplotlib.ticker import LogFormatter
-
     from annotated_transformer.teaching.plotting import curves, figure
 
     drawing, _ = figure(9.0, 3.4, columns=len(PANELS))
@@ -50,10 +48,8 @@ def curve(runs: list[Path], output: Path) -> None:
             there = [line for line in lines if field in line]
             steps = [line["step"] for line in there]
             series[str(run)] = steps, [line[field] for line in there]
-        curves(panel, series, x_label="updates", y_label=name)
-    panel.set_yscale("log")
-    panel.yaxis.set_major_formatter(LogFormatter())  # 20, not a power of 10
-    panel.yaxis.set_minor_formatter(LogFormatter())
+        log = field != "loss"
+        curves(panel, series, x_label="updates", y_label=name, log=log)
     if output.suffix[1:] not in drawing.canvas.get_supported_filetypes():
         raise UserError(
             f"{output}: no picture has this ending; choose .svg, .png or .pdf"

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, replace
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,8 +83,8 @@ def translate(
     --n-best there are several lines for each, best first: its number, the
     score and the translation, with tabs between them. --confidence adds a
     column, and --alignment one more: pairs of words, counted from 0. Subtitles
-    keep their timecodes and tags. On standard error it warns of lines that the
-    model was not made for.
+    keep their timecodes. On standard error it warns of lines that the model
+    was not made for.
     """
     from annotated_transformer.pairs.alignment import (
         align_translations,
@@ -113,7 +112,7 @@ def translate(
     else:
         texts = blocks(decode_lines(read_bytes(file), file))
     for lines in texts:
-        check_lengths(translator, lines, f"{name}, line", count(before + 1))
+        check_lengths(translator, lines, f"{name}, line", before)
         found = translator.n_best(
             lines, n_best or 1, batch_tokens=batch_tokens
         )
@@ -148,17 +147,17 @@ def subtitles(
     from annotated_transformer.text.subtitles import Subtitles
 
     data = read_bytes(file)
-    found = Subtitles(decode_lines(data, file), str(file), ending(file))
-    numbers = [number for number, _ in found.texts()]
-    texts = [text for _, text in found.texts()]
-    check_lengths(translator, texts, f"{file}, line", numbers)
-    n_best = translator.n_best(texts, 1, batch_tokens=batch_tokens)
-    best = [one for (one,) in n_best]
-    watch.look(texts, best, numbers)
+    found = Subtitles(decode_lines(data, file), file)
+    check_lengths(translator, found.texts, f"{file}, line")
+    best = translator.n_best(found.texts, 1, batch_tokens=batch_tokens)
+    watch.look(found.texts, [one for (one,) in best])
     watch.sum_up()
-    lines = found.with_texts(one.text for one in best)
+    if found.tagged:
+        told = "tags within a text are left out; those around it stay"
+        watch.tell(told, found.tagged[0])
     mark = "\ufeff" if data.startswith(b"\xef\xbb\xbf") else ""
     end = "\r\n" if b"\r\n" in data else "\n"
+    lines = found.with_texts(one.text for (one,) in best)
     return mark + "".join(f"{line}{end}" for line in lines)
 
 
@@ -309,15 +308,15 @@ def check_lengths(
     translator: "Translator",
     lines: Iterable[str],
     where: str,
-    numbers: Iterable[int] | None = None,
+    before: int = 0,
 ) -> None:
-    """UserError for a line that is too long, with its number, from 1 on.
+    """UserError for a line that is too long, after so many lines before.
 
     A line of megabytes would take all memory, and its characters alone
     minutes to be cut into subwords.
     """
     most = translator.model.max_positions
-    for number, line in zip(numbers or count(1), lines, strict=False):
+    for number, line in enumerate(lines, before + 1):
         if len(line) > LONGEST_LINE:
             reason = (
                 f"{len(line)} characters, and at most {LONGEST_LINE} can be"

@@ -1,11 +1,11 @@
 """The same model in layers that others wrote: here, in torch's own.
 
 One table says what corresponds to what, and serves both directions; the
-module marian adds Hugging Face's Marian.
+module huggingface adds models of transformers.
 """
 
-from collections.abc import Iterator
-from typing import TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 import torch
 from jaxtyping import Float, Int
@@ -16,20 +16,24 @@ from annotated_transformer.embedding import PAD
 from annotated_transformer.errors import UserError
 from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.model import (
+    EncoderDecoder,
     ModelConfig,
     Transformer,
     Where,
-    check_published,
     chosen,
     transformer,
 )
+from annotated_transformer.modern import SwiGLU
 from annotated_transformer.storage.builders import find_builder, own_code
 
 __all__ = [
+    "PAPER",
     "TorchTransformer",
     "check_convertible",
+    "check_field",
     "from_torch",
     "pairs",
+    "projections",
     "to_torch",
 ]
 
@@ -45,6 +49,15 @@ ALL = (
     "source target output "
     "encoder.layers encoder.norm decoder.layers decoder.norm"
 )
+HUGGINGFACE_ENCODER_LAYER = (
+    ENCODER_LAYER,
+    "self_attn self_attn_layer_norm fc1 fc2 final_layer_norm",
+)
+HUGGINGFACE_DECODER_LAYER = (
+    DECODER_LAYER,
+    "self_attn self_attn_layer_norm encoder_attn encoder_attn_layer_norm "
+    "fc1 fc2 final_layer_norm",
+)
 # By the class of theirs: the names of our parts, and their names there.
 NAMES = {
     "TransformerEncoderLayer": (
@@ -56,19 +69,38 @@ NAMES = {
         "self_attn norm1 multihead_attn norm2 linear1 linear2 norm3",
     ),
     "TorchTransformer": (ALL, ALL),
-    "MarianEncoderLayer": (
-        ENCODER_LAYER,
-        "self_attn self_attn_layer_norm fc1 fc2 final_layer_norm",
-    ),
-    "MarianDecoderLayer": (
-        DECODER_LAYER,
-        "self_attn self_attn_layer_norm encoder_attn encoder_attn_layer_norm "
-        "fc1 fc2 final_layer_norm",
-    ),
+    "MarianEncoderLayer": HUGGINGFACE_ENCODER_LAYER,
+    "MarianDecoderLayer": HUGGINGFACE_DECODER_LAYER,
     "MarianMTModel": (
         "source.tokens encoder.layers decoder.layers",
         "model.shared model.encoder.layers model.decoder.layers",
     ),
+    "PegasusEncoderLayer": HUGGINGFACE_ENCODER_LAYER,
+    "PegasusDecoderLayer": HUGGINGFACE_DECODER_LAYER,
+    "PegasusForConditionalGeneration": (
+        "source.tokens encoder.layers encoder.norm "
+        "decoder.layers decoder.norm",
+        "model.shared model.encoder.layers model.encoder.layer_norm "
+        "model.decoder.layers model.decoder.layer_norm",
+    ),
+    "LlamaDecoderLayer": (
+        "self_attention around_attention.norm "
+        "feed_forward around_feed_forward.norm",
+        "self_attn input_layernorm mlp post_attention_layernorm",
+    ),
+    "LlamaForCausalLM": (
+        "target.tokens decoder.layers decoder.norm output",
+        "model.embed_tokens model.layers model.norm lm_head",
+    ),
+}
+
+# By the field of a configuration: the parts that everybody knows.
+PAPER = {
+    "norm": ("layer",),
+    "feed_forward": ("relu",),
+    "kv_heads": (None,),
+    "qk_norm": (False,),
+    "positions": ("sinusoidal", "learned"),
 }
 
 
@@ -79,15 +111,24 @@ def projections(attention: nn.Module) -> list[Tensor]:
         weights = [query.weight, *both.weight.chunk(2)]
         biases = [query.bias, *both.bias.chunk(2)]
         return [*weights, *biases, *attention.output.parameters()]
+    parts: dict[str, Any] = dict(attention.named_children())
+    output = parts.get("out_proj") or parts["o_proj"]
     if isinstance(attention, nn.MultiheadAttention):
         weights = [*attention.in_proj_weight.chunk(3)]
         biases = [*attention.in_proj_bias.chunk(3)]
     else:
-        three = [attention.get_submodule(f"{x}_proj") for x in "qkv"]
-        weights = [projection.get_parameter("weight") for projection in three]
-        biases = [projection.get_parameter("bias") for projection in three]
-    output = attention.get_submodule("out_proj")
-    return [*weights, *biases, *output.parameters()]
+        three = [parts[f"{x}_proj"] for x in "qkv"]
+        weights = [projection.weight for projection in three]
+        biases = [bias_of(projection) for projection in three]
+    return [*weights, *biases, output.weight, bias_of(output)]
+
+
+def bias_of(linear: Any) -> Tensor:
+    """Its bias, or zeros if it has none, as is usual in a Llama."""
+    weight: Tensor = linear.weight
+    return (
+        weight.new_zeros(len(weight)) if linear.bias is None else linear.bias
+    )
 
 
 def pairs(
@@ -104,6 +145,9 @@ def pairs(
             yield from pairs(*layers)
     elif isinstance(ours, MultiHeadAttention):
         yield from zip(projections(ours), projections(theirs), strict=True)
+    elif isinstance(ours, SwiGLU):
+        three = [*ours.inner.weight.chunk(2), ours.outer.weight]
+        yield from zip(three, theirs.parameters(), strict=True)
     elif names := NAMES.get(type(theirs).__name__):
         for name, other in zip(*map(str.split, names), strict=True):
             part = ours.get_submodule(name), theirs.get_submodule(other)
@@ -112,27 +156,33 @@ def pairs(
         yield from zip(ours.parameters(), theirs.parameters(), strict=True)
 
 
-def check_convertible(model: Transformer) -> None:
-    """UserError if a part of the model exists only in this package."""
+def check_field(config: object, field: str, known: Sequence[object]) -> None:
+    """UserError unless a field of a configuration has one of these values."""
+    if (found := getattr(config, field, None)) not in known:
+        raise UserError(
+            f"{field} = {found!r}: a model can be converted only with "
+            f"{field} = {' or '.join(map(repr, known))}"
+        )
+
+
+def check_convertible(
+    model: EncoderDecoder,
+    known: Mapping[str, Sequence[object]] = PAPER,
+    builder: str = "transformer",
+) -> None:
+    """UserError unless others know a model's parts, and a builder makes it."""
     config, own = model.config, own_code(model, None)
-    if own or find_builder(config) != "transformer":
+    if own or find_builder(config) != builder:
         name = own.get("model") or type(config).__name__
         raise UserError(
             f"{name} has no counterpart elsewhere: only a model of the "
-            "standard parts that transformer() makes can be converted"
+            f"standard parts that {builder}() makes can be converted"
         )
-    try:
-        check_published(config)
-    except ValueError as error:
-        raise UserError(f"this model cannot be converted: {error}") from error
+    width = config.d_model // config.heads  # of a head, elsewhere
     for field in ("d_k", "d_v"):
-        width = config.d_model // config.heads
-        if getattr(config, field) not in (None, width):
-            raise UserError(
-                f"{field} = {getattr(config, field)}: elsewhere a head is "
-                f"always d_model / heads wide, here {width}; only a model "
-                "with such heads can be converted"
-            )
+        check_field(config, field, (None, width))
+    for field, values in known.items():
+        check_field(config, field, values)
 
 
 Layer = TypeVar(

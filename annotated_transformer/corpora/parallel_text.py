@@ -85,27 +85,23 @@ def tsv_records(path: Path | str) -> Records:
 
 def csv_records(path: Path | str) -> Records:
     """The rows below the first, which names the columns."""
-    lines = (f"{line}\n" for line in read_lines(path))
-    reader, header = csv.reader(lines, strict=True), None
+    reader = csv.reader((f"{x}\n" for x in read_lines(path)), strict=True)
     advice = (
         'write "..." around a text with a comma, a line feed or quotation '
         'marks, and these twice: "The ""a"", please"'
     )
-    while True:
+    number = 1
+    try:
+        header = next(reader)
         number = reader.line_num + 1
-        where = f"{path}, line {number}"
-        try:
-            row = next(reader, None)
-        except csv.Error as error:
-            raise UserError(
-                f"{where}: not CSV from here on ({error}); {advice}"
-            ) from error
-        if row is None:
-            return
-        if header is None:
-            header = row
-        else:
+        for row in reader:
+            where = f"{path}, line {number}"
             yield number, fields(row, header, where, advice)
+            number = reader.line_num + 1
+    except csv.Error as error:
+        raise UserError(
+            f"{path}, line {number}: not CSV from here on ({error}); {advice}"
+        ) from error
 
 
 def json_records(path: Path | str) -> Records:

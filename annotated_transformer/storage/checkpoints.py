@@ -85,19 +85,10 @@ def sum_of(tensors: dict[str, Tensor], text: str) -> str:
 
 
 def read_metrics(run_dir: Path) -> list[Line]:
-    """The lines of a run's metrics.jsonl, one for each interval.
-
-    UserError if they are no JSON.
-    """
+    """The lines of a run's metrics.jsonl, one for each interval."""
     path = run_dir / "metrics.jsonl"
-    try:
-        lines = path.read_text("utf-8").splitlines() if path.is_file() else []
-        return [json.loads(line) for line in lines]
-    except ValueError as error:
-        raise UserError(
-            f"{path}: not the metrics of a run ({error!s:.200}); delete it, "
-            "and resume the run, which writes it again"
-        ) from error
+    lines = path.read_text("utf-8").splitlines() if path.is_file() else []
+    return [json.loads(line) for line in lines]
 
 
 def checkpoint_paths(run_dir: Path) -> dict[int, Path]:

@@ -7,7 +7,7 @@ from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.storage.builders import find_builder
 from annotated_transformer.storage.history import Data, History
 
-__all__ = ["MULTI30K_LICENCE", "TEXT_LICENCES", "model_card"]
+__all__ = ["CONFIG", "MULTI30K_LICENCE", "TEXT_LICENCES", "model_card"]
 
 # what the texts allow that models were trained on
 MULTI30K_LICENCE = (
@@ -22,6 +22,7 @@ TEXT_LICENCES = {
     "copy": MADE_HERE,
     "plays": "The text, Shakespeare's plays, is in the public domain.",
 }
+CONFIG = "`config.json` has its sizes, and the checksums of the text.\n"
 UNKNOWN = """
 No history was given when it was saved. How it was trained, on which text and
 under which licence is for its maker to say.
@@ -73,7 +74,7 @@ def model_card(
             *table,
             "\nThe text that a model was trained on decides what it is good",
             f"for and how it may be used. {' '.join(licences)}",
-            "`config.json` has its sizes, and the checksums of the text.\n",
+            CONFIG,
         ]
     )
 

@@ -64,7 +64,7 @@ def read_json(path: Path, most: int = 1 << 20) -> dict[str, Any]:
 
 @contextmanager
 def replacing(folder: Path, *names: str) -> Iterator[Path]:
-    """Give a new folder for files that replace these on success.
+    """Give a new folder for files, or a folder, that replace these on success.
 
     What was there stays, whole, until the new files are on the disk. Of
     several files, for which the folder is made, the last says what the others
@@ -79,8 +79,9 @@ def replacing(folder: Path, *names: str) -> Iterator[Path]:
             shutil.rmtree(new, ignore_errors=True)
             new.mkdir(parents=len(names) > 1)
             yield new
-            for name in names:
-                finish(new / name)
+            for path in new.rglob("*"):
+                if path.is_file():
+                    finish(path)
             if len(names) > 1:
                 (folder / names[-1]).unlink(missing_ok=True)
             for name in names:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable
-from itertools import count, repeat
+from itertools import repeat
 from math import inf
 from typing import NamedTuple
 
@@ -120,17 +120,10 @@ class Watch:
         self,
         lines: Iterable[str],
         translations: Iterable[Translation | None] = repeat(None),
-        numbers: Iterable[int] | None = None,
     ) -> None:
-        """Check the next lines, and their translations if there are any.
-
-        Their numbers are counted on if they are not given.
-        """
-        numbers = count(self.number + 1) if numbers is None else numbers
-        for line, one, number in zip(
-            lines, translations, numbers, strict=False
-        ):
-            self.number = number
+        """Check the next lines, and their translations if there are any."""
+        for line, one in zip(lines, translations, strict=False):
+            self.number += 1
             if not line.strip():
                 continue
             self.read += 1

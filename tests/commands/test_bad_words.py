@@ -100,7 +100,6 @@ OTHERS = {
     "translate model b.srt": "b.srt: no subtitles",
     "curve good --output a.svg": "good: no metrics.jsonl with a line",
     "curve model --output a.txt": "a.txt: .* choose .svg, .png or .pdf",
-    "curve cut --output a.svg": "cut/metrics.jsonl: not the metrics of a run",
     "backtranslate model good --output x --top-k=5 --beam=2": "choose one",
     "backtranslate model good --output x --temperature=0": (
         "--temperature 0.0: must be from 0.01"

@@ -18,6 +18,7 @@ from annotated_transformer import (
     train,
 )
 from annotated_transformer.commands.app import options_by_name, with_options
+from annotated_transformer.convert.export import export_model
 
 
 def strings() -> Iterator[tuple[str, str, bool]]:
@@ -51,13 +52,14 @@ def test_what_the_library_names_there_is():
     known = {field.name for kind in classes for field in fields(kind)}
     known |= signature(train).parameters.keys()
     known |= signature(back_translate).parameters.keys()
+    known |= signature(export_model).parameters.keys()
     named = {
         word
         for name, text, shown in strings()
         if shown and not name.startswith("teaching/")
         for word in re.findall(r"`(\w+)(?:=[^`]*)?`", text)
     } - {chapters.PACKAGE.name}
-    assert {"resume", "max_length", "start", "pre_norm"} <= named <= known
+    assert {"resume", "max_length", "start"} <= named <= known
     assert named <= options_by_name().keys()
 
 

@@ -1,0 +1,40 @@
+"""The command that takes a model to another program."""
+
+from pathlib import Path
+from typing import Literal
+
+from typer import Argument, Option
+
+from annotated_transformer.commands.options import described
+from annotated_transformer.system.console import put
+
+__all__ = ["export"]
+
+Format = Literal["huggingface", "ctranslate2", "onnx"]
+Quantization = Literal["int8", "int8_float16", "int16", "float16", "bfloat16"]
+
+
+@described(
+    folder=Argument(help="the folder to make"),
+    to=Option(help="whose program will read it"),
+    quantization=Option(
+        help="smaller numbers in the file, for CTranslate2; int8 makes it a "
+        "third as large"
+    ),
+)
+def export(
+    model: Path,
+    folder: Path,
+    to: Format,
+    quantization: Quantization | None = None,
+) -> None:
+    """Write a model in the format of another program.
+
+    FOLDER has all that the program needs, the subwords included, and a
+    README.md with an example.
+    """
+    from annotated_transformer.convert.export import export_model
+    from annotated_transformer.storage.model_folder import load_model
+
+    export_model(folder, to, *load_model(model), quantization=quantization)
+    put(f"{folder}: see its README.md\n")

@@ -1,0 +1,60 @@
+"""A model in a folder for another program: written whole, with a card."""
+
+from contextlib import redirect_stderr
+from io import StringIO
+from pathlib import Path
+from pkgutil import resolve_name
+from warnings import catch_warnings
+
+from annotated_transformer.data import Tokenizer
+from annotated_transformer.errors import UserError
+from annotated_transformer.model import EncoderDecoder
+from annotated_transformer.storage.builders import own_code
+from annotated_transformer.storage.history import History
+from annotated_transformer.storage.model_card import CONFIG, model_card
+from annotated_transformer.system.atomic_files import replacing
+
+__all__ = ["export_model"]
+
+CARDS = Path(__file__).parent / "cards"
+
+
+def export_model(
+    folder: Path | str,
+    to: str,
+    model: EncoderDecoder,
+    tokenizer: Tokenizer,
+    history: History | None = None,
+    quantization: str | None = None,
+) -> None:
+    """Write a new folder that another program loads, with all that it needs.
+
+    The program is huggingface, ctranslate2 or onnx. The folder has the model,
+    tokenizer.model, and a README.md with an example. quantization, which only
+    CTranslate2 has, is the kind of number in the file, such as int8; else it
+    is float32. UserError for a model or a tokenizer that has no counterpart
+    there, and if the folder exists or cannot be written.
+    """
+    folder = Path(folder)
+    if folder.exists():
+        raise UserError(f"{folder}: exists already; choose another name")
+    if own := own_code(None, tokenizer):
+        raise UserError(
+            f"{own['tokenizer']} is no tokenizer of this package, so other "
+            "programs do not have its code; train one with train_tokenizer"
+        )
+    if quantization and to != "ctranslate2":
+        raise UserError("`quantization` is for CTranslate2; leave it out")
+    options = {"quantization": quantization} if quantization else {}
+    write = resolve_name(f"annotated_transformer.convert.{to}:write")
+    with replacing(folder.parent, folder.name) as parent:
+        new = parent / folder.name
+        new.mkdir()
+        with redirect_stderr(StringIO()), catch_warnings(action="ignore"):
+            values = write(new, model, tokenizer, history, **options)
+        (new / "tokenizer.model").write_bytes(tokenizer.model)
+        kind = "writer" if model.source is None else "translator"
+        use = (CARDS / f"{to}_{kind}.md").read_text("utf-8")
+        card = model_card(model, history, {}).removesuffix(CONFIG)
+        text = f"{card}\n{use.format(**values)}"
+        (new / "README.md").write_bytes(text.encode())

@@ -1,0 +1,220 @@
+"""Folders for other programs: written, loaded there, and outputs compared."""
+
+import os
+import re
+import subprocess
+import sys
+from contextlib import contextmanager
+
+os.environ["HF_HUB_OFFLINE"] = "1"  # what is loaded here is on this disk
+
+import chapters
+import ctranslate2
+import jaxtyping
+import pytest
+import torch
+from odd_text import odd_strings
+from refusal import refused
+from tiny_models import TINY
+from torch_twins import lively
+from transformers import (
+    AutoModelForCausalLM,
+    AutoModelForSeq2SeqLM,
+    AutoTokenizer,
+)
+
+from annotated_transformer import Translator, Writer
+from annotated_transformer.convert.export import export_model
+from annotated_transformer.corpora.generated import builtin_corpus
+from annotated_transformer.data import Tokenizer, train_tokenizer
+from annotated_transformer.embedding import EOS
+from annotated_transformer.errors import UserError
+from annotated_transformer.model import ModelConfig, transformer
+from annotated_transformer.storage.builders import build
+from annotated_transformer.storage.model_folder import load_model
+
+sys.path.insert(0, str(chapters.BOOK))
+import translate_onnx
+
+NAME = "pronouns"  # exported to each program
+TEXTS = [text for text, _ in builtin_corpus(train=24).train]
+TEXT = train_tokenizer(TEXTS, 60)
+
+
+def huggingface(folder, texts, beam):
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForSeq2SeqLM.from_pretrained(folder)
+    batch = tokenizer(texts, return_tensors="pt", padding=True)
+    output = model.generate(**batch, num_beams=beam)
+    return tokenizer.batch_decode(output, skip_special_tokens=True)
+
+
+def ct2(folder, texts, beam):
+    model = ctranslate2.Translator(str(folder), intra_threads=1)
+    ours = Tokenizer((folder / "tokenizer.model").read_bytes())
+    rows = [[*ours.split(text), "</s>"] for text in texts]
+    found = model.translate_batch(
+        rows, beam_size=beam, no_repeat_ngram_size=3, length_penalty=0.45
+    )
+    return [ours.pieces.decode(x.hypotheses[0]) for x in found]
+
+
+def onnx(folder, texts, beam):
+    return translate_onnx.Translator(folder)(texts, width=beam, no_repeat=3)
+
+
+PROGRAMS = {"huggingface": huggingface, "ctranslate2": ct2, "onnx": onnx}
+
+
+@contextmanager
+def unchecked():
+    """No checks of shapes while a graph is traced: lengths are symbols."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+        yield
+
+
+@pytest.fixture(scope="module", params=PROGRAMS)
+def exported(request, command, tmp_path_factory):
+    """A program, and the folder that the command writes for it."""
+    folder = tmp_path_factory.mktemp(request.param) / NAME
+    with unchecked():
+        ended = command("export", NAME, folder, "--to", request.param)
+    assert ended == (0, f"{folder}: see its README.md\n", "")
+    return request.param, folder
+
+
+def example(folder):
+    """What the example in a folder's card prints, without our package."""
+    card = (folder / "README.md").read_text("utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```$", card, re.M | re.S)
+    for name in ("annotated_transformer", *["torch"] * ("onnx" in code)):
+        code += f"import sys; assert {name!r} not in sys.modules\n"
+    return subprocess.check_output(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(chapters.BOOK)},
+        text=True,
+    )
+
+
+def test_a_translator_says_the_same(exported):
+    to, folder = exported
+    ours = Translator.load(NAME)
+    for beam in (1, 5):
+        assert PROGRAMS[to](folder, TEXTS, beam) == ours(TEXTS, beam=beam)
+    expected = ours("A dog runs.")
+    assert example(folder).strip() in (expected, f"{[expected]}")
+    card = (folder / "README.md").read_text("utf-8")
+    assert f"# {NAME}: en to de" in card and "checksums" not in card
+
+
+def test_ctranslate2_has_the_norm_last_too(tmp_path):
+    """Outputs of random weights do not end: each has a limit of its own."""
+    sizes = ModelConfig(len(TEXT), 2, 16, 32, 2)
+    torch.manual_seed(1)
+    model = lively(transformer(sizes)).float()
+    export_model(tmp_path / "model", "ctranslate2", model, TEXT)
+    ours = Translator(model, TEXT, beam=1, no_repeat=3)(TEXTS)
+    found = ct2(tmp_path / "model", TEXTS, 1)
+    for mine, theirs in zip(ours, found, strict=True):
+        n = min(len(mine), len(theirs), 40)
+        assert n > 5 and mine[:n] == theirs[:n]
+
+
+@pytest.mark.parametrize(("kind", "share"), [("int8", 0.3), ("bfloat16", 0.6)])
+def test_smaller_numbers_say_almost_the_same(kind, share, command, tmp_path):
+    model, *others = load_model("multi30k-en-de")
+    for name, quantization in (("whole", None), ("small", kind)):
+        export_model(
+            *(tmp_path / name, "ctranslate2", model, *others),
+            quantization=quantization,
+        )
+    whole, small = tmp_path / "whole", tmp_path / "small"
+    sizes = [(x / "model.bin").stat().st_size for x in (small, whole)]
+    assert sizes[0] < share * sizes[1]
+    exact, found = (ct2(x, TEXTS, 1) for x in (whole, small))
+    same = sum(x == y for x, y in zip(exact, found, strict=True))
+    assert same >= len(TEXTS) / 2
+
+
+@pytest.mark.parametrize("to", ["huggingface", "ctranslate2"])
+def test_a_language_model_goes_on_alike(to, tmp_path):
+    ours, folder = Writer.load("plays"), tmp_path / "plays"
+    export_model(folder, to, *load_model("plays"))
+    prompts = ["ROMEO:\n", "To be, or not"]  # of two lengths
+    if to == "huggingface":
+        tokenizer = AutoTokenizer.from_pretrained(folder)
+        batch = tokenizer(prompts, return_tensors="pt", padding=True)
+        model = AutoModelForCausalLM.from_pretrained(folder)
+        output = model.generate(**batch, do_sample=False, max_new_tokens=60)
+        texts = tokenizer.batch_decode(output, skip_special_tokens=True)
+    else:
+        rows = [["</s>", *ours.tokenizer.split(text)] for text in prompts]
+        found = ctranslate2.Generator(str(folder)).generate_batch(
+            rows, max_length=60, include_prompt_in_result=False
+        )
+        new = ["".join(x.sequences[0]).replace("▁", " ") for x in found]
+        texts = [x + y for x, y in zip(prompts, new, strict=True)]
+    assert texts == ours(prompts, max_new_tokens=60, temperature=0.0)
+    assert example(folder).startswith("A dog")
+
+
+@pytest.mark.parametrize("name", ["multi30k-en-de", "plays"])
+def test_the_saved_tokenizer_gives_the_same_ids(name, tmp_path):
+    model, ours, _ = load_model(name)
+    export_model(tmp_path / "model", "huggingface", model, ours)
+    theirs = AutoTokenizer.from_pretrained(tmp_path / "model")
+    for text in [*odd_strings(), "<s>", "a</s>b <pad>"]:
+        ids = ours.encode(text)
+        ids = [EOS, *ids[:-1]] if name == "plays" else ids
+        assert theirs(text).input_ids == ids, text
+
+
+# What cannot go there
+
+
+class Own(Tokenizer):
+    """A tokenizer that no other program knows."""
+
+
+@pytest.mark.parametrize(
+    ("to", "name", "tokenizer", "message"),
+    [
+        ("huggingface", "recurrent_translator", TEXT, "RecurrentConfig has"),
+        ("ctranslate2", "transformer", TEXT, "tied = False: "),
+        ("onnx", "LanguageModel", TEXT, "only a Transformer"),
+        ("onnx", "convolutional_translator", TEXT, "only a Transformer"),
+        ("onnx", "transformer", Own(TEXT.model), "Own is no tokenizer"),
+    ],
+)
+def test_models_that_are_only_here_are_refused(
+    to, name, tokenizer, message, tmp_path
+):
+    with pytest.raises(UserError, match=message):
+        export_model(tmp_path / "out", to, build(TINY[name]), tokenizer)
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("to", "module"),
+    [
+        ("huggingface", "transformers"),
+        ("ctranslate2", "ctranslate2.converters.transformers"),
+        ("onnx", "onnxscript"),
+    ],
+)
+def test_what_a_command_cannot_do_is_one_line(
+    to, module, command, tmp_path, monkeypatch
+):
+    words = ("export", NAME, tmp_path, "--to", to)
+    refused(command(*words), "exists already; choose another name")
+    (tmp_path / "file").touch()
+    words = ("export", NAME, tmp_path / "file/in", "--to", to)
+    refused(command(*words), "file/in cannot be written")
+    if to != "ctranslate2":
+        refused(command(*words, "--quantization=int8"), "--quantization is")
+    monkeypatch.setitem(sys.modules, module, None)
+    words = ("export", NAME, tmp_path / "new", "--to", to)
+    refused(command(*words), f"pip install 'annotated-transformer[{to}]'")
+    assert [x.name for x in tmp_path.iterdir()] == ["file"]

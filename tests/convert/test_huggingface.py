@@ -1,0 +1,188 @@
+"""Conversion to Hugging Face's models: the same numbers there, and back."""
+
+import os
+from dataclasses import replace
+
+os.environ["HF_HUB_OFFLINE"] = "1"  # what is loaded here is on this disk
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tiny_models import TINY
+from torch_twins import lively, sentences
+from transformers import (
+    AutoModelForCausalLM,
+    AutoModelForSeq2SeqLM,
+    LlamaConfig,
+    LlamaForCausalLM,
+)
+
+from annotated_transformer.convert.huggingface import (
+    from_huggingface,
+    to_huggingface,
+)
+from annotated_transformer.embedding import PAD
+from annotated_transformer.errors import UserError
+from annotated_transformer.heads import MultiHeadAttention
+from annotated_transformer.model import ModelConfig, transformer
+from annotated_transformer.modern import MODERN
+from annotated_transformer.storage.builders import build
+from annotated_transformer.writing import LanguageModelConfig
+
+SMALL = ModelConfig(
+    vocab_size=11, layers=2, d_model=8, d_ff=12, heads=2, dropout=0.0
+)
+WRITES = LanguageModelConfig(
+    **{"vocab_size": 11, "layers": 2, "d_model": 8, "d_ff": 12, "heads": 2},
+    **{"dropout": 0.0, "max_length": 16},
+    **MODERN,
+)
+
+
+def random_model(sizes: ModelConfig = SMALL, seed: int = 0, **changes):
+    torch.manual_seed(seed)
+    return lively(build(replace(sizes, **changes)))
+
+
+seeds = st.integers(0, 999)
+some_lengths = st.lists(st.integers(1, 6), min_size=1, max_size=3)
+
+
+@settings(max_examples=25)
+@given(
+    seeds,
+    st.integers(1, 3),
+    st.integers(1, 3),
+    st.sampled_from([None, 1, 3]),
+    st.booleans(),
+    some_lengths,
+)
+def test_the_logits_are_the_same(seed, heads, width, depth, pre_norm, lengths):
+    """An odd d_model too, which has more sines than cosines."""
+    sizes = {"heads": heads, "d_model": heads * width, "pre_norm": pre_norm}
+    model = random_model(SMALL, seed, decoder_layers=depth, **sizes)
+    theirs = to_huggingface(model, max_length=8)
+    assert theirs.training == model.training
+    source, target = sentences(*lengths), sentences(*lengths[::-1])
+    logits = theirs(source, source != PAD, decoder_input_ids=target).logits
+    torch.testing.assert_close(logits, model(source, target))
+
+
+# Language models
+
+
+def close(logits: torch.Tensor, others: torch.Tensor) -> None:
+    """Equal but for the angles of a Llama, which are float32."""
+    torch.testing.assert_close(logits, others, rtol=0, atol=1e-5)
+
+
+@settings(max_examples=25)
+@given(
+    seeds,
+    st.sampled_from([(1, None), (2, None), (4, 2), (3, 1)]),
+    st.sampled_from([2, 4, 6]),
+    st.integers(3, 20),
+    st.booleans(),
+)
+def test_a_language_model_goes_there_and_back(seed, heads, width, d_ff, tied):
+    heads, kv_heads = heads
+    sizes = {"heads": heads, "kv_heads": kv_heads, "d_ff": d_ff}
+    model = random_model(
+        WRITES, seed, d_model=heads * width, tied=tied, **sizes
+    )
+    theirs, text = to_huggingface(model), sentences(7, 7)
+    logits = model.next_logits(text)
+    close(theirs(text).logits, logits)
+    back = from_huggingface(theirs)
+    assert not back.training
+    close(back.next_logits(text), logits)
+
+
+LLAMA = LlamaConfig(
+    vocab_size=11,
+    hidden_size=8,
+    intermediate_size=6,
+    num_hidden_layers=2,
+    num_attention_heads=2,
+    rms_norm_eps=1e-5,
+    max_position_embeddings=16,
+)
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_a_llama_that_others_made(tied):
+    """Without biases, and with one matrix that is not scaled."""
+    config = LlamaConfig(**LLAMA.to_dict() | {"tie_word_embeddings": tied})
+    theirs, text = LlamaForCausalLM(config).double().eval(), sentences(9)
+    model = from_huggingface(theirs)
+    close(model.next_logits(text), theirs(text).logits)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"hidden_act": "gelu"}, "hidden_act = 'gelu': .* = 'silu'"),
+        ({"rms_norm_eps": 1e-6}, "rms_norm_eps = 1e-06"),
+        ({"head_dim": 8}, "head_dim = 8: .* head_dim = 4"),
+        (
+            {"rope_parameters": {"rope_type": "default", "rope_theta": 9.0}},
+            "9",
+        ),
+    ],
+)
+def test_a_llama_with_other_parts_is_refused(changes, message):
+    theirs = LlamaForCausalLM(LlamaConfig(**LLAMA.to_dict() | changes))
+    with pytest.raises(UserError, match=message):
+        from_huggingface(theirs)
+
+
+# Folders
+
+
+@pytest.mark.parametrize(
+    ("kind", "make"),
+    [
+        (AutoModelForSeq2SeqLM, lambda: random_model(pre_norm=False)),
+        (AutoModelForSeq2SeqLM, lambda: random_model(pre_norm=True)),
+        (AutoModelForCausalLM, lambda: random_model(WRITES)),
+    ],
+)
+def test_a_reloaded_model_is_the_same(kind, make, tmp_path):
+    """In float64; its tied matrices are there only once."""
+    model, source, target = make(), sentences(5, 3), sentences(4, 6)
+    to_huggingface(model).save_pretrained(tmp_path)
+    theirs = kind.from_pretrained(tmp_path)
+    if kind is AutoModelForCausalLM:
+        close(theirs(target).logits, model.next_logits(target))
+        model = from_huggingface(theirs)
+        close(theirs(target).logits, model.next_logits(target))
+    else:
+        output = theirs(source, source != PAD, decoder_input_ids=target)
+        torch.testing.assert_close(output.logits, model(source, target))
+
+
+# What cannot be converted
+
+
+class Variant(MultiHeadAttention):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: random_model(positions="learned"), "positions = 'learned'"),
+        (lambda: random_model(tied=False), "tied = False: .* tied = True"),
+        (lambda: random_model(d_k=3), "d_k = 3: .* d_k = None or 4"),
+        (lambda: random_model(norm="rms"), "norm = 'rms'"),
+        (lambda: transformer(SMALL, Variant), "Variant has no counterpart"),
+        (lambda: random_model(WRITES, qk_norm=True), "qk_norm = True: "),
+        (lambda: build(TINY["LanguageModel"]), "pre_norm = False: "),
+        (lambda: build(TINY["recurrent_translator"]), "RecurrentConfig has"),
+        (lambda: build(TINY["convolutional_translator"]), "Convolutional"),
+    ],
+)
+def test_what_they_have_not_is_refused(make, message):
+    with pytest.raises(UserError, match=message):
+        to_huggingface(make())
