@@ -48,26 +48,9 @@ def test_the_runs_of_the_paper(
     assert parameter_count(model) == pytest.approx(millions * 1e6, rel=0.03)
 
 
-def test_a_recipe_from_before_there_were_such_fields():
-    plain = recipe_of("copy").as_json()
-    for part, name in [
-        *((plain, name) for name in ("builder", "processes", "tf32")),
-        (plain["labs"], "order"),
-    ]:
-        del part[name]
-    assert Recipe.from_json(plain) == recipe_of("copy")
-
-
-@pytest.mark.parametrize("part", ["model", "train"])
-def test_a_recipe_from_a_stranger(part):
-    plain = recipe_of("copy").as_json()
-    plain[part] |= {"wings": 2}
-    told = f"no field 'recipe.{part}.wings'"
-    with pytest.raises(ValueError, match=told):
-        Recipe.from_json(plain)
-    del plain[part]
-    with pytest.raises(ValueError, match=f"recipe.{part}( is missing|=None)"):
-        Recipe.from_json(plain)
+def test_sizes_of_no_builder_make_no_recipe():
+    with pytest.raises(UserError, match="no builder takes sizes"):
+        Recipe(TrainConfig(), TrainConfig())
 
 
 def test_recipes_survive_json():

@@ -30,10 +30,10 @@ from annotated_transformer.runs import loop, objectives
 from annotated_transformer.runs.prepare import (
     Parent,
     Prepared,
+    build_model,
     copy_parent_weights,
     describe,
 )
-from annotated_transformer.runs.recipes import RECIPES, fine_tuning
 from annotated_transformer.runs.run import train
 from annotated_transformer.runs.run_dir import locked_run
 from annotated_transformer.storage.checkpoints import (
@@ -57,19 +57,21 @@ def corpus():
     return CORPUS
 
 
-def test_resume_of_a_finished_run_makes_the_model_again(
-    command, recipe_options, trained, tmp_path
-):
-    """What a killed process was writing goes."""
-    output = shutil.copytree(trained, tmp_path / "model")
-    (output / "model.safetensors").unlink()
-    (output / ".run.json.part").mkdir()
-    (output / "checkpoints" / ".step-00000040.safetensors.part").mkdir()
-    ended = command("train", output, *recipe_options, "--resume")
-    assert ended.status == 0
-    assert "continuing after update 40 of 40" in ended.err
-    assert same_weights(output, trained)
-    assert [x.name for x in output.rglob(".*")] == [".lock"]
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
+def test_a_model_is_drawn_from_its_own_seed_alone(positions):
+    """And from the numbers that PyTorch would draw after that seed."""
+    sizes = replace(SMALL.model, vocab_size=50, positions=positions)
+    recipe = learning(replace(SMALL, model=sizes), seed=4)
+    found = []
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        before = torch.get_rng_state()
+        found.append(build_model(recipe, "cpu").state_dict())
+        assert torch.equal(torch.get_rng_state(), before)
+    torch.manual_seed(4)
+    found.append(transformer(sizes).state_dict())
+    for other in found[1:]:
+        torch.testing.assert_close(other, found[0], rtol=0, atol=0)
 
 
 def contents(folder):
@@ -421,15 +423,6 @@ def test_a_fine_tuning_ends_with_its_best_checkpoint(tmp_path, words):
     risky = learning(recipe, steps=2, risk=2)
     child = train(tmp_path / "risk", words, risky, **options)
     assert not same_weights(child, first)
-
-
-def test_fine_tuning_takes_small_steps():
-    """Smaller and fewer than those of any model that begins from nothing."""
-    for name, recipe in RECIPES.items():
-        gentle = fine_tuning(recipe)
-        assert gentle.train.steps <= recipe.train.steps, name
-        assert gentle.train.peak_lr < recipe.train.peak_lr / 4
-        assert gentle.model == recipe.model and gentle.labs == recipe.labs
 
 
 OTHER_WORDS = [
