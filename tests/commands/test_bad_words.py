@@ -76,7 +76,7 @@ TRAIN = {
     "good --task=text --held-out=1": "from 0.001 to",
     "good --task=text --noise=1": "--noise is for",
     "good --task=builtin": "only --task text reads",
-    "good --task=plays": "has its own text",
+    "good --task=plays": "only --task text reads",
 }
 # What lies in OUTPUT, or how it is called
 OUTPUTS = {
