@@ -14,6 +14,7 @@ from annotated_transformer.model import parameter_count
 from annotated_transformer.runs.recipes import (
     RECIPES,
     SIZES,
+    LabConfig,
     Recipe,
     flat,
     recipe_of,
@@ -123,9 +124,9 @@ def test_a_field_that_cannot_be_set_says_why(setting, part):
 
 FIELDS = [
     (config, field.name)
-    for config in (TrainConfig(), recipe_of())
+    for config in (TrainConfig(), LabConfig(), recipe_of())
     for field in fields(config)
-    if field.name not in ("model", "train")
+    if field.name not in ("model", "train", "labs")
 ]
 
 

@@ -60,7 +60,10 @@ KINDS = {
     "lower": (SMALL, lambda: {"tokenizer": Lower(TOKENIZER.model)}),
     "own rate": (replace(SMALL, train=Steps(**vars(SMALL.train))), dict),
     "dropout": (learning(BPE, bpe_dropout=0.3, r_drop=2.0), dict),
-    "accumulated": (learning(BPE, accumulation_steps=2, noise=1.0), dict),
+    "accumulated": (
+        learning(BPE, accumulation_steps=2, noise=1.0, bpe_dropout=0.2),
+        dict,
+    ),
     "bf16": (learning(SMALL, bf16=True, seed=2**32 - 1), dict),
     "running text": (
         WRITES,

@@ -249,15 +249,10 @@ def test_without_locks_a_training_says_so_and_goes_on(
 
 
 def test_what_a_failed_attempt_leaves_does_not_stop_the_next(tmp_path, corpus):
-    """The first fails over its subwords, the next before its checkpoint."""
+    """It fails over its subwords."""
     many = replace(SMALL, tokenizer="bpe", vocab_size=9000)
     with pytest.raises(UserError, match="too large"):
         train(tmp_path / "model", corpus, many, device="cpu")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(objectives, "batch_loss", lambda *_: torch.tensor(0.0))
-        with pytest.raises(RuntimeError, match="does not require grad"):
-            train(tmp_path / "model", corpus, SMALL, device="cpu")
-    assert (tmp_path / "model" / "run.json").exists()
     train(tmp_path / "model", corpus, SMALL, device="cpu")
 
 
