@@ -32,10 +32,10 @@ from annotated_transformer.text.noise import SourceNoise
 
 __all__ = [
     "TrainingText",
+    "batch_change",
     "encode_text",
     "fixed_batches",
     "prefetch",
-    "subword_sampling",
 ]
 
 Change = Callable[[list[Example], str], list[Example]]  # as a seed decides
@@ -74,32 +74,24 @@ def encode_text(
     return examples, too_long
 
 
-def subword_sampling(tokenizer: Tokenizer, recipe: Recipe) -> Change | None:
-    """What gives a batch other subwords, if the recipe wants BPE-dropout.
-
-    UserError for subwords that are not made by merges: sentencepiece draws
-    those, too, but its number means something else there.
-    """
-    if not recipe.labs.bpe_dropout:
-        return None
-    if recipe.tokenizer != "bpe":
-        raise UserError(
-            f"`bpe_dropout` leaves out merges, and of {recipe.tokenizer} "
-            "subwords none are known; use `tokenizer='bpe'`"
-        )
-    return BPEDropout(
-        tokenizer.vocabulary, recipe.labs.bpe_dropout, longest_side(recipe)
-    )
-
-
 def batch_change(tokenizer: Tokenizer, recipe: Recipe) -> Change | None:
-    """What changes a batch each time it is read: noise, other subwords."""
+    """What changes a batch each time it is read: noise, other subwords.
+
+    UserError for BPE-dropout of subwords that are not made by merges:
+    sentencepiece draws those, too, but its number means something else there.
+    """
+    labs, limit = recipe.labs, longest_side(recipe)
     changes: list[Change] = []
-    if recipe.labs.noise:
-        limit = longest_side(recipe)
-        changes.append(SourceNoise(tokenizer, recipe.labs.noise, limit))
-    if sampling := subword_sampling(tokenizer, recipe):
-        changes.append(sampling)
+    if labs.noise:
+        changes.append(SourceNoise(tokenizer, labs.noise, limit))
+    if labs.bpe_dropout:
+        if recipe.tokenizer != "bpe":
+            raise UserError(
+                f"`bpe_dropout` leaves out merges, and of {recipe.tokenizer} "
+                "subwords none are known; use `tokenizer='bpe'`"
+            )
+        pieces = tokenizer.vocabulary
+        changes.append(BPEDropout(pieces, labs.bpe_dropout, limit))
 
     def change(examples: list[Example], seed: str) -> list[Example]:
         for one in changes:

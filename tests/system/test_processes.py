@@ -270,7 +270,7 @@ SHORT = torch.OutOfMemoryError("CUDA out of memory.")
     "error, told",
     [
         (NCCL, "unhandled cuda error"),
-        ("[../pair.cc:547] Connection closed by peer", r"\(Connection closed"),
+        ("[../pair.cc:547] Connection closed by peer", "Connection closed by"),
         (SHORT, None),  # is not taken for a lost process
         (NCCL.replace("999 'unknown error'", "2 'out of memory'"), None),
     ],
