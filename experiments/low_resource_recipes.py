@@ -22,8 +22,8 @@ from annotated_transformer.data import (
 )
 from annotated_transformer.model import ModelConfig, Transformer, transformer
 from annotated_transformer.runs.batches import (
+    batch_change,
     fixed_batches,
-    subword_sampling,
 )
 from annotated_transformer.runs.objectives import objective_of
 from annotated_transformer.runs.prepare import learn_tokenizer
@@ -94,7 +94,7 @@ def trained(
     model = transformer(config)
 
     examples, _ = encode_pairs(learned, pieces, train.max_length)
-    resplit = subword_sampling(pieces, replace(BASE, labs=labs))
+    resplit = batch_change(pieces, replace(BASE, labs=labs))
     objective = objective_of(labs, pieces)
     every, saved = train.steps // (4 * SAVED), []
     for update in updates_on(

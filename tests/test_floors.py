@@ -47,47 +47,21 @@ def imported(source: str) -> Iterator[str]:
     """The modules of the package that a source imports, anywhere in it."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            if node.level == 1:
-                continue  # a neighbour in the same folder
+            assert not any(x.name.startswith(NAME) for x in node.names)
+        # with one dot it is a neighbour in the same folder
+        if isinstance(node, ast.ImportFrom) and node.level != 1:
             assert not node.level, "an import names its module in full"
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-        else:
-            continue
-        for name in names:
-            package, *parts = name.split(".")
+            package, _, module = node.module.partition(".")
             if package == NAME:
-                yield module_of(parts)
-
-
-def module_of(parts: list[str]) -> str:
-    """The module that a dotted name stands in: the name may be a function."""
-    while parts:
-        path = chapters.PACKAGE.joinpath(*parts)
-        if path.is_dir() or path.with_suffix(".py").exists():
-            return ".".join(parts)
-        parts = parts[:-1]
-    return "__init__"
-
-
-def upward(module: str, source: str) -> set[tuple[str, str]]:
-    """The imports by which a module stands on what is not below it."""
-    below = {wing(module), *FLOORS[wing(module)]}
-    return {
-        (module, used) for used in imported(source) if wing(used) not in below
-    }
-
-
-def modules() -> Iterator[tuple[str, str]]:
-    """Every module by its name below the package, and its source."""
-    for path in sorted(chapters.PACKAGE.rglob("*.py")):
-        parts = path.relative_to(chapters.PACKAGE).with_suffix("").parts
-        if len(parts) > 1 and parts[-1] == "__init__":
-            parts = parts[:-1]
-        yield ".".join(parts), path.read_text("utf-8")
+                yield module or "__init__"
 
 
 def test_every_module_stands_on_floors_below():
-    found = {pair for module in modules() for pair in upward(*module)}
+    found = set()
+    for path in chapters.PACKAGE.rglob("*.py"):
+        parts = path.relative_to(chapters.PACKAGE).with_suffix("").parts
+        module = ".".join(parts).removesuffix(".__init__")
+        below = {wing(module), *FLOORS[wing(module)]}
+        used = imported(path.read_text("utf-8"))
+        found |= {(module, x) for x in used if wing(x) not in below}
     assert found == EXCEPTIONS.keys()

@@ -23,7 +23,6 @@ from annotated_transformer.system.console import put
 # What loads PyTorch is imported where it is used: --help does without it.
 if TYPE_CHECKING:
     from annotated_transformer.corpora.corpus import Corpus
-    from annotated_transformer.corpora.running_text import RunningText
 
 __all__ = ["train"]
 
@@ -130,6 +129,7 @@ def train(
     """
     from torch.cuda import is_bf16_supported
 
+    from annotated_transformer.corpora.running_text import RunningText, plays
     from annotated_transformer.runs.devices import choose_device
     from annotated_transformer.runs.dry_run import plan
     from annotated_transformer.runs.recipes import fine_tuning, recipe_of
@@ -146,21 +146,23 @@ def train(
     if start is not None and not new_subwords and own_text:
         usual = fine_tuning(usual)
     recipe = usual.with_fields([f"train.bf16={bf16}", *asked])
-    texts = (
-        [*(train_files or ()), *([pairs] if pairs else [])],
-        [*(valid_files or ()), *([valid_pairs] if valid_pairs else [])],
-    )
     corpus: Corpus | RunningText
-    if task in ("plays", "text"):
-        corpus = running_text(task, files or [], mark, held_out)
+    if task == "text":
+        corpus = RunningText.from_files(files or [], mark, held_out)
     elif files:
         raise UserError(
             f"{files[0]}: only --task text reads files that are named so; "
             "name sentence pairs by --train and --valid, two files each, or "
             "by --pairs and --valid-pairs, one file each"
         )
+    elif task == "plays":
+        corpus = plays()
     else:
-        corpus = read_corpus(task, (source, target), texts, extra or [])
+        texts = (
+            [*(train_files or ()), *([pairs] if pairs else [])],
+            [*(valid_files or ()), *([valid_pairs] if valid_pairs else [])],
+        )
+        corpus = read_pairs(task, (source, target), texts, extra or [])
     if dry_run:  # which writes nothing: output may be taken
         recipe = replace(recipe, processes=launched().size)
         put(plan(recipe, corpus, start, new_subwords))
@@ -195,22 +197,7 @@ def check_kept(asked: Iterable[str], new_subwords: bool) -> None:
             )
 
 
-def running_text(
-    task: str, files: list[Path], mark: str, held_out: float
-) -> "RunningText":
-    """The text that a language model is to learn from."""
-    from annotated_transformer.corpora.running_text import RunningText, plays
-
-    if task == "text":
-        return RunningText.from_files(files, mark, held_out)
-    if files:
-        raise UserError(
-            f"{files[0]}: --task plays has its own text; use --task text"
-        )
-    return plays()
-
-
-def read_corpus(
+def read_pairs(
     task: str | None,
     languages: tuple[str, str],
     texts: tuple[list[Path], list[Path]],

@@ -1,9 +1,10 @@
 """A corpus: sentence pairs to learn from, to choose by and to test with."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from annotated_transformer.corpora.parallel_text import (
     read_parallel,
@@ -110,6 +111,22 @@ class Corpus:
             checksums=self.checksums | {name: pairs_sha256(pairs)},
             extras=(*self.extras, Extra(str(path), len(pairs), share)),
         )
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What the history of a training says of it."""
+        extra = sum(one.pairs for one in self.extras)
+        return {
+            "source": self.source,
+            "target": self.target,
+            "pairs": len(self.train) - extra,
+            "extra": extra,
+            "shares": self.shares,
+        }
+
+    def sample(self) -> Iterator[str]:
+        """Text to learn subwords from: both sides of every pair."""
+        return (side for pair in self.train for side in pair)
 
     @property
     def shares(self) -> dict[str, float]:

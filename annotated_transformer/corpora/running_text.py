@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from annotated_transformer.errors import UserError, check_kind
 from annotated_transformer.system.text_lines import stream_lines
@@ -53,6 +54,12 @@ class RunningText:
             raise UserError("no text is named: name at least one file")
         sums = {"text": digest.hexdigest()}
         return cls(paths, mark, held_out, name, size, sums)
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What the history of a training says of it."""
+        held_out = {"mark": self.mark, "held_out": self.held_out}
+        return {"bytes": self.size, **held_out}
 
     def lines(self, held_out: bool | None = None) -> Iterator[str]:
         r"""The lines of either part, or all, each with its end, "\n"."""

@@ -4,6 +4,7 @@ The batches follow from the recipe and its seed alone. A run that resumes
 passes over those that it has had.
 """
 
+import math
 import random
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
@@ -23,6 +24,7 @@ from annotated_transformer.data import (
     make_batch,
     training_batches,
 )
+from annotated_transformer.embedding import UNK
 from annotated_transformer.errors import UserError
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.system.console import console
@@ -30,13 +32,16 @@ from annotated_transformer.text.noise import SourceNoise
 
 __all__ = [
     "TrainingText",
+    "batch_change",
     "encode_text",
     "fixed_batches",
     "prefetch",
-    "subword_sampling",
 ]
 
 Change = Callable[[list[Example], str], list[Example]]  # as a seed decides
+# The tokens that an update reads of source and target, on average, and a table
+# of the text; its first row is the text's size, the last how often it is read.
+Reading = tuple[tuple[int, int], dict[str, str]]
 
 
 def longest_side(recipe: Recipe) -> int:
@@ -69,32 +74,24 @@ def encode_text(
     return examples, too_long
 
 
-def subword_sampling(tokenizer: Tokenizer, recipe: Recipe) -> Change | None:
-    """What gives a batch other subwords, if the recipe wants BPE-dropout.
-
-    UserError for subwords that are not made by merges: sentencepiece draws
-    those, too, but its number means something else there.
-    """
-    if not recipe.labs.bpe_dropout:
-        return None
-    if recipe.tokenizer != "bpe":
-        raise UserError(
-            f"`bpe_dropout` leaves out merges, and of {recipe.tokenizer} "
-            "subwords none are known; use `tokenizer='bpe'`"
-        )
-    return BPEDropout(
-        tokenizer.vocabulary, recipe.labs.bpe_dropout, longest_side(recipe)
-    )
-
-
 def batch_change(tokenizer: Tokenizer, recipe: Recipe) -> Change | None:
-    """What changes a batch each time it is read: noise, other subwords."""
+    """What changes a batch each time it is read: noise, other subwords.
+
+    UserError for BPE-dropout of subwords that are not made by merges:
+    sentencepiece draws those, too, but its number means something else there.
+    """
+    labs, limit = recipe.labs, longest_side(recipe)
     changes: list[Change] = []
-    if recipe.labs.noise:
-        limit = longest_side(recipe)
-        changes.append(SourceNoise(tokenizer, recipe.labs.noise, limit))
-    if sampling := subword_sampling(tokenizer, recipe):
-        changes.append(sampling)
+    if labs.noise:
+        changes.append(SourceNoise(tokenizer, labs.noise, limit))
+    if labs.bpe_dropout:
+        if recipe.tokenizer != "bpe":
+            raise UserError(
+                f"`bpe_dropout` leaves out merges, and of {recipe.tokenizer} "
+                "subwords none are known; use `tokenizer='bpe'`"
+            )
+        pieces = tokenizer.vocabulary
+        changes.append(BPEDropout(pieces, labs.bpe_dropout, limit))
 
     def change(examples: list[Example], seed: str) -> list[Example]:
         for one in changes:
@@ -155,6 +152,51 @@ class TrainingText:
         )
         return [[read[i] for i in batch] for batch in cut]
 
+    def reading(self, recipe: Recipe) -> Reading:
+        """What an update and an epoch have, by the first epoch's batches."""
+        epoch = self.first_epoch()
+        tokens, padding = [], []
+        for side in (0, 1):
+            lengths = [[len(example[side]) for example in x] for x in epoch]
+            tokens.append(sum(map(sum, lengths)))
+            cells = sum(len(batch) * max(batch) for batch in lengths)
+            padding.append(1 - tokens[side] / cells)
+        updates = len(epoch) / recipe.batches_of_update
+        source, target = (round(side / updates) for side in tokens)
+        return (source, target), {
+            "pairs an epoch": f"{sum(map(len, epoch)):,}",
+            "tokens an epoch": f"{tokens[0]:,} source, {tokens[1]:,} target",
+            "padding": f"{padding[0]:.1%} source, {padding[1]:.1%} target",
+            "batches an epoch": f"{len(epoch):,}",
+            "tokens an update": f"about {source:,} source, {target:,} target",
+            "updates an epoch": f"about {updates:,.1f}",
+            "epochs": f"about {recipe.train.steps / updates:,.1f}",
+        }
+
+    def largest_batches(self) -> list[Batch]:
+        """Two made batches: no batch of the text needs more than one of them.
+
+        One has as many sentences as any batch of the text, the other has
+        sentences as long as its longest, and all their cells are labels. Most
+        of what a model keeps grows with the number of cells, but fused
+        attention pads short sentences, and the plain one keeps a weight for
+        each pair of tokens. BPE-dropout makes sentences longer after batches
+        were cut, and a risk reads each of them with as many candidates.
+        """
+        epoch, tokens = self.first_epoch(), self.config.batch_tokens
+        found = []
+        for examples in (max(epoch, key=len), max(epoch, key=longest)):
+            rows = max(len(examples), math.ceil(tokens / longest(examples)))
+            if self.change:
+                examples = self.change(examples, "trial")
+            source, target = (
+                max(math.ceil(tokens / rows), *map(len, side))
+                for side in zip(*examples, strict=True)
+            )
+            rows *= max(1, self.labs.risk)
+            found.append(make_batch([([UNK] * source, [UNK] * target)] * rows))
+        return found
+
     def batches(
         self, skip: int = 0, every: int = 1
     ) -> Generator[Batch, None, None]:
@@ -169,6 +211,11 @@ class TrainingText:
             order=self.labs.order,
             reads=self.epoch,
         )
+
+
+def longest(examples: list[Example]) -> int:
+    """The most tokens of a side of some examples."""
+    return max(max(map(len, example)) for example in examples)
 
 
 def dealt(places: range, count: int, seed: str, turn: int) -> list[int]:

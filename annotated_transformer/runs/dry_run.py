@@ -9,14 +9,12 @@ from torch import nn
 
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.running_text import RunningText
-from annotated_transformer.data import Example
-from annotated_transformer.runs.batches import TrainingText
 from annotated_transformer.runs.prepare import prepare
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.runs.windows import TextWindows, read_corpus
+from annotated_transformer.runs.windows import read_corpus
 from annotated_transformer.storage.builders import outline, parameters_of
 
-__all__ = ["plan", "reading"]
+__all__ = ["plan"]
 
 FLOAT = 4  # bytes
 
@@ -36,34 +34,10 @@ def plan(
     """
     recipe, tokenizer, _ = prepare(recipe, corpus, start, new_subwords)
     text, _, _ = read_corpus(corpus, tokenizer, recipe)
-    rows = memory(recipe) | reading(recipe, text)
-    rows |= work(recipe, *tokens_of_update(recipe, text))
+    update, read = text.reading(recipe)
+    rows = memory(recipe) | read | work(recipe, *update)
     width = max(map(len, rows))
     return "".join(f"{name:{width}}  {rows[name]}\n" for name in rows)
-
-
-def reading(
-    recipe: Recipe, text: TrainingText | TextWindows
-) -> dict[str, str]:
-    """How much of its text a run reads; the first row is the text's size."""
-    if isinstance(text, TextWindows):
-        return windows(recipe, text)
-    return batches(recipe, text.first_epoch())
-
-
-def tokens_of_update(
-    recipe: Recipe, text: TrainingText | TextWindows
-) -> tuple[int, int]:
-    """How many tokens of source and target an update reads, on average."""
-    number = recipe.train.accumulation_steps * recipe.processes
-    if isinstance(text, TextWindows):
-        return 0, number * text.rows * text.length
-    epoch = text.first_epoch()
-    source, target = (
-        round(sum(map(len, side)) * number / len(epoch))
-        for side in zip(*(x for some in epoch for x in some), strict=True)
-    )
-    return source, target
 
 
 def work(recipe: Recipe, source: int, target: int) -> dict[str, str]:
@@ -102,38 +76,4 @@ def memory(recipe: Recipe) -> dict[str, str]:
         "weights, gradients, moments": decimal(FLOAT * copies * count),
         "logits and their gradients": f"about {decimal(2 * FLOAT * logits)}",
         "a checkpoint": decimal(FLOAT * 3 * count),
-    }
-
-
-def batches(recipe: Recipe, epoch: list[list[Example]]) -> dict[str, str]:
-    """How the first epoch's batches make updates, and how many epochs."""
-    tokens, padding = [], []
-    for side in (0, 1):
-        lengths = [[len(example[side]) for example in x] for x in epoch]
-        tokens.append(sum(map(sum, lengths)))
-        cells = sum(len(batch) * max(batch) for batch in lengths)
-        padding.append(1 - tokens[side] / cells)
-    config = recipe.train
-    updates = len(epoch) / (config.accumulation_steps * recipe.processes)
-    source, target = (round(side / updates) for side in tokens)
-    return {
-        "pairs an epoch": f"{sum(map(len, epoch)):,}",
-        "tokens an epoch": f"{tokens[0]:,} source, {tokens[1]:,} target",
-        "padding": f"{padding[0]:.1%} source, {padding[1]:.1%} target",
-        "batches an epoch": f"{len(epoch):,}",
-        "tokens an update": f"about {source:,} source, {target:,} target",
-        "updates an epoch": f"about {updates:,.1f}",
-        "epochs": f"about {config.steps / updates:,.1f}",
-    }
-
-
-def windows(recipe: Recipe, text: TextWindows) -> dict[str, str]:
-    """How much of a running text an update reads."""
-    config, tokens = recipe.train, len(text.ids) - 1
-    _, update = tokens_of_update(recipe, text)
-    return {
-        "tokens in the text": f"{tokens:,}",
-        "tokens a window": f"{text.length:,}",
-        "tokens an update": f"{update:,}",
-        "epochs": f"about {config.steps * update / tokens:,.1f}",
     }

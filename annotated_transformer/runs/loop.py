@@ -17,8 +17,7 @@ from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.optimizer import adam
 from annotated_transformer.runs.batches import prefetch
 from annotated_transformer.runs.devices import allow_tf32, attention_kernel
-from annotated_transformer.runs.dry_run import reading
-from annotated_transformer.runs.memory import largest_batches, try_batch
+from annotated_transformer.runs.memory import try_batch
 from annotated_transformer.runs.objectives import objective_of
 from annotated_transformer.runs.progress_bar import progress_bar
 from annotated_transformer.runs.recipes import Recipe
@@ -120,7 +119,7 @@ class Run:
         step, steps = self.progress.step, self.config.steps
         self.where = f"after update {step}"
         if step == 0:
-            rows = reading(self.recipe, self.text)
+            _, rows = self.text.reading(self.recipe)
             what, size = next(iter(rows.items()))
             console.out(f"planned: {rows['epochs']} epochs ({what}: {size})")
             return
@@ -282,9 +281,9 @@ class Run:
 
         They are dealt out like cards, so that nothing is read twice.
         """
-        size = self.processes.size
-        read = self.progress.step * self.config.accumulation_steps * size
-        return self.text.batches(read + self.processes.rank, size)
+        read = self.progress.step * self.recipe.batches_of_update
+        each = self.processes
+        return self.text.batches(read + each.rank, each.size)
 
     def try_largest_batches(self) -> None:
         """Run out of memory now or not at all, rather than after an hour.
@@ -292,7 +291,7 @@ class Run:
         A risk is tried as the loss of its candidates, without their search.
         """
         objective = batch_loss if self.recipe.labs.risk else self.objective
-        for batch in largest_batches(self.text):
+        for batch in self.text.largest_batches():
             rows, length = batch.labels.shape
             self.where = (
                 f"at the largest batch, {rows} sentences of {length} tokens"

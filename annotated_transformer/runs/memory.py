@@ -1,50 +1,13 @@
 """What a training needs of memory, tried before it begins."""
 
-import math
-
 import torch
 from torch import nn
 
-from annotated_transformer.data import Batch, Example, make_batch
-from annotated_transformer.embedding import UNK
+from annotated_transformer.data import Batch
 from annotated_transformer.errors import UserError
-from annotated_transformer.runs.batches import TrainingText
-from annotated_transformer.runs.windows import TextWindows
 from annotated_transformer.training import Objective, TrainConfig
 
-__all__ = ["largest_batches", "out_of_memory_error", "try_batch"]
-
-
-def longest(examples: list[Example]) -> int:
-    """The most tokens of a side of some examples."""
-    return max(max(map(len, example)) for example in examples)
-
-
-def largest_batches(text: TrainingText | TextWindows) -> list[Batch]:
-    """Two made batches: no batch of the text needs more than one of them.
-
-    One has as many sentences as any batch of the text, the other has
-    sentences as long as its longest, and all their cells are labels. Most of
-    what a model keeps grows with the number of cells, but fused attention
-    pads short sentences, and the plain one keeps a weight for each pair of
-    tokens. BPE-dropout makes sentences longer after batches were cut, and a
-    risk reads each of them with as many candidates.
-    """
-    if isinstance(text, TextWindows):
-        return [next(text.batches())]  # all are alike
-    epoch, tokens = text.first_epoch(), text.config.batch_tokens
-    found = []
-    for examples in (max(epoch, key=len), max(epoch, key=longest)):
-        rows = max(len(examples), math.ceil(tokens / longest(examples)))
-        if text.change:
-            examples = text.change(examples, "trial")
-        source, target = (
-            max(math.ceil(tokens / rows), *map(len, side))
-            for side in zip(*examples, strict=True)
-        )
-        rows *= max(1, text.labs.risk)
-        found.append(make_batch([([UNK] * source, [UNK] * target)] * rows))
-    return found
+__all__ = ["out_of_memory_error", "try_batch"]
 
 
 def try_batch(

@@ -1,7 +1,6 @@
 """What a run needs before its first update: subwords, model, history."""
 
 import hashlib
-from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import replace
 from datetime import date
@@ -91,35 +90,29 @@ def tokenizer_at(path: Path, advice: str) -> Tokenizer:
 def given_tokenizer(given: object) -> Tokenizer:
     """A tokenizer that is passed, or that of a sentencepiece model's file.
 
-    UserError if there is none, or if its reserved ids are not RESERVED.
+    UserError if there is none, or if its ids are not those of a model here:
+    the reserved ones are RESERVED.
     """
     if isinstance(given, Path | str):
         advice = "name the file with the ending .model that its training wrote"
         given = tokenizer_at(Path(given), advice)
+    name = type(given).__name__
     if not isinstance(given, Tokenizer):
         raise UserError(
-            f"the tokenizer is a {type(given).__name__}; pass a Tokenizer, "
-            "the path of a sentencepiece model, or an object of a class that "
-            f"inherits from Tokenizer and has its own {', '.join(METHODS)}"
+            f"the tokenizer is a {name}; pass a Tokenizer, the path of a "
+            "sentencepiece model, or an object of a class that inherits from "
+            f"Tokenizer and has its own {', '.join(METHODS)}"
         )
-    check_ids(given)
-    return given
-
-
-def check_ids(tokenizer: Tokenizer) -> None:
-    """UserError unless the ids of a tokenizer are those of a model here."""
-    name = type(tokenizer).__name__
-    if hasattr(tokenizer, "pieces"):
-        found = {x: getattr(tokenizer.pieces, x)() for x in RESERVED}
+    if hasattr(given, "pieces"):
+        found = {x: getattr(given.pieces, x)() for x in RESERVED}
         if found != RESERVED:
             raise UserError(
                 f"the tokenizer has the ids {found}, and a model here needs "
                 f"{RESERVED}: train one with these options of sentencepiece"
             )
     try:
-        ids, known = [*tokenizer.encode("A dog.")], range(UNK, len(tokenizer))
-        _ = tokenizer.split("A dog."), tokenizer.decode([])
-        memoryview(tokenizer.model)
+        ids, known = [*given.encode("A dog.")], range(UNK, len(given))
+        _ = given.split("A dog."), given.decode([]), memoryview(given.model)
     except (AttributeError, TypeError) as error:  # of what is inherited
         raise UserError(
             f"{name} has no sentencepiece model ({error}), so it needs its "
@@ -132,6 +125,7 @@ def check_ids(tokenizer: Tokenizer) -> None:
             f"and its other ids must be from {UNK} (unknown) to "
             f"{known.stop - 1}, the last below its len()"
         )
+    return given
 
 
 def learn_tokenizer(corpus: Corpus | RunningText, recipe: Recipe) -> Tokenizer:
@@ -141,15 +135,13 @@ def learn_tokenizer(corpus: Corpus | RunningText, recipe: Recipe) -> Tokenizer:
             "the recipe's subwords are not learned from the text but given: "
             "pass the tokenizer to train"
         )
-    texts: Iterable[str]
-    if running := isinstance(corpus, RunningText):
-        texts = corpus.sample()
-    else:
-        texts = (side for pair in corpus.train for side in pair)
-    kind, normalize = recipe.tokenizer, recipe.normalize
     try:
         return train_tokenizer(
-            texts, recipe.vocab_size, kind, normalize, running
+            corpus.sample(),
+            recipe.vocab_size,
+            recipe.tokenizer,
+            recipe.normalize,
+            running=isinstance(corpus, RunningText),
         )
     except UserError as error:
         raise UserError(f"`vocab_size`: {error}") from error
@@ -189,16 +181,11 @@ def check_own_model(model: EncoderDecoder, tokenizer: Tokenizer) -> None:
 def check_kind_of_text(recipe: Recipe, corpus: Corpus | RunningText) -> None:
     """UserError for a corpus that a model cannot learn from."""
     running = isinstance(corpus, RunningText)
-    alone = isinstance(recipe.model, LanguageModelConfig)
-    if running and not alone:
+    if running != isinstance(recipe.model, LanguageModelConfig):
         raise UserError(
-            "a translator learns from sentence pairs, and this is running "
-            "text: for that begin with the sizes of a language model"
-        )
-    if alone and not running:
-        raise UserError(
-            "a language model learns from running text, and these are "
-            "sentence pairs: for those begin with the sizes of a translator"
+            "a translator learns from sentence pairs, and a language model "
+            "from running text: pass such a corpus, or begin with the sizes "
+            "of the other"
         )
     labs = recipe.labs
     pairs = {
@@ -323,13 +310,8 @@ def start_from(
     }
     recipe = replace(recipe, model=replace(model.config, **own))
     if not new_subwords:
-        kind = known.recipe.get("tokenizer", "") if known else "given"
-        try:
-            recipe = replace(recipe, vocab_size=len(tokenizer), tokenizer=kind)
-        except ValueError as error:
-            raise UserError(
-                f"{folder}: no training can go on from there ({error!s:.200})"
-            ) from error
+        kind = known.recipe.get("tokenizer", "given") if known else "given"
+        recipe = replace(recipe, vocab_size=len(tokenizer), tokenizer=kind)
     files = read_config(folder).sha256
     start = Start("no history was given", files=files)
     if known is not None:
@@ -408,16 +390,18 @@ def describe(
 ) -> History:
     """What a run is, before its first update."""
     begun = ready.parent and ready.parent.start
-    if isinstance(corpus, RunningText):
-        data = Data(
-            name=corpus.name,
-            sha256=corpus.checksums,
-            bytes=corpus.size,
-            mark=corpus.mark,
-            held_out=corpus.held_out,
+    data = Data(corpus.name, sha256=corpus.checksums, **corpus.about)
+    if isinstance(corpus, Corpus):
+        lines = source_lines(
+            [source for source, _ in corpus.train],
+            ready.tokenizer,
+            corpus.source,
+            ready.recipe.train.max_length,
         )
-    else:
-        data = pairs_data(corpus, ready)
+        before = begun and begun.data and begun.data.lines
+        if before and before.longest > lines.longest:  # it has learned both
+            lines = replace(lines, longest=before.longest)
+        data = replace(data, lines=lines)
     return History(
         command=command,
         recipe=ready.recipe.as_json(),
@@ -428,31 +412,6 @@ def describe(
         start=begun,
         tokenizer_sha256=hashlib.sha256(ready.tokenizer.model).hexdigest(),
         own=own_code(model, ready.tokenizer),
-    )
-
-
-def pairs_data(corpus: Corpus, ready: Prepared) -> Data:
-    """The pairs that a run learns from; lines as long as its parent's, too."""
-    before = ready.parent and ready.parent.start.data
-    extra = sum(one.pairs for one in corpus.extras)
-    lines = source_lines(
-        [source for source, _ in corpus.train],
-        ready.tokenizer,
-        corpus.source,
-        ready.recipe.train.max_length,
-    )
-    if before and before.lines:
-        longest = max(lines.longest, before.lines.longest)
-        lines = replace(lines, longest=longest)
-    return Data(
-        name=corpus.name,
-        source=corpus.source,
-        target=corpus.target,
-        pairs=len(corpus.train) - extra,
-        extra=extra,
-        shares=corpus.shares,
-        sha256=corpus.checksums,
-        lines=lines,
     )
 
 

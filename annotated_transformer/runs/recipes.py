@@ -82,6 +82,11 @@ class Recipe:
         builder_of(self.model)  # UserError if there is none
         check_depth(self.model)
 
+    @property
+    def batches_of_update(self) -> int:
+        """How many batches make an update, those of all processes."""
+        return self.train.accumulation_steps * self.processes
+
     def as_json(self) -> dict[str, Any]:
         """The recipe as plain data; JSON has no infinity, so clip is null."""
         plain = {"builder": builder_of(self.model), **asdict(self)}

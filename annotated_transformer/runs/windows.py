@@ -17,6 +17,7 @@ from annotated_transformer.embedding import EOS, UNK
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.runs.batches import (
+    Reading,
     TrainingText,
     encode_text,
     fixed_batches,
@@ -88,6 +89,21 @@ class TextWindows:
             yield window_batch(rows[i : min(i + self.rows, whole)])
         if len(rows[-1]) > 1:
             yield window_batch(rows[-1:])
+
+    def reading(self, recipe: Recipe) -> Reading:
+        """What an update reads, without a source, and how often it is all."""
+        config, tokens = recipe.train, len(self.ids) - 1
+        update = recipe.batches_of_update * self.rows * self.length
+        return (0, update), {
+            "tokens in the text": f"{tokens:,}",
+            "tokens a window": f"{self.length:,}",
+            "tokens an update": f"{update:,}",
+            "epochs": f"about {config.steps * update / tokens:,.1f}",
+        }
+
+    def largest_batches(self) -> list[Batch]:
+        """One of them: all are alike."""
+        return [next(self.batches())]
 
 
 def read_corpus(

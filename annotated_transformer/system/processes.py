@@ -12,7 +12,6 @@ uninterrupted one to the last bit. One vector adds up in one order always.
 """
 
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -101,8 +100,7 @@ def others_alive() -> Iterator[None]:
     except (RuntimeError, ValueError) as error:  # the latter: no torchrun
         if out_of_memory(error):
             raise
-        first = str(error).strip().partition("\n")[0]
-        cause = re.sub(r"^\[\S+:\d+\] ", "", first)  # a place in gloo's source
+        cause = str(error).strip().partition("\n")[0]
         raise UserError(
             f"the processes of this run have lost each other ({cause}); if "
             "another one has ended, its own message says why; torchrun starts "

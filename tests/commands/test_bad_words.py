@@ -68,6 +68,15 @@ TRAIN = {
         "--vocab-size: .* 8000 .* the largest possible is "
     ),
     GOOD + "--vocab-size=6": "--vocab-size: .*too small",
+    # running text
+    "latin --task=text": "latin, line 2: byte 2 .* not UTF-8",
+    "empty --task=text": "empty is empty; leave it out",
+    "--task=text": "name at least one file",
+    "good --task=text": "the training text has .*, or lower --max-length",
+    "good --task=text --held-out=1": "from 0.001 to",
+    "good --task=text --noise=1": "--noise is for",
+    "good --task=builtin": "only --task text reads",
+    "good --task=plays": "only --task text reads",
 }
 # What lies in OUTPUT, or how it is called
 OUTPUTS = {
@@ -105,6 +114,13 @@ OTHERS = {
         "--temperature 0.0: must be from 0.01"
     ),
     "backtranslate model good --output good": "exists already",
+    "generate pronouns --temperature=-1": "pronouns: a translator, which writ",
+    "perplexity multi30k-en-de good": "multi30k-en-de: a translator",
+    "translate plays good": "plays: a language model, which has no source",
+    "generate plays --temperature=-1": "--temperature -1.0, .* at least 0",
+    "generate plays --top-p=0": "--top-p 0.0",
+    "generate plays --top-p=1.5": "--top-p 1.5",
+    "generate plays --top-k=-1": "--top-k -1",
 }
 USAGE = {
     "nonsense": "No such command 'nonsense'",

@@ -12,7 +12,6 @@ from small_runs import learning
 
 from annotated_transformer.corpora.corpus import Corpus, Extra
 from annotated_transformer.data import (
-    copy_task,
     make_batch,
     train_tokenizer,
     training_batches,
@@ -157,14 +156,6 @@ def test_validation_runs_over_each_pair_once():
     assert all(
         a.source.equal(b.source) for a, b in zip(found, again, strict=True)
     )
-
-
-@pytest.mark.parametrize("kind", ["unigram", "char", "given"])
-def test_bpe_dropout_needs_merges(kind):
-    recipe = replace(recipe_with(bpe_dropout=0.1), tokenizer=kind)
-    corpus = Corpus.from_pairs(copy_task(9), copy_task(9))
-    with pytest.raises(UserError, match=f"of {kind} subwords none are known"):
-        TrainingText(corpus, LETTERS, recipe)
 
 
 BATCHES = [make_batch([([4] * n + [2], [5, 2])] * n) for n in (1, 2, 3, 4)]

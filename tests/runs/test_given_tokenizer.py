@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 import sentencepiece
-from small_runs import CORPUS, SMALL, learning
+from small_runs import CORPUS, SMALL
 
 from annotated_transformer import Tokenizer, Translator, UserError, train
 from annotated_transformer.system.atomic_files import sha256
@@ -83,11 +83,6 @@ def test_what_does_not_go_with_a_given_tokenizer(learned, tmp_path):
     for recipe, options, told in (
         (RECIPE, {**given, "start": "multi30k-en-de"}, "subwords of its own"),
         (RECIPE, {**given, "new_subwords": True}, "leave it out"),
-        (
-            learning(RECIPE, bpe_dropout=0.1),
-            given,
-            "of given subwords none are",
-        ),
         (replace(RECIPE, tokenizer="given"), {}, "pass the tokenizer"),
     ):
         with pytest.raises(UserError, match=told):

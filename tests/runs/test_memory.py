@@ -14,7 +14,7 @@ from annotated_transformer.model import transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.runs import loop
 from annotated_transformer.runs.batches import TrainingText
-from annotated_transformer.runs.memory import largest_batches, try_batch
+from annotated_transformer.runs.memory import try_batch
 from annotated_transformer.runs.run import train
 from annotated_transformer.training import batch_loss, updates
 
@@ -28,7 +28,7 @@ def test_no_batch_of_the_text_is_larger(tokens, dropout):
     recipe = replace(recipe, tokenizer="bpe", vocab_size=60)
     tokenizer = train_tokenizer([" ".join(x) for x in pairs], 60)
     text = TrainingText(replace(CORPUS, train=pairs), tokenizer, recipe)
-    made = largest_batches(text)
+    made = text.largest_batches()
     most, long = made
     assert len(most.labels) >= len(long.labels)
     growth = 1.5 if dropout else 1  # it varies from epoch to epoch
@@ -65,7 +65,7 @@ def test_a_trial_takes_the_memory_of_a_run():
     sizes = replace(SMALL.model, vocab_size=4000, d_model=64)
     config = replace(SMALL.train, accumulation_steps=3)
     text = TrainingText(CORPUS, train_tokenizer(["abc"], 8, "char"), SMALL)
-    batch, _ = largest_batches(text)
+    batch, _ = text.largest_batches()
 
     def real():
         model = transformer(sizes)
@@ -85,7 +85,7 @@ def test_a_trial_takes_the_memory_of_a_run():
 def test_a_trial_of_a_risk_has_as_many_candidates():
     tokenizer = train_tokenizer(["abc"], 8, "char")
     plain, risky = (
-        largest_batches(TrainingText(CORPUS, tokenizer, recipe))
+        TrainingText(CORPUS, tokenizer, recipe).largest_batches()
         for recipe in (SMALL, learning(SMALL, risk=4))
     )
     for one, other in zip(plain, risky, strict=True):

@@ -32,20 +32,6 @@ def go(output, build=sharper, **options):
     return train(output, CORPUS, SMALL, device="cpu", **options)
 
 
-@pytest.mark.parametrize("build", BUILDS, ids=lambda x: x.__name__)
-def test_a_model_of_ones_own_is_trained_and_loaded(tmp_path, build):
-    model = build()
-    before = [x.clone() for x in model.parameters()]
-    folder = go(tmp_path / "run", model=model)
-    assert all(map(torch.equal, model.parameters(), before))
-    trained = Translator.load(folder, model=build())
-    assert trained(TEXTS) == Translator(trained.model, TOKENIZER)(TEXTS)
-    for wrong in (None, transformer(SIZES), transformer(SIZES, norm=Norm)):
-        with pytest.raises(UserError, match=BUILDS[build]) as told:
-            Translator.load(folder, model=wrong)
-        assert "\n" not in str(told.value)
-
-
 def test_a_run_goes_on_with_the_parts_and_the_subwords_that_began_it(
     tmp_path,
 ):
@@ -73,15 +59,21 @@ def test_a_model_of_ones_own_comes_back_from_its_folder(tmp_path, build):
     assert torch.equal(found(ids, ids), model(ids, ids))
     assert history is None and not found.training
     assert BUILDS[build] in (tmp_path / "m" / "README.md").read_text()
+    for wrong in (None, transformer(SIZES), transformer(SIZES, norm=Norm)):
+        with pytest.raises(UserError, match=BUILDS[build]) as told:
+            load_model(tmp_path / "m", model=wrong)
+        assert "\n" not in str(told.value)
 
 
 def test_weights_go_on_from_those_of_the_model(tmp_path):
     first = go(tmp_path / "first")
     model, tokenizer, _ = load_model(first, model=sharper())
+    before = [x.clone() for x in model.parameters()]
     recipe = replace(SMALL, train=replace(SMALL.train, peak_lr=1e-9))
     second = train(
         tmp_path / "second", CORPUS, recipe, model=model, tokenizer=tokenizer
     )
+    assert all(map(torch.equal, model.parameters(), before))
     again, *_ = load_model(second, model=sharper())
     for one, other in zip(model.parameters(), again.parameters(), strict=True):
         torch.testing.assert_close(one, other, atol=1e-6, rtol=0)
@@ -110,11 +102,6 @@ def test_models_that_cannot_be_trained(tmp_path, name):
 def test_what_is_no_model():
     with pytest.raises(UserError, match="the model is a Linear; pass"):
         unwrap(prepare)(SMALL, CORPUS, model=nn.Linear(2, 2))
-
-
-def test_a_training_begins_with_one_model(tmp_path):
-    with pytest.raises(UserError, match="begins with one model"):
-        go(tmp_path / "run", tokenizer=None, start="multi30k-en-de")
 
 
 # Tokenizers

@@ -14,6 +14,7 @@ from annotated_transformer.model import parameter_count
 from annotated_transformer.runs.recipes import (
     RECIPES,
     SIZES,
+    LabConfig,
     Recipe,
     flat,
     recipe_of,
@@ -48,26 +49,9 @@ def test_the_runs_of_the_paper(
     assert parameter_count(model) == pytest.approx(millions * 1e6, rel=0.03)
 
 
-def test_a_recipe_from_before_there_were_such_fields():
-    plain = recipe_of("copy").as_json()
-    for part, name in [
-        *((plain, name) for name in ("builder", "processes", "tf32")),
-        (plain["labs"], "order"),
-    ]:
-        del part[name]
-    assert Recipe.from_json(plain) == recipe_of("copy")
-
-
-@pytest.mark.parametrize("part", ["model", "train"])
-def test_a_recipe_from_a_stranger(part):
-    plain = recipe_of("copy").as_json()
-    plain[part] |= {"wings": 2}
-    told = f"no field 'recipe.{part}.wings'"
-    with pytest.raises(ValueError, match=told):
-        Recipe.from_json(plain)
-    del plain[part]
-    with pytest.raises(ValueError, match=f"recipe.{part}( is missing|=None)"):
-        Recipe.from_json(plain)
+def test_sizes_of_no_builder_make_no_recipe():
+    with pytest.raises(UserError, match="no builder takes sizes"):
+        Recipe(TrainConfig(), TrainConfig())
 
 
 def test_recipes_survive_json():
@@ -140,9 +124,9 @@ def test_a_field_that_cannot_be_set_says_why(setting, part):
 
 FIELDS = [
     (config, field.name)
-    for config in (TrainConfig(), recipe_of())
+    for config in (TrainConfig(), LabConfig(), recipe_of())
     for field in fields(config)
-    if field.name not in ("model", "train")
+    if field.name not in ("model", "train", "labs")
 ]
 
 

@@ -19,6 +19,8 @@ from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.runs.run import train
 from annotated_transformer.storage.checkpoints import read_metrics
 from annotated_transformer.training import TrainConfig
+from annotated_transformer.translation import Translator
+from annotated_transformer.writing import Writer
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,10 @@ KINDS = {
     "lower": (SMALL, lambda: {"tokenizer": Lower(TOKENIZER.model)}),
     "own rate": (replace(SMALL, train=Steps(**vars(SMALL.train))), dict),
     "dropout": (learning(BPE, bpe_dropout=0.3, r_drop=2.0), dict),
-    "accumulated": (learning(BPE, accumulation_steps=2, noise=1.0), dict),
+    "accumulated": (
+        learning(BPE, accumulation_steps=2, noise=1.0, bpe_dropout=0.2),
+        dict,
+    ),
     "bf16": (learning(SMALL, bf16=True, seed=2**32 - 1), dict),
     "running text": (
         WRITES,
@@ -91,7 +96,8 @@ def test_a_run_ends_as_if_nothing_had_happened(
 ):
     """Killed before its first update, then told to stop after it.
 
-    Each time it also tries its largest batches, as on a GPU.
+    Each time it also tries its largest batches, as on a GPU. Its model is
+    loaded and used.
     """
     monkeypatch.chdir(parent)
     recipe, given = KINDS[kind]
@@ -117,3 +123,6 @@ def test_a_run_ends_as_if_nothing_had_happened(
     first = [0] * (kind == "start")  # a fine-tuning's first validation
     assert lines[0] == lines[1]
     assert [x["step"] for x in lines[0]] == [*first, 2, 4, 6]
+    passed = {x: y for x, y in given().items() if x in ("model", "tokenizer")}
+    use = Writer if kind == "running text" else Translator
+    assert len(use.load(part, **passed)(["abc", "jihg"])) == 2

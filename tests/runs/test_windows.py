@@ -137,7 +137,7 @@ def test_a_text_that_cannot_be_learned_from(text, changes, message):
 
 def test_text_and_model_must_fit(text):
     pairs = Corpus.from_pairs([("a", "b")], [("a", "b")])
-    with pytest.raises(UserError, match="learns from running text"):
+    with pytest.raises(UserError, match="language model from running text"):
         prepare(RECIPES["text"], pairs)
     sizes = RECIPES["builtin"]
     with pytest.raises(UserError, match="learns from sentence pairs"):

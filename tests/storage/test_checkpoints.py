@@ -60,21 +60,6 @@ def saved(run):
     return model, optimizer, run.paths()[3]
 
 
-@pytest.mark.parametrize(
-    "config",
-    [*TINY.values(), replace(SIZES, tied=True)],
-    ids=[*TINY, "tied"],
-)
-def test_training_goes_on_exactly(run, config):
-    one, two = learner(config), learner(config)
-    steps(*one, 3)
-    run.save(*one, PROGRESS)
-    assert run.load(*two) == PROGRESS
-    for some in (one, two):
-        steps(*some, 2)
-    assert all(map(torch.equal, one[0].parameters(), two[0].parameters()))
-
-
 def test_files_that_are_no_checkpoints(run, saved):
     model, optimizer, path = saved
     for sizes in ({"layers": 2}, {"d_ff": 16}):

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from histories import HISTORY
 
-from annotated_transformer.runs.recipes import flat
+from annotated_transformer.runs.recipes import Recipe, flat
 from annotated_transformer.storage.history import (
     Data,
     History,
@@ -47,6 +47,7 @@ def test_a_shipped_history_comes_back(name):
     known = json.loads(path.read_text())["history"]
     found = flat(History.from_json(known).as_json())
     assert found == found | flat(known)
+    assert Recipe.from_json(known["recipe"]).model  # also an old one
 
 
 Path = tuple[str, ...]

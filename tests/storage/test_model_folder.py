@@ -192,11 +192,3 @@ def test_where_the_room_ends_the_old_model_stays(two_models, run_folder):
             resource.setrlimit(resource.RLIMIT_FSIZE, most)
         assert which(run_folder, two_models) == "old"
         assert not list(run_folder.glob(".*"))
-
-
-def test_a_folder_without_config_has_no_model(tmp_path, tokenizer):
-    """And where no run is either, nothing can be resumed."""
-    save_model(tmp_path, small(tokenizer), tokenizer)
-    (tmp_path / "config.json").unlink()
-    with pytest.raises(UserError, match="no trained model.*another folder"):
-        load_model(tmp_path)

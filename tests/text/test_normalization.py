@@ -2,7 +2,6 @@
 
 import sys
 import unicodedata
-from functools import cache
 
 import pytest
 from builtin_text import BPE, LINES
@@ -10,12 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from odd_text import odd_strings
 
-from annotated_transformer.corpora.generated import builtin_corpus
-from annotated_transformer.corpora.parallel_text import read_pairs
-from annotated_transformer.data import Tokenizer, train_tokenizer
-from annotated_transformer.storage.model_folder import load_model
-from annotated_transformer.storage.pretrained import pretrained
-from annotated_transformer.text.normalization import normalized, with_rules
+from annotated_transformer.data import train_tokenizer
+from annotated_transformer.text.normalization import normalized
 
 CHARACTERS = [
     character
@@ -113,32 +108,3 @@ def test_what_was_decoded_once_stays(text):
     """Unknown characters, too, and the blanks around them."""
     once = BPE.decode(BPE.encode(text))
     assert BPE.decode(BPE.encode(once)) == once
-
-
-@cache
-def without_rules(name: str) -> tuple[Tokenizer, Tokenizer]:
-    """A shipped tokenizer, and the same as it was before it had rules."""
-    model = load_model(name)[1].model
-    before = model.removesuffix(with_rules(b""))
-    assert len(before) < len(model)
-    return Tokenizer(model), Tokenizer(before)
-
-
-@pytest.mark.parametrize("name", [x for x in pretrained() if x != "plays"])
-def test_shipped_tokenizers_read_clean_text_as_before(name):
-    now, before = without_rules(name)
-    assert now.vocabulary == before.vocabulary
-    for pair in builtin_corpus(3000).train:
-        for text in pair:
-            assert now.encode(text) == before.encode(text)
-            assert now.encode(nfd(text)) == now.encode(text)
-
-
-@pytest.mark.parametrize("split", ["train", "val", "test_2016_flickr"])
-def test_they_read_captions_as_before(split, real_folder):
-    files = [real_folder / f"{split}.{x}.gz" for x in ("en", "de")]
-    now, before = without_rules("multi30k-en-de")
-    lines = [text for pair in read_pairs(*files) for text in pair]
-    clean = [x for x in lines if normalized([x]) == [x]]
-    assert len(clean) > 0.99 * len(lines)
-    assert all(now.encode(x) == before.encode(x) for x in clean)
