@@ -245,8 +245,7 @@
       this.norm = NORMS[norm];
       this.activation = FEED_FORWARDS[feed_forward];
       this.added = ADDED[positions];
-      this.turned = (x, position) =>
-        TURNED[positions](x, position, d_k);
+      this.turned = (x, position) => TURNED[positions](x, position, d_k);
       this.heads = heads;
       this.keyWidth = d_k * heads;
     }
@@ -258,8 +257,9 @@
       const rows = tokens.map((token) => {
         const scale = Math.sqrt(columns) * scales[token];
         const begin = token * columns;
-        return Float64Array.from({ length: columns }, (_, i) =>
-          values[begin + i] * scale,
+        return Float64Array.from(
+          { length: columns },
+          (_, i) => values[begin + i] * scale,
         );
       });
       const waves = positions.map((position) =>
