@@ -1,6 +1,6 @@
 /**
- * From a word to those it looks at: lines, as dark as the weight, from a
- * place among the queries at the left to the keys at the right.
+ * From a word to those it looks at, or from those that look at it: lines, as
+ * dark as the weight, from queries at the left to keys at the right.
  */
 (() => {
   const SVG = "http://www.w3.org/2000/svg";
@@ -15,14 +15,15 @@
 
   /**
    * Lines in a box of 100 by 100, stretched to the size of what it is put in.
-   * @param {ArrayLike<number>} weights of one query
-   * @param {{at: number, rows: number, columns: number}} places the query's
-   *   place, of how many, and how many keys there is room for
+   * @param {ArrayLike<number>} weights of one query, or of one key (`into`)
+   * @param {{at: number, rows: number, columns: number, into: boolean}} places
+   *   its place, and how many queries and keys there is room for
    */
-  function arcs(weights, { at, rows, columns }) {
-    const from = (100 * (at + 0.5)) / rows;
+  function arcs(weights, { at, rows, columns, into = false }) {
+    const middle = (place, count) => (100 * (place + 0.5)) / count;
     const lines = Array.from(weights, (weight, j) => {
-      const to = (100 * (j + 0.5)) / columns;
+      const from = middle(into ? j : at, rows);
+      const to = middle(into ? at : j, columns);
       return shape("path", {
         d: `M0 ${from}C45 ${from} 55 ${to} 100 ${to}`,
         style: `--share: ${weight.toFixed(3)}`,

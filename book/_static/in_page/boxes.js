@@ -13,6 +13,8 @@
   const largest = (numbers, count) =>
     [...numbers.keys()].sort((a, b) => numbers[b] - numbers[a]).slice(0, count);
 
+  const percent = (x) => `${Math.round(100 * x)}\u00a0%`;
+
   const plain = (piece) => piece.replaceAll("▁", "");
 
   // By kind: the exported definition, and what the box computes. A letter
@@ -32,30 +34,30 @@
     softmax: ["greedy_decode", "e to the power of a logit, over the sum"],
   };
 
-  /** Text in which {axis|words} become parts that light up. */
-  const withAxes = (text) =>
-    text
-      .split(/\{(\w+\|[^}]+)\}/)
-      .map((part, i) => (i % 2 ? axis(...part.split("|")) : part));
-
   /** The formula and the code of a box. */
-  function origin(kind, view) {
+  function origin({ kind, side, part }, view) {
     const [name, formula] = KINDS[kind];
     const { href, code } = view.cells[name];
-    const words = code.split(
-      /\b(length|queries|keys|d_model|d_ff|d_k|heads)\b/,
-    );
-    const same = { length: "words" };
-    const lines = words.map((word, i) =>
-      i % 2 ? axis(same[word] ?? word, word) : word,
-    );
+    const own = side === "encoder" ? "source" : "target";
+    const keys = part === "cross_attention" ? "source" : own;
+    const same = { length: own, queries: own, keys };
+    const withAxes = (text, marked) =>
+      text.split(marked).map((part, i) => {
+        const [name, said = name] = part.split("|");
+        return i % 2 ? axis(same[name] ?? name, said) : part;
+      });
+    const words = /\b(length|queries|keys|d_model|d_ff|d_k|heads)\b/;
     return [
-      make("p.op-formula", {}, ...withAxes(formula)),
+      make("p.op-formula", {}, ...withAxes(formula, /\{(\w+\|[^}]+)\}/)),
       make(
         "details.op-code",
         {},
         make("summary", {}, "The code: ", make("code", {}, name)),
-        make("pre", { tabindex: 0 }, make("code", {}, ...lines)),
+        make(
+          "pre",
+          { tabindex: 0 },
+          make("code", {}, ...withAxes(code, words)),
+        ),
         make("p", {}, make("a", { href }, "To the cell that defines it")),
       ),
     ];
@@ -65,7 +67,7 @@
   function activation(view, title, name, across) {
     const side = /^(encoder|source)/.test(name) ? "source" : "target";
     const pieces = view.pieces[side];
-    return strip({ title, side, pieces, rows: view.seen[name], axis: across });
+    return strip({ title, side, pieces, rows: view.seen[name], across });
   }
 
   const SHOWN = {
@@ -147,7 +149,7 @@
       const heads = Array.from({ length: view.heads }, (_, head) => {
         const place = { name: box.id, head };
         const thumb = thumbnail(view, place);
-        thumb.box.light(at);
+        thumb.light({ side: queries, place: at });
         const row = mapOf(view.seen, place)[at];
         const [first] = largest(row, 1);
         const [, keys] = sidesOf(box.id);
@@ -156,7 +158,7 @@
           view.silent(place) ? "button.op-head.op-off" : "button.op-head",
           { type: "button", click: () => act.openHead(place) },
           make("span", {}, `head ${head + 1}`),
-          thumb.box,
+          thumb,
           make("span.op-small", {}, said),
         );
       });
@@ -206,17 +208,18 @@
   }
 
   /** After an encoder layer: what a word's vector depends on. */
-  function mixture({ id, layer, side, norm }, view) {
+  function mixture({ id, layer, side }, view) {
     if (side !== "encoder" || !id.endsWith("around_feed_forward")) return [];
     const { place } = view.wordOf("encoder");
     const row = view.mixed(place)[layer];
-    const most = Math.max(...row);
-    const items = row.map((moved, i) =>
+    const others = [...row.keys()].filter((i) => i !== place);
+    const most = Math.max(...others.map((i) => row[i]));
+    const items = others.map((i) =>
       make(
         "li.op-word",
-        { "data-side": "source", "data-place": i, ...share(moved / most) },
-        make("span", {}, ...named(view.pieces.source[i])),
-        make("span.at-p", {}, `${Math.round(100 * moved)} %`),
+        { "data-side": "source", "data-place": i, ...share(row[i] / most) },
+        make("span", {}, plain(view.pieces.source[i])),
+        make("span.at-p", {}, percent(row[i])),
       ),
     );
     const word = plain(view.pieces.source[place]);
@@ -224,7 +227,10 @@
       make(
         "p.op-small",
         {},
-        `What has been mixed into ${word} so far: how far its vector moves if a word's embedding is set to zero.`,
+        "What has been mixed into ",
+        make("em", {}, word),
+        "? This is how far its vector moves, as a share of its length, if " +
+          "another word’s embedding is set to zero:",
       ),
       make("ol.at-bars.op-mixed", {}, ...items),
     ];
@@ -295,13 +301,13 @@
       layer || (/logits|softmax|memory/.test(box.kind) ? "" : `, ${box.side}`);
     return [
       make("h4.op-title", {}, `${box.title}${where}`),
-      ...origin(box.kind, view).slice(0, 1),
+      ...origin(box, view).slice(0, 1),
       ...SHOWN[box.kind](box, view, act),
-      ...origin(box.kind, view).slice(1),
+      ...origin(box, view).slice(1),
     ];
   }
 
   Object.assign(globalThis.inPage, {
-    boxes: { contents, KINDS, largest, plain },
+    boxes: { contents, KINDS, largest, percent, plain },
   });
 })();

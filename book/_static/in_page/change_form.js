@@ -199,7 +199,7 @@
       const parts = [
         ["the mask", "The mask is off", changes.maskOff()],
         ["positions", "Positions are off", changes.positionsOff()],
-        ["the scale 1/√d_k", "The scale is off", changes.scaleOff(d_k)],
+        [`division by √${d_k}`, "The scale is off", changes.scaleOff(d_k)],
       ].map(([title, label, change]) => {
         const box = this.switch(title, true, () =>
           this.set(box.checked ? undefined : { ...change, label }, change.id),
@@ -239,7 +239,7 @@
       return make(
         "section",
         {},
-        make("h4.at-title", {}, "Switch off"),
+        make("h4.at-title", {}, "Parts that are on"),
         make(".at-row", {}, ...parts),
         make(
           ".at-row",

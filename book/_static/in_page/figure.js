@@ -5,8 +5,8 @@
 (() => {
   const { layout, shape } = globalThis.inPage;
   const { make, chance, share } = globalThis.inPage.elements;
-  const { paint, paintMap } = globalThis.inPage.strips;
-  const { mapOf } = globalThis.inPage.heads;
+  const { paint, paintMap, rowsOf } = globalThis.inPage.strips;
+  const { mapOf, sidesOf } = globalThis.inPage.heads;
   const { plain } = globalThis.inPage.boxes;
 
   class Figure {
@@ -34,10 +34,16 @@
       );
       const size = { width, height, viewBox: `0 0 ${width} ${height}` };
       const svg = shape("svg", { ...size, "aria-hidden": true }, ...lines);
-      const drawn = frames.map((frame) => {
-        const stack = frame.side === "encoder" ? "Encoder" : "Decoder";
-        const title = `${stack} layer ${frame.layer + 1}`;
-        return make(`.op-frame.op-${frame.side}`, at(frame), title);
+      const drawn = frames.map((frame) =>
+        make(`.op-frame.op-${frame.side}`, at(frame)),
+      );
+      const titles = frames.map(({ side, layer, x, y }) => {
+        const title = `${side === "encoder" ? "Encoder" : "Decoder"} layer ${layer + 1}`;
+        return make(
+          ".op-layer",
+          { style: `left: ${x + 8}px; top: ${y - 7}px` },
+          title,
+        );
       });
       this.buttons = boxes.map((box) => {
         const stack = box.layer === undefined ? "" : `, layer ${box.layer + 1}`;
@@ -51,7 +57,16 @@
         const size = box.big ? "op-large" : "op-slim";
         return make(`button.op-box.${kind}.${size}`, given);
       });
-      this.element.replaceChildren(...drawn, svg, ...this.buttons);
+      const { x, width: wide } = boxes.find(({ kind }) => kind === "memory");
+      const legend = make(
+        "p.op-legend",
+        { style: `left: ${x}px; width: ${wide}px` },
+        ...["A row of colour is a word: ", make("b", {}, "blue"), " is below "],
+        ...["zero, ", make("b", {}, "orange"), " above. Four small squares "],
+        "are the maps of four heads.",
+      );
+      const all = [legend, ...drawn, svg, ...titles, ...this.buttons];
+      this.element.replaceChildren(...all);
     }
 
     /** Fill the boxes with the numbers of a view. */
@@ -92,14 +107,17 @@
         );
         return make(".op-strips", {}, paint(canvas(), [sums]));
       }
-      const lit = { style: `--rows: ${room}`, "data-of": side };
-      const strip = (name) =>
-        make(".op-rows", lit, paint(canvas(), view.seen[name], { room }));
+      const strip = (name) => {
+        const across = name.endsWith(".hidden") ? "d_ff" : "d_model";
+        const picture = paint(canvas(), view.seen[name], { room });
+        return make(".op-rows", rowsOf(side, room, across), picture);
+      };
       if (box.kind === "attention") {
         const maps = Array.from({ length: view.heads }, (_, head) => {
           const rows = mapOf(view.seen, { name: box.id, head });
           const off = view.silent({ name: box.id, head });
           const map = paintMap(canvas(), rows, room, view.wide(box.id));
+          const lit = rowsOf(side, room, sidesOf(box.id)[1]);
           return make(off ? ".op-rows.op-off" : ".op-rows", lit, map);
         });
         return make(".op-strips.op-maps", {}, ...maps);

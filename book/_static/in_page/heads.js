@@ -5,7 +5,7 @@
 (() => {
   const { arcs } = globalThis.inPage;
   const { make } = globalThis.inPage.elements;
-  const { paintMap } = globalThis.inPage.strips;
+  const { paintMap, rowsOf } = globalThis.inPage.strips;
 
   /** "Encoder, layer 2": the attention of this name. */
   function titleOf(name) {
@@ -41,15 +41,17 @@
     const rows = mapOf(view.seen, place);
     const [room, wide] = [view.room[queries], view.room[keys]];
     const canvas = paintMap(make("canvas", {}), rows, room, wide);
-    const size = { style: `--rows: ${room}`, "data-of": queries };
-    const box = make(".op-thumb.op-rows", size, canvas);
-    box.light = (at) => {
+    const box = make(".op-thumb.op-rows", rowsOf(queries, room, keys), canvas);
+    box.light = ({ side, place: at } = {}) => {
       box.querySelector("svg")?.remove();
-      const row = rows[at];
-      box.classList.toggle("op-lines", row !== undefined);
-      if (row) box.append(arcs(row, { at, rows: room, columns: wide }));
+      const into = side !== queries && side === keys; // who looks at it?
+      const column = into && rows.map((row) => row[at] ?? 0);
+      const weights = side === queries ? rows[at] : column;
+      box.classList.toggle("op-lines", Boolean(weights));
+      const places = { at, rows: room, columns: wide, into };
+      if (weights) box.append(arcs(weights, places));
     };
-    return { box, queries };
+    return box;
   }
 
   /** The table of all heads: a column for each attention. */
@@ -76,7 +78,7 @@
               title: label,
               click: () => this.open({ name, head }),
             },
-            thumb.box,
+            thumb,
           );
         });
         const [stack, layer] = titleOf(name).split(", ");
@@ -88,8 +90,7 @@
 
     /** Draw the lines of the word that is pointed at: {side, place}. */
     light(word) {
-      for (const { box, queries } of this.thumbs ?? [])
-        box.light(word?.side === queries ? word.place : undefined);
+      for (const thumb of this.thumbs ?? []) thumb.light(word);
     }
   }
 

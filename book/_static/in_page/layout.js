@@ -7,7 +7,7 @@
   const BIG = 38; // heights: a sub-layer, a box between two, a gap
   const SMALL = 18;
   const GAP = 5;
-  const HEAD = 17; // what says which layer it is
+  const HEAD = 8; // what says which layer it is
   const RAIL = 11; // beside the boxes, for the residual
 
   /** The boxes of a stack, from the bottom up, and where layers begin. */

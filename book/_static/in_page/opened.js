@@ -447,10 +447,9 @@
     point({ target, clientY, type }) {
       if (!(target instanceof Element)) return;
       const axis = target.closest("[data-axis]")?.dataset.axis;
-      for (const part of this.place.querySelectorAll("[data-axis]"))
-        part.classList.toggle("op-lit", part.dataset.axis === axis);
-      for (const part of this.place.querySelectorAll("[data-axis-x]"))
-        part.classList.toggle("op-wide", part.dataset.axisX === axis);
+      for (const name of ["axis", "across", "down"])
+        for (const part of this.place.querySelectorAll(`[data-${name}]`))
+          part.classList.toggle(`op-${name}-lit`, part.dataset[name] === axis);
       const word = target.closest("[data-side]");
       if (word) {
         const { side, place } = word.dataset;
@@ -469,10 +468,8 @@
 
     /** Light a word everywhere, or the one that was chosen. */
     light(pointed) {
-      const at = this.view.moment;
-      const word = pointed ??
-        this.pinned ?? { side: "source", place: this.focusOn };
-      const key = `${word.side} ${word.place} ${at} ${this.tab} ${this.open}`;
+      const own = { side: "source", place: this.focusOn };
+      const word = pointed ?? this.pinned ?? own;
       this.place.dataset.lit = word.side;
       this.place.style.setProperty("--at", word.place);
       for (const part of this.place.querySelectorAll("[data-side]")) {
@@ -484,7 +481,6 @@
       }
       if (this.tab === "heads") this.grid.light(word);
       this.opened.querySelector(".op-big")?.light(word);
-      this.lit = key;
     }
   }
 

@@ -4,7 +4,7 @@
  * orange, and the background shows through what is near zero.
  */
 (() => {
-  const { make, named } = globalThis.inPage.elements;
+  const { make } = globalThis.inPage.elements;
   const COLOURS = {
     light: ["#0072b2", "#d55e00"],
     dark: ["#6cb8e6", "#ff9a5c"],
@@ -64,40 +64,38 @@
         make(
           "span.op-word",
           { "data-side": side, "data-place": i },
-          ...named(piece),
+          piece.replaceAll("▁", ""),
         ),
       ),
     );
 
-  /** A number with a name, part of a shape. */
+  /** What tells whose rows a picture has, how many, and what is across. */
+  const rowsOf = (side, count, across) => ({
+    style: `--rows: ${count}`,
+    ...{ "data-of": side, "data-down": side, "data-across": across },
+  });
+
+  /** A part of a shape, a formula or code, by the axis that it names. */
   const axis = (name, text) =>
     make("span.op-axis", { "data-axis": name }, text);
 
   /**
    * A labelled strip: what it is, its shape, and a row of colour for a word.
-   * @param {{title: string, side: string, pieces: string[], axis: string,
-   *   rows: ArrayLike<number>[], room: number}} given
+   * @param {{title: string, side: string, pieces: string[], across: string,
+   *   rows: ArrayLike<number>[]}} given across is the axis of the numbers
    */
-  function strip({
-    title,
-    side,
-    pieces,
-    rows,
-    axis: across = "d_model",
-    room,
-  }) {
+  function strip({ title, side, pieces, rows, across = "d_model" }) {
     const [low, high] = [Math.min, Math.max].map((f) =>
       f(...rows.map((row) => f(...row)))
         .toFixed(1)
         .replace("-", "−"),
     );
     const size = rows[0].length;
-    const said = `${title}: ${rows.length} words by ${size} numbers, from ${low} to ${high}`;
-    const canvas = paint(
-      make("canvas", { role: "img", "aria-label": said }),
-      rows,
-    );
-    const lit = { style: `--rows: ${rows.length}`, "data-of": side };
+    const said =
+      `${title}: ${rows.length} words by ${size} numbers, ` +
+      `from ${low} to ${high}`;
+    const canvas = make("canvas", { role: "img", "aria-label": said });
+    const lit = { ...rowsOf(side, rows.length, across) };
     return make(
       "figure.op-strip",
       {},
@@ -108,17 +106,17 @@
         make(
           "span.op-shape",
           {},
-          axis(side === "source" ? "words" : "target", `${rows.length} words`),
+          axis(side, `${rows.length} words`),
           " × ",
           axis(across, size),
         ),
       ),
       labels(side, pieces),
-      make(".op-canvas.op-rows", { ...lit, "data-axis-x": across }, canvas),
+      make(".op-canvas.op-rows", lit, paint(canvas, rows)),
     );
   }
 
   Object.assign(globalThis.inPage, {
-    strips: { paint, paintMap, strip, labels, axis },
+    strips: { paint, paintMap, strip, labels, rowsOf, axis },
   });
 })();

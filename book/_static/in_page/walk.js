@@ -4,7 +4,7 @@
  */
 (() => {
   const { heads, boxes } = globalThis.inPage;
-  const { largest, plain } = boxes;
+  const { largest, percent, plain } = boxes;
 
   /** The key that a head looks at most, from a place, and its weight. */
   function look(view, name, head, at) {
@@ -16,8 +16,6 @@
 
   const list = (words) =>
     [...new Set(words)].join(", ").replace(/, ([^,]*)$/, " and $1");
-
-  const percent = (x) => `${Math.round(100 * x)} %`;
 
   /** Other words that a word's vector depends on most, after a layer. */
   function mixed(view, layer) {
@@ -106,8 +104,8 @@
       {
         box: enc(last, "around_feed_forward"),
         say: (v) =>
-          `After layer ${last + 1}, ${it(v)} depends most on ${list(mixed(v, last))}: ` +
-          "this is how far it has found its noun.",
+          `After layer ${last + 1}, ${it(v)} depends, besides itself, most on ` +
+          `${list(mixed(v, last))}.`,
       },
       {
         box: "encoder.norm",
