@@ -15,6 +15,9 @@
 
   const percent = (x) => `${Math.round(100 * x)}\u00a0%`;
 
+  /** Whose words a box works on. */
+  const sideOf = ({ side }) => (side === "encoder" ? "source" : "target");
+
   const plain = (piece) => piece.replaceAll("▁", "");
 
   // By kind: the exported definition, and what the box computes. A letter
@@ -35,10 +38,11 @@
   };
 
   /** The formula and the code of a box. */
-  function origin({ kind, side, part }, view) {
+  function origin(box, view) {
+    const { kind, part } = box;
     const [name, formula] = KINDS[kind];
     const { href, code } = view.cells[name];
-    const own = side === "encoder" ? "source" : "target";
+    const own = sideOf(box);
     const keys = part === "cross_attention" ? "source" : own;
     const same = { length: own, queries: own, keys };
     const withAxes = (text, marked) =>
@@ -77,7 +81,7 @@
         "p.at-note",
         {},
         "Numbers of the rows: ",
-        view.ids[box.side === "encoder" ? "source" : "target"].join(", "),
+        view.ids[sideOf(box)].join(", "),
       ),
     ],
     positions: (box, view) => [
@@ -106,7 +110,8 @@
     ],
     feedForward: (box, view, act) => {
       const hidden = `${box.id}.hidden`;
-      const { side, place } = view.wordOf(box.side);
+      const side = sideOf(box);
+      const place = view.wordOf(side);
       const row = view.seen[hidden][place];
       const on = row.filter((x) => x > 0).length;
       const button = (unit) => {
@@ -129,7 +134,9 @@
           ),
         );
       };
-      const best = largest(row, 5).concat(view.silentUnits(box.id));
+      const silent = [...row.keys()].filter((unit) =>
+        view.silentUnit(box.id, unit),
+      );
       return [
         activation(view, "What comes in", box.reads),
         activation(view, "128 units, none below zero", hidden, "d_ff"),
@@ -138,14 +145,14 @@
           {},
           `For ${plain(view.pieces[side][place])}, ${on} of ${row.length} units are above zero; the largest:`,
         ),
-        make("ol.at-bars", {}, ...[...new Set(best)].map(button)),
+        make("ol.at-bars", {}, ...[...silent, ...largest(row, 5)].map(button)),
         activation(view, "What leaves it", box.id),
       ];
     },
     attention: (box, view, act) => {
       if (view.head?.name === box.id) return enlarged(view, view.head, act);
       const [queries] = sidesOf(box.id);
-      const at = view.wordOf(box.side).place;
+      const at = view.wordOf(queries);
       const heads = Array.from({ length: view.heads }, (_, head) => {
         const place = { name: box.id, head };
         const thumb = thumbnail(view, place);
@@ -210,7 +217,7 @@
   /** After an encoder layer: what a word's vector depends on. */
   function mixture({ id, layer, side }, view) {
     if (side !== "encoder" || !id.endsWith("around_feed_forward")) return [];
-    const { place } = view.wordOf("encoder");
+    const place = view.wordOf("source");
     const row = view.mixed(place)[layer];
     const others = [...row.keys()].filter((i) => i !== place);
     const most = Math.max(...others.map((i) => row[i]));
@@ -258,7 +265,7 @@
       const size = { at, rows: rows.length, columns: columns.length };
       lines.replaceChildren(...(weights[at] ? [arcs(weights[at], size)] : []));
     };
-    light(view.wordOf(queries === "source" ? "encoder" : "decoder").place);
+    light(view.wordOf(queries));
     const big = make(
       ".op-big",
       {},
@@ -308,6 +315,6 @@
   }
 
   Object.assign(globalThis.inPage, {
-    boxes: { contents, KINDS, largest, percent, plain },
+    boxes: { contents, KINDS, largest, percent, plain, sideOf },
   });
 })();

@@ -10,8 +10,8 @@
      *   donor: string}} sizes
      * @param {(change: object | undefined, id: string) => void} set puts a
      *   change in, or takes the one with this id out
-     * @param {() => Map<string, number>} tryAll how likely what is written
-     *   stays, by the id of a change that silences one head
+     * @param {() => [string, number][]} tryAll how likely what is written stays
+     *   under each change, named by its id, that silences one head
      */
     constructor(sizes, set, tryAll) {
       Object.assign(this, { sizes, set, tryAll });
@@ -193,9 +193,9 @@
       );
     }
 
-    /** Mask, positions, scale, temperature and a unit. */
+    /** Mask, positions, scale and temperature; units are in their boxes. */
     rest() {
-      const { d_k, units, layers } = this.sizes;
+      const { d_k } = this.sizes;
       const parts = [
         ["the mask", "The mask is off", changes.maskOff()],
         ["positions", "Positions are off", changes.positionsOff()],
@@ -220,36 +220,11 @@
           this.set(degree === 1 ? undefined : change, change.id);
         },
       });
-      const networks = ["encoder", "decoder"].flatMap((side) =>
-        [...Array(layers).keys()].map(
-          (l) => `${side}.layers.${l}.feed_forward`,
-        ),
-      );
-      const network = make(
-        "select",
-        { "aria-label": "Network" },
-        ...networks.map((name) =>
-          make("option", { value: name }, titleOf(name)),
-        ),
-      );
-      const number = { type: "number", min: 1, max: units, value: 1 };
-      const unit = make("input", { ...number, "aria-label": "Unit" });
-      const click = () =>
-        this.set(...silentUnit(network.value, unit.value - 1));
       return make(
         "section",
         {},
         make("h4.at-title", {}, "Parts that are on"),
         make(".at-row", {}, ...parts),
-        make(
-          ".at-row",
-          {},
-          make("span", {}, "Unit"),
-          unit,
-          make("span", {}, "of"),
-          network,
-          make("button.op-do", { type: "button", click }, "Silence"),
-        ),
         make(
           ".at-row",
           {},
@@ -261,11 +236,11 @@
     }
   }
 
-  /** The change that silences a unit of a network, and its id. */
+  /** The change that silences a unit of a network. */
   function silentUnit(name, unit) {
     const change = changes.silenceUnit(name, unit);
     const label = `${titleOf(name)}, unit ${unit + 1} is silent`;
-    return [{ ...change, label, name, unit }, change.id];
+    return { ...change, label, name, unit };
   }
 
   Object.assign(globalThis.inPage, { ChangeForm, silentUnit });

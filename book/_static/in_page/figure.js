@@ -7,7 +7,7 @@
   const { make, chance, share } = globalThis.inPage.elements;
   const { paint, paintMap, rowsOf } = globalThis.inPage.strips;
   const { mapOf, sidesOf } = globalThis.inPage.heads;
-  const { plain } = globalThis.inPage.boxes;
+  const { plain, sideOf } = globalThis.inPage.boxes;
 
   class Figure {
     /** @param {(box: object) => void} open called by a click on a box */
@@ -97,7 +97,7 @@
         const text = `${plain(piece)} ${chance(p)}`;
         return make(".op-answer", share(p), text);
       }
-      const side = box.side === "encoder" ? "source" : "target";
+      const side = sideOf(box);
       const room = view.room[side];
       const canvas = () => make("canvas", {});
       if (box.kind === "logits") {

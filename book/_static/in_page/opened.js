@@ -4,62 +4,73 @@
  */
 (() => {
   const { Machine, Figure, ChangeForm, silentUnit } = globalThis.inPage;
-  const { heads, boxes, walk, changes } = globalThis.inPage;
+  const { heads, boxes, walk, viewOf } = globalThis.inPage;
   const { make, chips, share, chance } = globalThis.inPage.elements;
-  const { HeadGrid, sidesOf } = heads;
+  const { plain } = boxes;
   const model = globalThis.inPage.models.opened;
   const WAIT = 250; // ms after the last key before a sentence is read
   const PRONOUN = /^▁(it|he|she|they)$/i;
-  const FIELDS = "input, select, textarea, [role=tab], pre, [role=region]";
+  const FIELDS = "input, select, pre, [role=region]"; // have keys of their own
+  const WORD = /[\p{L}\p{N}'-]+|\S/gu; // or a punctuation mark
+  const TABS = { walk: "Walk", heads: "All heads", changes: "Change it" };
 
   /** Text with *words* in italics. */
   const rich = (text) =>
     text.split("*").map((part, i) => (i % 2 ? make("em", {}, part) : part));
 
+  /** Put other things into a place; the focus stays where it was. */
+  function refill(place, ...children) {
+    const buttons = () => [...place.querySelectorAll("button, summary")];
+    const at = buttons().indexOf(document.activeElement);
+    place.replaceChildren(...children);
+    if (at >= 0) buttons()[at]?.focus({ preventScroll: true });
+  }
+
   class Opened {
     constructor(place) {
       this.place = place;
       this.machine = model.machine ??= new Machine(model);
-      this.changes = new Map();
-      this.tab = "walk";
-      this.at = -1; // before the first step
-      const { decoder, heads: count } = this.machine.model;
-      const layers = decoder.length;
+      const { decoder, heads } = this.machine.model;
       const { layer, head } = model.decides;
       const name = `decoder.layers.${layer - 1}.cross_attention`;
-      this.decides = { name, head: head - 1 };
-      this.sizes = { layers, heads: count, decides: this.decides };
-      this.open = name;
+      const decides = { name, head: head - 1 };
+      this.sizes = { layers: decoder.length, heads, decides };
+      this.changes = new Map();
+      Object.assign(this, { tab: "walk", at: -1, open: name }); // no step yet
       place.classList.add("at-live");
       place.querySelector(".at-still").after(this.form(), this.body());
-      place.addEventListener("pointerover", (event) => this.point(event));
-      place.addEventListener("pointermove", (event) => this.point(event));
-      place.addEventListener("pointerleave", () => this.light());
-      place.addEventListener("focusin", (event) => this.point(event));
-      place.addEventListener("keydown", (event) => this.key(event));
-      const redraw = () => this.view && this.draw();
-      new ResizeObserver(redraw).observe(this.figure.element);
-      const theme = { attributeFilter: ["data-theme"] };
-      new MutationObserver(redraw).observe(document.documentElement, theme);
+      const listen = (kinds, act) =>
+        kinds.forEach((kind) => place.addEventListener(kind, act));
+      const point = (event) => this.point(event);
+      listen(["pointerover", "pointermove", "focusin"], point);
+      listen(["pointerleave"], () => this.light());
+      listen(["keydown"], (event) => this.key(event));
+      const { element } = this.figure;
+      new ResizeObserver(
+        () => element.clientWidth !== this.figure.width && this.draw(),
+      ).observe(element);
+      new MutationObserver(() => this.draw()).observe(
+        document.documentElement,
+        { attributeFilter: ["data-theme"] },
+      );
       this.take(Object.values(model.examples)[0]);
     }
 
-    /** What is asked: a sentence of the reader's. */
+    /** What is asked: a sentence of the reader's; and what is written. */
     form() {
-      this.text = make("input", {
-        id: "op-text",
-        type: "text",
-        ...{ lang: "en", maxlength: 120, spellcheck: "false" },
-        input: () => {
-          clearTimeout(this.waiting);
-          this.waiting = setTimeout(() => this.take(this.text.value), WAIT);
-        },
-      });
+      const input = () => {
+        clearTimeout(this.waiting);
+        this.waiting = setTimeout(() => this.take(this.text.value), WAIT);
+      };
+      const kind = { id: "op-text", type: "text", lang: "en" };
+      const limits = { maxlength: 120, spellcheck: "false" };
+      this.text = make("input", { ...kind, ...limits, input });
       const examples = Object.entries(model.examples).map(([name, text]) => {
         const given = { type: "button", "aria-label": `Example: ${text}` };
         const click = () => this.take(text);
         return make("button.at-quiet", { ...given, click }, name);
       });
+      const title = "A sentence in English";
       this.warning = make("p.at-warning", { role: "status" });
       this.english = make("p.op-line", { lang: "en" });
       this.german = make("p.op-line", { lang: "de" });
@@ -72,87 +83,56 @@
         make(
           ".at-row.at-head",
           {},
-          make("label.at-title", { for: "op-text" }, "A sentence in English"),
+          make("label.at-title", { for: "op-text" }, title),
           make(".at-examples", {}, "Examples:", ...examples),
         ),
-        this.text,
-        this.warning,
-        this.english,
+        ...[this.text, this.warning, this.english],
         make(".op-out", {}, this.german, this.next),
-        this.before,
-        this.heard,
+        ...[this.before, this.heard],
       );
     }
 
     /** The figure at the left, and at the right three things to do with it. */
     body() {
-      this.figure = new Figure(({ id }) => {
-        Object.assign(this, { open: id, head: undefined, at: this.at });
-        this.whole = true;
-        this.choose("walk");
-      });
-      this.grid = new HeadGrid((place) => this.openHead(place));
+      this.figure = new Figure(({ id }) => this.openBox(id));
+      this.grid = new heads.HeadGrid((place) =>
+        this.openBox(place.name, place),
+      );
+      const { donor, config } = model;
       this.changing = new ChangeForm(
-        {
-          ...this.sizes,
-          d_k: model.config.d_k,
-          units: 128,
-          donor: model.donor,
-        },
+        { ...this.sizes, d_k: config.d_k, donor },
         (change, id) => this.change(change, id),
         () => this.tryAll(),
       );
       this.saying = make("p.op-say", { role: "status" });
       this.count = make("span.op-count", {});
-      const go = (by) => ({
-        type: "button",
-        click: () => this.go(this.at + by),
-      });
-      this.back = make("button.op-do", go(-1), "Back");
-      this.on = make("button.at-main", go(1), "Next");
+      const go = (by) => () => this.go(this.at + by);
+      this.back = make(
+        "button.op-do",
+        { type: "button", click: go(-1) },
+        "Back",
+      );
+      this.on = make("button.at-main", { type: "button", click: go(1) });
       this.opened = make(".op-opened", {});
-      this.offer = make(".at-row", {});
-      this.panels = {
-        walk: make(
-          ".op-panel",
-          {},
-          make(
-            ".op-card",
-            {},
-            this.saying,
-            this.offer,
-            make(".at-row", {}, this.back, this.on, this.count),
-          ),
-          this.opened,
-        ),
-        heads: make(
-          ".op-panel",
-          {},
-          make(
-            "p.op-small",
-            {},
-            ...rich(
-              "Rows are words that look, columns words that are looked at. Point at a word to see its lines in every head; open a head to enlarge it.",
-            ),
-          ),
-          this.grid.element,
-        ),
-        changes: make(".op-panel", {}, this.changing.element),
+      const way = make(".at-row", {}, this.back, this.on, this.count);
+      const help =
+        "Rows are words that look, columns words that are looked at. Point " +
+        "at a word to see its lines in every head; open a head to enlarge it.";
+      const inside = {
+        walk: [make(".op-card", {}, this.saying, way), this.opened],
+        heads: [make("p.op-small", {}, help), this.grid.element],
+        changes: [this.changing.element],
       };
-      const titles = { walk: "Walk", heads: "All heads", changes: "Change it" };
-      this.tabs = Object.entries(titles).map(([id, title]) => {
-        const panel = this.panels[id];
-        Object.assign(panel, { id: `op-${id}` });
-        panel.setAttribute("role", "tabpanel");
-        panel.setAttribute("aria-label", title);
-        const given = {
-          type: "button",
-          role: "tab",
-          "aria-controls": panel.id,
-        };
-        const click = () => this.choose(id);
-        return make("button", { ...given, "data-tab": id, click }, title);
+      this.panels = {};
+      this.tabs = Object.entries(TABS).map(([tab, title]) => {
+        const id = `op-${tab}`;
+        const given = { id, role: "tabpanel", "aria-label": title };
+        this.panels[tab] = make("div", given, ...inside[tab]);
+        const kind = { type: "button", role: "tab", "aria-controls": id };
+        const click = () => this.choose(tab);
+        return make("button", { ...kind, "data-tab": tab, click }, title);
       });
+      const list = { role: "tablist", "aria-label": "What to do" };
       return make(
         ".op-body",
         { role: "group", "aria-label": "The model" },
@@ -160,43 +140,32 @@
         make(
           ".op-side",
           {},
-          make(
-            ".op-tabs",
-            { role: "tablist", "aria-label": "What to do" },
-            ...this.tabs,
-          ),
+          make(".op-tabs", list, ...this.tabs),
           ...Object.values(this.panels),
         ),
       );
     }
 
-    focus() {
-      this.on.focus();
-    }
-
     /** Read another sentence. */
     take(text) {
       if (this.text.value !== text) this.text.value = text;
-      const { tokenizer, words } = this.machine;
-      if (!tokenizer.normalize(text)) return;
-      const read = text.toLowerCase().match(/[\p{L}'-]+|[^\s\p{L}]/gu);
-      const strange = [...new Set(read)].filter(
-        (word) => !words.includes(word),
-      );
+      if (!this.machine.tokenizer.normalize(text)) return;
       const list = new Intl.ListFormat("en", { type: "disjunction" });
-      const never = strange.map((word) => `“${word}”`);
-      this.warning.textContent = strange.length
-        ? `The model has never seen ${list.format(never)}, so do not rely on what it writes.`
+      const never = [...new Set(text.toLowerCase().match(WORD))]
+        .filter((word) => !model.words.includes(word))
+        .map((word) => `“${word}”`);
+      this.warning.textContent = never.length
+        ? `The model has never seen ${list.format(never)}: ` +
+          "do not rely on what it writes."
         : "";
       this.sentence = text;
       this.plain = this.machine.run(text);
       this.pinned = undefined;
       const { pieces, target } = this.plain;
       const pronoun = pieces.findIndex((piece) => PRONOUN.test(piece));
-      this.focusOn = pronoun < 0 ? Math.min(1, pieces.length - 1) : pronoun;
-      const telling = target.findIndex((piece) => model.pieces.includes(piece));
+      this.focus = pronoun < 0 ? Math.min(1, pieces.length - 1) : pronoun;
+      const telling = target.findIndex((x) => model.pieces.includes(x));
       this.moment = Math.max(0, telling);
-      this.changing.forget();
       this.compute();
     }
 
@@ -206,10 +175,11 @@
       this.run = active.length
         ? this.machine.run(this.sentence, active)
         : this.plain;
+      this.changing.forget();
       this.draw();
     }
 
-    /** Put a change in, or take one out. */
+    /** Put a change in, or take the one with this id out. */
     change(change, id) {
       if (change) this.changes.set(id, change);
       else this.changes.delete(id);
@@ -217,208 +187,143 @@
       this.due = setTimeout(() => this.compute()); // several come at once
     }
 
-    /** Silence a head, or give it back. */
-    toggle(place) {
-      const { id } = changes.silence(place.name, place.head, this.sizes.heads);
-      const [change] = this.changing
-        .silences(place.name)
-        .filter(({ head }) => head === place.head);
+    /** Put a change in if it is not, or take it out. */
+    toggle(change) {
+      const { id } = change;
       this.change(this.changes.has(id) ? undefined : change, id);
     }
 
     /** How likely the next subword stays, without one head after the other. */
     tryAll() {
-      const base = this.machine.look(this.run, this.moment);
-      const [{ token }] = base.ranked;
-      const found = new Map();
-      for (const name of heads.attentions(this.sizes.layers))
-        for (const change of this.changing.silences(name)) {
-          const changed = [...this.changes.values(), change];
-          const run = { ...this.run, changes: changed };
-          const { chances } = this.machine.look(run, this.moment);
-          found.set(change.id, chances[token]);
-        }
-      return found;
-    }
-
-    /** What is to be drawn: everything at one moment. */
-    look(later) {
-      const { run, machine, changes: active } = this;
-      const moment = Math.min(this.moment + later, run.target.length - 1);
-      const mixtures = new Map();
-      const all = [...active.values()];
-      const room = { source: run.pieces.length, target: run.target.length };
-      const view = {
-        ...machine.look(run, moment),
-        ...this.sizes,
-        moment,
-        room,
-        pieces: {
-          source: run.pieces,
-          target: ["<s>", ...run.target.slice(0, moment)],
-        },
-        ids: { source: run.ids, target: run.tokens.slice(0, moment + 1) },
-        cells: model.cells,
-        focus: this.focusOn,
-        head: this.head,
-        wide: (name) => room[sidesOf(name)[1]],
-        wordOf: (side) => {
-          const wanted = side === "encoder" ? "source" : "target";
-          const { side: pinned, place } = this.pinned ?? {};
-          const own = wanted === "source" ? this.focusOn : moment;
-          return {
-            side: wanted,
-            place:
-              pinned === wanted && place <= view.pieces[wanted].length - 1
-                ? place
-                : own,
-          };
-        },
-        mixed: (place) => {
-          if (!mixtures.has(place))
-            mixtures.set(place, machine.mixed(run, place));
-          return mixtures.get(place);
-        },
-        silent: ({ name, head }) =>
-          all.some((change) => change.name === name && change.head === head),
-        silentUnit: (name, unit) =>
-          all.some((change) => change.name === name && change.unit === unit),
-        silentUnits: (name) =>
-          all
-            .filter((c) => c.name === name && c.unit !== undefined)
-            .map((c) => c.unit),
-        changed: (id) => all.some(({ name }) => name === id),
-      };
-      return view;
+      const [{ token }] = this.view.ranked;
+      const silences = heads
+        .attentions(this.sizes.layers)
+        .flatMap((name) => this.changing.silences(name));
+      return silences.map((change) => {
+        const run = { ...this.run, changes: [...this.run.changes, change] };
+        const { chances } = this.machine.look(run, this.view.moment);
+        return [change.id, chances[token]];
+      });
     }
 
     /** Draw all that is to be seen. */
     draw() {
-      const step = walk.steps({ ...this.sizes, decides: this.decides })[
-        this.at
-      ];
-      const view = (this.view = this.look(step?.later ?? 0));
-      const { run } = this;
-      this.steps = walk.steps(view);
-      const reached =
-        this.tab !== "walk" || this.at < 0 || this.whole || step?.later
-          ? Infinity
-          : this.figure.indexOf(this.open);
-      this.figure.draw(view, { open: this.open, reached });
-      const word = (side, click) => (piece, i) => ({
-        type: "button",
-        ...{ "data-side": side, "data-place": i, click: () => click(i) },
-      });
-      this.english.replaceChildren(
-        ...chips(
-          "button.op-chip",
-          run.pieces,
-          word("source", (i) => {
-            this.pinned = { side: "source", place: i };
-            this.draw();
-          }),
-        ),
-      );
-      const others = this.changes.size ? this.plain.target : run.target;
-      this.german.replaceChildren(
-        ...chips("button.op-chip", run.target, (piece, i) => ({
-          ...word("target", () => {
-            this.moment = i;
-            this.pinned = undefined;
-            this.changing.forget();
-            this.draw();
-          })(piece, i + 1),
-          "aria-pressed": i === view.moment,
-          "aria-label": `${boxes.plain(piece)}: look at this step`,
-        })),
-      );
-      [...this.german.querySelectorAll("button")].forEach((chip, i) => {
-        chip.classList.toggle("op-now", i === view.moment);
-        chip.classList.toggle("op-later", i > view.moment);
-        chip.classList.toggle("op-other", run.target[i] !== others[i]);
-      });
-      this.next.replaceChildren(
-        ...view.ranked
-          .slice(0, 3)
-          .map(({ piece, p }) =>
-            make(
-              "li",
-              share(p),
-              `${boxes.plain(piece)} `,
-              make("span.at-p", {}, chance(p)),
-            ),
-          ),
-      );
-      const { written } = this.plain;
-      this.before.textContent = this.changes.size
-        ? `Unchanged: ${written}`
-        : "";
-      const heard = `The model writes: ${run.written}`;
-      if (this.heard.textContent !== heard) this.heard.textContent = heard;
-      this.drawSide(view);
-      this.light();
-    }
-
-    drawSide(view) {
+      const { run, sizes, focus, pinned, head, at, open } = this;
+      const later = at < 0 ? 0 : (walk.steps(sizes)[at].later ?? 0);
+      const moment = Math.min(this.moment + later, run.target.length - 1);
+      const chosen = { sizes, focus, pinned, head, moment };
+      const { cells } = model;
+      this.view = viewOf(this.machine, run, { ...chosen, cells });
+      const walking = this.tab === "walk" && at >= 0 && !this.whole && !later;
+      const reached = walking ? this.figure.indexOf(open) : Infinity;
+      this.figure.draw(this.view, { open, reached });
+      this.drawSentences();
       for (const tab of this.tabs) {
         const chosen = tab.dataset.tab === this.tab;
         tab.setAttribute("aria-selected", chosen);
         tab.tabIndex = chosen ? 0 : -1;
         this.panels[tab.dataset.tab].hidden = !chosen;
       }
-      if (this.tab === "heads") this.grid.draw(view);
+      if (this.tab === "heads") this.grid.draw(this.view);
       if (this.tab === "changes") this.changing.draw(this.changes);
-      if (this.tab !== "walk") return;
-      const { steps } = this;
-      const said =
-        steps[this.at]?.say(view) ??
-        `This is the model at the moment when it writes *${boxes.plain(view.ranked[0].piece)}*. ` +
-          "Walk through it with the space bar or the arrow keys, open any box, or change it and see what it writes then.";
-      if (this.said !== said)
-        this.saying.replaceChildren(...rich((this.said = said)));
-      this.count.textContent =
-        this.at < 0
-          ? `${steps.length} steps`
-          : `Step ${this.at + 1} of ${steps.length}`;
-      this.back.disabled = this.at < 0;
-      this.on.textContent =
-        this.at < 0
-          ? "Begin"
-          : this.at === steps.length - 1
-            ? "Change it"
-            : "Next";
-      const box = this.figure.boxes?.find(({ id }) => id === this.open);
-      if (!box) return;
-      const act = {
-        openHead: (place) => {
-          this.head = place;
-          this.draw();
-        },
-        silence: (place) => this.toggle(place),
-        silenceUnit: (name, unit) => {
-          const [change, id] = silentUnit(name, unit);
-          this.change(this.changes.has(id) ? undefined : change, id);
-        },
-      };
-      this.opened.replaceChildren(...boxes.contents(box, view, act));
+      if (this.tab === "walk") this.drawStep();
+      this.light();
     }
 
-    /** Open a head, enlarged. */
-    openHead(place) {
-      Object.assign(this, { open: place.name, head: place, whole: true });
+    /** The words of both sides; those of the target lead to their steps. */
+    drawSentences() {
+      const { run, view } = this;
+      const word = (side, place, click) => ({
+        ...{ type: "button", "data-side": side, "data-place": place, click },
+      });
+      const english = (_, place) =>
+        word("source", place, () => {
+          this.pinned = { side: "source", place };
+          this.draw();
+        });
+      const german = (piece, i) => {
+        const click = () => {
+          Object.assign(this, { moment: i, pinned: undefined });
+          this.changing.forget();
+          this.draw();
+        };
+        const label = `${plain(piece)}: look at this step`;
+        const state = { "aria-pressed": `${i === view.moment}` };
+        return {
+          ...word("target", i + 1, click),
+          ...state,
+          "aria-label": label,
+        };
+      };
+      refill(this.english, ...chips("button.op-chip", run.pieces, english));
+      refill(this.german, ...chips("button.op-chip", run.target, german));
+      [...this.german.children].forEach((chip, i) => {
+        chip.classList.toggle("op-now", i === view.moment);
+        chip.classList.toggle("op-later", i > view.moment);
+        const other = run.target[i] !== this.plain.target[i];
+        chip.classList.toggle("op-other", other);
+      });
+      const next = view.ranked.slice(0, 3).map(({ piece, p }) => {
+        const number = make("span.at-p", {}, chance(p));
+        return make("li", share(p), `${plain(piece)} `, number);
+      });
+      this.next.replaceChildren(...next);
+      const before = this.changes.size ? this.plain.written : "";
+      this.before.textContent = before && `Unchanged: ${before}`;
+      const heard = `The model writes: ${run.written}`;
+      if (this.heard.textContent !== heard) this.heard.textContent = heard;
+    }
+
+    /** The step of the walk, and the box that is open. */
+    drawStep() {
+      const { at, view } = this;
+      const steps = walk.steps(view);
+      const said =
+        steps[at]?.say(view) ??
+        "This is the model at the moment when it writes " +
+          `*${plain(view.ranked[0].piece)}*. Walk through it with the space ` +
+          "bar or the arrow keys, open any box, or change it and see what it " +
+          "writes then.";
+      if (this.said !== said)
+        this.saying.replaceChildren(...rich((this.said = said)));
+      const first = at < 0;
+      this.count.textContent = first
+        ? `${steps.length} steps`
+        : `Step ${at + 1} of ${steps.length}`;
+      this.back.setAttribute("aria-disabled", first);
+      const last = at === steps.length - 1;
+      this.on.textContent = first ? "Begin" : last ? TABS.changes : "Next";
+      const box = this.figure.boxes?.[this.figure.indexOf(this.open)];
+      if (!box) return;
+      const act = {
+        openHead: (place) => this.openBox(box.id, place),
+        silence: ({ name, head }) =>
+          this.toggle(this.changing.silences(name)[head]),
+        silenceUnit: (name, unit) => this.toggle(silentUnit(name, unit)),
+      };
+      refill(this.opened, ...boxes.contents(box, view, act));
+    }
+
+    /** Open a box, or one of its heads enlarged. */
+    openBox(open, head) {
+      const inside = document.activeElement?.closest(".op-side");
+      Object.assign(this, { open, head, whole: true });
       this.choose("walk");
+      if (inside) this.opened.querySelector("button")?.focus();
     }
 
     /** Go to a step of the walk. */
-    go(step) {
-      if (step < -1) return;
-      if (step >= this.steps.length) return this.choose("changes");
-      this.at = step;
-      this.whole = false;
-      this.pinned = undefined;
-      const { box, head } = this.steps[step] ?? { box: this.decides.name };
-      this.open = box;
-      this.head = head === undefined ? undefined : { name: box, head };
+    go(at) {
+      const steps = walk.steps(this.sizes);
+      if (at < 0) return;
+      if (at >= steps.length) {
+        this.choose("changes");
+        this.tabs.at(-1).focus();
+        return;
+      }
+      const { box: open, head: number } = steps[at];
+      const head = number === undefined ? number : { name: open, head: number };
+      Object.assign(this, { at, open, head, whole: false, pinned: undefined });
       this.choose("walk");
     }
 
@@ -429,55 +334,50 @@
 
     key(event) {
       const { key, target } = event;
-      const tab = target.closest("[role=tab]");
-      const step = { ArrowRight: 1, ArrowLeft: -1, " ": 1 }[key];
-      if (!step || event.altKey || event.ctrlKey || event.metaKey) return;
-      if (tab && key !== " ") {
-        const next = this.tabs.at((this.tabs.indexOf(tab) + step) % 3);
-        next.focus();
-        return this.choose(next.dataset.tab);
-      }
+      const by = { ArrowRight: 1, ArrowLeft: -1, " ": 1 }[key];
+      if (!by || event.altKey || event.ctrlKey || event.metaKey) return;
       if (target.closest(FIELDS)) return;
       if (key === " " && target.closest("button, a, summary")) return;
       event.preventDefault();
-      this.go(this.at + step);
+      const tab = this.tabs.indexOf(target);
+      if (tab < 0) return this.go(this.at + by);
+      const next = this.tabs.at((tab + by) % this.tabs.length);
+      this.choose(next.dataset.tab);
+      next.focus();
     }
 
     /** What is pointed at: a word, or an axis of a shape. */
     point({ target, clientY, type }) {
       if (!(target instanceof Element)) return;
       const axis = target.closest("[data-axis]")?.dataset.axis;
-      for (const name of ["axis", "across", "down"])
+      for (const name of axis === this.axis ? [] : ["axis", "across", "down"])
         for (const part of this.place.querySelectorAll(`[data-${name}]`))
           part.classList.toggle(`op-${name}-lit`, part.dataset[name] === axis);
-      const word = target.closest("[data-side]");
-      if (word) {
-        const { side, place } = word.dataset;
-        return this.light({ side, place: Number(place) });
-      }
-      const rows = target.closest("[data-of]");
-      if (rows && type !== "focusin") {
+      this.axis = axis;
+      const rows = type !== "focusin" && target.closest("[data-of]");
+      const { side, place } = target.closest("[data-side]")?.dataset ?? {};
+      let word = side && { side, place: Number(place) };
+      if (!word && rows) {
         const { top, height } = rows.getBoundingClientRect();
-        const side = rows.dataset.of;
         const count = Number(rows.style.getPropertyValue("--rows"));
         const place = Math.floor((count * (clientY - top)) / height);
-        return this.light({ side, place });
+        word = { side: rows.dataset.of, place };
       }
-      this.light();
+      const key = word && `${word.side} ${word.place}`;
+      if (key !== this.pointed) this.light(word);
+      this.pointed = key;
     }
 
     /** Light a word everywhere, or the one that was chosen. */
     light(pointed) {
-      const own = { side: "source", place: this.focusOn };
+      const own = { side: "source", place: this.focus };
       const word = pointed ?? this.pinned ?? own;
       this.place.dataset.lit = word.side;
       this.place.style.setProperty("--at", word.place);
       for (const part of this.place.querySelectorAll("[data-side]")) {
         const { side, place } = part.dataset;
-        part.classList.toggle(
-          "op-lit",
-          side === word.side && Number(place) === word.place,
-        );
+        const same = side === word.side && Number(place) === word.place;
+        part.classList.toggle("op-lit", same);
       }
       if (this.tab === "heads") this.grid.light(word);
       this.opened.querySelector(".op-big")?.light(word);

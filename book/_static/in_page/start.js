@@ -17,7 +17,7 @@
     opened: [
       ...["opened_weights", "tokenizer", "casing", "model", "machine"],
       ...["elements", "attention", "changes", "layout", "strips", "arcs"],
-      ...["heads", "boxes", "walk", "figure", "change_form", "opened"],
+      ...["heads", "boxes", "walk", "view", "figure", "change_form", "opened"],
     ],
   };
   const UNASKED = ["opened"]; // kinds that start when they are nearly in sight
