@@ -376,7 +376,7 @@ def page(book, window) -> Iterator[Page]:
 
 def german(page: Page) -> str:
     """What the model writes, as it is read aloud."""
-    said = page.locator(".op-form .at-hidden").inner_text()
+    said = page.locator(".op-heard").inner_text()
     return said.removeprefix("The model writes: ")
 
 
@@ -455,7 +455,7 @@ def test_another_sentence_is_read_and_doubted_where_it_must_be(page):
     text.fill(SWEET)
     page.locator(".op-line", has_text="süß").wait_for()
     assert german(page) == "Der Hund fraß die Suppe, weil sie süß war."
-    warning = page.locator(".at-opened .at-warning")
+    warning = page.locator(".op-warning")
     assert not warning.inner_text()
     text.fill("The minister ate the soup.")
     warning.get_by_text("never seen “minister”").wait_for()

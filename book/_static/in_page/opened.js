@@ -71,12 +71,12 @@
         return make("button.at-quiet", { ...given, click }, name);
       });
       const title = "A sentence in English";
-      this.warning = make("p.at-warning", { role: "status" });
+      this.warning = make("p.op-warning", { role: "status" });
       this.english = make("p.op-line", { lang: "en" });
       this.german = make("p.op-line", { lang: "de" });
       this.before = make("p.at-note.op-before", { lang: "de" });
       this.next = make("ol.op-next", { "aria-label": "What may come here" });
-      this.heard = make("p.at-hidden", { role: "status" });
+      this.heard = make("p.op-heard", { role: "status" });
       return make(
         ".op-form",
         {},
@@ -84,7 +84,7 @@
           ".at-row.at-head",
           {},
           make("label.at-title", { for: "op-text" }, title),
-          make(".at-examples", {}, "Examples:", ...examples),
+          make(".op-examples", {}, "Examples:", ...examples),
         ),
         ...[this.text, this.warning, this.english],
         make(".op-out", {}, this.german, this.next),

@@ -6,12 +6,18 @@
   const { heads, boxes } = globalThis.inPage;
   const { largest, percent, plain } = boxes;
 
+  const SIGNS = { ",": "the comma", ".": "the full stop" };
+  Object.assign(SIGNS, { "<s>": "the start", "</s>": "the end" });
+
+  /** A piece as a sentence speaks of it: a word in italics. */
+  const spoken = (piece) => SIGNS[piece] ?? `*${plain(piece)}*`;
+
   /** The key that a head looks at most, from a place, and its weight. */
   function look(view, name, head, at) {
     const row = heads.mapOf(view.seen, { name, head })[at];
     const [, keys] = heads.sidesOf(name);
     const [first] = largest(row, 1);
-    return [`*${plain(view.pieces[keys][first])}*`, row[first].toFixed(2)];
+    return [spoken(view.pieces[keys][first]), row[first].toFixed(2)];
   }
 
   const list = (words) =>
@@ -23,7 +29,7 @@
     const others = largest(row, row.length).filter((i) => i !== view.focus);
     return others
       .slice(0, 2)
-      .map((i) => `*${plain(view.pieces.source[i])}* (${percent(row[i])})`);
+      .map((i) => `${spoken(view.pieces.source[i])} (${percent(row[i])})`);
   }
 
   /**
@@ -34,9 +40,9 @@
     const last = view.layers - 1;
     const enc = (l, part) => `encoder.layers.${l}.${part}`;
     const dec = (l, part) => `decoder.layers.${l}.${part}`;
-    const it = (v) => `*${plain(v.pieces.source[v.focus])}*`;
-    const now = (v) => `*${plain(v.pieces.target.at(-1))}*`;
-    const said = (v) => `*${plain(v.ranked[0].piece)}*`;
+    const it = (v) => spoken(v.pieces.source[v.focus]);
+    const now = (v) => spoken(v.pieces.target.at(-1));
+    const said = (v) => spoken(v.ranked[0].piece);
     const each = (v, name, at) =>
       list(Array.from({ length: v.heads }, (_, h) => look(v, name, h, at)[0]));
     const found = [
