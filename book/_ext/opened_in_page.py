@@ -1,6 +1,7 @@
 """A Transformer that can be opened: a shipped model, looked into in the page.
 
-```{opened} pronouns``` stands for the figure. Its content, a still of the
+```{opened} pronouns``` stands for the figure, and with the option small for a
+walk of five steps. Its content, a still of the
 figure with a caption, is what stands there on paper and without scripts.
 """
 
@@ -8,6 +9,7 @@ import inspect
 from types import ModuleType
 
 from docutils import nodes
+from docutils.parsers.rst import directives
 from models_in_page import ModelHere, packed, script
 from sphinx.application import Sphinx
 from translator_in_page import OPENINGS, known_words
@@ -72,6 +74,7 @@ class OpenedHere(ModelHere):
 
     kind = "opened"
     styles = "in_page", "opened"
+    option_spec = {"small": directives.flag}  # five steps of the walk alone
 
     def run(self) -> list[nodes.Node]:
         (name,) = self.arguments
@@ -84,7 +87,8 @@ class OpenedHere(ModelHere):
             "last digit."
         )
         (place,) = self.place(text, [], note)
-        place["classes"] += ["full-width"]
+        small = "small" in self.options
+        place["classes"] += ["at-small" if small else "full-width"]
         return [place]
 
 

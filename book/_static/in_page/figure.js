@@ -57,6 +57,14 @@
         const size = box.big ? "op-large" : "op-slim";
         return make(`button.op-box.${kind}.${size}`, given);
       });
+      const below = boxes
+        .filter(({ kind }) => kind === "embedding")
+        .map((box) => {
+          const style = `left: ${box.x}px; top: ${box.y + box.height}px`;
+          const english = sideOf(box) === "source";
+          const text = english ? "English" : "German so far";
+          return make("span.op-foot", { style }, text);
+        });
       const { x, width: wide } = boxes.find(({ kind }) => kind === "memory");
       const legend = make(
         "p.op-legend",
@@ -65,8 +73,8 @@
         ...["zero, ", make("b", {}, "orange"), " above. Four small squares "],
         "are the maps of four heads.",
       );
-      const all = [legend, ...drawn, svg, ...titles, ...this.buttons];
-      this.element.replaceChildren(...all);
+      const all = [legend, ...drawn, svg, ...titles, ...below];
+      this.element.replaceChildren(...all, ...this.buttons);
     }
 
     /** Fill the boxes with the numbers of a view. */

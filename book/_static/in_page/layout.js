@@ -8,6 +8,7 @@
   const SMALL = 18;
   const GAP = 5;
   const HEAD = 8; // what says which layer it is
+  const FOOT = 18; // what says what comes in
   const RAIL = 11; // beside the boxes, for the residual
 
   /** The boxes of a stack, from the bottom up, and where layers begin. */
@@ -141,7 +142,7 @@
         ];
         wires.push({ kind, points });
       }
-    return { height: -top, boxes, frames, wires };
+    return { height: FOOT - top, boxes, frames, wires };
   }
 
   Object.assign((globalThis.inPage ??= {}), { layout });

@@ -14,6 +14,8 @@
   const WORD = /[\p{L}\p{N}'-]+|\S/gu; // or a punctuation mark
   const TABS = { walk: "Walk", heads: "All heads", changes: "Change it" };
 
+  const MORE = " Then change something, and see what it writes.";
+
   /** Text with *words* in italics. */
   const rich = (text) =>
     text.split("*").map((part, i) => (i % 2 ? make("em", {}, part) : part));
@@ -29,6 +31,7 @@
   class Opened {
     constructor(place) {
       this.place = place;
+      this.small = place.classList.contains("at-small"); // five steps, no more
       this.machine = model.machine ??= new Machine(model);
       const { decoder, heads } = this.machine.model;
       const { layer, head } = model.decides;
@@ -80,13 +83,16 @@
       return make(
         ".op-form",
         {},
-        make(
-          ".at-row.at-head",
-          {},
-          make("label.at-title", { for: "op-text" }, title),
-          make(".op-examples", {}, "Examples:", ...examples),
-        ),
-        ...[this.text, this.warning, this.english],
+        this.small
+          ? ""
+          : make(
+              ".at-row.at-head",
+              {},
+              make("label.at-title", { for: "op-text" }, title),
+              make(".op-examples", {}, "Examples:", ...examples),
+            ),
+        ...(this.small ? [] : [this.text, this.warning]),
+        this.english,
         make(".op-out", {}, this.german, this.next),
         ...[this.before, this.heard],
       );
@@ -209,7 +215,7 @@
     /** Draw all that is to be seen. */
     draw() {
       const { run, sizes, focus, pinned, head, at, open } = this;
-      const later = at < 0 ? 0 : (walk.steps(sizes)[at].later ?? 0);
+      const later = at < 0 ? 0 : (this.steps(sizes)[at].later ?? 0);
       const moment = Math.min(this.moment + later, run.target.length - 1);
       const chosen = { sizes, focus, pinned, head, moment };
       const { cells } = model;
@@ -274,16 +280,20 @@
       if (this.heard.textContent !== heard) this.heard.textContent = heard;
     }
 
+    /** The steps of the walk here. */
+    steps(view) {
+      return walk.steps(view).filter(({ short }) => short || !this.small);
+    }
+
     /** The step of the walk, and the box that is open. */
     drawStep() {
       const { at, view } = this;
-      const steps = walk.steps(view);
+      const steps = this.steps(view);
       const said =
         steps[at]?.say(view) ??
         "This is the model at the moment when it writes " +
           `*${plain(view.ranked[0].piece)}*. Walk through it with the space ` +
-          "bar or the arrow keys, open any box, or change it and see what it " +
-          "writes then.";
+          `bar or the arrow keys, or open a box.${this.small ? "" : MORE}`;
       if (this.said !== said)
         this.saying.replaceChildren(...rich((this.said = said)));
       const first = at < 0;
@@ -291,8 +301,9 @@
         ? `${steps.length} steps`
         : `Step ${at + 1} of ${steps.length}`;
       this.back.setAttribute("aria-disabled", first);
-      const last = at === steps.length - 1;
-      this.on.textContent = first ? "Begin" : last ? TABS.changes : "Next";
+      const end = at === steps.length - 1;
+      const last = this.small ? "Again" : TABS.changes;
+      this.on.textContent = first ? "Begin" : end ? last : "Next";
       const box = this.figure.boxes?.[this.figure.indexOf(this.open)];
       if (!box) return;
       const act = {
@@ -314,9 +325,10 @@
 
     /** Go to a step of the walk. */
     go(at) {
-      const steps = walk.steps(this.sizes);
+      const steps = this.steps(this.sizes);
       if (at < 0) return;
       if (at >= steps.length) {
+        if (this.small) return this.go(0);
         this.choose("changes");
         this.tabs.at(-1).focus();
         return;
@@ -370,7 +382,9 @@
 
     /** Light a word everywhere, or the one that was chosen. */
     light(pointed) {
-      const own = { side: "source", place: this.focus };
+      const german = this.at >= 0 && /^(dec|tar|log|sof)/.test(this.open);
+      const side = german ? "target" : "source";
+      const own = { side, place: this.view.wordOf(side) };
       const word = pointed ?? this.pinned ?? own;
       this.place.dataset.lit = word.side;
       this.place.style.setProperty("--at", word.place);

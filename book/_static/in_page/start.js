@@ -79,8 +79,8 @@
    */
   function comeNear(place, kind) {
     const near = new IntersectionObserver(
-      async ([{ isIntersecting }]) => {
-        if (!isIntersecting) return;
+      async (seen) => {
+        if (!seen.some(({ isIntersecting }) => isIntersecting)) return;
         near.disconnect();
         for (const part of PARTS[kind]) await (loaded.get(part) ?? load(part));
         const { top, bottom } = place.getBoundingClientRect();

@@ -34,7 +34,8 @@
 
   /**
    * The steps: `box` is opened, `head` enlarged, `say` gives the sentence;
-   * `later` is how many tokens after the moment the step looks at.
+   * `later` is how many tokens after the moment the step looks at. Those that are
+   * `short` make a walk of their own.
    */
   function steps(view) {
     const last = view.layers - 1;
@@ -48,6 +49,7 @@
     const found = [
       {
         box: "source.tokens",
+        short: true,
         say: (v) =>
           `The sentence becomes ${v.pieces.source.length} subwords, the last of which ` +
           "marks the end, and each takes its own row of 64 numbers out of a table.",
@@ -96,6 +98,7 @@
       ...Array.from({ length: view.heads }, (_, head) => ({
         box: enc(last, "self_attention"),
         head,
+        short: head === 0,
         say: (v) => {
           const [word, weight] = look(
             v,
@@ -115,6 +118,7 @@
       },
       {
         box: "encoder.norm",
+        short: true,
         say: (v) =>
           `One more norm, and these ${v.pieces.source.length} vectors are the ` +
           "memory: all that the German side learns of the English sentence.",
@@ -147,6 +151,7 @@
       {
         box: dec(last, "cross_attention"),
         head: view.decides.head,
+        short: true,
         say: (v) => {
           const { name, head } = v.decides;
           const [word, weight] = look(v, name, head, v.moment);
@@ -169,6 +174,7 @@
       },
       {
         box: "softmax",
+        short: true,
         say: (v) =>
           `A softmax turns scores into probabilities, and ${said(v)} gets ` +
           `${v.ranked[0].p.toFixed(4)}: it is written.`,
