@@ -289,7 +289,7 @@ CHANGES = {
     "a unit": [["silenceUnit", "decoder.layers.1.feed_forward", 7]],
     "a patch": [["patch", NAMES[5], 0, 4, FRESH]],
     "an encoder patch": [["patch", NAMES[1], 0, 4, SWEET]],
-    "a decoder patch": [["patch", NAMES[2], 1, 4, SWEET]],
+    "a decoder patch": [["patch", NAMES[3], 1, 4, SWEET]],
     "no mask": [["maskOff"]],
     "no positions": [["positionsOff"]],
     "no scale": [["scaleOff", 16]],

@@ -280,6 +280,11 @@
       if (this.heard.textContent !== heard) this.heard.textContent = heard;
     }
 
+    /** The box that is open, as soon as there is room for the figure. */
+    get box() {
+      return this.figure.boxes?.[this.figure.indexOf(this.open)];
+    }
+
     /** The steps of the walk here. */
     steps(view) {
       return walk.steps(view).filter(({ short }) => short || !this.small);
@@ -304,7 +309,7 @@
       const end = at === steps.length - 1;
       const last = this.small ? "Again" : TABS.changes;
       this.on.textContent = first ? "Begin" : end ? last : "Next";
-      const box = this.figure.boxes?.[this.figure.indexOf(this.open)];
+      const { box } = this;
       if (!box) return;
       const act = {
         openHead: (place) => this.openBox(box.id, place),
@@ -382,8 +387,8 @@
 
     /** Light a word everywhere, or the one that was chosen. */
     light(pointed) {
-      const german = this.at >= 0 && /^(dec|tar|log|sof)/.test(this.open);
-      const side = german ? "target" : "source";
+      const box = this.at >= 0 && this.box;
+      const side = box ? boxes.sideOf(box) : "source";
       const own = { side, place: this.view.wordOf(side) };
       const word = pointed ?? this.pinned ?? own;
       this.place.dataset.lit = word.side;
