@@ -87,12 +87,11 @@ def computing(site, browser: Browser) -> Iterator[Page]:
         assert not window.escaped and not window.complaints
 
 
-@pytest.fixture
-def reference() -> Iterator[tuple[Transformer, Tokenizer]]:
+@pytest.fixture(scope="module")
+def reference() -> tuple[Transformer, Tokenizer]:
     """The package's model with the weights that the page has."""
     model, tokenizer, _ = load_model("pronouns")
-    with torch.no_grad():
-        yield rounded(model).eval(), tokenizer
+    return rounded(model).requires_grad_(False), tokenizer
 
 
 def traced(model: Transformer, source: Tensor, target: Tensor) -> dict:
@@ -392,7 +391,7 @@ def test_the_walk_goes_by_keyboard_and_tells_the_model_s_numbers(
         count = page.locator(".op-count").inner_text()
         assert count == f"Step {len(told)} of 23"
         assert page.locator(".op-box[aria-pressed=true]").count() == 1
-        href = page.locator(".op-opened .op-code a").get_attribute("href")
+        href = page.locator(".op-opened .op-cell a").get_attribute("href")
         target, anchor = href.split("#")
         assert f'id="{anchor}"' in (book / "book" / target).read_text("utf-8")
     page.keyboard.press("ArrowLeft")

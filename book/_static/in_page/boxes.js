@@ -56,14 +56,14 @@
       make(
         "details.op-code",
         {},
-        make("summary", {}, "The code: ", make("code", {}, name)),
+        make("summary", {}, "The code"),
         make(
           "pre",
           { tabindex: 0 },
           make("code", {}, ...withAxes(code, words)),
         ),
-        make("p", {}, make("a", { href }, "To the cell that defines it")),
       ),
+      make("p.op-cell", {}, "Made by ", make("a", { href }, name)),
     ];
   }
 
@@ -306,12 +306,10 @@
       box.layer === undefined ? "" : `, ${box.side} layer ${box.layer + 1}`;
     const where =
       layer || (/logits|softmax|memory/.test(box.kind) ? "" : `, ${box.side}`);
-    return [
-      make("h4.op-title", {}, `${box.title}${where}`),
-      ...origin(box, view).slice(0, 1),
-      ...SHOWN[box.kind](box, view, act),
-      ...origin(box, view).slice(1),
-    ];
+    const [formula, code, cell] = origin(box, view);
+    const title = make("h4.op-title", {}, `${box.title}${where}`);
+    const shown = SHOWN[box.kind](box, view, act);
+    return [title, cell, formula, ...shown, code];
   }
 
   Object.assign(globalThis.inPage, {
