@@ -46,7 +46,7 @@
         kinds.forEach((kind) => place.addEventListener(kind, act));
       const point = (event) => this.point(event);
       listen(["pointerover", "pointermove", "focusin"], point);
-      listen(["pointerleave"], () => this.light());
+      listen(["pointerleave"], () => this.lightWord());
       listen(["keydown"], (event) => this.key(event));
       const { element } = this.figure;
       new ResizeObserver(
@@ -380,17 +380,23 @@
         const place = Math.floor((count * (clientY - top)) / height);
         word = { side: rows.dataset.of, place };
       }
-      const key = word && `${word.side} ${word.place}`;
-      if (key !== this.pointed) this.light(word);
-      this.pointed = key;
+      const same = ["side", "place"].every(
+        (key) => word?.[key] === this.word?.[key],
+      );
+      if (!same) this.lightWord(word);
     }
 
-    /** Light a word everywhere, or the one that was chosen. */
-    light(pointed) {
+    lightWord(word) {
+      this.word = word;
+      this.light();
+    }
+
+    /** Light the word that is pointed at everywhere, or the chosen one. */
+    light() {
       const box = this.at >= 0 && this.box;
       const side = box ? boxes.sideOf(box) : "source";
       const own = { side, place: this.view.wordOf(side) };
-      const word = pointed ?? this.pinned ?? own;
+      const word = this.word ?? this.pinned ?? own;
       this.place.dataset.lit = word.side;
       this.place.style.setProperty("--at", word.place);
       for (const part of this.place.querySelectorAll("[data-side]")) {
