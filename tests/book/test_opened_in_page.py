@@ -366,10 +366,9 @@ SAID = ".op-say"
 
 
 @pytest.fixture
-def page(book, window) -> Iterator[Page]:
-    """Chapter 5 with the figure at work; nothing goes wrong."""
-    page = window.open(book / "book" / "05_model.html")
-    yield come_near(page)
+def page(site, window) -> Iterator[Page]:
+    """The page with the figure at work; nothing goes wrong."""
+    yield come_near(window.open(site))
     assert not window.complaints and not window.escaped
 
 
@@ -472,8 +471,9 @@ def test_a_word_is_lit_wherever_it_is(page):
     assert page.locator(".op-across-lit").count() > 20
     page.get_by_role("tab", name="All heads").click()
     dog.hover()
-    assert page.locator(".op-thumb").count() == 24
-    assert page.locator(".op-thumb.op-lines").count() == 16  # where English is
+    assert page.locator(".op-grid .op-thumb").count() == 24
+    lines = page.locator(".op-grid .op-lines")
+    assert lines.count() == 16  # all that see English
     page.get_by_role("button", name="Encoder, layer 2, head 1").press("Enter")
     cells = page.locator(".op-opened .at-map tbody td")
     assert cells.count() == 11 * 11
