@@ -125,6 +125,7 @@ class ModelHere(SphinxDirective):
 
     kind: str  # of the program that start.js loads
     figures: tuple[str, ...] = ()  # live figures whose parts it uses
+    styles: tuple[str, ...] = ("in_page",)
     required_arguments = 1
     final_argument_whitespace = True
     has_content = True
@@ -135,7 +136,7 @@ class ModelHere(SphinxDirective):
         """The place, with the directive's content, an example and a note."""
         place = nodes.container(classes=["at-place", f"at-{self.kind}"])
         place["kind"], place["figures"] = self.kind, self.figures
-        place["script"] = script
+        place["script"], place["styles"] = script, self.styles
         still = nodes.container(classes=["at-still"])
         self.set_source_info(still)
         self.state.nested_parse(self.content, self.content_offset, still)
@@ -150,7 +151,8 @@ def load_where_needed(app: Sphinx, page, template, context, doctree) -> None:
         if "script" not in place:
             continue
         load_figures(app, place["figures"])
-        app.add_css_file("in_page/in_page.css")
+        for style in place["styles"]:
+            app.add_css_file(f"in_page/{style}.css")
         app.add_js_file("in_page/start.js", loading_method="defer")
         folder = Path(app.outdir, "_static/in_page")
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,12 +1,78 @@
 /**
  * The attention of one layer and head: as a map, and, for the step that the
- * reader looks at, as a shade on the source.
+ * reader looks at, as a shade on the source. The map and the account of how a
+ * weight was made are for other figures, too.
  */
 (() => {
-  const { make, share, digits, named, chips } =
-    globalThis.inPage.elements;
+  const { make, share, digits, named, chips } = globalThis.inPage.elements;
   // where the package computes a weight, as the book shows it
   const LINE = "01_attention.html#export-attention_weights";
+
+  /**
+   * Weights as a table, a row for each query; what a row lacks is unseen.
+   * @param {{title: string, rows: string[], columns: string[],
+   *   weights: ArrayLike<number>[], now: number}} map now is the row that
+   *   stands out, or -1
+   * @param {(row: number, column: number) => void} explain called by a click
+   */
+  function attentionTable({ title, rows, columns, weights, now }, explain) {
+    const cell = (i, j) => {
+      if (weights[i]?.[j] === undefined) return make("td.at-unseen");
+      const text = weights[i][j].toFixed(2);
+      const given = {
+        title: `${rows[i]} on ${columns[j]}: ${text}`,
+        click: () => explain(i, j),
+      };
+      return make(
+        "td",
+        { ...share(weights[i][j]), ...given },
+        make("span.at-hidden", {}, text),
+      );
+    };
+    const line = (row, i) =>
+      make(
+        i === now ? "tr.at-now" : "tr",
+        {},
+        make("th", { scope: "row" }, ...named(row)),
+        ...columns.map((_, j) => cell(i, j)),
+      );
+    const names = columns.map((column) =>
+      make("th", { scope: "col" }, make("span", {}, ...named(column))),
+    );
+    return make(
+      "table",
+      { "aria-label": title, style: `--columns: ${columns.length}` },
+      make("thead", {}, make("tr", {}, make("td"), ...names)),
+      make("tbody", {}, ...rows.map(line)),
+    );
+  }
+
+  /** How a weight was made, by equation 1, and of which numbers. */
+  function explanation(weights, j, row, column) {
+    const { query, keys, scores, begin, width } = weights.made;
+    const part = (x) => [...x.subarray(begin, begin + width)];
+    const [q, k] = [part(query), part(keys[j])];
+    const product = q.reduce((sum, x, i) => sum + x * k[i], 0);
+    const score = digits(scores[j], 2);
+    const scaled = Math.abs(scores[j] * Math.sqrt(width) - product) < 1e-6;
+    const over = scaled ? `over √${width} it is` : "without the scale that is";
+    const list = (x) => x.map((value) => digits(value, 2)).join(" ");
+    const line = make("a", { href: LINE }, "attention_weights");
+    return [
+      make(
+        "p",
+        {},
+        ...[...named(row), " on ", ...named(column), ": "],
+        `q · k = ${digits(product, 2)}, ${over} ${score}. `,
+        `e to the power of ${score} is ${weights[j].toFixed(2)} of the sum `,
+        "of such powers over all pieces. This is ",
+        line,
+        " of chapter 1.",
+      ),
+      make("p.at-numbers", {}, `q = ${list(q)}`),
+      make("p.at-numbers", {}, `k = ${list(k)}`),
+    ];
+  }
 
   class AttentionView {
     /**
@@ -102,38 +168,14 @@
       const queries = encoder
         ? "each row is a piece that the encoder reads"
         : "each row is the moment before the piece on the left was written";
-      const cell = (all, row, j) => {
-        if (all[j] === undefined) return make("td.at-unseen");
-        const text = all[j].toFixed(2);
-        const title = `${row} on ${columns[j]}: ${text}`;
-        const click = () => this.explain(all, j, row, columns[j]);
-        const given = { title, click };
-        return make(
-          "td",
-          { ...share(all[j]), ...given },
-          make("span.at-hidden", {}, text),
-        );
-      };
-      const line = (row, i) =>
-        make(
-          !encoder && i === this.at ? "tr.at-now" : "tr",
-          {},
-          make("th", { scope: "row" }, ...named(row)),
-          ...columns.map((_, j) => cell(weights[i], row, j)),
-        );
-      const names = columns.map((column) =>
-        make("th", { scope: "col" }, make("span", {}, ...named(column))),
-      );
       this.map.setAttribute("aria-label", title);
-      this.legend.textContent =
-        `${title}: ${queries}. Click a cell to see how its number was made.`;
+      this.legend.textContent = `${title}: ${queries}. Click a cell to see how its number was made.`;
       this.origin.replaceChildren();
+      const now = encoder ? -1 : this.at;
+      const map = { title, rows, columns, weights, now };
       this.map.replaceChildren(
-        make(
-          "table",
-          { "aria-label": title, style: `--columns: ${columns.length}` },
-          make("thead", {}, make("tr", {}, make("td"), ...names)),
-          make("tbody", {}, ...rows.map(line)),
+        attentionTable(map, (i, j) =>
+          this.explain(weights[i], j, rows[i], columns[j]),
         ),
       );
       this.shade(layer, head, which);
@@ -166,31 +208,12 @@
       );
     }
 
-    /** How a weight was made, by equation 1, and of which numbers. */
-    explain(weights, j, row, column) {
-      const { query, keys, begin, width } = weights.made;
-      const part = (x) => [...x.subarray(begin, begin + width)];
-      const [q, k] = [part(query), part(keys[j])];
-      const product = q.reduce((sum, x, i) => sum + x * k[i], 0);
-      const score = digits(product / Math.sqrt(width), 2);
-      const list = (x) => x.map((value) => digits(value, 2)).join(" ");
-      const line = make("a", { href: LINE }, "attention_weights");
-      this.origin.replaceChildren(
-        make(
-          "p",
-          {},
-          ...[...named(row), " on ", ...named(column), ": "],
-          `q · k = ${digits(product, 2)}, over √${width} it is ${score}. `,
-          `e to the power of ${score} is ${weights[j].toFixed(2)} of the sum `,
-          "of such powers over all pieces. This is ",
-          line,
-          " of chapter 1.",
-        ),
-        make("p.at-numbers", {}, `q = ${list(q)}`),
-        make("p.at-numbers", {}, `k = ${list(k)}`),
-      );
+    explain(...weight) {
+      this.origin.replaceChildren(...explanation(...weight));
     }
   }
 
-  Object.assign(globalThis.inPage, { AttentionView });
+  Object.assign(globalThis.inPage, {
+    ...{ AttentionView, attentionTable, explanation },
+  });
 })();

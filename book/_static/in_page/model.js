@@ -11,6 +11,15 @@
  * Weights are 8-bit integers: row r of a matrix is its integers times the
  * scale of the row. All arithmetic is that of JavaScript's numbers, which are
  * doubles.
+ *
+ * Every activation passes through a tap, `tap(name, values, places)`, which
+ * may look at it and returns what the model goes on with. What a module of the
+ * package returns has that module's name, `encoder.layers.1.feed_forward`; what it
+ * computes on the way has a name of its own behind it: `tokens` and
+ * `positions.table` of an embedding, `query`, `keys`, `values`, `scores`,
+ * `weights` and `heads` of an attention, `hidden` of a feed-forward network.
+ * `decoder.mask` is what each position may look at. The values are an array
+ * over the places: positions of the source, nodes of the target.
  */
 (() => {
   /** The bytes that a base64 text stands for. */
@@ -75,22 +84,17 @@
     return y;
   }
 
-  /** FFN(x) = max(0, x W_1 + b_1) W_2 + b_2 (chapter 4). */
-  function feedForward(vectors, { inner, outer }) {
-    const hidden = linear(vectors, inner);
-    for (const x of hidden)
-      for (let i = 0; i < x.length; i++) if (x[i] < 0) x[i] = 0;
-    return linear(hidden, outer);
+  /** max(0, x), written over x: FFN(x) = max(0, x W_1 + b_1) W_2 + b_2. */
+  function relu(x) {
+    for (let i = 0; i < x.length; i++) if (x[i] < 0) x[i] = 0;
+    return x;
   }
 
-  /** (SiLU(x W) * x V) W_2; one matrix is W and V (chapter 17). */
-  function swiglu(vectors, { inner, outer }) {
-    const hidden = linear(vectors, inner).map((x) => {
-      const gates = x.subarray(0, x.length / 2);
-      const passes = x.subarray(gates.length);
-      return gates.map((z, i) => (z / (1 + Math.exp(-z))) * passes[i]);
-    });
-    return linear(hidden, outer);
+  /** SiLU(x W) * x V; one matrix is W and V (chapter 17). */
+  function swiglu(x) {
+    const gates = x.subarray(0, x.length / 2);
+    const passes = x.subarray(gates.length);
+    return gates.map((z, i) => (z / (1 + Math.exp(-z))) * passes[i]);
   }
 
   /** Each vector with mean 0 and variance 1, then scaled and shifted. */
@@ -138,7 +142,7 @@
 
   // What a configuration may name; a position is added or turns, or neither.
   const NORMS = { layer: layerNorm, rms: rmsNorm };
-  const FEED_FORWARDS = { relu: feedForward, swiglu };
+  const FEED_FORWARDS = { relu, swiglu };
   const ADDED = { sinusoidal: wave, rotary: () => 0 };
   const TURNED = { sinusoidal: (x) => x, rotary: rotate };
 
@@ -164,6 +168,9 @@
     return x.map((v) => Math.exp(v - shift));
   }
 
+  /** The sums of vectors, place by place. */
+  const plus = (xs, ys) => xs.map((x, i) => x.map((v, j) => v + ys[i][j]));
+
   /** The product of a slice of x with the same slice of y. */
   function dot(x, y, begin, end) {
     let sum = 0;
@@ -171,33 +178,35 @@
     return sum;
   }
 
-  /**
-   * One query on some keys and values, in every head (chapter 2).
-   * Returns what the heads found, side by side, and their weights, by head,
-   * each with what it was made of: the query and the keys, and where in them
-   * the head's numbers are.
-   */
-  function attend(query, keys, values, heads) {
+  /** The scores of a query with some keys, by head (chapter 2). */
+  function scoresOf(query, keys, heads) {
     const width = query.length / heads; // d_k
-    const depth = values[0].length / heads; // d_v
-    const output = new Float64Array(heads * depth);
-    const weights = [];
-    for (let head = 0; head < heads; head++) {
-      const begin = head * width;
-      const scores = Float64Array.from(
-        keys,
-        (key) => dot(query, key, begin, begin + width) / Math.sqrt(width),
-      );
-      const made = { query, keys, begin, width };
-      weights.push(Object.assign(softmax(scores), { made }));
-      values.forEach((value, place) => {
-        const weight = weights[head][place];
-        for (let i = head * depth; i < (head + 1) * depth; i++)
-          output[i] += weight * value[i];
-      });
-    }
-    return { output, weights };
+    return Array.from({ length: heads }, (_, head) =>
+      Float64Array.from(keys, (key) => {
+        const begin = head * width;
+        return dot(query, key, begin, begin + width) / Math.sqrt(width);
+      }),
+    );
   }
+
+  /** What the heads find, side by side: means of values, by their weights. */
+  function meansOf(values, weights) {
+    const output = new Float64Array(values[0].length);
+    const depth = output.length / weights.length; // d_v
+    weights.forEach((row, head) =>
+      values.forEach((value, place) => {
+        for (let i = head * depth; i < (head + 1) * depth; i++)
+          output[i] += row[place] * value[i];
+      }),
+    );
+    return output;
+  }
+
+  const asItIs = (_, values) => values;
+
+  /** The taps of what has names that begin with this one. */
+  const within = (tap, name, places) => (part, values) =>
+    tap(`${name}.${part}`, values, places);
 
   /**
    * A token of an output: a node of a tree whose root is the begin of the
@@ -234,72 +243,121 @@
       this.encoderNorm = encoder?.norm;
       this.decoderNorm = decoder.norm;
       this.norm = NORMS[norm];
-      this.feedForward = FEED_FORWARDS[feed_forward];
+      this.activation = FEED_FORWARDS[feed_forward];
       this.added = ADDED[positions];
-      this.turned = (x, position) =>
-        TURNED[positions](x, position, d_k);
+      this.turned = (x, position) => TURNED[positions](x, position, d_k);
       this.heads = heads;
       this.keyWidth = d_k * heads;
     }
 
-    /** A token's vector, scaled, plus what tells its place (chapter 3). */
-    embed(token, position) {
+    /** Tokens' vectors, scaled, plus what tells their places (chapter 3). */
+    embed(name, tokens, positions, tap, places) {
+      const own = within(tap, name, places);
       const { columns, values, scales } = this.embedding.weight;
-      const scale = Math.sqrt(columns) * scales[token];
-      const x = new Float64Array(columns);
-      for (let i = 0; i < columns; i++) {
-        const place = this.added(position, i, columns);
-        x[i] = values[token * columns + i] * scale + place;
-      }
-      return x;
+      const rows = tokens.map((token) => {
+        const scale = Math.sqrt(columns) * scales[token];
+        const begin = token * columns;
+        return Float64Array.from(
+          { length: columns },
+          (_, i) => values[begin + i] * scale,
+        );
+      });
+      const waves = positions.map((position) =>
+        Float64Array.from({ length: columns }, (_, i) =>
+          this.added(position, i, columns),
+        ),
+      );
+      const words = own("tokens", rows);
+      return tap(name, plus(words, own("positions.table", waves)), places);
     }
 
     /** The box Add & Norm around a sub-layer, the norm first (chapter 4). */
-    addNorm({ norm }, vectors, sublayer) {
-      const written = sublayer(this.norm(vectors, norm));
-      return written.map((y, i) => y.map((v, j) => v + vectors[i][j]));
+    addNorm(own, layer, name, vectors, sublayer) {
+      const read = own(`${name}.norm`, this.norm(vectors, layer[name].norm));
+      return own(name, plus(vectors, sublayer(read)));
     }
 
     /** Keys and values of some vectors; one matrix makes both. */
-    keysValues(vectors, { key_value }) {
+    keysValues(own, name, vectors, { key_value }) {
       const both = linear(vectors, key_value);
+      const cut = (...ends) => both.map((x) => x.subarray(...ends));
       return {
-        keys: both.map((x) => x.subarray(0, this.keyWidth)),
-        values: both.map((x) => x.subarray(this.keyWidth)),
+        keys: own(`${name}.keys`, cut(0, this.keyWidth)),
+        values: own(`${name}.values`, cut(this.keyWidth)),
       };
     }
 
     /**
-     * Read the source. Returns the memory as each decoder layer's keys and
-     * values, and the encoder's weights by layer, query and head.
-     * @param {number[]} ids the source's, closed by the end of the sentence
+     * Queries on the keys and values that each of them sees (chapter 2).
+     * Returns what the attention answers, and its weights by query and head,
+     * each with what it was made of: the query and the keys, where in them the
+     * head's numbers are, and the scores.
      */
-    encode(ids) {
-      const maps = [];
-      let x = ids.map((id, position) => this.embed(id, position));
-      for (const layer of this.encoder) {
-        const attention = layer.self_attention;
-        x = this.addNorm(layer.around_attention, x, (y) => {
-          const { keys, values } = this.keysValues(y, attention);
-          const placed = keys.map(this.turned);
-          const found = linear(y, attention.query).map((query, i) =>
-            attend(this.turned(query, i), placed, values, this.heads),
-          );
-          maps.push(found.map(({ weights }) => weights));
-          return linear(
-            found.map(({ output }) => output),
-            attention.output,
-          );
-        });
-        x = this.addNorm(layer.around_feed_forward, x, (y) =>
-          this.feedForward(y, layer.feed_forward),
-        );
-      }
-      const memory = this.norm(x, this.encoderNorm);
-      const sources = this.decoder.map((layer) =>
-        this.keysValues(memory, layer.cross_attention),
+    attend(own, name, queries, seen, { output }) {
+      const scores = own(
+        `${name}.scores`,
+        queries.map((query, i) => scoresOf(query, seen[i].keys, this.heads)),
       );
-      return { maps, sources };
+      const width = this.keyWidth / this.heads;
+      const weights = own(
+        `${name}.weights`,
+        scores.map((heads, i) =>
+          heads.map((row, head) => {
+            const [query, { keys }] = [queries[i], seen[i]];
+            const part = { begin: head * width, width };
+            const made = { query, keys, scores: row, ...part };
+            return Object.assign(softmax(row), { made });
+          }),
+        ),
+      );
+      const found = weights.map((heads, i) => meansOf(seen[i].values, heads));
+      const answers = linear(own(`${name}.heads`, found), output);
+      return { weights, answers: own(name, answers) };
+    }
+
+    /** Feed-forward, at each place alone (chapter 4). */
+    feed(own, vectors, { inner, outer }) {
+      const hidden = linear(vectors, inner).map(this.activation);
+      const name = "feed_forward";
+      return own(name, linear(own(`${name}.hidden`, hidden), outer));
+    }
+
+    /**
+     * Read the source. Returns the memory as each decoder layer's keys and
+     * values, the encoder's weights by layer, query and head, and the tap, by
+     * which step goes on.
+     * @param {number[]} ids the source's, closed by the end of the sentence
+     * @param {(name: string, values: any[], places: any[]) => any[]} tap
+     */
+    encode(ids, tap = asItIs) {
+      const maps = [];
+      const places = [...ids.keys()];
+      let x = this.embed("source", ids, places, tap, places);
+      this.encoder.forEach((layer, l) => {
+        const own = within(tap, `encoder.layers.${l}`, places);
+        const [name, part] = ["self_attention", layer.self_attention];
+        x = this.addNorm(own, layer, "around_attention", x, (y) => {
+          const { keys, values } = this.keysValues(own, name, y, part);
+          const seen = { keys: keys.map(this.turned), values };
+          const queries = own(`${name}.query`, linear(y, part.query));
+          const placed = queries.map(this.turned);
+          const all = placed.map(() => seen);
+          const found = this.attend(own, name, placed, all, part);
+          maps.push(found.weights);
+          return found.answers;
+        });
+        x = this.addNorm(own, layer, "around_feed_forward", x, (y) =>
+          this.feed(own, y, layer.feed_forward),
+        );
+      });
+      x = this.norm(x, this.encoderNorm);
+      const memory = tap("encoder.norm", x, places);
+      const sources = this.decoder.map((layer, l) => {
+        const own = within(tap, `decoder.layers.${l}`, places);
+        const name = "cross_attention";
+        return this.keysValues(own, name, memory, layer.cross_attention);
+      });
+      return { maps, sources, tap };
     }
 
     /**
@@ -310,43 +368,51 @@
      * @param {Node[]} nodes
      * @param {object} source what encode has returned, if there is an encoder
      */
-    step(nodes, { sources } = {}) {
-      let x = nodes.map(({ token, position }) => this.embed(token, position));
+    step(nodes, { sources, tap = asItIs } = {}) {
+      const [tokens, positions] = ["token", "position"].map((key) =>
+        nodes.map((node) => node[key]),
+      );
+      let x = this.embed("target", tokens, positions, tap, nodes);
+      const ways = nodes.map(({ way }) => way);
+      const visible = tap("decoder.mask", ways, nodes);
       this.decoder.forEach((layer, l) => {
+        const own = within(tap, `decoder.layers.${l}`, nodes);
         const [itself, cross] = [layer.self_attention, layer.cross_attention];
-        const around = layer.around_self ?? layer.around_attention;
-        x = this.addNorm(around, x, (y) => {
-          const { keys, values } = this.keysValues(y, itself);
+        const attention = (name, part, y, seen, place, kept) => {
+          const queries = own(`${name}.query`, linear(y, part.query));
+          const placed = queries.map(place);
+          const found = this.attend(own, name, placed, seen, part);
+          nodes.forEach((node, i) => (node[kept][l] = found.weights[i]));
+          return found.answers;
+        };
+        const turned = (x, i) => this.turned(x, positions[i]);
+        const around = layer.around_self ? "around_self" : "around_attention";
+        x = this.addNorm(own, layer, around, x, (y) => {
+          const name = "self_attention";
+          const { keys, values } = this.keysValues(own, name, y, itself);
           nodes.forEach((node, i) => {
-            node.keys[l] = this.turned(keys[i], node.position);
+            node.keys[l] = turned(keys[i], i);
             node.values[l] = values[i];
           });
-          const outputs = linear(y, itself.query).map((query, i) => {
-            const pastKeys = nodes[i].way.map((node) => node.keys[l]);
-            const pastValues = nodes[i].way.map((node) => node.values[l]);
-            const placed = this.turned(query, nodes[i].position);
-            const found = attend(placed, pastKeys, pastValues, this.heads);
-            nodes[i].decoder[l] = found.weights;
-            return found.output;
-          });
-          return linear(outputs, itself.output);
+          const seen = visible.map((way) => ({
+            keys: way.map((node) => node.keys[l]),
+            values: way.map((node) => node.values[l]),
+          }));
+          return attention(name, itself, y, seen, turned, "decoder");
         });
-        const read = (y) => {
-          const { keys, values } = sources[l];
-          const outputs = linear(y, cross.query).map((query, i) => {
-            const found = attend(query, keys, values, this.heads);
-            nodes[i].cross[l] = found.weights;
-            return found.output;
+        if (cross)
+          x = this.addNorm(own, layer, "around_cross", x, (y) => {
+            const seen = nodes.map(() => sources[l]);
+            const place = (query) => query; // it has its place already
+            return attention("cross_attention", cross, y, seen, place, "cross");
           });
-          return linear(outputs, cross.output);
-        };
-        if (cross) x = this.addNorm(layer.around_cross, x, read);
-        x = this.addNorm(layer.around_feed_forward, x, (y) =>
-          this.feedForward(y, layer.feed_forward),
+        x = this.addNorm(own, layer, "around_feed_forward", x, (y) =>
+          this.feed(own, y, layer.feed_forward),
         );
       });
-      x = this.norm(x, this.decoderNorm);
-      return linear(x, this.embedding).map(logSoftmax);
+      x = tap("decoder.norm", this.norm(x, this.decoderNorm), nodes);
+      const logits = tap("logits", linear(x, this.embedding), nodes);
+      return logits.map(logSoftmax);
     }
   }
 

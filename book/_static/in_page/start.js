@@ -1,8 +1,8 @@
 /**
- * The button that brings a model. The page loads this file alone; the program
- * and the weights come when the reader asks for them, as classic scripts from
- * this file's own folder, which a page opened as a file may load as well as
- * one from a server.
+ * What brings a model: a button, or the reader's coming near. The page loads
+ * this file alone; the program and the weights come when they are wanted, as
+ * classic scripts from this file's own folder, which a page opened as a file
+ * may load as well as one from a server.
  */
 (() => {
   const PARTS = {
@@ -14,7 +14,13 @@
       ...["writer_weights", "tokenizer", "model", "sample"],
       ...["elements", "writer"],
     ],
+    opened: [
+      ...["opened_weights", "tokenizer", "casing", "model", "machine"],
+      ...["elements", "attention", "changes", "layout", "strips", "arcs"],
+      ...["heads", "boxes", "walk", "view", "figure", "change_form", "opened"],
+    ],
   };
+  const UNASKED = ["opened"]; // kinds that start when they are nearly in sight
   const here = document.currentScript.src;
   const loaded = new Map(); // a page may have places for several kinds
 
@@ -66,7 +72,27 @@
     });
   }
 
+  /**
+   * Show a place's kind as soon as the reader is a screen away from it. It may
+   * grow, so what is seen of it stays where it was. If it fails, the still is
+   * left.
+   */
+  function comeNear(place, kind) {
+    const near = new IntersectionObserver(
+      async (seen) => {
+        if (!seen.some(({ isIntersecting }) => isIntersecting)) return;
+        near.disconnect();
+        for (const part of PARTS[kind]) await (loaded.get(part) ?? load(part));
+        const { top, bottom } = place.getBoundingClientRect();
+        globalThis.inPage.show[kind](place);
+        if (bottom > 0) scrollBy(0, place.getBoundingClientRect().top - top);
+      },
+      { rootMargin: "100%" },
+    );
+    near.observe(place);
+  }
+
   for (const kind of Object.keys(PARTS))
     for (const place of document.querySelectorAll(`.at-place.at-${kind}`))
-      offer(place, kind);
+      (UNASKED.includes(kind) ? comeNear : offer)(place, kind);
 })();

@@ -1,0 +1,97 @@
+"""A Transformer that can be opened: a shipped model, looked into in the page.
+
+```{opened} pronouns``` stands for the figure, and with the option small for a
+walk of five steps. Its content, a still of the
+figure with a caption, is what stands there on paper and without scripts.
+"""
+
+import inspect
+from types import ModuleType
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from models_in_page import ModelHere, packed, script
+from sphinx.application import Sphinx
+from translator_in_page import OPENINGS, known_words
+from widgets import DECIDES
+
+from annotated_transformer import embedding, heads, layers, model
+from annotated_transformer.model import parameter_count
+from annotated_transformer.storage.model_folder import load_model
+
+EXAMPLES = {
+    **OPENINGS["pronouns"]["examples"],
+    "tired": "When she is tired, a cook needs a beautiful radio.",
+}
+DONOR = "The dog ate the soup because it was fresh."
+# The definitions that boxes lead to, and the part of each that is shown.
+CELLS: dict[str, tuple[ModuleType, str]] = {
+    "TokenEmbedding": (embedding, "forward"),
+    "SinusoidalPositions": (embedding, "forward"),
+    "AddNorm": (layers, "after"),
+    "MultiHeadAttention": (heads, "attend"),
+    "FeedForward": (layers, "forward"),
+    "Encoder": (model, "forward"),
+    "EncoderDecoder": (model, "logits"),
+    "greedy_decode": (model, ""),
+}
+CHAPTERS = {
+    embedding: "03_embedding",
+    heads: "02_heads",
+    layers: "04_layers",
+    model: "05_model",
+}
+
+
+def cell(name: str) -> dict[str, str]:
+    """The address of an exported definition, and some of its code."""
+    module, part = CELLS[name]
+    defined = getattr(module, name)
+    shown = getattr(defined, part) if part else inspect.unwrap(defined)
+    return {
+        "href": f"{CHAPTERS[module]}.html#export-{name}",
+        "code": inspect.cleandoc(f"\n{inspect.getsource(shown)}"),
+    }
+
+
+def shown(name: str) -> dict:
+    """A shipped model as the page reads it, and what leads into it."""
+    trained, tokenizer, _ = load_model(name)
+    layer, head = DECIDES
+    return {
+        **packed(trained, tokenizer),
+        "examples": EXAMPLES,
+        "pieces": OPENINGS[name]["pieces"],
+        "words": known_words(name),
+        "decides": {"layer": layer, "head": head},
+        "donor": DONOR,
+        "cells": {name: cell(name) for name in CELLS},
+    }
+
+
+class OpenedHere(ModelHere):
+    """The place of the figure, with a still of it."""
+
+    kind = "opened"
+    styles = "in_page", "opened"
+    option_spec = {"small": directives.flag}  # five steps of the walk alone
+
+    def run(self) -> list[nodes.Node]:
+        (name,) = self.arguments
+        text = script(self.kind, shown(name))
+        thousands = parameter_count(load_model(name)[0].config) / 1e3
+        note = (
+            f"The pronoun model: {thousands:.0f} thousand parameters, "
+            f"{len(text) / 1e6:.1f} MB, computed in this page. Its weights are "
+            "rounded to 8 bits: a number may differ from a chapter's in its "
+            "last digit."
+        )
+        (place,) = self.place(text, [], note)
+        small = "small" in self.options
+        place["classes"] += ["at-small" if small else "full-width"]
+        return [place]
+
+
+def setup(app: Sphinx) -> None:
+    app.setup_extension("models_in_page")
+    app.add_directive("opened", OpenedHere)

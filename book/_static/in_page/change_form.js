@@ -1,0 +1,247 @@
+/** What the reader can change, and what has been changed. */
+(() => {
+  const { heads, changes } = globalThis.inPage;
+  const { make, share } = globalThis.inPage.elements;
+  const { attentions, titleOf } = heads;
+
+  class ChangeForm {
+    /**
+     * @param {{layers: number, heads: number, d_k: number, units: number,
+     *   donor: string}} sizes
+     * @param {(change: object | undefined, id: string) => void} set puts a
+     *   change in, or takes the one with this id out
+     * @param {() => [string, number][]} tryAll how likely what is written stays
+     *   under each change, named by its id, that silences one head
+     */
+    constructor(sizes, set, tryAll) {
+      Object.assign(this, { sizes, set, tryAll });
+      this.element = make(".op-changes", {});
+    }
+
+    /** Show what is in force. @param {Map<string, object>} active */
+    draw(active) {
+      this.active = active;
+      if (!this.switches) this.build();
+      for (const [id, box] of this.switches) box.checked = !active.has(id);
+      for (const [name, box] of this.alls)
+        box.checked = this.silences(name).every(({ id }) => !active.has(id));
+      const items = [...active.values()].map(({ id, label }) => {
+        const click = () => this.set(undefined, id);
+        const given = { type: "button", click, "aria-label": `Undo: ${label}` };
+        return make(
+          "li",
+          {},
+          `${label} `,
+          make("button.at-quiet", given, "undo"),
+        );
+      });
+      this.list.replaceChildren(...items);
+      this.none.hidden = items.length > 0;
+      this.undo.hidden = items.length < 2;
+      this.degree.value = active.get("temperature")?.degree ?? 1;
+      this.said.textContent = Number(this.degree.value).toFixed(1);
+    }
+
+    /** The change that silences each head of an attention. */
+    silences(name) {
+      const { heads } = this.sizes;
+      return Array.from({ length: heads }, (_, head) => ({
+        ...changes.silence(name, head, heads),
+        label: `${titleOf(name)}, head ${head + 1} is silent`,
+        name,
+        head,
+      }));
+    }
+
+    build() {
+      this.switches = new Map();
+      this.alls = new Map();
+      this.list = make("ul.op-list", {});
+      this.none = make("p.at-note", {}, "Nothing is changed.");
+      const clear = () => {
+        for (const id of [...this.active.keys()]) this.set(undefined, id);
+      };
+      this.undo = make(
+        "button.at-quiet",
+        { type: "button", click: clear },
+        "undo all",
+      );
+      this.element.replaceChildren(
+        make(".op-active", {}, this.none, this.list, this.undo),
+        this.headSwitches(),
+        this.patching(),
+        this.rest(),
+      );
+    }
+
+    switch(label, checked, change) {
+      const box = make("input", {
+        type: "checkbox",
+        "aria-label": label,
+        checked,
+        change,
+      });
+      return box;
+    }
+
+    /** A switch for each head, and one for all of an attention. */
+    headSwitches() {
+      const rows = attentions(this.sizes.layers).map((name) => {
+        const all = this.silences(name);
+        const cells = all.map((change) => {
+          const { id, head } = change;
+          const label = `${titleOf(name)}, head ${head + 1}`;
+          const box = this.switch(label, true, () =>
+            this.set(box.checked ? undefined : change, id),
+          );
+          this.switches.set(id, box);
+          return make("td", { "data-id": id }, make("label", {}, box));
+        });
+        const whole = this.switch(`${titleOf(name)}, all heads`, true, () => {
+          for (const change of all)
+            this.set(whole.checked ? undefined : change, change.id);
+        });
+        this.alls.set(name, whole);
+        const title = make("th", { scope: "row" }, titleOf(name));
+        return make(
+          "tr",
+          {},
+          title,
+          ...cells,
+          make("td", {}, make("label", {}, whole)),
+        );
+      });
+      const columns = ["", "1", "2", "3", "4", "all"].map((text) =>
+        make(text ? "th" : "td", text ? { scope: "col" } : {}, text),
+      );
+      this.table = make(
+        "table.op-switches",
+        {},
+        make("caption", {}, "Heads that are on"),
+        make("thead", {}, make("tr", {}, ...columns)),
+        make("tbody", {}, ...rows),
+      );
+      const click = () => {
+        for (const [id, p] of this.tryAll()) {
+          const cell = this.switches.get(id).closest("td");
+          cell.querySelector("span")?.remove();
+          cell.append(make("span.op-p", share(p), p.toFixed(2)));
+        }
+      };
+      const text =
+        "Try each head alone: how likely does the next subword stay?";
+      const button = make("button.at-quiet", { type: "button", click }, text);
+      return make("section", {}, this.table, button);
+    }
+
+    /** Forget what was tried: the sentence or the model is another. */
+    forget() {
+      for (const old of this.table?.querySelectorAll(".op-p") ?? [])
+        old.remove();
+    }
+
+    /** A head's output from another sentence. */
+    patching() {
+      const places = attentions(this.sizes.layers).flatMap((name) =>
+        this.silences(name),
+      );
+      const donor = make("input", {
+        type: "text",
+        id: "op-donor",
+        lang: "en",
+        maxlength: 120,
+        value: this.sizes.donor,
+      });
+      const head = make(
+        "select",
+        { "aria-label": "Head to be patched" },
+        ...places.map((place, i) =>
+          make(
+            "option",
+            { value: i },
+            `${titleOf(place.name)}, head ${place.head + 1}`,
+          ),
+        ),
+      );
+      head.value = places.findIndex(
+        ({ name, head }) =>
+          name === this.sizes.decides.name && head === this.sizes.decides.head,
+      );
+      const click = () => {
+        const { name, head: number } = places[head.value];
+        const from = donor.value.trim();
+        if (!from) return donor.focus();
+        const change = changes.patch(name, number, this.sizes.heads, from);
+        const label = `${titleOf(name)}, head ${number + 1} comes from “${from}”`;
+        this.set({ ...change, label, name, head: number }, change.id);
+      };
+      return make(
+        "section",
+        {},
+        make(
+          "label.at-title",
+          { for: "op-donor" },
+          "Give a head what it brings in another sentence",
+        ),
+        donor,
+        make(
+          ".at-row",
+          {},
+          head,
+          make("button.op-do", { type: "button", click }, "Patch"),
+        ),
+      );
+    }
+
+    /** Mask, positions, scale and temperature; units are in their boxes. */
+    rest() {
+      const { d_k } = this.sizes;
+      const parts = [
+        ["the mask", "The mask is off", changes.maskOff()],
+        ["positions", "Positions are off", changes.positionsOff()],
+        [`division by √${d_k}`, "The scale is off", changes.scaleOff(d_k)],
+      ].map(([title, label, change]) => {
+        const box = this.switch(title, true, () =>
+          this.set(box.checked ? undefined : { ...change, label }, change.id),
+        );
+        this.switches.set(change.id, box);
+        box.removeAttribute("aria-label");
+        return make("label", {}, box, title);
+      });
+      this.said = make("span", {});
+      this.degree = make("input", {
+        type: "range",
+        id: "op-temperature",
+        ...{ min: 0.2, max: 5, step: 0.1, value: 1 },
+        input: () => {
+          const degree = Number(this.degree.value);
+          const label = `The temperature is ${degree.toFixed(1)}`;
+          const change = { ...changes.temperature(degree), label, degree };
+          this.set(degree === 1 ? undefined : change, change.id);
+        },
+      });
+      return make(
+        "section",
+        {},
+        make("h4.at-title", {}, "Parts that are on"),
+        make(".at-row", {}, ...parts),
+        make(
+          ".at-row",
+          {},
+          make("label", { for: "op-temperature" }, "Temperature"),
+          this.degree,
+          this.said,
+        ),
+      );
+    }
+  }
+
+  /** The change that silences a unit of a network. */
+  function silentUnit(name, unit) {
+    const change = changes.silenceUnit(name, unit);
+    const label = `${titleOf(name)}, unit ${unit + 1} is silent`;
+    return { ...change, label, name, unit };
+  }
+
+  Object.assign(globalThis.inPage, { ChangeForm, silentUnit });
+})();

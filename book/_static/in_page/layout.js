@@ -1,0 +1,149 @@
+/**
+ * Where the boxes of the paper's figure stand, from the bottom up: pure
+ * numbers, for a model of some layers and a figure of some width. A box has
+ * the name of what leaves it (see model.js), and of what it reads.
+ */
+(() => {
+  const BIG = 38; // heights: a sub-layer, a box between two, a gap
+  const SMALL = 18;
+  const GAP = 5;
+  const HEAD = 8; // what says which layer it is
+  const FOOT = 18; // what says what comes in
+  const RAIL = 11; // beside the boxes, for the residual
+
+  /** The boxes of a stack, from the bottom up, and where layers begin. */
+  function stack(side, layers) {
+    const encoder = side === "encoder";
+    const input = encoder ? "source" : "target";
+    const boxes = [];
+    const add = (id, kind, title, more) =>
+      boxes.push({ id, kind, title, side, ...more });
+    add(`${input}.tokens`, "embedding", "Embedding", { big: true });
+    const wave = { reads: `${input}.tokens`, adds: `${input}.positions.table` };
+    add(input, "positions", "Positions", wave);
+    const sublayers = [
+      encoder
+        ? ["around_attention", "self_attention", "Self-attention"]
+        : ["around_self", "self_attention", "Masked attention"],
+      ...(encoder
+        ? []
+        : [["around_cross", "cross_attention", "Cross-attention"]]),
+      ["around_feed_forward", "feed_forward", "Feed-forward"],
+    ];
+    const order = [...Array(layers).keys()].flatMap((layer) =>
+      sublayers.map((names) => [layer, ...names]),
+    );
+    const nameOf = ([layer, around]) => `${side}.layers.${layer}.${around}`;
+    add(`${nameOf(order[0])}.norm`, "norm", "Norm", { layer: 0, reads: input });
+    let before = input;
+    order.forEach((each, i) => {
+      const [layer, , part, title] = each;
+      const id = `${side}.layers.${layer}.${part}`;
+      const kind = part === "feed_forward" ? "feedForward" : "attention";
+      const reads = `${nameOf(each)}.norm`;
+      add(id, kind, title, { layer, reads, part, big: true });
+      const next = order[i + 1];
+      const norm = next && `${nameOf(next)}.norm`;
+      const sum = { layer, reads: before, adds: id, norm };
+      add(nameOf(each), "add", norm ? "Add & Norm" : "Add", sum);
+      before = nameOf(each);
+    });
+    const last = { big: true, reads: `${side}.norm` };
+    if (encoder)
+      add("encoder.norm", "memory", "Memory", { big: true, reads: before });
+    else {
+      add("decoder.norm", "norm", "Norm", { reads: before });
+      add("logits", "logits", "Logits", last);
+      add("softmax", "softmax", "Softmax", { big: true, reads: "logits" });
+    }
+    return boxes;
+  }
+
+  /**
+   * The figure: its height, boxes with x, y, width and height, frames around
+   * layers, and wires as lists of points.
+   */
+  function layout(width, layers) {
+    const between = Math.max(24, 0.1 * width); // for the way of the memory
+    const column = (width - between) / 2;
+    const boxes = [];
+    const frames = [];
+    const wires = [];
+    let top = 0; // heights are negative until all are known
+    for (const [side, left] of [
+      ["encoder", 0],
+      ["decoder", column + between],
+    ]) {
+      const encoder = side === "encoder";
+      const rail = encoder ? left + RAIL / 2 + 2 : left + column - RAIL / 2 - 2;
+      const x = encoder ? left + RAIL + 5 : left + 5;
+      const wide = column - RAIL - 10;
+      let y = 0;
+      let frame;
+      let last;
+      const ends = {}; // of the residual: where a box is in the middle
+      for (const box of stack(side, layers)) {
+        if (frame && box.layer !== frame.layer) {
+          frame.y = y -= HEAD;
+          y -= GAP + 2;
+          frame = undefined;
+        }
+        if (box.layer !== undefined && !frame) {
+          y -= GAP;
+          frame = { layer: box.layer, side, x: left, width: column, bottom: y };
+          frames.push(frame);
+          y -= 2;
+        }
+        const height = box.big ? BIG : SMALL;
+        y -= height + GAP;
+        Object.assign(box, { x, y, width: wide, height });
+        const middle = x + wide / 2;
+        if (last)
+          wires.push({
+            kind: "up",
+            points: [
+              [middle, last.y],
+              [middle, y + height],
+            ],
+          });
+        ends[box.id] = y + height / 2;
+        if (box.kind === "add") {
+          const [from, to] = [ends[box.reads], ends[box.id]];
+          const edge = encoder ? x : x + wide;
+          const points = [
+            [edge, from],
+            [rail, from],
+            [rail, to],
+            [edge, to],
+          ];
+          wires.push({ kind: "residual", points });
+        }
+        boxes.push(box);
+        last = box;
+      }
+      top = Math.min(top, y);
+    }
+    for (const part of [...boxes, ...frames]) part.y -= top;
+    for (const frame of frames) frame.height = frame.bottom - top - frame.y;
+    for (const wire of wires)
+      wire.points = wire.points.map(([x, y]) => [x, y - top]);
+    const memory = boxes.find(({ kind }) => kind === "memory");
+    for (const box of boxes.filter(({ part }) => part === "cross_attention"))
+      for (const [i, kind] of ["keys", "values"].entries()) {
+        const edge = memory.x + memory.width;
+        const from = memory.y + memory.height / 2 + 8 * i - 4;
+        const to = box.y + box.height / 2 + 8 * i - 4;
+        const turn = column + between * (0.62 - 0.3 * i);
+        const points = [
+          [edge, from],
+          [turn, from],
+          [turn, to],
+          [box.x, to],
+        ];
+        wires.push({ kind, points });
+      }
+    return { height: FOOT - top, boxes, frames, wires };
+  }
+
+  Object.assign((globalThis.inPage ??= {}), { layout });
+})();

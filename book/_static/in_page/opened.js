@@ -1,0 +1,413 @@
+/**
+ * A Transformer that can be opened: a sentence, the figure of the model with
+ * its numbers, a walk through it, all heads, and changes.
+ */
+(() => {
+  const { Machine, Figure, ChangeForm, silentUnit } = globalThis.inPage;
+  const { heads, boxes, walk, viewOf } = globalThis.inPage;
+  const { make, chips, share, chance } = globalThis.inPage.elements;
+  const { plain } = boxes;
+  const model = globalThis.inPage.models.opened;
+  const WAIT = 250; // ms after the last key before a sentence is read
+  const PRONOUN = /^▁(it|he|she|they)$/i;
+  const FIELDS = "input, select, pre, [role=region]"; // have keys of their own
+  const WORD = /[\p{L}\p{N}'-]+|\S/gu; // or a punctuation mark
+  const TABS = { walk: "Walk", heads: "All heads", changes: "Change it" };
+
+  const MORE = " Then change something, and see what it writes.";
+
+  /** Text with *words* in italics. */
+  const rich = (text) =>
+    text.split("*").map((part, i) => (i % 2 ? make("em", {}, part) : part));
+
+  /** Put other things into a place; the focus stays where it was. */
+  function refill(place, ...children) {
+    const buttons = () => [...place.querySelectorAll("button, summary")];
+    const at = buttons().indexOf(document.activeElement);
+    place.replaceChildren(...children);
+    if (at >= 0) buttons()[at]?.focus({ preventScroll: true });
+  }
+
+  class Opened {
+    constructor(place) {
+      this.place = place;
+      this.small = place.classList.contains("at-small"); // five steps, no more
+      this.machine = model.machine ??= new Machine(model);
+      const { decoder, heads } = this.machine.model;
+      const { layer, head } = model.decides;
+      const name = `decoder.layers.${layer - 1}.cross_attention`;
+      const decides = { name, head: head - 1 };
+      this.sizes = { layers: decoder.length, heads, decides };
+      this.changes = new Map();
+      Object.assign(this, { tab: "walk", at: -1, open: name }); // no step yet
+      place.classList.add("at-live");
+      place.querySelector(".at-still").after(this.form(), this.body());
+      const listen = (kinds, act) =>
+        kinds.forEach((kind) => place.addEventListener(kind, act));
+      const point = (event) => this.point(event);
+      listen(["pointerover", "pointermove", "focusin"], point);
+      listen(["pointerleave"], () => this.lightWord());
+      listen(["keydown"], (event) => this.key(event));
+      const { element } = this.figure;
+      new ResizeObserver(
+        () => element.clientWidth !== this.figure.width && this.draw(),
+      ).observe(element);
+      new MutationObserver(() => this.draw()).observe(
+        document.documentElement,
+        { attributeFilter: ["data-theme"] },
+      );
+      this.take(Object.values(model.examples)[0]);
+    }
+
+    /** What is asked: a sentence of the reader's; and what is written. */
+    form() {
+      const input = () => {
+        clearTimeout(this.waiting);
+        this.waiting = setTimeout(() => this.take(this.text.value), WAIT);
+      };
+      const kind = { id: "op-text", type: "text", lang: "en" };
+      const limits = { maxlength: 120, spellcheck: "false" };
+      this.text = make("input", { ...kind, ...limits, input });
+      const examples = Object.entries(model.examples).map(([name, text]) => {
+        const given = { type: "button", "aria-label": `Example: ${text}` };
+        const click = () => this.take(text);
+        return make("button.at-quiet", { ...given, click }, name);
+      });
+      const title = "A sentence in English";
+      this.warning = make("p.op-warning", { role: "status" });
+      this.english = make("p.op-line", { lang: "en" });
+      this.german = make("p.op-line", { lang: "de" });
+      this.before = make("p.at-note.op-before", { lang: "de" });
+      this.next = make("ol.op-next", { "aria-label": "What may come here" });
+      this.heard = make("p.op-heard", { role: "status" });
+      return make(
+        ".op-form",
+        {},
+        this.small
+          ? ""
+          : make(
+              ".at-row.at-head",
+              {},
+              make("label.at-title", { for: "op-text" }, title),
+              make(".op-examples", {}, "Examples:", ...examples),
+            ),
+        ...(this.small ? [] : [this.text, this.warning]),
+        this.english,
+        make(".op-out", {}, this.german, this.next),
+        ...[this.before, this.heard],
+      );
+    }
+
+    /** The figure at the left, and at the right three things to do with it. */
+    body() {
+      this.figure = new Figure(({ id }) => this.openBox(id));
+      this.grid = new heads.HeadGrid((place) =>
+        this.openBox(place.name, place),
+      );
+      const { donor, config } = model;
+      this.changing = new ChangeForm(
+        { ...this.sizes, d_k: config.d_k, donor },
+        (change, id) => this.change(change, id),
+        () => this.tryAll(),
+      );
+      this.saying = make("p.op-say", { role: "status" });
+      this.count = make("span.op-count", {});
+      const go = (by) => () => this.go(this.at + by);
+      this.back = make(
+        "button.op-do",
+        { type: "button", click: go(-1) },
+        "Back",
+      );
+      this.on = make("button.at-main", { type: "button", click: go(1) });
+      this.opened = make(".op-opened", {});
+      const way = make(".at-row", {}, this.back, this.on, this.count);
+      const help =
+        "Rows are words that look, columns words that are looked at. Point " +
+        "at a word to see its lines in every head; open a head to enlarge it.";
+      const inside = {
+        walk: [make(".op-card", {}, this.saying, way), this.opened],
+        heads: [make("p.op-small", {}, help), this.grid.element],
+        changes: [this.changing.element],
+      };
+      this.panels = {};
+      this.tabs = Object.entries(TABS).map(([tab, title]) => {
+        const id = `op-${tab}`;
+        const given = { id, role: "tabpanel", "aria-label": title };
+        this.panels[tab] = make("div", given, ...inside[tab]);
+        const kind = { type: "button", role: "tab", "aria-controls": id };
+        const click = () => this.choose(tab);
+        return make("button", { ...kind, "data-tab": tab, click }, title);
+      });
+      const list = { role: "tablist", "aria-label": "What to do" };
+      return make(
+        ".op-body",
+        { role: "group", "aria-label": "The model" },
+        this.figure.element,
+        make(
+          ".op-side",
+          {},
+          make(".op-tabs", list, ...this.tabs),
+          ...Object.values(this.panels),
+        ),
+      );
+    }
+
+    /** Read another sentence. */
+    take(text) {
+      if (this.text.value !== text) this.text.value = text;
+      if (!this.machine.tokenizer.normalize(text)) return;
+      const list = new Intl.ListFormat("en", { type: "disjunction" });
+      const never = [...new Set(text.toLowerCase().match(WORD))]
+        .filter((word) => !model.words.includes(word))
+        .map((word) => `“${word}”`);
+      this.warning.textContent = never.length
+        ? `The model has never seen ${list.format(never)}: ` +
+          "do not rely on what it writes."
+        : "";
+      this.sentence = text;
+      this.plain = this.machine.run(text);
+      this.pinned = undefined;
+      const { pieces, target } = this.plain;
+      const pronoun = pieces.findIndex((piece) => PRONOUN.test(piece));
+      this.focus = pronoun < 0 ? Math.min(1, pieces.length - 1) : pronoun;
+      const telling = target.findIndex((x) => model.pieces.includes(x));
+      this.moment = Math.max(0, telling);
+      this.compute();
+    }
+
+    /** Run the model as it is now, and draw. */
+    compute() {
+      const active = [...this.changes.values()];
+      this.run = active.length
+        ? this.machine.run(this.sentence, active)
+        : this.plain;
+      this.changing.forget();
+      this.draw();
+    }
+
+    /** Put a change in, or take the one with this id out. */
+    change(change, id) {
+      if (change) this.changes.set(id, change);
+      else this.changes.delete(id);
+      clearTimeout(this.due);
+      this.due = setTimeout(() => this.compute()); // several come at once
+    }
+
+    /** Put a change in if it is not, or take it out. */
+    toggle(change) {
+      const { id } = change;
+      this.change(this.changes.has(id) ? undefined : change, id);
+    }
+
+    /** How likely the next subword stays, without one head after the other. */
+    tryAll() {
+      const [{ token }] = this.view.ranked;
+      const silences = heads
+        .attentions(this.sizes.layers)
+        .flatMap((name) => this.changing.silences(name));
+      return silences.map((change) => {
+        const run = { ...this.run, changes: [...this.run.changes, change] };
+        const { chances } = this.machine.look(run, this.view.moment);
+        return [change.id, chances[token]];
+      });
+    }
+
+    /** Draw all that is to be seen. */
+    draw() {
+      const { run, sizes, focus, pinned, head, at, open } = this;
+      const later = at < 0 ? 0 : (this.steps(sizes)[at].later ?? 0);
+      const moment = Math.min(this.moment + later, run.target.length - 1);
+      const chosen = { sizes, focus, pinned, head, moment };
+      const { cells } = model;
+      this.view = viewOf(this.machine, run, { ...chosen, cells });
+      const walking = this.tab === "walk" && at >= 0 && !this.whole && !later;
+      const reached = walking ? this.figure.indexOf(open) : Infinity;
+      this.figure.draw(this.view, { open, reached });
+      this.drawSentences();
+      for (const tab of this.tabs) {
+        const chosen = tab.dataset.tab === this.tab;
+        tab.setAttribute("aria-selected", chosen);
+        tab.tabIndex = chosen ? 0 : -1;
+        this.panels[tab.dataset.tab].hidden = !chosen;
+      }
+      if (this.tab === "heads") this.grid.draw(this.view);
+      if (this.tab === "changes") this.changing.draw(this.changes);
+      if (this.tab === "walk") this.drawStep();
+      this.light();
+    }
+
+    /** The words of both sides; those of the target lead to their steps. */
+    drawSentences() {
+      const { run, view } = this;
+      const word = (side, place, click) => ({
+        ...{ type: "button", "data-side": side, "data-place": place, click },
+      });
+      const english = (_, place) =>
+        word("source", place, () => {
+          this.pinned = { side: "source", place };
+          this.draw();
+        });
+      const german = (piece, i) => {
+        const click = () => {
+          Object.assign(this, { moment: i, pinned: undefined });
+          this.changing.forget();
+          this.draw();
+        };
+        const label = `${plain(piece)}: look at this step`;
+        const state = { "aria-pressed": `${i === view.moment}` };
+        return {
+          ...word("target", i + 1, click),
+          ...state,
+          "aria-label": label,
+        };
+      };
+      refill(this.english, ...chips("button.op-chip", run.pieces, english));
+      refill(this.german, ...chips("button.op-chip", run.target, german));
+      [...this.german.children].forEach((chip, i) => {
+        chip.classList.toggle("op-now", i === view.moment);
+        chip.classList.toggle("op-later", i > view.moment);
+        const other = run.target[i] !== this.plain.target[i];
+        chip.classList.toggle("op-other", other);
+      });
+      const next = view.ranked.slice(0, 3).map(({ piece, p }) => {
+        const number = make("span.at-p", {}, chance(p));
+        return make("li", share(p), `${plain(piece)} `, number);
+      });
+      this.next.replaceChildren(...next);
+      const before = this.changes.size ? this.plain.written : "";
+      this.before.textContent = before && `Unchanged: ${before}`;
+      const heard = `The model writes: ${run.written}`;
+      if (this.heard.textContent !== heard) this.heard.textContent = heard;
+    }
+
+    /** The box that is open, as soon as there is room for the figure. */
+    get box() {
+      return this.figure.boxes?.[this.figure.indexOf(this.open)];
+    }
+
+    /** The steps of the walk here. */
+    steps(view) {
+      return walk.steps(view).filter(({ short }) => short || !this.small);
+    }
+
+    /** The step of the walk, and the box that is open. */
+    drawStep() {
+      const { at, view } = this;
+      const steps = this.steps(view);
+      const said =
+        steps[at]?.say(view) ??
+        "This is the model at the moment when it writes " +
+          `*${plain(view.ranked[0].piece)}*. Walk through it with the space ` +
+          `bar or the arrow keys, or open a box.${this.small ? "" : MORE}`;
+      if (this.said !== said)
+        this.saying.replaceChildren(...rich((this.said = said)));
+      const first = at < 0;
+      this.count.textContent = first
+        ? `${steps.length} steps`
+        : `Step ${at + 1} of ${steps.length}`;
+      this.back.setAttribute("aria-disabled", first);
+      const end = at === steps.length - 1;
+      const last = this.small ? "Again" : TABS.changes;
+      this.on.textContent = first ? "Begin" : end ? last : "Next";
+      const { box } = this;
+      if (!box) return;
+      const act = {
+        openHead: (place) => this.openBox(box.id, place),
+        silence: ({ name, head }) =>
+          this.toggle(this.changing.silences(name)[head]),
+        silenceUnit: (name, unit) => this.toggle(silentUnit(name, unit)),
+      };
+      refill(this.opened, ...boxes.contents(box, view, act));
+    }
+
+    /** Open a box, or one of its heads enlarged. */
+    openBox(open, head) {
+      const inside = document.activeElement?.closest(".op-side");
+      Object.assign(this, { open, head, whole: true });
+      this.choose("walk");
+      if (inside) this.opened.querySelector("button")?.focus();
+    }
+
+    /** Go to a step of the walk. */
+    go(at) {
+      const steps = this.steps(this.sizes);
+      if (at < 0) return;
+      if (at >= steps.length) {
+        if (this.small) return this.go(0);
+        this.choose("changes");
+        this.tabs.at(-1).focus();
+        return;
+      }
+      const { box: open, head: number } = steps[at];
+      const head = number === undefined ? number : { name: open, head: number };
+      Object.assign(this, { at, open, head, whole: false, pinned: undefined });
+      this.choose("walk");
+    }
+
+    choose(tab) {
+      this.tab = tab;
+      this.draw();
+    }
+
+    key(event) {
+      const { key, target } = event;
+      const by = { ArrowRight: 1, ArrowLeft: -1, " ": 1 }[key];
+      if (!by || event.altKey || event.ctrlKey || event.metaKey) return;
+      if (target.closest(FIELDS)) return;
+      if (key === " " && target.closest("button, a, summary")) return;
+      event.preventDefault();
+      const tab = this.tabs.indexOf(target);
+      if (tab < 0) return this.go(this.at + by);
+      const next = this.tabs.at((tab + by) % this.tabs.length);
+      this.choose(next.dataset.tab);
+      next.focus();
+    }
+
+    /** What is pointed at: a word, or an axis of a shape. */
+    point({ target, clientY, type }) {
+      if (!(target instanceof Element)) return;
+      const axis = target.closest("[data-axis]")?.dataset.axis;
+      for (const name of axis === this.axis ? [] : ["axis", "across", "down"])
+        for (const part of this.place.querySelectorAll(`[data-${name}]`))
+          part.classList.toggle(`op-${name}-lit`, part.dataset[name] === axis);
+      this.axis = axis;
+      const rows = type !== "focusin" && target.closest("[data-of]");
+      const { side, place } = target.closest("[data-side]")?.dataset ?? {};
+      let word = side && { side, place: Number(place) };
+      if (!word && rows) {
+        const { top, height } = rows.getBoundingClientRect();
+        const count = Number(rows.style.getPropertyValue("--rows"));
+        const place = Math.floor((count * (clientY - top)) / height);
+        word = { side: rows.dataset.of, place };
+      }
+      const same = ["side", "place"].every(
+        (key) => word?.[key] === this.word?.[key],
+      );
+      if (!same) this.lightWord(word);
+    }
+
+    lightWord(word) {
+      this.word = word;
+      this.light();
+    }
+
+    /** Light the word that is pointed at everywhere, or the chosen one. */
+    light() {
+      const box = this.at >= 0 && this.box;
+      const side = box ? boxes.sideOf(box) : "source";
+      const own = { side, place: this.view.wordOf(side) };
+      const word = this.word ?? this.pinned ?? own;
+      this.place.dataset.lit = word.side;
+      this.place.style.setProperty("--at", word.place);
+      for (const part of this.place.querySelectorAll("[data-side]")) {
+        const { side, place } = part.dataset;
+        const same = side === word.side && Number(place) === word.place;
+        part.classList.toggle("op-lit", same);
+      }
+      if (this.tab === "heads") this.grid.light(word);
+      this.opened.querySelector(".op-big")?.light(word);
+    }
+  }
+
+  (globalThis.inPage.show ??= {}).opened = (place) => new Opened(place);
+})();

@@ -1,0 +1,48 @@
+/**
+ * What the parts of the figure draw from: every number at one moment, and
+ * what the reader has chosen.
+ */
+(() => {
+  const { sidesOf } = globalThis.inPage.heads;
+
+  /**
+   * @param {Machine} machine
+   * @param {object} run what machine.run has returned
+   * @param {{moment: number, focus: number, pinned: object, head: object,
+   *   sizes: object, cells: object}} chosen focus is the word of the source
+   *   that the walk follows, pinned one that the reader has clicked
+   */
+  function viewOf(machine, run, { sizes, pinned, ...chosen }) {
+    const { moment, focus } = chosen;
+    const { changes } = run;
+    const target = ["<s>", ...run.target.slice(0, moment)];
+    const pieces = { source: run.pieces, target };
+    const room = { source: run.pieces.length, target: run.target.length };
+    const mixtures = new Map();
+    const has = (name, key, value) =>
+      changes.some((each) => each.name === name && each[key] === value);
+    return {
+      ...machine.look(run, moment),
+      ...{ ...sizes, ...chosen, pieces, room },
+      ids: { source: run.ids, target: run.tokens.slice(0, moment + 1) },
+      /** Room for the keys of an attention. */
+      wide: (name) => room[sidesOf(name)[1]],
+      /** The word of a side that is looked at, if none is pointed at. */
+      wordOf(side) {
+        const wanted = pinned?.side === side && pinned.place;
+        if (pieces[side][wanted] !== undefined) return wanted;
+        return side === "source" ? focus : moment;
+      },
+      mixed(place) {
+        if (!mixtures.has(place))
+          mixtures.set(place, machine.mixed(run, place));
+        return mixtures.get(place);
+      },
+      silent: ({ name, head }) => has(name, "head", head),
+      silentUnit: (name, unit) => has(name, "unit", unit),
+      changed: (id) => changes.some(({ name }) => name === id),
+    };
+  }
+
+  Object.assign(globalThis.inPage, { viewOf });
+})();

@@ -1,0 +1,200 @@
+/**
+ * The walk through the figure: steps, each with a box, what is to be looked
+ * at, and a sentence made of the numbers of the reader's own sentence.
+ */
+(() => {
+  const { heads, boxes } = globalThis.inPage;
+  const { largest, percent, plain } = boxes;
+
+  const SIGNS = { ",": "the comma", ".": "the full stop" };
+  Object.assign(SIGNS, { "<s>": "the start", "</s>": "the end" });
+
+  /** A piece as a sentence speaks of it: a word in italics. */
+  const spoken = (piece) => SIGNS[piece] ?? `*${plain(piece)}*`;
+
+  /** The key that a head looks at most, from a place, and its weight. */
+  function look(view, name, head, at) {
+    const row = heads.mapOf(view.seen, { name, head })[at];
+    const [, keys] = heads.sidesOf(name);
+    const [first] = largest(row, 1);
+    return [spoken(view.pieces[keys][first]), row[first].toFixed(2)];
+  }
+
+  const list = (words) =>
+    [...new Set(words)].join(", ").replace(/, ([^,]*)$/, " and $1");
+
+  /** Other words that a word's vector depends on most, after a layer. */
+  function mixed(view, layer) {
+    const row = view.mixed(view.focus)[layer];
+    const others = largest(row, row.length).filter((i) => i !== view.focus);
+    return others
+      .slice(0, 2)
+      .map((i) => `${spoken(view.pieces.source[i])} (${percent(row[i])})`);
+  }
+
+  /**
+   * The steps: `box` is opened, `head` enlarged, `say` gives the sentence;
+   * `later` is how many tokens after the moment the step looks at. Those that are
+   * `short` make a walk of their own.
+   */
+  function steps(view) {
+    const last = view.layers - 1;
+    const enc = (l, part) => `encoder.layers.${l}.${part}`;
+    const dec = (l, part) => `decoder.layers.${l}.${part}`;
+    const it = (v) => spoken(v.pieces.source[v.focus]);
+    const now = (v) => spoken(v.pieces.target.at(-1));
+    const said = (v) => spoken(v.ranked[0].piece);
+    const each = (v, name, at) =>
+      list(Array.from({ length: v.heads }, (_, h) => look(v, name, h, at)[0]));
+    const found = [
+      {
+        box: "source.tokens",
+        short: true,
+        say: (v) =>
+          `The sentence becomes ${v.pieces.source.length} subwords, the last of which ` +
+          "marks the end, and each takes its own row of 64 numbers out of a table.",
+      },
+      {
+        box: "source",
+        say: (v) =>
+          "A second vector, different at every place, is added: now " +
+          `${it(v)} is the ${it(v)} in place ${v.focus + 1}.`,
+      },
+      {
+        box: enc(0, "around_attention.norm"),
+        say: () =>
+          "Before a box reads them, the 64 numbers of each word are brought " +
+          "to mean 0 and variance 1.",
+      },
+      {
+        box: enc(0, "self_attention"),
+        say: (v) =>
+          `Now words look at each other: in the four heads of layer 1, ${it(v)} ` +
+          `looks most at ${each(v, enc(0, "self_attention"), v.focus)}.`,
+      },
+      {
+        box: enc(0, "around_attention"),
+        say: (v) =>
+          "What the heads found is added to what was there, so that " +
+          `${it(v)} is corrected and not replaced.`,
+      },
+      {
+        box: enc(0, "feed_forward"),
+        say: (v) => {
+          const row = v.seen[`${enc(0, "feed_forward")}.hidden`][v.focus];
+          const on = row.filter((x) => x > 0).length;
+          return (
+            "Then each word passes alone through a small network of " +
+            `${row.length} units; for ${it(v)}, ${on} of them are on.`
+          );
+        },
+      },
+      {
+        box: enc(0, "around_feed_forward"),
+        say: (v) =>
+          `What is in ${it(v)} after layer 1? Besides itself, it depends ` +
+          `most on ${list(mixed(v, 0))}.`,
+      },
+      ...Array.from({ length: view.heads }, (_, head) => ({
+        box: enc(last, "self_attention"),
+        head,
+        short: head === 0,
+        say: (v) => {
+          const [word, weight] = look(
+            v,
+            enc(last, "self_attention"),
+            head,
+            v.focus,
+          );
+          const which = `Head ${head + 1} of layer ${last + 1}: `;
+          return `${which}${it(v)} looks most at ${word}, with a weight of ${weight}.`;
+        },
+      })),
+      {
+        box: enc(last, "around_feed_forward"),
+        say: (v) =>
+          `After layer ${last + 1}, ${it(v)} depends, besides itself, most on ` +
+          `${list(mixed(v, last))}.`,
+      },
+      {
+        box: "encoder.norm",
+        short: true,
+        say: (v) =>
+          `One more norm, and these ${v.pieces.source.length} vectors are the ` +
+          "memory: all that the German side learns of the English sentence.",
+      },
+      {
+        box: "target.tokens",
+        say: (v) =>
+          "At the right the German written so far comes in, " +
+          `${v.pieces.target.length} tokens up to ${now(v)}.`,
+      },
+      {
+        box: dec(0, "self_attention"),
+        say: (v) =>
+          "Each German token looks at itself and at those before it; the mask " +
+          `hides the rest. From ${now(v)}, the heads look most at ` +
+          `${each(v, dec(0, "self_attention"), v.moment)}.`,
+      },
+      {
+        box: dec(0, "cross_attention"),
+        say: (v) =>
+          `Cross-attention: ${now(v)} asks, and the English memory answers. ` +
+          `Its heads look most at ${each(v, dec(0, "cross_attention"), v.moment)}.`,
+      },
+      {
+        box: dec(last, "self_attention"),
+        say: (v) =>
+          `Layer ${last + 1} looks back at the German again, most at ` +
+          `${each(v, dec(last, "self_attention"), v.moment)}.`,
+      },
+      {
+        box: dec(last, "cross_attention"),
+        head: view.decides.head,
+        short: true,
+        say: (v) => {
+          const { name, head } = v.decides;
+          const [word, weight] = look(v, name, head, v.moment);
+          return (
+            `This head, ${head + 1} of layer ${last + 1}, decides which noun is ` +
+            `meant: from ${now(v)}, it looks most at ${word} (${weight}).`
+          );
+        },
+      },
+      {
+        box: dec(last, "feed_forward"),
+        say: (v) =>
+          `The last network works on ${now(v)} alone, with what it has been given.`,
+      },
+      {
+        box: "logits",
+        say: (v) =>
+          `The vector of ${now(v)} is compared with all ${v.chances.length.toLocaleString("en")} rows of ` +
+          `the table; the best score, ${v.ranked[0].logit.toFixed(1)}, is that of ${said(v)}.`,
+      },
+      {
+        box: "softmax",
+        short: true,
+        say: (v) =>
+          `A softmax turns scores into probabilities, and ${said(v)} gets ` +
+          `${v.ranked[0].p.toFixed(4)}: it is written.`,
+      },
+      {
+        box: "target.tokens",
+        later: 1,
+        say: (v) =>
+          `Next step: ${now(v)} is read at the right like any other word, and ` +
+          "the memory stays as it was.",
+      },
+      {
+        box: "softmax",
+        later: 1,
+        say: (v) =>
+          `This time the model says ${said(v)}, and so on to the end.`,
+      },
+    ];
+    return found;
+  }
+
+  Object.assign(globalThis.inPage, { walk: { steps } });
+})();

@@ -1,0 +1,531 @@
+"""The Transformer that can be opened: its numbers, its changes, its keys.
+
+Every activation is compared with PyTorch's own, caught by hooks, and every
+change with the same change made by a hook.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+
+import opened_in_page as extension
+import pages
+import pytest
+import torch
+from browser import opened
+from models_in_page import rounded
+from playwright.sync_api import Browser, Page
+from small_book import build_pages
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from annotated_transformer import model as transformer
+from annotated_transformer.data import Tokenizer
+from annotated_transformer.embedding import BOS, sinusoids
+from annotated_transformer.heads import MultiHeadAttention
+from annotated_transformer.layers import FeedForward
+from annotated_transformer.model import Transformer, greedy_decode
+from annotated_transformer.storage.model_folder import load_model
+from annotated_transformer.translation import Translator, attention_maps
+
+BOOK = Path(__file__).parents[2] / "book"
+HUNGRY, SWEET, *OTHERS = extension.EXAMPLES.values()
+FRESH = extension.DONOR
+SENTENCES = [HUNGRY, SWEET, *OTHERS]
+NAMES = [
+    f"{side}.layers.{layer}.{part}"
+    for side, part in (
+        ("encoder", "self_attention"),
+        ("decoder", "self_attention"),
+        ("decoder", "cross_attention"),
+    )
+    for layer in (0, 1)
+]
+HEADS = [(name, head) for name in NAMES for head in range(4)]
+RUN = """([text, changes, moment]) => {
+  const machine = inPage.models.opened.machine;
+  const made = changes.map(
+    ([kind, ...given]) => inPage.changes[kind](...given));
+  const run = machine.run(text, made);
+  const at = moment < 0 ? run.tokens.length - 2 : moment;
+  const { seen } = machine.look(run, at);
+  delete seen["decoder.mask"];
+  const plain = (x) => Array.isArray(x) ? x.map(plain)
+    : x.length === undefined ? x : [...x];
+  for (const name of Object.keys(seen)) seen[name] = plain(seen[name]);
+  return { tokens: run.tokens, ids: run.ids, written: run.written, seen };
+}"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    """A page with the figure far down, built as the book is."""
+    source = tmp_path_factory.mktemp("page")
+    far = "\n\n".join(["A line."] * 120)
+    text = f"First\n=====\n\n{far}\n\n.. opened:: pronouns\n\n   The still.\n"
+    (source / "index.rst").write_text(text)
+    static = {"html_static_path": [str(BOOK / "_static")]}
+    out, said = build_pages(source, "opened_in_page", **static)
+    assert not said
+    return out / "index.html"
+
+
+def come_near(page: Page) -> Page:
+    """Scroll to the figure and wait until it is at work."""
+    page.locator(".at-opened").scroll_into_view_if_needed()
+    page.locator(".op-box").first.wait_for(timeout=60_000)
+    return page
+
+
+@pytest.fixture(scope="module")
+def computing(site, browser: Browser) -> Iterator[Page]:
+    """The page for tests that only compute."""
+    with opened(browser) as window:
+        yield come_near(window.open(site))
+        assert not window.escaped and not window.complaints
+
+
+@pytest.fixture(scope="module")
+def reference() -> tuple[Transformer, Tokenizer]:
+    """The package's model with the weights that the page has."""
+    model, tokenizer, _ = load_model("pronouns")
+    return rounded(model).requires_grad_(False), tokenizer
+
+
+def traced(model: Transformer, source: Tensor, target: Tensor) -> dict:
+    """Every activation by the name that the page gives it, caught by hooks."""
+    seen: dict[str, Tensor] = {}
+    hooks = []
+
+    def out(name: str, module: nn.Module) -> None:
+        def keep(_, __, y):
+            seen[name] = y[0]
+
+        hooks.append(module.register_forward_hook(keep))
+
+    def into(name: str, module: nn.Module) -> None:
+        def keep(_, given):
+            seen[name] = given[0][0]
+
+        hooks.append(module.register_forward_pre_hook(keep))
+
+    for name, module in model.named_modules():
+        if isinstance(module, MultiHeadAttention):
+            out(name, module.output)
+            into(f"{name}.heads", module.output)
+            out(f"{name}.query", module.query)
+            out(f"{name}.both", module.key_value)
+        elif isinstance(module, FeedForward):
+            out(name, module)
+            into(f"{name}.hidden", module.outer)
+        elif name.endswith(("norm", "_attention", "_feed_forward")):
+            out(name, module)
+        elif name.endswith("around_cross"):
+            into(name.replace("cross", "self"), module.norm)  # its sum
+            out(name, module)
+    for side in ("source", "target"):
+        out(side, getattr(model, side))
+    logits = model(source, target)
+    for hook in hooks:
+        hook.remove()
+    maps = attention_maps(model, source, target)
+    for name in NAMES:
+        keys, values = seen.pop(f"{name}.both").chunk(2, -1)
+        seen |= {f"{name}.keys": keys, f"{name}.values": values}
+        stack = "cross" if "cross" in name else name.split(".")[0]
+        heads = vars(maps)[stack][int(name.split(".")[2])][0]
+        seen[f"{name}.weights"] = heads.transpose(0, 1)
+    for side, ids in (("source", source), ("target", target)):
+        seen[f"{side}.tokens"] = model.output.weight[ids[0]] * 8
+        seen[f"{side}.positions.table"] = sinusoids(ids.size(1), 64).double()
+    return seen | {"logits": logits[0]}
+
+
+def whole(rows: list) -> Tensor:
+    """Rows as a tensor; those of a causal map end in zeros."""
+    if isinstance(rows[0][0], list):
+        return torch.stack(
+            [whole(list(row)) for row in zip(*rows, strict=True)], 1
+        )
+    most = max(map(len, rows))
+    return torch.tensor(
+        [row + [0.0] * (most - len(row)) for row in rows], dtype=torch.double
+    )
+
+
+@pytest.mark.parametrize("text", SENTENCES)
+def test_every_activation_is_pytorch_s(computing, reference, text):
+    model, _ = reference
+    found = computing.evaluate(RUN, [text, [], -1])
+    source = torch.tensor([found["ids"]])
+    target = torch.tensor([found["tokens"][:-1]])
+    expected = traced(model, source, target)
+    seen = found["seen"]
+    for name in NAMES:  # a softmax of the scores is the weights
+        scores = seen.pop(f"{name}.scores")
+        for row, weights in zip(scores, seen[f"{name}.weights"], strict=True):
+            for s, w in zip(row, weights, strict=True):
+                assert torch.tensor(s).softmax(0).tolist() == pytest.approx(
+                    w, abs=1e-6
+                )
+    assert seen.keys() == expected.keys()
+    for name, rows in seen.items():
+        # the table of sinusoids is float32 in the package
+        torch.testing.assert_close(
+            whole(rows), expected[name].double(), rtol=0, atol=1e-6, msg=name
+        )
+
+
+Change = Callable[[Transformer], object]
+
+
+@contextmanager
+def before(module: nn.Module, edit: Callable[[Tensor], None]) -> Iterator:
+    """Edit what a module is given."""
+
+    def hook(_, given):
+        x = given[0].clone()
+        edit(x)
+        return (x,)
+
+    handle = module.register_forward_pre_hook(hook)
+    yield
+    handle.remove()
+
+
+def zero(part: slice | int) -> Callable[[Tensor], None]:
+    def edit(x: Tensor) -> None:
+        x[..., part] = 0
+
+    return edit
+
+
+def head(number: int) -> slice:
+    return slice(16 * number, 16 * number + 16)
+
+
+@contextmanager
+def swapped(place: object, name: str, value: object) -> Iterator:
+    kept = getattr(place, name)
+    setattr(place, name, value)
+    yield
+    setattr(place, name, kept)
+
+
+@contextmanager
+def patched(model, name, number, donor: Tensor) -> Iterator:
+    """A head brings what it brings for the donor, with the same target."""
+    output = model.get_submodule(f"{name}.output")
+    kept, plain = [], model.forward
+
+    def forward(source, target):
+        with before(output, lambda x: kept.append(x.clone())):
+            plain(donor, target)
+
+        def put(x: Tensor) -> None:
+            other = kept[-1]
+            rows = min(x.size(1), other.size(1))
+            x[:, :rows, head(number)] = other[:, :rows, head(number)]
+
+        with before(output, put):
+            return plain(source, target)
+
+    with swapped(model, "forward", forward):
+        yield
+
+
+def cooled(forward, temperature: float, *ids: Tensor) -> Tensor:
+    return forward(*ids) / temperature
+
+
+@contextmanager
+def hooked(model: Transformer, tokenizer: Tokenizer, changes) -> Iterator:
+    """The model with changes named as the page names them."""
+    everywhere = torch.ones(64, 64, dtype=torch.bool)
+    fn = partial(F.scaled_dot_product_attention, scale=1.0)
+    with ExitStack() as stack:
+        for kind, *given in changes:
+            edits = []
+            if kind == "silence":
+                output = model.get_submodule(f"{given[0]}.output")
+                edits = [before(output, zero(head(given[1])))]
+            elif kind == "silenceUnit":
+                outer = model.get_submodule(f"{given[0]}.outer")
+                edits = [before(outer, zero(given[1]))]
+            elif kind == "patch":
+                donor = torch.tensor([tokenizer.encode(given[3])])
+                edits = [patched(model, given[0], given[1], donor)]
+            elif kind == "maskOff":
+
+                def mask(length, _=None):
+                    return everywhere[:length, :length]
+
+                edits = [swapped(transformer, "causal_mask", mask)]
+            elif kind == "positionsOff":
+                edits = [
+                    swapped(side.positions, "table", torch.zeros(128, 64))
+                    for side in (model.source, model.target)
+                ]
+            elif kind == "scaleOff":
+                edits = [
+                    swapped(model.get_submodule(name), "attention_fn", fn)
+                    for name in NAMES
+                ]
+            elif kind == "temperature":
+                cooler = partial(cooled, model.forward, *given)
+                edits = [swapped(model, "forward", cooler)]
+            for edit in edits:
+                stack.enter_context(edit)
+        yield
+
+
+CHANGES = {
+    "a head": [["silence", "encoder.layers.1.self_attention", 1, 4]],
+    "a cross head": [["silence", NAMES[5], 0, 4]],
+    "all of a layer": [["silence", NAMES[2], i, 4] for i in range(4)],
+    "a unit": [["silenceUnit", "decoder.layers.1.feed_forward", 7]],
+    "a patch": [["patch", NAMES[5], 0, 4, FRESH]],
+    "an encoder patch": [["patch", NAMES[1], 0, 4, SWEET]],
+    "a decoder patch": [["patch", NAMES[3], 1, 4, SWEET]],
+    "no mask": [["maskOff"]],
+    "no positions": [["positionsOff"]],
+    "no scale": [["scaleOff", 16]],
+    "a temperature": [["temperature", 2.5]],
+    "two": [["maskOff"], ["silence", NAMES[0], 0, 4]],
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize("text", [HUNGRY, OTHERS[-1]])
+def test_a_change_does_what_the_same_hook_does(
+    computing, reference, name, text
+):
+    model, tokenizer = reference
+    changes = CHANGES[name]
+    found = computing.evaluate(RUN, [text, changes, -1])
+    source = torch.tensor([tokenizer.encode(text)])
+    with hooked(model, tokenizer, changes):
+        written = greedy_decode(model, source)[0].tolist()
+        logits = model(source, torch.tensor([found["tokens"][:-1]]))[0]
+    ours = found["tokens"][1:]
+    assert ours == written[: len(ours)]  # the page stops earlier
+    seen = torch.tensor(found["seen"]["logits"], dtype=torch.double)
+    torch.testing.assert_close(seen, logits, rtol=0, atol=2e-5)
+    plain = greedy_decode(model, source)[0].tolist()
+    before = model(source, torch.tensor([[BOS, *plain[:-1]]]))[0]
+    moved = ours != plain or (logits - before).abs().max() > 0.01
+    assert moved or "unit" in name
+
+
+def test_silent_heads_do_what_the_chapter_says(computing):
+    silent = {"map": (1, 0), "it": (1, 1), "ate": (0, 0)}
+    written = {}
+    for change, (layer, number) in silent.items():
+        changes = [["silence", NAMES[layer], number, 4]]
+        written[change] = computing.evaluate(RUN, [HUNGRY, changes, 0])
+        written[change] = written[change]["written"]
+    plain = Translator.load("pronouns")(HUNGRY, beam=1)
+    assert written["map"] == plain
+    assert written["it"] == plain.replace(" er ", " sie ")
+    assert written["ate"] == plain.replace("fraß", "aß")
+
+
+def test_what_is_mixed_into_a_word_is_measured_as_it_says(
+    computing, reference
+):
+    model, tokenizer = reference
+    ids = tokenizer.encode(HUNGRY)
+    place = tokenizer.split(HUNGRY).index("▁it")
+    found = computing.evaluate(
+        "([text, place]) => { const { machine } = inPage.models.opened;"
+        " return machine.mixed(machine.run(text), place); }",
+        [HUNGRY, place],
+    )
+    source, target = torch.tensor([ids]), torch.tensor([[BOS]])
+    names = [f"encoder.layers.{i}.around_feed_forward" for i in (0, 1)]
+    whole = traced(model, source, target)
+    for silent in range(len(ids)):
+
+        def silence(_, __, y, silent=silent):
+            y = y.clone()
+            y[:, silent] = 0
+            return y
+
+        hook = model.source.register_forward_hook(silence)
+        other = traced(model, source, target)
+        hook.remove()
+        for layer, name in enumerate(names):
+            x, y = whole[name][place], other[name][place]
+            moved = ((x - y).norm() / x.norm()).item()
+            assert found[layer][silent] == pytest.approx(moved, abs=1e-6)
+
+
+SAID = ".op-say"
+
+
+@pytest.fixture
+def page(site, window) -> Iterator[Page]:
+    """The page with the figure at work; nothing goes wrong."""
+    yield come_near(window.open(site))
+    assert not window.complaints and not window.escaped
+
+
+def german(page: Page) -> str:
+    """What the model writes, as it is read aloud."""
+    said = page.locator(".op-heard").inner_text()
+    return said.removeprefix("The model writes: ")
+
+
+def test_the_walk_goes_by_keyboard_and_tells_the_model_s_numbers(
+    page, book, reference
+):
+    model, tokenizer = reference
+    page.get_by_role("button", name="Begin").focus()
+    told = []
+    for key in ["Space"] * 3 + ["ArrowRight"] * 19:
+        page.keyboard.press(key)
+        told.append(page.locator(SAID).inner_text())
+        count = page.locator(".op-count").inner_text()
+        assert count == f"Step {len(told)} of 23"
+        assert page.locator(".op-box[aria-pressed=true]").count() == 1
+        href = page.locator(".op-opened .op-cell a").get_attribute("href")
+        target, anchor = href.split("#")
+        assert f'id="{anchor}"' in (book / "book" / target).read_text("utf-8")
+    page.keyboard.press("ArrowLeft")
+    assert page.locator(SAID).inner_text() == told[-2]
+    assert len({*told}) == len(told)
+    source = torch.tensor([tokenizer.encode(HUNGRY)])
+    before = tokenizer.encode("Der Hund fraß die Suppe, weil")[:-1]
+    target = torch.tensor([[BOS, *before]])
+    maps = attention_maps(model, source, target)
+    pieces = [x.lstrip("▁") for x in tokenizer.split(HUNGRY)] + ["</s>"]
+    it = pieces.index("it")
+    for number in range(4):
+        row = maps.encoder[1][0, number, it]
+        weight, most = row.max(0)
+        assert told[7 + number] == (
+            f"Head {number + 1} of layer 2: it looks most at {pieces[most]}, "
+            f"with a weight of {weight:.2f}."
+        )
+    weight, most = maps.cross[1][0, 0, -1].max(0)
+    assert f"{pieces[most]} ({weight:.2f})" in told[17]
+    logits = model(source, target)[0, -1]
+    assert f"{logits.max():.1f}, is that of er" in told[19]
+    assert f"er gets {logits.softmax(0).max():.4f}" in told[20]
+
+
+def test_er_turns_to_sie_by_keyboard(page, reference):
+    model, tokenizer = reference
+    plain = german(page)
+    assert plain == Translator.load("pronouns")(HUNGRY, beam=1)
+    page.get_by_role("tab", name="Walk").press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.get_by_role("button", name=re.compile("Try each")).press("Enter")
+    source = torch.tensor([tokenizer.encode(HUNGRY)])
+    before = tokenizer.encode("Der Hund fraß die Suppe, weil")[:-1]
+    target = torch.tensor([[BOS, *before]])
+    er = model(source, target)[0, -1].argmax()
+    shares = page.locator(".op-switches .op-p").all_inner_texts()
+    for (name, number), share in zip(HEADS, shares, strict=True):
+        change = ["silence", name, number, 4]
+        with hooked(model, tokenizer, [change]):
+            p = model(source, target)[0, -1].softmax(0)[er].item()
+        assert share == f"{p:.2f}"
+    switch = page.get_by_label("Encoder, layer 2, head 2", exact=True)
+    switch.press("Space")
+    turned = "Der Hund fraß die Suppe, weil sie hungrig war."
+    page.locator(".op-before", has_text=plain).wait_for()
+    assert german(page) == turned
+    assert page.locator(".op-other").all_inner_texts() == ["sie"]
+    page.get_by_role("button", name=re.compile("Undo")).press("Enter")
+    page.get_by_text("Nothing is changed.").wait_for()
+    assert german(page) == plain and switch.is_checked()
+    page.get_by_role("button", name="Patch").press("Enter")
+    page.locator(".op-before", has_text=plain).wait_for()
+    assert german(page) == turned
+    assert "comes from “The dog" in page.locator(".op-list").inner_text()
+
+
+def test_another_sentence_is_read_and_doubted_where_it_must_be(page):
+    text = page.get_by_label("A sentence in English")
+    text.fill(SWEET)
+    page.locator(".op-line", has_text="süß").wait_for()
+    assert german(page) == "Der Hund fraß die Suppe, weil sie süß war."
+    warning = page.locator(".op-warning")
+    assert not warning.inner_text()
+    text.fill("The minister ate the soup.")
+    warning.get_by_text("never seen “minister”").wait_for()
+
+
+def test_a_word_is_lit_wherever_it_is(page):
+    page.get_by_role("button", name="Self-attention, encoder, layer 2").click()
+    dog = page.locator(".op-line[lang=en] button", has_text="dog")
+    dog.hover()
+    lit = page.locator(".op-lit[data-side=source]").all_inner_texts()
+    assert len(lit) > 2 and {*lit} == {"dog"}
+    assert page.locator(".at-opened").get_attribute("data-lit") == "source"
+    shown = page.locator(".op-shape .op-axis", has_text="64").first
+    shown.hover()
+    assert page.locator(".op-across-lit").count() > 20
+    page.get_by_role("tab", name="All heads").click()
+    dog.hover()
+    assert page.locator(".op-grid .op-thumb").count() == 24
+    lines = page.locator(".op-grid .op-lines")
+    assert lines.count() == 16  # all that see English
+    page.get_by_role("button", name="Encoder, layer 2, head 1").press("Enter")
+    cells = page.locator(".op-opened .at-map tbody td")
+    assert cells.count() == 11 * 11
+    cells.nth(12).click()
+    assert "q · k =" in page.locator(".op-opened .at-origin").inner_text()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_is_for_everyone_on_a_phone(book, browser, scheme):
+    size = {"width": 390, "height": 800}
+    options = {"viewport": size, "reduced_motion": "reduce"}
+    with opened(browser, color_scheme=scheme, **options) as window:
+        page = window.open(book / "book" / "05_model.html")
+        come_near(page)
+        seen: set[str] = set()
+        boxes = page.locator(".op-box")
+        for i in (0, 3, 5, 6, 12, boxes.count() - 2, boxes.count() - 1):
+            boxes.nth(i).click()
+            assert pages.access(page, ".at-opened") == []
+            assert pages.contrast(page, seen) == []
+        boxes.nth(3).click()
+        page.locator(".op-four button").first.click()
+        for tab in ("Walk", "All heads", "Change it"):
+            page.get_by_role("tab", name=tab).click()
+            assert pages.access(page, ".at-opened") == []
+            assert pages.contrast(page, seen) == []
+            assert pages.sideways(page) == []
+        assert not window.complaints
+
+
+def test_it_comes_when_it_is_nearly_in_sight(site, window):
+    requests = []
+    window.context.on("request", lambda request: requests.append(request.url))
+    page = window.open(site)
+    page.wait_for_timeout(300)
+    assert not any("opened_weights" in url for url in requests)
+    come_near(page)
+    for part in ("opened_weights", "model", "machine", "opened"):
+        assert sum(f"in_page/{part}.js" in url for url in requests) == 1
+
+
+def test_without_scripts_and_on_paper_the_still_stands(site, browser, book):
+    with opened(browser, java_script_enabled=False) as window:
+        page = window.page
+        page.goto(site.as_uri())
+        assert page.get_by_text("The still.").is_visible()
+        assert page.get_by_role("button").count() == 0
+    with opened(browser) as window:
+        page = window.open(book / "book" / "05_model.html")
+        come_near(page)
+        still = page.locator(".at-opened .at-still img")
+        assert not still.is_visible()
+        page.emulate_media(media="print")
+        assert still.is_visible()
+        assert not page.locator(".op-figure").is_visible()
