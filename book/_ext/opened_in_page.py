@@ -7,6 +7,7 @@ figure with a caption, is what stands there on paper and without scripts.
 
 import inspect
 from types import ModuleType
+from typing import ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -74,7 +75,7 @@ class OpenedHere(ModelHere):
 
     kind = "opened"
     styles = "in_page", "opened"
-    option_spec = {"small": directives.flag}  # five steps of the walk alone
+    option_spec: ClassVar = {"small": directives.flag}  # five steps alone
 
     def run(self) -> list[nodes.Node]:
         (name,) = self.arguments
@@ -82,9 +83,9 @@ class OpenedHere(ModelHere):
         thousands = parameter_count(load_model(name)[0].config) / 1e3
         note = (
             f"The pronoun model: {thousands:.0f} thousand parameters, "
-            f"{len(text) / 1e6:.1f} MB, computed in this page. Its weights are "
-            "rounded to 8 bits: a number may differ from a chapter's in its "
-            "last digit."
+            f"{len(text) / 1e6:.1f} MB, computed in this page. Its weights "
+            "are rounded to 8 bits: a number may differ from a chapter's in "
+            "its last digit."
         )
         (place,) = self.place(text, [], note)
         small = "small" in self.options
