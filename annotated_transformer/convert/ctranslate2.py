@@ -17,7 +17,7 @@ from annotated_transformer.storage.history import History
 from annotated_transformer.system.extras import needed
 from annotated_transformer.writing import LanguageModel
 
-__all__ = ["to_ctranslate2", "write"]
+__all__ = ["to_ctranslate2", "write_ctranslate2"]
 
 
 def to_ctranslate2(model: EncoderDecoder, pieces: list[str]) -> Any:
@@ -44,7 +44,7 @@ def to_ctranslate2(model: EncoderDecoder, pieces: list[str]) -> Any:
     return spec
 
 
-def write(
+def write_ctranslate2(
     folder: Path,
     model: EncoderDecoder,
     tokenizer: Tokenizer,

@@ -46,7 +46,7 @@ def export_model(
     if quantization and to != "ctranslate2":
         raise UserError("`quantization` is for CTranslate2; leave it out")
     options = {"quantization": quantization} if quantization else {}
-    write = resolve_name(f"annotated_transformer.convert.{to}:write")
+    write = resolve_name(f"annotated_transformer.convert.{to}:write_{to}")
     with replacing(folder.parent, folder.name) as parent:
         new = parent / folder.name
         new.mkdir()

@@ -35,7 +35,7 @@ __all__ = [
     "from_huggingface",
     "generation",
     "to_huggingface",
-    "write",
+    "write_huggingface",
 ]
 
 EXTRA = "huggingface"
@@ -209,7 +209,7 @@ def generation(
     }
 
 
-def write(
+def write_huggingface(
     folder: Path,
     model: EncoderDecoder,
     tokenizer: Tokenizer,

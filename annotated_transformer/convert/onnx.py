@@ -21,7 +21,7 @@ from annotated_transformer.model import EncoderDecoder, Transformer
 from annotated_transformer.storage.history import History, Search
 from annotated_transformer.system.extras import needed
 
-__all__ = ["DecoderStep", "EncoderGraph", "write"]
+__all__ = ["DecoderStep", "EncoderGraph", "write_onnx"]
 
 POSITIONS = 1024  # of a model that has no limit of its own
 
@@ -90,7 +90,7 @@ class DecoderStep(EncoderGraph):
         return log_p.unflatten(0, token.shape), keys, values
 
 
-def write(
+def write_onnx(
     folder: Path,
     model: EncoderDecoder,
     tokenizer: Tokenizer,
