@@ -5,7 +5,7 @@
  */
 (() => {
   const BIG = 38; // heights: a sub-layer, a box between two, a gap
-  const SMALL = 18;
+  const SMALL = 24; // not less than a finger needs
   const GAP = 5;
   const HEAD = 8; // what says which layer it is
   const FOOT = 18; // what says what comes in

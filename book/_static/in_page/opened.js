@@ -49,9 +49,10 @@
       listen(["pointerleave"], () => this.lightWord());
       listen(["keydown"], (event) => this.key(event));
       const { element } = this.figure;
-      new ResizeObserver(
-        () => element.clientWidth !== this.figure.width && this.draw(),
-      ).observe(element);
+      new ResizeObserver(() => {
+        const { clientWidth } = element; // 0 while it is not shown
+        if (clientWidth && clientWidth !== this.figure.width) this.draw();
+      }).observe(element);
       new MutationObserver(() => this.draw()).observe(
         document.documentElement,
         { attributeFilter: ["data-theme"] },
