@@ -168,16 +168,6 @@ VARIATIONS: dict[str, dict] = {
     "post-norm": {"sizes": {"pre_norm": False}},
     "half batches": {"learning": {"batch_tokens": 512, "steps": 2000}},
     "double batches": {"learning": {"batch_tokens": 2048, "steps": 500}},
-    **{
-        f"{name}, rate {rate}": {
-            "learning": {"batch_tokens": n, "steps": steps, "peak_lr": rate}
-        }
-        for name, n, steps, rates in (
-            ("half batches", 512, 2000, (0.003, 0.012)),
-            ("double batches", 2048, 500, (0.012, 0.024)),
-        )
-        for rate in rates
-    },
     "half the rate": {"learning": {"peak_lr": 3e-3}},
     "inverse sqrt": {"learning": {"schedule": "inverse_sqrt"}},
     "twice as long": {"learning": LONG},

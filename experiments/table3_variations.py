@@ -145,12 +145,3 @@ VARIATIONS: dict[str, dict] = {
 SEEDS = (0, 1, 2)
 
 RUNS = grid(train, "{name} seed={seed}", name=VARIATIONS, seed=SEEDS)
-RUNS |= grid(  # where three seeds did not decide
-    train,
-    "{name} seed={seed}",
-    name={
-        name: VARIATIONS[name]
-        for name in ("base", "E learned positions", "no positions", "Q = K")
-    },
-    seed=range(3, 8),
-)
