@@ -56,12 +56,18 @@ def imported(source: str) -> Iterator[str]:
                 yield module or "__init__"
 
 
-def test_every_module_stands_on_floors_below():
-    found = set()
+def modules() -> Iterator[tuple[str, str]]:
+    """Every module by its name below the package, and its source."""
     for path in chapters.PACKAGE.rglob("*.py"):
         parts = path.relative_to(chapters.PACKAGE).with_suffix("").parts
         module = ".".join(parts).removesuffix(".__init__")
+        yield module, path.read_text("utf-8")
+
+
+def test_every_module_stands_on_floors_below():
+    found = set()
+    for module, source in modules():
         below = {wing(module), *FLOORS[wing(module)]}
-        used = imported(path.read_text("utf-8"))
+        used = imported(source)
         found |= {(module, x) for x in used if wing(x) not in below}
     assert found == EXCEPTIONS.keys()
