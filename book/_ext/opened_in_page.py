@@ -1,8 +1,8 @@
 """A Transformer that can be opened: a shipped model, looked into in the page.
 
-```{opened} pronouns``` stands for the figure, and with the option small for a
-walk of five steps. Its content, a still of the
-figure with a caption, is what stands there on paper and without scripts.
+```{opened} pronouns``` puts the figure there, or with the option small a walk
+of five steps. Its content, a still with a caption, is shown on paper and
+without scripts.
 """
 
 import inspect
