@@ -223,6 +223,65 @@ def test_a_gloss_that_is_missing_or_left_over_is_named(monkeypatch):
     assert first[0] in missing and "“Nie.”" in left_over
 
 
+def test_it_opens_at_a_word(intro):
+    slider = intro.get_by_role("slider")
+    for model, opening in extension.OPENINGS.items():
+        for example in opening["examples"]:
+            choose(intro, opening["label"], example)
+            said = slider.get_attribute("aria-valuetext")
+            assert not said.endswith("</s>"), (model, example)
+
+
+def test_shade_and_sentence_speak_of_the_chosen_attention(intro):
+    page = intro
+    choose(page, "pronouns", "hungry")
+    page.get_by_label("layer").select_option("2")
+    page.get_by_label("head", exact=True).select_option("1")
+    source = Translator.load("pronouns").tokenizer.split(
+        extension.OPENINGS["pronouns"]["examples"]["hungry"]
+    )
+    chips, row = page.locator(".at-source > .at-chip"), ".at-map tr.at-now"
+    for kind, said in {
+        "cross": "Before it wrote ▁er, cross-attention",
+        "encoder": "When it read ▁hungry, encoder self-attention",
+        "decoder": "Before it wrote ▁er, decoder self-attention",
+    }.items():
+        page.get_by_label("attention", exact=True).select_option(kind)
+        summary = page.locator(".at-source + .at-note").inner_text()
+        assert summary.startswith(f"{said} of layer 2, head 1 looked most at")
+        weights = page.locator(f"{row} td .at-hidden").all_inner_texts()
+        shades = chips.evaluate_all(
+            "all => all.map(e => e.style.getPropertyValue('--share'))"
+        )
+        assert [f"{float(x):.2f}" for x in shades] == weights
+        assert f"({max(weights)})" in summary
+        read = [f"▁{x}" for x in ("<s>", "Der")] if kind == "decoder" else []
+        words = chips.all_inner_texts()
+        assert words[:2] == [x[1:] for x in read or source[:2]]
+    page.get_by_label("attention", exact=True).select_option("encoder")
+    chips.nth(source.index("▁it")).press("Enter")
+    assert page.locator(f"{row} th").inner_text() == "▁it"
+    assert "When it read ▁it," in page.locator(".at-panel").inner_text()
+    assert chips.nth(source.index("▁it")).evaluate(
+        "e => e === document.activeElement"
+    )
+    assert pages.access(page, ".at-translator") == []
+
+
+def test_a_map_that_goes_on_says_so(intro):
+    intro.set_viewport_size({"width": 390, "height": 844})
+    intro.get_by_label("A sentence in English").fill(TWELVE)
+    intro.keyboard.press("Enter")
+    answered(intro)
+    map_ = intro.locator(".at-map")
+    intro.wait_for_function("document.querySelector('.at-map').dataset.more")
+    assert map_.get_attribute("data-more") == "right"
+    map_.evaluate("e => e.scrollTo(e.scrollWidth, 0)")
+    intro.wait_for_function(
+        "document.querySelector('.at-map').dataset.more === 'left'"
+    )
+
+
 def test_a_weight_tells_what_it_was_made_of(book, intro):
     page = intro
     page.get_by_label("pronouns", exact=True).check()

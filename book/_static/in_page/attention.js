@@ -1,7 +1,7 @@
 /**
- * The attention of one layer and head: as a map, and, for the step that the
- * reader looks at, as a shade on the source. The map and the account of how a
- * weight was made are for other figures, too.
+ * The attention of one layer and head: as a map, and, for one of its rows, as
+ * a shade on what that row looks at. The map and the account of how a weight
+ * was made are for other figures, too.
  */
 (() => {
   const { make, share, digits, named, chips } = globalThis.inPage.elements;
@@ -74,13 +74,15 @@
     ];
   }
 
+  const largest = (weights) => weights.indexOf(Math.max(...weights));
+
   class AttentionView {
     /**
      * @param {{layers: number, heads: number, layer: number, head: number}}
      *   sizes how many there are, and which one is shown first, from 1
      */
     constructor({ layers, heads, layer: first, head: firstHead }) {
-      this.source = make("p.at-source", { lang: "en" });
+      this.seen = make("p.at-source", {});
       this.map = make(".at-map", { tabindex: 0, role: "region" });
       this.summary = make("p.at-note", {});
       this.legend = make("p.at-note", {});
@@ -110,7 +112,7 @@
         "section",
         { "aria-label": "Attention" },
         make(".at-row", {}, kindLabel, layerLabel, headLabel),
-        this.source,
+        this.seen,
         this.summary,
         this.legend,
         this.map,
@@ -125,83 +127,114 @@
      */
     show(run, at) {
       Object.assign(this, run, { at });
+      this.reader = undefined;
       this.draw();
     }
 
     /**
-     * The weights of the chosen layer and head: rows of queries, and what
-     * names rows and columns.
+     * The weights of the chosen layer and head: rows of queries, what names
+     * rows and columns, and the row that is looked at. The decoder's row is
+     * that of the step. The encoder has no steps: its row is the piece that
+     * the reader chose, and at first the one that cross-attention looks at.
      */
     chosen() {
       const [layer, head] = [Number(this.layer.value), Number(this.head.value)];
       const way = this.best.node.way.slice(0, -1);
       const said = ["<s>", ...this.target.slice(0, -1)];
+      const cross = way.map((node) => node.cross[layer][head]);
+      const moment =
+        "each row is the moment before the piece on the left was written";
+      const before = "Before it wrote ";
       return [
         {
           name: "Cross-attention",
           rows: this.target,
           columns: this.read,
-          weights: way.map((node) => node.cross[layer][head]),
+          weights: cross,
+          at: this.at,
+          when: before,
+          queries: moment,
+          lang: "en",
         },
         {
           name: "Encoder self-attention",
           rows: this.read,
           columns: this.read,
           weights: this.maps[layer].map((query) => query[head]),
+          at: this.reader ?? largest(cross[this.at]),
+          when: "When it read ",
+          queries: "each row is a piece that the encoder reads",
+          lang: "en",
+          choose: (i) => {
+            this.reader = i;
+            this.draw();
+            this.seen.querySelectorAll("button")[i].focus();
+          },
         },
         {
           name: "Decoder self-attention",
           rows: this.target,
           columns: said,
           weights: way.map((node) => node.decoder[layer][head]),
+          at: this.at,
+          when: before,
+          queries: moment,
+          lang: "de",
         },
       ][Number(this.kind.value)];
     }
 
-    /** The chosen map as a table; the row of the current step stands out. */
+    /** The chosen map as a table; the row that is looked at stands out. */
     draw() {
-      const encoder = this.kind.value === "1";
-      const { name, rows, columns, weights } = this.chosen();
+      const map = this.chosen();
+      const { name, rows, columns, weights } = map;
       const [layer, head] = [Number(this.layer.value), Number(this.head.value)];
       const which = `layer ${layer + 1}, head ${head + 1}`;
       const title = `${name}, ${which}`;
-      const queries = encoder
-        ? "each row is a piece that the encoder reads"
-        : "each row is the moment before the piece on the left was written";
       this.map.setAttribute("aria-label", title);
-      this.legend.textContent = `${title}: ${queries}. Click a cell to see how its number was made.`;
+      this.legend.textContent =
+        `${title}: ${map.queries}. ` +
+        (map.choose ? "Click a piece above to look at its row. " : "") +
+        "Click a cell to see how its number was made.";
       this.origin.replaceChildren();
-      const now = encoder ? -1 : this.at;
-      const map = { title, rows, columns, weights, now };
       this.map.replaceChildren(
-        attentionTable(map, (i, j) =>
+        attentionTable({ title, rows, columns, weights, now: map.at }, (i, j) =>
           this.explain(weights[i], j, rows[i], columns[j]),
         ),
       );
-      this.shade(layer, head, which);
+      this.shade(map, which);
     }
 
-    /** The source, shaded by what the decoder looked at in this step. */
-    shade(layer, head, which) {
-      const weights = this.best.node.way[this.at].cross[layer][head];
-      this.source.replaceChildren(
-        ...chips("span.at-chip", this.read, (_, i) => share(weights[i])),
-      );
-      const [first, second] = this.read
+    /** What a row looks at, shaded by how much, and the most of it in words. */
+    shade({ rows, columns, at, choose, ...map }, which) {
+      const weights = map.weights[at];
+      const name = map.name.replace(/^./, (letter) => letter.toLowerCase());
+      const looks = columns.filter((_, i) => weights[i] !== undefined);
+      const shaded = (_, i) => ({
+        ...share(weights[i]),
+        ...(choose && {
+          type: "button",
+          "aria-pressed": String(i === at),
+          click: () => choose(i),
+        }),
+      });
+      const tag = choose ? "button.at-chip" : "span.at-chip";
+      this.seen.lang = map.lang;
+      this.seen.replaceChildren(...chips(tag, looks, shaded));
+      const [first, second] = looks
         .map((_, i) => i)
         .sort((a, b) => weights[b] - weights[a]);
-      const row = this.target[this.at];
       const looked = (i) => {
-        const click = () => this.explain(weights, i, row, this.read[i]);
+        const click = () => this.explain(weights, i, rows[at], columns[i]);
         const number = weights[i].toFixed(2);
         const given = { type: "button", title: "How it was made", click };
         const button = make("button.at-quiet", given, number);
-        return [...named(this.read[i]), " (", button, ")"];
+        return [...named(columns[i]), " (", button, ")"];
       };
       this.summary.replaceChildren(
-        "Before it wrote ",
-        ...named(this.target[this.at]),
-        `, cross-attention of ${which} looked most at `,
+        map.when,
+        ...named(rows[at]),
+        `, ${name} of ${which} looked most at `,
         ...looked(first),
         ...(second === undefined ? [] : [" and ", ...looked(second)]),
         ".",

@@ -270,12 +270,16 @@
       this.warning.append(`${fits.offer} `, button);
     }
 
-    /** The step at which the model's piece is written, or the unlikeliest. */
+    /**
+     * The step at which the model's piece is written, or the unlikeliest; the
+     * end of the sentence only if nothing else is written.
+     */
     telling() {
       const named = (piece) => this.model.pieces.includes(piece);
       if (this.target.some(named)) return this.target.findIndex(named);
       const { way } = this.best.node;
       const chances = way.slice(1).map(({ token }, i) => {
+        if (this.target[i] === "</s>") return 1;
         const found = way[i].candidates.find((c) => c.token === token);
         return found?.p ?? 0;
       });
