@@ -37,11 +37,12 @@ const widgets = (() => {
     return parts.map((part, i) => (i % 2 ? make("sub", {}, part) : part));
   }
 
-  // A number as it is read: 12,345 or −6.30.
+  // A number as it is read: 12,345 or −6.30, and never −0.00.
   function number(value, digits = 2) {
     const options = { maximumFractionDigits: digits };
     if (!Number.isInteger(value)) options.minimumFractionDigits = digits;
-    return value.toLocaleString("en", options).replace("-", "−");
+    const rounded = Number(value.toFixed(digits)) || 0;
+    return rounded.toLocaleString("en", options).replace("-", "−");
   }
 
   function percent(share) {

@@ -181,6 +181,18 @@ def test_lookup_figure_says_what_it_finds(page):
     slider = figure(page, "lookup").get_by_role("slider", name="food")
     slider.press("End")
     assert "soup has the largest weight, 100 %" in words(page, "lookup")
+    assert words(page, "lookup").endswith("answer is that of sie.")
+    slider.press("Home")
+    slider = figure(page, "lookup").get_by_role("slider", name="quality")
+    slider.press("End")  # no noun is hungry
+    assert "The answer is nothing but zeros" in words(page, "lookup")
+
+
+def test_positions_figure_has_no_negative_zeros(page):
+    slider = figure(page, "positions").get_by_role("slider", name="shift")
+    slider.press("Home")  # a rotation by nothing
+    said = words(page, "positions")
+    assert "(1, 0) and (0, 1)" in said and "−0.00" not in said
 
 
 def test_pronoun_figure_follows_the_model(page):
@@ -291,7 +303,7 @@ def test_sampling_figure_cuts_and_draws(page):
     tail = kept[10:].sum().item()
     said = f"ten likeliest have {100 * tail:.0f} % together"
     assert said in words(page, "sampling")
-    shown.get_by_role("slider", name="top-k").press("End")
+    shown.get_by_role("slider", name="top-k").press("Home")
     assert "1 of 600 words may come" in words(page, "sampling")
     for _ in range(3):
         shown.get_by_role("button", name="draw").click()
@@ -317,7 +329,8 @@ def test_every_control_is_reached_and_moved_by_keys(page):
         chosen = focus.evaluate("e => e.selectedIndex")  # of a menu alone
         menu = "ArrowUp" if chosen else "ArrowDown"
         keys = {"button": "Enter", "select-one": menu}
-        key = keys.get(role, "ArrowRight")
+        last = focus.evaluate("e => e.value === e.max")
+        key = keys.get(role, "ArrowLeft" if last else "ArrowRight")
         page.keyboard.press(key)
         reached.append(role)
         changed.append(focus.evaluate(live) != before)

@@ -24,8 +24,9 @@
   /** A share from 0 to 1 as the style of a cell or a bar. */
   const share = (weight) => ({ style: `--share: ${weight.toFixed(3)}` });
 
-  /** A number with its digits and a true minus. */
-  const digits = (x, count) => x.toFixed(count).replace("-", "−");
+  /** A number with its digits and a true minus, but for −0.00. */
+  const digits = (x, count) =>
+    x.toFixed(count).replace(/^-(?=[0.]+$)/, "").replace("-", "−");
 
   /** A probability in three digits. */
   const chance = (p) => (p < 0.0005 ? "< 0.001" : p.toFixed(3));

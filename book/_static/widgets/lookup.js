@@ -48,12 +48,15 @@ widgets.register("lookup", "What does it look for?", (widget) => {
     const most = Math.max(...weights);
     const leads = words.filter((_, i) => weights[i] > most - 1e-9);
     const names = leads.length > 1 ? "several words share" : `${leads[0]} has`;
-    const best = pronouns[answer.indexOf(Math.max(...answer))];
+    const best = Math.max(...answer);
+    const same = pronouns.filter((_, i) => best - answer[i] < 0.005);
     return (
       `With the query (${asked.map(say).join(", ")}) ${names} the largest ` +
       `weight, ${percent(most)}` +
       (leads.length > 1 ? " each" : "") +
-      `. The largest number of the answer is that of ${best}.`
+      (best < 0.005
+        ? ". The answer is nothing but zeros: what it looks at is no noun."
+        : `. The largest number of the answer is that of ${same.join(" and ")}.`)
     );
   };
 });

@@ -33,8 +33,8 @@ widgets.samplingOptions = (controls, update, start = 1) => {
   const most = (value) => (value < 1 ? number(value) : "all");
   const temperatures = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1];
   const warm = [1.2, 1.5, 2, 3, 5];
-  const ks = [0, 100, 40, 20, 10, 5, 3, 2, 1]; // to the right, bolder cuts
-  const ps = [1, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.3, 0.1];
+  const ks = [1, 2, 3, 5, 10, 20, 40, 100, 0]; // to the right more may come
+  const ps = [0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1];
   const sliders = [
     ["temperature", [...temperatures, ...warm], start, say],
     ["top-k", ks, 0, all],
