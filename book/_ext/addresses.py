@@ -123,7 +123,6 @@ def redirect(app: Sphinx, error: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    app.add_js_file("book.js", loading_method="defer")
     app.connect("config-inited", address, priority=1)
     app.connect("html-page-context", describe, priority=900)
     app.connect("build-finished", map_site)

@@ -1,19 +1,57 @@
-// Whatever scrolls sideways can be reached with Tab, and nothing else of it.
-const scrolling =
-  "article :is(table.table, table.genindextable, div.math, div.cell_output pre)";
+// What every page can do.
+"use strict";
 
-const mark = () => {
+// Whatever scrolls sideways fades where it goes on, and can be reached with
+// Tab; nothing else of it can.
+const scrolling =
+  "article :is(table.table, table.genindextable, div.math, pre," +
+  " .at-map, .widget-stage)";
+
+function fade(box) {
+  const after = box.scrollWidth - box.clientWidth - box.scrollLeft;
+  const more = { left: box.scrollLeft > 1, right: after > 1 };
+  const sides = Object.keys(more).filter((side) => more[side]);
+  if (sides.length) box.dataset.more = sides.join(" ");
+  else delete box.dataset.more;
+}
+
+function mark(box) {
+  if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+  else box.removeAttribute("tabindex");
+  fade(box);
+}
+
+const sizes = new ResizeObserver((entries) => {
+  for (const { target } of entries) mark(target);
+});
+
+function markAll() {
   for (const box of document.querySelectorAll(scrolling)) {
-    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
-    else box.removeAttribute("tabindex");
+    sizes.observe(box); // a fold may open, a phone may be turned
+    mark(box);
   }
-};
+}
 
 addEventListener("load", () => {
-  mark();
-  window.MathJax?.startup?.promise?.then(mark); // formulas have their widths
-  addEventListener("resize", mark);
+  markAll();
+  window.MathJax?.startup?.promise?.then(markAll); // formulas have widths
+  document.fonts.ready.then(markAll);
+  const drawn = new MutationObserver(markAll);
+  for (const live of document.querySelectorAll(".widget, .at-place"))
+    drawn.observe(live, { childList: true, subtree: true });
+  const scrolled = ({ target }) =>
+    target.matches?.(scrolling) && fade(target);
+  document.addEventListener("scroll", scrolled, true);
 });
+
+// On a phone the rows of some tables are cards, whose lines say their column.
+for (const table of document.querySelectorAll("article table.cards")) {
+  const names = [...table.tHead.rows[0].cells].map((cell) => cell.innerText);
+  for (const row of table.tBodies[0].rows)
+    [...row.cells].slice(1).forEach((cell, i) => {
+      if (cell.innerText.trim()) cell.dataset.column = names[i + 1].trim();
+    });
+}
 
 // What opens the list of a page's own pages has no name in the theme.
 for (const toggle of document.querySelectorAll(".bd-sidebar li > details")) {
