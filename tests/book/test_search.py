@@ -112,6 +112,19 @@ def test_nothing_found_says_where_else_to_look(search):
     assert "zzyzx" in search.page.get_by_role("status").inner_text()
 
 
+def test_results_come_while_one_types(search):
+    page = search.page
+    found(page, "zzyzx")
+    field = page.locator(".bd-search-container form.bd-search input")
+    field.fill("")
+    field.press_sequentially("rotary posi", delay=30)
+    first = page.locator("#search-results li > a").first
+    first.wait_for()
+    assert "17_modern" in first.get_attribute("href")
+    assert field.evaluate("e => e === document.activeElement")
+    page.wait_for_url("**/search.html?q=rotary+posi")
+
+
 def test_the_field_of_every_page_leads_here(search, book):
     page = search.open(book / "book" / "01_attention.html")
     page.locator("form.bd-search input").first.evaluate(

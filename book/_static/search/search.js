@@ -178,10 +178,26 @@ const form = place.parentElement.querySelector("form.bd-search");
 const asking = new URLSearchParams(location.search).get("q") ?? "";
 for (const field of document.querySelectorAll("form.bd-search input"))
   field.value = asking;
-form.addEventListener("submit", (event) => {
-  event.preventDefault();
+const PAUSE = 150; // ms between two keys, after which an answer is wanted
+let pause;
+let shown = asking;
+
+// What is asked now, unless it is what was answered last.
+function answer() {
+  clearTimeout(pause);
   const query = form.elements.q.value;
+  if (query === shown) return;
+  shown = query;
   history.replaceState(null, "", `?${new URLSearchParams({ q: query })}`);
   show(query, place);
+}
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  answer();
+});
+form.addEventListener("input", () => {
+  clearTimeout(pause);
+  pause = setTimeout(answer, PAUSE);
 });
 show(asking, place);
