@@ -48,7 +48,7 @@ def test_a_chapter_fills_its_pages(book, browser):
     }
     for lines in tagged.values():
         assert lines and all(line in whole for line in lines)
-    assert "code cell" not in whole  # the names of folds
+    assert "Show the code" not in whole  # the names of folds
 
 
 def test_bookmarks_lead_to_chapters(pdf):

@@ -1,0 +1,20 @@
+// Story or code: whether the folded cells of every page are open.
+"use strict";
+
+(() => {
+  const choices = document.querySelectorAll(".story button");
+  const folds = document.querySelectorAll("article details.hide");
+
+  function show(kind) {
+    for (const choice of choices)
+      choice.ariaPressed = String(choice.value === kind);
+    for (const fold of folds) fold.open = kind === "code";
+  }
+
+  for (const choice of choices)
+    choice.addEventListener("click", () => {
+      localStorage.setItem("reading", choice.value);
+      show(choice.value);
+    });
+  if (localStorage.getItem("reading") === "code") show("code");
+})();

@@ -1,0 +1,252 @@
+"""What a page does for its readers: figures, folds, fonts, long lines."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import chapters
+import pages
+import pytest
+from browser import Window, opened
+from playwright.sync_api import Browser, Page
+
+PHONE = {"width": 390, "height": 844}
+FIGURES = sorted((chapters.BOOK / "figures").glob("*.svg"))
+OPEN = "article details.hide[open]"
+
+
+@pytest.fixture(scope="module")
+def phone(browser: Browser) -> Iterator[Window]:
+    """One phone for all tests; what a page remembers is forgotten."""
+    with opened(browser, viewport=PHONE, has_touch=True) as window:
+        yield window
+
+
+def turn(window: Window, book: Path, name: str) -> Page:
+    page = window.open(book / "book" / f"{name}.html")
+    pages.await_scripts(page)
+    page.evaluate("document.fonts.ready")
+    return page
+
+
+@pytest.mark.parametrize("name", ["fig-every-head", "fig-heads-four"])
+def test_a_figure_is_enlarged_until_it_can_be_read(phone, book, name):
+    page = turn(phone, book, "12_inside_heads")
+    small = page.locator(f"#{name} button.enlarge")
+    natural = small.locator("img").evaluate("e => e.naturalWidth")
+    small.tap()
+    dialog = page.get_by_role("dialog", name="Figure, enlarged")
+    large = dialog.locator("img")
+    assert large.evaluate("e => e.clientWidth") >= 1.4 * natural - 1
+    assert dialog.locator("figcaption").inner_text().startswith("Fig. 12.")
+    assert pages.access(page, "dialog.enlarged") == []
+    stage = dialog.get_by_role("region")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("document.activeElement.scrollLeft > 0")
+    before = large.evaluate("e => e.clientWidth")
+    dialog.get_by_role("button", name="Larger").tap()
+    assert large.evaluate("e => e.clientWidth") > before
+    assert stage.evaluate("e => e.scrollWidth > e.clientWidth")
+    page.keyboard.press("Escape")
+    dialog.wait_for(state="detached")
+    assert small.evaluate("e => e === document.activeElement")
+    page.keyboard.press("Enter")
+    dialog.get_by_role("button", name="Close").tap()
+    dialog.wait_for(state="detached")
+    assert not phone.complaints
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda x: x.stem)
+def test_no_word_of_a_drawing_is_cut_off(phone, figure):
+    page = phone.open(figure)
+    outside = page.evaluate("""() => {
+      const frame = document.documentElement.getBoundingClientRect();
+      return [...document.querySelectorAll("text")].filter(e => {
+        const {left, right, bottom} = e.getBoundingClientRect();
+        return left < frame.left || right > frame.right
+          || bottom > frame.bottom;
+      }).map(e => e.textContent);
+    }""")
+    assert outside == []
+
+
+def test_story_and_code_are_chosen_once_for_all_pages(phone, book):
+    page = turn(phone, book, "13_sequences")
+    folds = page.locator("article details.hide").count()
+    assert folds > 10 and page.locator(OPEN).count() == 0
+    page.get_by_role("button", name="Code", exact=True).tap()
+    assert page.locator(OPEN).count() == folds
+    page = turn(phone, book, "12_inside_heads")
+    code = page.get_by_role("button", name="Code", exact=True)
+    assert code.get_attribute("aria-pressed") == "true"
+    assert page.locator(OPEN).count() > 10
+    page.get_by_role("button", name="Story", exact=True).press("Enter")
+    assert page.locator(OPEN).count() == 0
+    page = turn(phone, book, "13_sequences")
+    assert page.locator(OPEN).count() == 0
+    assert not turn(phone, book, "notation").locator(".story").count()
+
+
+def test_the_story_keeps_definitions_and_folds_what_measures(phone, book):
+    name = "13_sequences"
+    page = turn(phone, book, name)
+    cells = chapters.read(chapters.BOOK / f"{name}.ipynb").cells
+    code = [cell for cell in cells if cell.cell_type == "code"]
+    shown = page.locator("article div.cell_input").evaluate_all(
+        "all => all.map(e => e.checkVisibility())"
+    )
+    assert len(code) == len(shown)
+    seen = [
+        x.source for x, is_shown in zip(code, shown, strict=True) if is_shown
+    ]
+    defined = [
+        cell.source
+        for cell in code
+        if "export" in cell.metadata.get("tags", ())
+        and ("\ndef " in f"\n{cell.source}" or "class " in cell.source)
+    ]
+    assert defined and set(defined) <= set(seen)
+    assert not [x for x in seen if "claim(" in x or "plt." in x]
+    assert sum("import" in x for x in seen) == 0
+
+
+def test_without_scripts_the_code_unfolds_too(browser, book):
+    with opened(browser, java_script_enabled=False) as window:
+        page = window.open(book / "book" / "13_sequences.html")
+        fold = page.locator("article details.hide").first
+        fold.locator("summary").click()
+        assert fold.locator("pre").first.is_visible()
+        solution = page.locator("#exercises .dropdown div.cell_input").first
+        assert solution.is_visible()  # no script has folded it
+
+
+def test_an_exercise_has_one_fold(phone, book):
+    name = "04_layers"
+    page = turn(phone, book, name)
+    cells = chapters.read(chapters.BOOK / f"{name}.ipynb").cells
+    begin = next(i for i, x in enumerate(cells) if "## Exercises" in x.source)
+    tags = [x.metadata.get("tags", ()) for x in cells[begin:]]
+    checks = sum("hide-cell" in some for some in tags)
+    part = page.locator("section#exercises")
+    assert part.locator("details.hide").count() == 0
+    folds = part.locator(".admonition.dropdown")
+    assert folds.count() == checks > 3
+    first = folds.first
+    assert not first.locator("pre").first.is_visible()
+    first.locator(".admonition-title").tap()
+    for inside in ("p", "div.cell_input pre", "div.cell_output pre"):
+        assert first.locator(inside).last.is_visible()
+
+
+def test_an_x_is_as_high_in_formulas_as_in_the_text(phone, book):
+    page = turn(phone, book, "01_attention")
+    heights = page.evaluate("""() => {
+      const formula = document.querySelector("article p mjx-container");
+      return [[formula.parentElement, ""], [formula, "MJXTEX"]].map(
+        ([e, family]) => {
+          const x = document.createElement("span");
+          x.style = `display: inline-block; height: 10ex`;
+          if (family) x.style.fontFamily = family;
+          e.append(x);
+          const { height } = x.getBoundingClientRect();
+          x.remove();
+          return height;
+        });
+    }""")
+    text, formula = heights
+    assert formula == pytest.approx(text, rel=0.03)
+
+
+def test_every_chinese_sign_comes_with_the_page(phone, book):
+    """Whatever fonts a machine has: of signs it may have none."""
+    quoting = 0
+    for file in pages.pages_of(book / "book"):
+        text = file.read_text("utf-8")
+        if not any("\u2e80" < sign < "\uffff" for sign in text):
+            continue
+        quoting += 1
+        page = phone.open(file)
+        page.evaluate("document.fonts.ready")
+        missing = page.evaluate("""() => {
+          const article = document.querySelector("article");
+          const found = article.textContent.match(/[\\u2e80-\\uffef]/g) ?? [];
+          article.textContent = [...new Set(found)].join("");
+          article.style.fontFamily = '"Noto Sans SC", monospace';
+          article.id = "signs";
+        }""")
+        assert missing is None
+        page.evaluate("document.fonts.ready")
+        devtools = phone.context.new_cdp_session(page)
+        for domain in ("DOM", "CSS"):
+            devtools.send(f"{domain}.enable")
+        root = devtools.send("DOM.getDocument")["root"]["nodeId"]
+        query = {"nodeId": root, "selector": "#signs"}
+        node = devtools.send("DOM.querySelector", query)
+        used = devtools.send("CSS.getPlatformFontsForNode", node)["fonts"]
+        assert all(font["isCustomFont"] for font in used), (file.name, used)
+    assert quoting > 3
+
+
+def test_an_option_is_never_broken(phone, book):
+    for name in ("toolkit_options", "toolkit_errors", "paper_tables"):
+        page = turn(phone, book, name)
+        broken = page.evaluate("""() => {
+          const codes = document.querySelectorAll("article code .pre");
+          return [...codes].filter(e => e.textContent.startsWith("--")
+            && e.checkVisibility() && e.textContent.length < 25
+            && e.getClientRects()[0].height
+               > 1.8 * parseFloat(getComputedStyle(e).fontSize)).map(
+            e => e.textContent);
+        }""")
+        assert broken == [], name
+
+
+def test_cards_name_the_column_of_every_line(phone, book):
+    page = turn(phone, book, "17_modern")
+    lines = page.locator("table.cards tbody td:not(:first-child)")
+    said = lines.evaluate_all(
+        "all => all.filter(e => e.innerText.trim()).map("
+        "e => getComputedStyle(e, '::before').content)"
+    )
+    assert set(said) == {'"in place of: "', '"what it changes: "'}
+
+
+def test_what_goes_on_at_the_right_fades_there(phone, book):
+    page = turn(phone, book, "02_heads")
+    box = page.locator("div.cell_input pre[data-more]").first
+    assert box.get_attribute("data-more") == "right"
+    box.evaluate("e => e.scrollTo(e.scrollWidth, 0)")
+    page.wait_for_function(
+        "document.querySelector('div.cell_input pre[data-more=left]')"
+    )
+    fits = page.locator("article pre:not([data-more])")
+    assert fits.evaluate_all(
+        "all => all.every(e => e.scrollWidth <= e.clientWidth)"
+    )
+
+
+@pytest.mark.parametrize("centimetres", [1, 1.8])
+def test_on_paper_titles_are_numbered_and_no_line_is_cut(
+    browser, book, centimetres
+):
+    """A4 with its margins, laid out as for print."""
+    width = round((21 - 2 * centimetres) / 2.54 * 96)
+    with opened(browser, viewport={"width": width, "height": 1000}) as window:
+        page = turn(window, book, "10_decoding")
+        page.evaluate(
+            "document.querySelectorAll('details').forEach(e => e.open = true)"
+        )
+        page.emulate_media(media="print")
+        assert (
+            page.get_by_text("10. Decoding").locator("visible=true").count()
+            == 1
+        )
+        cut = page.evaluate(
+            """width => [...document.querySelectorAll(
+              "article :is(pre, p, table, figure)")].filter(e => {
+                const {right} = e.getBoundingClientRect();
+                return e.checkVisibility() && (right > width + 1
+                  || e.matches("pre") && e.scrollWidth > e.clientWidth + 1);
+              }).map(e => e.textContent.slice(0, 60))""",
+            width,
+        )
+        assert cut == []
