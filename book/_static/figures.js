@@ -17,9 +17,9 @@
     const stage = make("div", given, large);
     stage.ariaLabel = "Figure; the arrow keys move it";
     const caption = picture.closest("figure").querySelector("figcaption");
-    const words = caption?.cloneNode(true) ?? "";
-    for (const link of caption ? words.querySelectorAll(".headerlink") : [])
-      link.remove();
+    const words = caption.cloneNode(true);
+    words.querySelector(".headerlink")?.remove();
+    words.tabIndex = 0; // a long one scrolls
 
     // Zoom about the middle of what is seen.
     const zoom = (factor) => {

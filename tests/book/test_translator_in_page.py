@@ -235,7 +235,7 @@ def test_it_opens_at_a_word(intro):
 def test_shade_and_sentence_speak_of_the_chosen_attention(intro):
     page = intro
     choose(page, "pronouns", "hungry")
-    page.get_by_label("layer").select_option("2")
+    page.get_by_label("layer", exact=True).select_option("2")
     page.get_by_label("head", exact=True).select_option("1")
     source = Translator.load("pronouns").tokenizer.split(
         extension.OPENINGS["pronouns"]["examples"]["hungry"]
