@@ -16,7 +16,7 @@ SMALL = 24  # lines of an example that belongs to the story
 MEASURES = {"tag_measured", "tag_nbval-ignore-output"}
 CALLS = re.compile(r"\b(claim|read_run)\(")
 PRINTS = re.compile(r"^run ", re.MULTILINE)  # a measurement, by its mark
-IMPORTS = re.compile(r"(import |from |[ )#]|$)")
+IMPORTS = re.compile(r"^(import|from) ", re.MULTILINE)
 
 
 def is_cell(node: nodes.Node | None) -> bool:
@@ -38,16 +38,16 @@ def text_of(parts: list[nodes.Node]) -> str:
 
 def belongs_to_the_story(cell: nodes.container) -> bool:
     """Whether a cell is a definition of the package or a small example."""
-    lines = text_of(part(cell, "cell_input")).splitlines()
-    if all(IMPORTS.match(line) for line in lines):
+    code = text_of(part(cell, "cell_input"))
+    if IMPORTS.search(code):
         return False
     if "tag_export" in cell["classes"]:
         return True
     outputs = part(cell, "cell_output")
     return not (
-        len(lines) > SMALL
+        len(code.splitlines()) > SMALL
         or MEASURES.intersection(cell["classes"])
-        or any(CALLS.search(line) for line in lines)
+        or CALLS.search(code)
         or PRINTS.search(text_of(outputs))
         or any(True for x in outputs for _ in x.findall(nodes.image))
     )

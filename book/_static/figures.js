@@ -2,7 +2,8 @@
 "use strict";
 
 (() => {
-  const READABLE = 1.4; // of a figure's own size: labels of 9 px become 13
+  // Of a figure's own size, where no window holds it: labels of 9 px become 13.
+  const READABLE = 1.4;
   const STEP = 1.25;
 
   function make(name, given, ...inside) {
@@ -52,8 +53,8 @@
     dialog.showModal();
     const { naturalWidth: width, naturalHeight: height } = picture;
     const rooms = [stage.clientWidth / width, stage.clientHeight / height];
-    const scale = Math.max(Math.min(...rooms), READABLE);
-    large.style.width = `${width * scale}px`;
+    const whole = Math.min(...rooms);
+    large.style.width = `${width * (whole < 1 ? READABLE : whole)}px`;
     stage.focus();
   }
 
