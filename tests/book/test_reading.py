@@ -1,5 +1,6 @@
 """What a page does for its readers: figures, folds, fonts, long lines."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -156,34 +157,28 @@ def test_an_x_is_as_high_in_formulas_as_in_the_text(phone, book):
     assert formula == pytest.approx(text, rel=0.03)
 
 
-def test_every_chinese_sign_comes_with_the_page(phone, book):
+def test_every_chinese_sign_comes_with_the_pages(phone, book):
     """Whatever fonts a machine has: of signs it may have none."""
-    quoting = 0
-    for file in pages.pages_of(book / "book"):
-        text = file.read_text("utf-8")
-        if not any("\u2e80" < sign < "\uffff" for sign in text):
-            continue
-        quoting += 1
-        page = phone.open(file)
-        page.evaluate("document.fonts.ready")
-        missing = page.evaluate("""() => {
-          const article = document.querySelector("article");
-          const found = article.textContent.match(/[\\u2e80-\\uffef]/g) ?? [];
-          article.textContent = [...new Set(found)].join("");
+    texts = [x.read_text("utf-8") for x in pages.pages_of(book / "book")]
+    signs = set(re.findall("[\u2e80-\u9fff\uff00-\uffef]", "".join(texts)))
+    assert len(signs) > 100
+    page = turn(phone, book, "notation")
+    page.locator("article").evaluate(
+        """(article, signs) => {
+          article.textContent = signs;
           article.style.fontFamily = '"Noto Sans SC", monospace';
-          article.id = "signs";
-        }""")
-        assert missing is None
-        page.evaluate("document.fonts.ready")
-        devtools = phone.context.new_cdp_session(page)
-        for domain in ("DOM", "CSS"):
-            devtools.send(f"{domain}.enable")
-        root = devtools.send("DOM.getDocument")["root"]["nodeId"]
-        query = {"nodeId": root, "selector": "#signs"}
-        node = devtools.send("DOM.querySelector", query)
-        used = devtools.send("CSS.getPlatformFontsForNode", node)["fonts"]
-        assert all(font["isCustomFont"] for font in used), (file.name, used)
-    assert quoting > 3
+        }""",
+        "".join(signs),
+    )
+    page.evaluate("document.fonts.ready")
+    devtools = phone.context.new_cdp_session(page)
+    for domain in ("DOM", "CSS"):
+        devtools.send(f"{domain}.enable")
+    root = devtools.send("DOM.getDocument")["root"]["nodeId"]
+    query = {"nodeId": root, "selector": "article"}
+    node = devtools.send("DOM.querySelector", query)
+    used = devtools.send("CSS.getPlatformFontsForNode", node)["fonts"]
+    assert all(font["isCustomFont"] for font in used), used
 
 
 def test_no_short_word_of_code_is_broken(phone, book):
