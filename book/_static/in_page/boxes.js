@@ -18,7 +18,7 @@
   /** Whose words a box works on. */
   const sideOf = ({ side }) => (side === "encoder" ? "source" : "target");
 
-  const plain = (piece) => piece.replaceAll("▁", "");
+  const plain = (piece) => piece.replaceAll("▁", "") || "a blank";
 
   // By kind: the exported definition, and what the box computes. A letter
   // before a bar is an axis: it lights up together with its like.
@@ -177,7 +177,7 @@
           "What the four heads found, side by side",
           `${box.id}.heads`,
         ),
-        activation(view, "What leaves it, after W^O", box.id),
+        activation(view, "What leaves it, after the output matrix", box.id),
       ];
     },
     memory: (box, view) => [
@@ -293,26 +293,35 @@
       make(
         "p.at-note",
         {},
-        "Each row is a query. Click a cell to see how its number was made.",
+        "Each row is a query. Choose a cell to see how its number was made.",
       ),
       make(".at-map", region, attentionTable(map, explain)),
       note,
     ];
   }
 
-  /** Everything that an opened box shows. */
-  function contents(box, view, act) {
+  /** "Norm, decoder": a box, and where it is. */
+  function nameOf(box) {
     const layer =
       box.layer === undefined ? "" : `, ${box.side} layer ${box.layer + 1}`;
     const where =
       layer || (/logits|softmax|memory/.test(box.kind) ? "" : `, ${box.side}`);
+    return `${box.title}${where}`;
+  }
+
+  /** What is said of a box that was opened outside the walk. */
+  const openedSay = (box) =>
+    `You have opened *${nameOf(box)}*. Next goes on with the walk.`;
+
+  /** Everything that an opened box shows. */
+  function contents(box, view, act) {
     const [formula, code, cell] = origin(box, view);
-    const title = make("h4.op-title", {}, `${box.title}${where}`);
+    const title = make("h4.op-title", {}, nameOf(box));
     const shown = SHOWN[box.kind](box, view, act);
     return [title, cell, formula, ...shown, code];
   }
 
   Object.assign(globalThis.inPage, {
-    boxes: { contents, KINDS, largest, percent, plain, sideOf },
+    boxes: { contents, openedSay, KINDS, largest, percent, plain, sideOf },
   });
 })();

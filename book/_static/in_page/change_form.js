@@ -26,7 +26,10 @@
       for (const [name, box] of this.alls)
         box.checked = this.silences(name).every(({ id }) => !active.has(id));
       const items = [...active.values()].map(({ id, label }) => {
-        const click = () => this.set(undefined, id);
+        const click = () => {
+          this.set(undefined, id);
+          this.table.querySelector("input").focus(); // this button goes
+        };
         const given = { type: "button", click, "aria-label": `Undo: ${label}` };
         return make(
           "li",
@@ -117,7 +120,7 @@
       this.table = make(
         "table.op-switches",
         {},
-        make("caption", {}, "Heads that are on"),
+        make("caption", {}, "Heads: clear a box to silence one"),
         make("thead", {}, make("tr", {}, ...columns)),
         make("tbody", {}, ...rows),
       );
@@ -129,7 +132,7 @@
         }
       };
       const text =
-        "Try each head alone: how likely does the next subword stay?";
+        "Try each head: how likely is the next subword without it?";
       const button = make("button.at-quiet", { type: "button", click }, text);
       return make("section", {}, this.table, button);
     }
@@ -172,7 +175,7 @@
         const from = donor.value.trim();
         if (!from) return donor.focus();
         const change = changes.patch(name, number, this.sizes.heads, from);
-        const label = `${titleOf(name)}, head ${number + 1} comes from “${from}”`;
+        const label = `${titleOf(name)}, head ${number + 1} is patched from “${from}”`;
         this.set({ ...change, label, name, head: number }, change.id);
       };
       return make(
@@ -181,7 +184,7 @@
         make(
           "label.at-title",
           { for: "op-donor" },
-          "Give a head what it brings in another sentence",
+          "Patch a head: give it what it finds in another sentence",
         ),
         donor,
         make(
@@ -223,7 +226,7 @@
       return make(
         "section",
         {},
-        make("h4.at-title", {}, "Parts that are on"),
+        make("h4.at-title", {}, "Parts: clear a box to leave one out"),
         make(".at-row", {}, ...parts),
         make(
           ".at-row",

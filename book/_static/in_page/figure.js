@@ -89,8 +89,24 @@
         const pressed = box.id === open;
         button.setAttribute("aria-pressed", pressed);
         button.classList.toggle("op-ahead", i > reached);
-        button.classList.toggle("op-changed", view.changed(box.id));
+        const changed = view.changed(box.id);
+        button.classList.toggle("op-changed", changed);
+        button.setAttribute("aria-description", changed ? "changed" : "");
       });
+    }
+
+    /** All boxes, very small, and which of them is open. */
+    miniature(open) {
+      const height = parseFloat(this.element.style.height);
+      const part = (x, whole) => `${((100 * x) / whole).toFixed(1)}%`;
+      return this.boxes.map((box) =>
+        make(`span.op-${box.side}${box === open ? ".op-here" : ""}`, {
+          style:
+            `left: ${part(box.x, this.width)}; top: ${part(box.y, height)}; ` +
+            `width: ${part(box.width, this.width)}; ` +
+            `height: ${part(box.height, height)}`,
+        }),
+      );
     }
 
     /** The index of a box in the order in which the sentence passes. */

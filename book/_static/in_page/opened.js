@@ -122,11 +122,13 @@
       this.on = make("button.at-main", { type: "button", click: go(1) });
       this.opened = make(".op-opened", {});
       const way = make(".at-row", {}, this.back, this.on, this.count);
+      this.mini = make(".op-mini", { "aria-hidden": true });
       const help =
-        "Rows are words that look, columns words that are looked at. Point " +
-        "at a word to see its lines in every head; open a head to enlarge it.";
+        "Each square is the map of a head: rows are words that look, columns " +
+        "words that are looked at. Point at a word or tap it to see its lines " +
+        "in every head; open a head to enlarge it.";
       const inside = {
-        walk: [make(".op-card", {}, this.saying, way), this.opened],
+        walk: [make(".op-card", {}, this.mini, this.saying, way), this.opened],
         heads: [make("p.op-small", {}, help), this.grid.element],
         changes: [this.changing.element],
       };
@@ -156,7 +158,10 @@
     /** Read another sentence. */
     take(text) {
       if (this.text.value !== text) this.text.value = text;
-      if (!this.machine.tokenizer.normalize(text)) return;
+      if (!this.machine.tokenizer.normalize(text)) {
+        this.warning.textContent = "Write a sentence in English.";
+        return;
+      }
       const list = new Intl.ListFormat("en", { type: "disjunction" });
       const never = [...new Set(text.toLowerCase().match(WORD))]
         .filter((word) => !model.words.includes(word))
@@ -216,7 +221,7 @@
     /** Draw all that is to be seen. */
     draw() {
       const { run, sizes, focus, pinned, head, at, open } = this;
-      const later = at < 0 ? 0 : (this.steps(sizes)[at].later ?? 0);
+      const later = at < 0 || this.tab !== "walk" ? 0 : (this.steps(sizes)[at].later ?? 0);
       const moment = Math.min(this.moment + later, run.target.length - 1);
       const chosen = { sizes, focus, pinned, head, moment };
       const { cells } = model;
@@ -276,7 +281,7 @@
       });
       this.next.replaceChildren(...next);
       const before = this.changes.size ? this.plain.written : "";
-      this.before.textContent = before && `Unchanged: ${before}`;
+      this.before.textContent = before && `Before your changes: ${before}`;
       const heard = `The model writes: ${run.written}`;
       if (this.heard.textContent !== heard) this.heard.textContent = heard;
     }
@@ -295,11 +300,13 @@
     drawStep() {
       const { at, view } = this;
       const steps = this.steps(view);
+      const { box } = this;
       const said =
-        steps[at]?.say(view) ??
-        "This is the model at the moment when it writes " +
-          `*${plain(view.ranked[0].piece)}*. Walk through it with the space ` +
-          `bar or the arrow keys, or open a box.${this.small ? "" : MORE}`;
+        (this.whole && box && boxes.openedSay(box)) ||
+        (steps[at]?.say(view) ??
+          "This is the model at the moment when it writes " +
+            `${walk.spoken(view.ranked[0].piece)}. Walk through it with Next, the ` +
+            `space bar or the arrow keys, or open a box.${this.small ? "" : MORE}`);
       if (this.said !== said)
         this.saying.replaceChildren(...rich((this.said = said)));
       const first = at < 0;
@@ -310,8 +317,8 @@
       const end = at === steps.length - 1;
       const last = this.small ? "Again" : TABS.changes;
       this.on.textContent = first ? "Begin" : end ? last : "Next";
-      const { box } = this;
       if (!box) return;
+      this.mini.replaceChildren(...this.figure.miniature(box));
       const act = {
         openHead: (place) => this.openBox(box.id, place),
         silence: ({ name, head }) =>
@@ -327,6 +334,7 @@
       Object.assign(this, { open, head, whole: true });
       this.choose("walk");
       if (inside) this.opened.querySelector("button")?.focus();
+      else this.saying.scrollIntoView({ block: "nearest" });
     }
 
     /** Go to a step of the walk. */

@@ -106,7 +106,7 @@
         make(
           "span.op-shape",
           {},
-          axis(side, `${rows.length} words`),
+          axis(side, rows.length === 1 ? "1 word" : `${rows.length} words`),
           " × ",
           axis(across, size),
         ),

@@ -3,6 +3,7 @@
  * what the reader has chosen.
  */
 (() => {
+  const { changes: kinds } = globalThis.inPage;
   const { sidesOf } = globalThis.inPage.heads;
 
   /**
@@ -19,10 +20,11 @@
     const pieces = { source: run.pieces, target };
     const room = { source: run.pieces.length, target: run.target.length };
     const mixtures = new Map();
+    const looked = machine.look(run, moment);
     const has = (name, key, value) =>
       changes.some((each) => each.name === name && each[key] === value);
     return {
-      ...machine.look(run, moment),
+      ...looked,
       ...{ ...sizes, ...chosen, pieces, room },
       ids: { source: run.ids, target: run.tokens.slice(0, moment + 1) },
       /** Room for the keys of an attention. */
@@ -37,6 +39,13 @@
         if (!mixtures.has(place))
           mixtures.set(place, machine.mixed(run, place));
         return mixtures.get(place);
+      },
+      /** How likely the likeliest subword is when a head is silent. */
+      without({ name, head }) {
+        const silence = kinds.silence(name, head, sizes.heads);
+        const other = { ...run, changes: [...changes, silence] };
+        const { chances } = machine.look(other, moment);
+        return chances[looked.ranked[0].token];
       },
       silent: ({ name, head }) => has(name, "head", head),
       silentUnit: (name, unit) => has(name, "unit", unit),

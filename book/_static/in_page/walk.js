@@ -7,7 +7,7 @@
   const { largest, percent, plain } = boxes;
 
   const SIGNS = { ",": "the comma", ".": "the full stop" };
-  Object.assign(SIGNS, { "<s>": "the start", "</s>": "the end" });
+  Object.assign(SIGNS, { "<s>": "the start mark", "</s>": "the end mark" });
 
   /** A piece as a sentence speaks of it: a word in italics. */
   const spoken = (piece) => SIGNS[piece] ?? `*${plain(piece)}*`;
@@ -17,7 +17,17 @@
     const row = heads.mapOf(view.seen, { name, head })[at];
     const [, keys] = heads.sidesOf(name);
     const [first] = largest(row, 1);
-    return [spoken(view.pieces[keys][first]), row[first].toFixed(2)];
+    return [spoken(view.pieces[keys][first]), row[first].toFixed(2), first];
+  }
+
+  /** Where a word looks most, in any head, besides at itself. */
+  function strongest(view, name, at) {
+    const rows = Array.from({ length: view.heads }, (_, head) =>
+      heads.mapOf(view.seen, { name, head })[at].with(at, 0),
+    );
+    const most = rows[0].map((_, i) => Math.max(...rows.map((row) => row[i])));
+    const [first] = largest(most, 1);
+    return [spoken(view.pieces.source[first]), most[first].toFixed(2)];
   }
 
   const list = (words) =>
@@ -57,8 +67,8 @@
       {
         box: "source",
         say: (v) =>
-          "A second vector, different at every place, is added: now " +
-          `${it(v)} is the ${it(v)} in place ${v.focus + 1}.`,
+          "A second vector, different at every position, is added. It says " +
+          `that this ${it(v)} is number ${v.focus + 1} of the sentence.`,
       },
       {
         box: enc(0, "around_attention.norm"),
@@ -75,8 +85,8 @@
       {
         box: enc(0, "around_attention"),
         say: (v) =>
-          "What the heads found is added to what was there, so that " +
-          `${it(v)} is corrected and not replaced.`,
+          "What the heads found is added to what was there: the vector of " +
+          `${it(v)} is changed a little, not replaced.`,
       },
       {
         box: enc(0, "feed_forward"),
@@ -85,15 +95,15 @@
           const on = row.filter((x) => x > 0).length;
           return (
             "Then each word passes alone through a small network of " +
-            `${row.length} units; for ${it(v)}, ${on} of them are on.`
+            `${row.length} units; for ${it(v)}, ${on} of them are above zero.`
           );
         },
       },
       {
         box: enc(0, "around_feed_forward"),
         say: (v) =>
-          `What is in ${it(v)} after layer 1? Besides itself, it depends ` +
-          `most on ${list(mixed(v, 0))}.`,
+          `What is in ${it(v)} after layer 1? Its vector now depends on ` +
+          `other words as well, most on ${list(mixed(v, 0))}.`,
       },
       ...Array.from({ length: view.heads }, (_, head) => ({
         box: enc(last, "self_attention"),
@@ -106,15 +116,20 @@
             head,
             v.focus,
           );
-          const which = `Head ${head + 1} of layer ${last + 1}: `;
-          return `${which}${it(v)} looks most at ${word}, with a weight of ${weight}.`;
+          const place = { name: enc(last, "self_attention"), head };
+          const which = `Head ${head + 1} of layer ${last + 1}: ${it(v)} looks `;
+          const without = v.silent(place)
+            ? "You have silenced this head."
+            : `Without this head, ${said(v)} would go from ` +
+              `${v.ranked[0].p.toFixed(2)} to ${v.without(place).toFixed(2)}.`;
+          return `${which}most at ${word} (${weight}). ${without}`;
         },
       })),
       {
         box: enc(last, "around_feed_forward"),
         say: (v) =>
-          `After layer ${last + 1}, ${it(v)} depends, besides itself, most on ` +
-          `${list(mixed(v, last))}.`,
+          `After layer ${last + 1}, the vector of ${it(v)} depends most, besides ` +
+          `its own word, on ${list(mixed(v, last))}.`,
       },
       {
         box: "encoder.norm",
@@ -126,13 +141,14 @@
       {
         box: "target.tokens",
         say: (v) =>
-          "At the right the German written so far comes in, " +
-          `${v.pieces.target.length} tokens up to ${now(v)}.`,
+          "On the right, the German written so far comes in, " +
+          `${v.pieces.target.length} subwords up to ${now(v)}. The row of the last ` +
+          "one has to find the next.",
       },
       {
         box: dec(0, "self_attention"),
         say: (v) =>
-          "Each German token looks at itself and at those before it; the mask " +
+          "Each German subword looks at itself and at those before it; the mask " +
           `hides the rest. From ${now(v)}, the heads look most at ` +
           `${each(v, dec(0, "self_attention"), v.moment)}.`,
       },
@@ -140,7 +156,7 @@
         box: dec(0, "cross_attention"),
         say: (v) =>
           `Cross-attention: ${now(v)} asks, and the English memory answers. ` +
-          `Its heads look most at ${each(v, dec(0, "cross_attention"), v.moment)}.`,
+          `The four heads of layer 1 look most at ${each(v, dec(0, "cross_attention"), v.moment)}.`,
       },
       {
         box: dec(last, "self_attention"),
@@ -154,10 +170,13 @@
         short: true,
         say: (v) => {
           const { name, head } = v.decides;
-          const [word, weight] = look(v, name, head, v.moment);
+          const [word, weight, place] = look(v, name, head, v.moment);
+          const [other, share] = strongest(v, enc(last, "self_attention"), place);
           return (
-            `This head, ${head + 1} of layer ${last + 1}, decides which noun is ` +
-            `meant: from ${now(v)}, it looks most at ${word} (${weight}).`
+            `From ${now(v)}, head ${head + 1} of layer ${last + 1} looks most at ` +
+            `${word} (${weight}), whose own strongest look in the encoder was at ` +
+            `${other} (${share}). Patch this head from another sentence, under ` +
+            "“Change it”, and the pronoun can turn."
           );
         },
       },
@@ -169,8 +188,9 @@
       {
         box: "logits",
         say: (v) =>
-          `The vector of ${now(v)} is compared with all ${v.chances.length.toLocaleString("en")} rows of ` +
-          `the table; the best score, ${v.ranked[0].logit.toFixed(1)}, is that of ${said(v)}.`,
+          `The vector of ${now(v)} is multiplied with each of the ` +
+          `${v.chances.length.toLocaleString("en")} rows of the table. The highest ` +
+          `score, ${v.ranked[0].logit.toFixed(1)}, is that of ${said(v)}.`,
       },
       {
         box: "softmax",
@@ -196,5 +216,5 @@
     return found;
   }
 
-  Object.assign(globalThis.inPage, { walk: { steps } });
+  Object.assign(globalThis.inPage, { walk: { steps, spoken } });
 })();
