@@ -416,10 +416,10 @@ def test_the_walk_goes_by_keyboard_and_tells_the_model_s_numbers(
         )
     weight, most = maps.cross[1][0, 0, -1].max(0)
     assert f"{pieces[most]} ({weight:.2f})" in told[17]
-    own = maps.encoder[1][0, :, most].max(0).values
-    own[most] = 0
-    noun = own.argmax()
-    assert f"at {pieces[noun]} ({own[noun]:.2f})" in told[17]
+    surest = maps.encoder[1][0, :, it].max(1).values.argmax()
+    share, noun = maps.encoder[1][0, surest, most].max(0)
+    assert f"from there at {pieces[noun]} ({share:.2f})" in told[17]
+    assert (pieces[most], pieces[noun]) == ("hungry", "dog")
     logits = model(source, target)[0, -1]
     assert f"{logits.max():.1f}, is that of er" in told[19]
     assert f"er gets {logits.softmax(0).max():.4f}" in told[20]

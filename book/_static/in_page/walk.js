@@ -20,14 +20,12 @@
     return [spoken(view.pieces[keys][first]), row[first].toFixed(2), first];
   }
 
-  /** Where a word looks most, in any head, besides at itself. */
-  function strongest(view, name, at) {
-    const rows = Array.from({ length: view.heads }, (_, head) =>
-      heads.mapOf(view.seen, { name, head })[at].with(at, 0),
+  /** The head in which a word of the source looks most at a single word. */
+  function surest(view, name, at) {
+    const most = Array.from({ length: view.heads }, (_, head) =>
+      Math.max(...heads.mapOf(view.seen, { name, head })[at]),
     );
-    const most = rows[0].map((_, i) => Math.max(...rows.map((row) => row[i])));
-    const [first] = largest(most, 1);
-    return [spoken(view.pieces.source[first]), most[first].toFixed(2)];
+    return largest(most, 1)[0];
   }
 
   const list = (words) =>
@@ -171,11 +169,13 @@
         say: (v) => {
           const { name, head } = v.decides;
           const [word, weight, place] = look(v, name, head, v.moment);
-          const [other, share] = strongest(v, enc(last, "self_attention"), place);
+          const inside = enc(last, "self_attention");
+          const own = surest(v, inside, v.focus);
+          const [other, share] = look(v, inside, own, place);
           return (
             `From ${now(v)}, head ${head + 1} of layer ${last + 1} looks most at ` +
-            `${word} (${weight}), whose own strongest look in the encoder was at ` +
-            `${other} (${share}). Patch this head from another sentence, under ` +
+            `${word} (${weight}). In the encoder, head ${own + 1} of layer ` +
+            `${last + 1} has looked from there at ${other} (${share}). Patch this head from another sentence, under ` +
             "“Change it”, and the pronoun can turn."
           );
         },
