@@ -24,78 +24,39 @@
     }
 
     /**
-     * C += A B, where a number of A is at `row * down + k * along`, so that A
-     * may also be read as its transpose. Two rows and four columns of C (there
-     * are a multiple of four) go along together, with their sums in registers.
+     * C += A B. The next row of a factor is `down` places on and the next
+     * column `along`, so that either may be read as its transpose. Four
+     * columns of C (there are a multiple of four) are summed up together.
      */
-    function product(c, a, b, [rows, inner, columns], down, along) {
-      for (let row = 0; row < rows; row += 2) {
-        const below = row + 1 < rows ? down : 0;
+    function product(c, [rows, inner, columns], a, b) {
+      for (let row = 0; row < rows; row++)
         for (let j = 0; j < columns; j += 4) {
-          let s0, s1, s2, s3, t0, t1, t2, t3;
-          s0 = s1 = s2 = s3 = t0 = t1 = t2 = t3 = 0;
-          let [at, from] = [row * down, j];
+          let [s0, s1, s2, s3] = [0, 0, 0, 0];
+          let [at, from] = [row * a.down, j * b.along];
           for (let k = 0; k < inner; k++) {
-            const u = a[at];
-            const v = a[at + below];
-            s0 += u * b[from];
-            s1 += u * b[from + 1];
-            s2 += u * b[from + 2];
-            s3 += u * b[from + 3];
-            t0 += v * b[from];
-            t1 += v * b[from + 1];
-            t2 += v * b[from + 2];
-            t3 += v * b[from + 3];
-            at += along;
-            from += columns;
+            const u = a.values[at];
+            s0 += u * b.values[from];
+            s1 += u * b.values[from + b.along];
+            s2 += u * b.values[from + 2 * b.along];
+            s3 += u * b.values[from + 3 * b.along];
+            at += a.along;
+            from += b.down;
           }
           const to = row * columns + j;
           c[to] += s0;
           c[to + 1] += s1;
           c[to + 2] += s2;
           c[to + 3] += s3;
-          if (!below) continue;
-          c[to + columns] += t0;
-          c[to + columns + 1] += t1;
-          c[to + columns + 2] += t2;
-          c[to + columns + 3] += t3;
         }
-      }
     }
 
-    function transposed({ rows, columns, values }) {
-      const result = new Float32Array(values.length);
-      for (let i = 0; i < rows; i++)
-        for (let j = 0; j < columns; j++)
-          result[j * rows + i] = values[i * columns + j];
-      return result;
-    }
+    const upright = (values, n) => ({ values, down: n, along: 1 });
+    const turned = (values, n) => ({ values, down: 1, along: n });
 
-    /**
-     * The operations. Their results lie where those of the pass before lay,
-     * which were as many: to give memory back each time takes long.
-     */
+    /** The operations, and how to go back through those of one pass. */
     class Pass {
       constructor() {
-        this.kept = [];
-        this.rewind(0);
-      }
-
-      /** Forget all results but the first. */
-      rewind(count) {
-        this.count = count;
         this.steps = [];
-      }
-
-      matrix(rows, columns) {
-        const size = rows * columns;
-        const place = this.count++;
-        if (!(this.kept[place]?.values.length >= size))
-          this.kept[place] = new Matrix(rows, columns);
-        const part = (all) => all.subarray(0, size).fill(0);
-        const { values, gradient } = this.kept[place];
-        const parts = { values: part(values), gradient: part(gradient) };
-        return { rows, columns, ...parts };
       }
 
       backward() {
@@ -105,7 +66,7 @@
       /** Each token's row of a table, times a factor, plus its position's. */
       embed(table, tokens, factor, positions) {
         const n = table.columns;
-        const y = this.matrix(tokens.length, n);
+        const y = new Matrix(tokens.length, n);
         tokens.forEach((token, row) => {
           const place = (row * n) % positions.length;
           for (let j = 0; j < n; j++)
@@ -124,15 +85,16 @@
       /** x W^T + b. */
       linear(x, { weight, bias }) {
         const [rows, inner, n] = [x.rows, x.columns, weight.rows];
-        const y = this.matrix(rows, n);
+        const y = new Matrix(rows, n);
         for (let row = 0; bias && row < rows; row++)
           y.values.set(bias.values, row * n);
-        const sizes = [rows, inner, n];
-        product(y.values, x.values, transposed(weight), sizes, inner, 1);
+        const [w, read] = [weight.values, upright(x.values, inner)];
+        product(y.values, [rows, inner, n], read, turned(w, inner));
         this.steps.push(() => {
           const g = y.gradient;
-          product(x.gradient, g, weight.values, [rows, n, inner], n, 1);
-          product(weight.gradient, g, x.values, [n, rows, inner], 1, n);
+          const given = upright(g, n);
+          product(x.gradient, [rows, n, inner], given, upright(w, inner));
+          product(weight.gradient, [n, rows, inner], turned(g, n), read);
           for (let i = 0; bias && i < g.length; i++)
             bias.gradient[i % n] += g[i];
         });
@@ -140,7 +102,7 @@
       }
 
       relu(x) {
-        const y = this.matrix(x.rows, x.columns);
+        const y = new Matrix(x.rows, x.columns);
         for (let i = 0; i < y.values.length; i++)
           y.values[i] = Math.max(0, x.values[i]);
         this.steps.push(() => {
@@ -151,7 +113,7 @@
       }
 
       add(x, y) {
-        const z = this.matrix(x.rows, x.columns);
+        const z = new Matrix(x.rows, x.columns);
         for (let i = 0; i < z.values.length; i++)
           z.values[i] = x.values[i] + y.values[i];
         this.steps.push(() => {
@@ -166,7 +128,7 @@
       /** Each row minus its mean, over its deviation; scaled and shifted. */
       norm(x, { weight, bias }) {
         const { rows, columns: n } = x;
-        const y = this.matrix(rows, n);
+        const y = new Matrix(rows, n);
         const normal = new Float32Array(rows * n);
         const over = new Float32Array(rows); // 1 / deviation
         for (let row = 0; row < rows; row++) {
@@ -214,7 +176,7 @@
         const kv = memory.values;
         const width = d / heads;
         const [queries, keys] = [query.rows / batch, memory.rows / batch];
-        const y = this.matrix(query.rows, d);
+        const y = new Matrix(query.rows, d);
         const weights = new Float32Array(query.rows * heads * keys);
         const scale = 1 / Math.sqrt(width);
         // a query, its first key and its first weight in a head
@@ -269,35 +231,22 @@
         return y;
       }
 
-      /** Some rows of x. */
-      chosen(x, places) {
-        const n = x.columns;
-        const y = this.matrix(places.length, n);
-        places.forEach((place, i) =>
-          y.values.set(x.values.subarray(place * n, (place + 1) * n), i * n),
-        );
-        this.steps.push(() =>
-          y.gradient.forEach((g, k) => {
-            x.gradient[places[Math.floor(k / n)] * n + (k % n)] += g;
-          }),
-        );
-        return y;
-      }
-
-      /** The mean of -log p of the right tokens: a number, in nats. */
-      loss({ rows, columns: n, values, gradient }, targets) {
+      /** The mean of -log p of the right tokens but padding, in nats. */
+      loss({ columns: n, values, gradient }, targets) {
+        const count = targets.filter((token) => token !== PAD).length;
         let total = 0;
-        for (let row = 0; row < rows; row++) {
+        targets.forEach((token, row) => {
+          if (token === PAD) return;
           const p = values.subarray(row * n, (row + 1) * n);
           const most = Math.max(...p);
           const sum = p.reduce((all, x) => all + Math.exp(x - most), 0);
           const shift = most + Math.log(sum);
-          total += shift - p[targets[row]];
+          total += shift - p[token];
           for (let j = 0; j < n; j++)
-            gradient[row * n + j] = Math.exp(p[j] - shift) / rows;
-          gradient[row * n + targets[row]] -= 1 / rows;
-        }
-        return total / rows;
+            gradient[row * n + j] = Math.exp(p[j] - shift) / count;
+          gradient[row * n + token] -= 1 / count;
+        });
+        return total / count;
       }
     }
 
@@ -346,7 +295,7 @@
     class Transformer {
       /** @param {object} sizes vocab_size, layers, d_model, d_ff, heads */
       constructor(sizes, random, bug = null) {
-        Object.assign(this, sizes, { bug, parameters: {}, pass: new Pass() });
+        Object.assign(this, sizes, { bug, parameters: {} });
         const { layers, d_model: d, d_ff } = sizes;
         const parameter = (name, rows, columns, draw) => {
           const made = new Matrix(rows, columns);
@@ -433,46 +382,44 @@
         return { batch, seen, sources };
       }
 
-      /** Logits of the next token, at some places of the target. */
-      write({ batch, seen, sources }, target, places) {
+      /** Logits of the next token, after each of the target. */
+      write({ batch, seen, sources }, target) {
         let x = this.embed(target);
         this.decoder.layers.forEach(({ looks, thinks }, i) => {
           x = this.look(x, looks[0], batch, seen.self);
           x = this.look(x, looks[1], batch, seen.cross, sources[i]);
           x = this.think(x, thinks);
         });
-        x = this.pass.norm(this.pass.chosen(x, places), this.decoder.norm);
+        x = this.pass.norm(x, this.decoder.norm);
         return this.pass.linear(x, { weight: this.tokens });
       }
 
       /** The loss of a batch; its gradient is added to the parameters'. */
       learn(sources, targets) {
-        this.pass.rewind(0);
+        this.pass = new Pass();
         const { tokens, length } = padded(targets);
         const before = (i) => (i % length ? tokens[i - 1] : BOS);
         const inputs = tokens.map((x, i) => (x === PAD ? PAD : before(i)));
-        const labels = [...tokens.keys()].filter((i) => tokens[i] !== PAD);
         const target = { tokens: inputs, length };
-        const logits = this.write(this.read(padded(sources)), target, labels);
-        const loss = this.pass.loss(logits, labels.map((i) => tokens[i]));
+        const logits = this.write(this.read(padded(sources)), target);
+        const loss = this.pass.loss(logits, tokens);
         this.pass.backward();
         return loss;
       }
 
       /** Greedy outputs: what is written is read again (chapter 10). */
       translate(sources, limit) {
-        this.pass.rewind(0);
+        this.pass = new Pass();
         const memory = this.read(padded(sources));
-        const known = this.pass.count;
         const rows = sources.map(() => [BOS]);
         const ended = (row) => row.includes(EOS);
         for (let n = 1; n <= limit && !rows.every(ended); n++) {
-          this.pass.rewind(known);
-          const last = rows.map((_, i) => (i + 1) * n - 1);
+          this.pass = new Pass(); // what it keeps for the way back is let go
           const target = { tokens: rows.flat(), length: n };
-          const { columns, values } = this.write(memory, target, last);
+          const { columns, values } = this.write(memory, target);
           rows.forEach((row, i) => {
-            const logits = values.subarray(i * columns, (i + 1) * columns);
+            const end = (i + 1) * n * columns;
+            const logits = values.subarray(end - columns, end);
             row.push(logits.indexOf(Math.max(...logits)));
           });
         }
@@ -590,18 +537,11 @@
       }
     }
 
-    /** What answers the page: it trains until it is asked to stop. */
+    /** What answers the page: it trains, and hears the page in between. */
     function answers(post) {
       let [training, settings, seconds] = [null, {}, 0];
-      let [running, waiting] = [false, false];
-      const { port1, port2 } = new MessageChannel(); // turns without a wait
-      const next = () => {
-        if (running && !waiting) port2.postMessage(null);
-        waiting ||= running;
-      };
-      port1.onmessage = () => {
-        waiting = false;
-        if (!running) return;
+      let [running, timer] = [false, null];
+      const work = () => {
         const began = performance.now();
         const losses = [];
         let exam;
@@ -612,15 +552,17 @@
         seconds += (performance.now() - began) / 1000;
         const { step, steps, finished } = training;
         const ended = finished || step >= steps;
-        running = !ended;
         post({ step, losses, exam, seconds, ended });
-        next();
+        running &&= !ended;
+        if (running) timer = setTimeout(work);
       };
       return ({ begin, run, ...given }) => {
         if (begin) training = new Training(...begin);
         settings = given.settings ?? settings;
-        running = run ?? running;
-        next();
+        if (run === undefined) return;
+        clearTimeout(timer);
+        running = run && !training.finished && training.step < training.steps;
+        if (running) timer = setTimeout(work);
       };
     }
 

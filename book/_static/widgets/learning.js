@@ -25,7 +25,7 @@ widgets.register("learning", "Watch it learn", (widget) => {
       xLabel: "update",
     });
     for (const share of [0, 0.5, 1])
-      text(svg, left + width + 6, scale.y(share) + 4, percent(share));
+      text(svg, left + width + 12, scale.y(share) + 4, percent(share));
     const along = (all) => all.map((value, i) => [looks[i], value]);
     scale.line(along(loss.map((nats) => nats / most)), "line series-0 on");
     scale.line(along(right), "line series-1 on");
@@ -92,7 +92,7 @@ widgets.register("learning", "Watch it learn", (widget) => {
     );
     const wide = room >= 620;
     const half = wide ? (room - 24) / 2 : room;
-    curves(svg, [16, 26, half - 62, 120], now);
+    curves(svg, [16, 26, half - 68, 120], now);
     const below = 210;
     text(svg, 0, below, "expected where the pronoun comes", "title");
     pronouns.forEach((pronoun, i) => {
@@ -111,14 +111,15 @@ widgets.register("learning", "Watch it learn", (widget) => {
     const seen = [...sentence.source, "the end"][row.indexOf(most)];
     const best = Math.max(...expected);
     const good = sentences.filter((x, i) => written[now][i] === x.german);
+    const likely = pronouns[expected.indexOf(best)];
+    const wrong = `but ${sentence.pronoun} is right`;
     return (
-      `After ${number(looks[now])} updates the loss is ${number(loss[now])}, ` +
+      `After ${number(looks[now])} updates the loss is ${number(loss[now])}; ` +
       `${good.length} of the three translations and ${percent(right[now])} ` +
-      `of all pronouns are right. After “weil” in the translation of ` +
-      `“${sentence.english}” the likeliest pronoun is ` +
-      `${pronouns[expected.indexOf(best)]} (${percent(best)}), and right is ` +
-      `${sentence.pronoun}. Head ${head[1]} of layer ${head[0]} looks most ` +
-      `at ${seen} (${most}\u00a0%).`
+      `of all pronouns are right. In “${sentence.english}” the likeliest ` +
+      `pronoun is ${likely} (${percent(best)}), ` +
+      `${likely === sentence.pronoun ? "which is right" : wrong}. There, head ` +
+      `${head[1]} of layer ${head[0]} looks most at ${seen} (${most}\u00a0%).`
     );
   };
 });

@@ -34,7 +34,7 @@ widgets.register("train", "Train it yourself", (widget) => {
   const [, pause] = row.children;
   pause.disabled = true;
   const samples = make("table", { class: "widget-strings" });
-  const guesses = make("div", { class: "widget-guess" });
+  const guesses = make("div", { class: "widget-buttons widget-guess" });
   widget.under.append(guesses, samples);
 
   let [worker, runs, said, sent] = [null, [], "", ""];
@@ -132,7 +132,7 @@ widgets.register("train", "Train it yourself", (widget) => {
       );
     const head = ["it reads", "it writes", ""].map((x) => make("th", {}, x));
     return [
-      make("caption", {}, "New strings, and what it writes for them"),
+      make("caption", {}, "What it writes for new strings"),
       make("thead", {}, make("tr", {}, ...head)),
       make(
         "tbody",
@@ -169,7 +169,7 @@ widgets.register("train", "Train it yourself", (widget) => {
     const open = run.secret && run.step >= 100;
     if (!open) guesses.replaceChildren();
     else if (!guesses.firstChild)
-      guesses.append(`Which masks has program ${run.name}?`, ...ask(run));
+      guesses.append(`Which masks does program ${run.name} have?`, ...ask(run));
     widget.update();
   }
 
