@@ -410,6 +410,21 @@ def test_page_without_scripts_shows_the_texts(browser, page_file):
         assert window.page.get_by_role("slider").count() == 0
 
 
+def test_a_still_gives_way_to_its_figure_but_not_on_paper(browser, book):
+    chapter = book / "book" / "09_training.html"
+    with opened(browser) as window:
+        page = window.open(chapter)
+        (cell,) = page.locator(".widget.is-live + .cell.tag_still").all()
+        drawing, caption = cell.locator("img"), cell.locator("figcaption")
+        assert caption.is_visible() and not drawing.is_visible()
+        page.emulate_media(media="print")
+        assert caption.is_visible() and drawing.is_visible()
+        assert not page.locator(".widget-live").first.is_visible()
+    with opened(browser, java_script_enabled=False) as window:
+        window.page.goto(chapter.as_uri())
+        assert window.page.locator(".cell.tag_still img").is_visible()
+
+
 def test_wrong_figure_is_a_warning(tmp_path):
     text = "```{widget} abacus\nStill.\n```\n\n```{widget} softmax\n```\n"
     _, warnings = build(tmp_path, f"# A page\n\n{text}")

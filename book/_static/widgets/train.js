@@ -6,7 +6,7 @@ widgets.register("train", "Train it yourself", (widget) => {
   const recipe = widget.data;
   const { steps } = recipe;
   const PROGRAM = "../in_page/learner.js";
-  const here = document.querySelector('script[src*="widgets/train.js"]').src;
+  const here = document.currentScript.src;
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
   const MASKS = {
     right: "Its masks are right.",
@@ -37,7 +37,7 @@ widgets.register("train", "Train it yourself", (widget) => {
   const guesses = make("div", { class: "widget-buttons widget-guess" });
   widget.under.append(guesses, samples);
 
-  let [worker, runs, said, sent] = [null, [], "", ""];
+  let [worker, runs, said] = [null, [], ""];
   const now = () => runs.at(-1);
   const settings = () => ({ rate: rate.value, warmup: warmup.value });
 
@@ -113,13 +113,14 @@ widgets.register("train", "Train it yourself", (widget) => {
 
   function progress({ name, step, seconds, losses, exams, mask, secret }) {
     const recent = losses.slice(-recipe.every);
-    const loss = recent.reduce((a, b) => a + b, 0) / recent.length;
+    const sum = recent.reduce((a, b) => a + b, 0);
+    const loss = losses.length ? number(sum / recent.length) : "–";
     const { right, of } = exams.at(-1) ?? {};
     const found = of ? ` ${right} of ${of} new strings are right.` : "";
     const why = secret ? "" : ` ${MASKS[mask]}`;
     return (
       `Program ${name}, update ${step} of ${steps}, ` +
-      `${number(seconds ?? 0, 0)} seconds: loss ${number(loss || 0)}.` +
+      `${number(seconds ?? 0, 0)} seconds: loss ${loss}.` +
       `${found}${why}`
     );
   }
@@ -154,6 +155,7 @@ widgets.register("train", "Train it yourself", (widget) => {
       said =
         `${hit}: program ${run.name} is “${run.mask}”. ` + MASKS[run.mask];
       show();
+      row.firstChild.focus({ preventScroll: true }); // the buttons are gone
     };
     return Object.keys(MASKS).map((name) => {
       const button = make("button", { type: "button" }, name);
