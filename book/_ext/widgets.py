@@ -17,6 +17,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from annotated_transformer.corpora.builtin import words
 from annotated_transformer.data import pad
 from annotated_transformer.decoding import (
     Beam,
@@ -31,6 +32,7 @@ from annotated_transformer.teaching.pronoun_sentences import (
     PRONOUNS,
     variations,
 )
+from annotated_transformer.teaching.records import read_run
 from annotated_transformer.training import TrainConfig
 from annotated_transformer.translation import Translator, attention_maps
 
@@ -216,11 +218,52 @@ def sampling() -> dict:
     cells = nbformat.read(path, 4).cells
     (cell,) = (c for c in cells if c.source.startswith("# For the live fig"))
     printed = "".join(output.text for output in cell.outputs)
-    words, logits = (line.split()[1:] for line in printed.splitlines())
+    likely, logits = (line.split()[1:] for line in printed.splitlines())
     return {
         "beginning": "The dog ate the soup",
-        "words": words,
+        "words": likely,
         "logits": [float(x) for x in logits],
+    }
+
+
+def learning() -> dict:
+    """A training, as its record shows it at every look."""
+    record = read_run("pronouns_while_learning")
+    recipe, found = record["recipe"], record["results"]["trained seed=0"]
+    sentences = []
+    for english, german in recipe["sentences"].items():
+        source, target = words(english), words(german)
+        (at,) = (i for i, word in enumerate(target) if word in PRONOUNS)
+        sentence = {"english": english, "german": german, "at": at}
+        sentence |= {"source": source, "target": target}
+        name = f"{source[1]}, {source[-2]}"
+        sentences.append(sentence | {"name": name, "pronoun": target[at]})
+    return {
+        "looks": recipe["looks"],
+        "head": recipe["head"],
+        "sentences": sentences,
+        "pronouns": PRONOUNS,
+        "loss": [round(loss, 2) for loss in found["loss"]],
+        "right": [round(share, 3) for share in found["pronouns"]],
+        "written": found["written"],
+        "chances": found["chances"],
+        "maps": found["maps in percent"],
+    }
+
+
+def train() -> dict:
+    """What is trained in the page, as the package has trained it."""
+    recipe = read_run("masks_while_copying")["recipe"]
+    learned = recipe["train"]
+    return {
+        "model": recipe["model"],
+        "steps": learned["steps"],
+        "rate": learned["peak_lr"],
+        "warmup": learned["warmup"],
+        **{x: recipe[x] for x in ("letters", "lengths", "batch", "tested")},
+        "every": recipe["every"],
+        "asked": 40,  # strings, as long as some of them are wrong
+        "shown": 4,
     }
 
 
@@ -232,6 +275,8 @@ DATA: dict[str, Callable[[], dict]] = {
     "schedule": schedule,
     "beam": beam,
     "sampling": sampling,
+    "learning": learning,
+    "train": train,
 }
 
 

@@ -18,6 +18,7 @@ from annotated_transformer.decoding import (
 from annotated_transformer.embedding import EOS, sinusoids
 from annotated_transformer.model import greedy_decode
 from annotated_transformer.optimizer import inverse_sqrt_rate, linear_rate
+from annotated_transformer.teaching.records import read_run
 from annotated_transformer.translation import Translator
 from annotated_transformer.writing import next_token_probs
 
@@ -34,6 +35,8 @@ TITLES = {
     "schedule": "What the schedule depends on",
     "beam": "A beam search, step by step",
     "sampling": "Which words may come?",
+    "learning": "Watch it learn",
+    "train": "Train it yourself",
 }
 
 
@@ -311,6 +314,35 @@ def test_sampling_figure_cuts_and_draws(page):
     assert shown.get_by_text(f"Drawn: {only}").is_visible()
 
 
+def test_learning_figure_shows_the_record(page):
+    results = read_run("pronouns_while_learning")["results"]
+    found = results["trained seed=0"]
+    data, shown = widgets.learning(), figure(page, "learning")
+    slider = shown.get_by_role("slider", name="update")
+    for i, sentence in enumerate(data["sentences"]):
+        shown.get_by_label(sentence["name"]).check()
+        slider.press("Home")
+        for at, update in enumerate(data["looks"]):
+            assert slider.get_attribute("aria-valuetext") == f"{update:,}"
+            said = words(page, "learning")
+            chances = found["chances"][at][i]
+            likely = widgets.PRONOUNS[chances.index(max(chances))]
+            assert f"After {update:,} updates the loss is " in said
+            assert f"the likeliest pronoun is {likely} (" in said
+            weights = found["maps in percent"][at][i][sentence["at"]]
+            seen = [*sentence["source"], "the end"][
+                weights.index(max(weights))
+            ]
+            assert said.endswith(f"looks most at {seen} ({max(weights)} %).")
+            slider.press("ArrowRight")
+        # and in the end it is right, by a word that decides
+        assert likely == sentence["pronoun"] and max(chances) > 0.9
+        for other in shown.get_by_role("listitem").all():
+            assert "✓" in other.evaluate(
+                "e => getComputedStyle(e.lastChild, '::after').content"
+            )
+
+
 # Keyboard, words, paper.
 
 
@@ -342,6 +374,8 @@ def test_every_control_is_reached_and_moved_by_keys(page):
         *6 * sliders,  # positions, schedule
         *["radio", *2 * sliders, *3 * ["button"]],  # beam
         *[*3 * sliders, "button"],  # sampling
+        *["range", "radio"],  # learning
+        *[*2 * ["radio"], *2 * sliders, *2 * ["button"]],  # train
     ]
     told = zip(reached, changed, strict=True)
     still = [x for x in told if x[0] != "widget-stage" and not x[1]]
@@ -387,6 +421,21 @@ def test_page_without_scripts_shows_the_texts(browser, page_file):
         for name in widgets.DATA:
             assert window.page.get_by_text(f"scripts: {name}.").is_visible()
         assert window.page.get_by_role("slider").count() == 0
+
+
+def test_a_still_gives_way_to_its_figure_but_not_on_paper(browser, book):
+    chapter = book / "book" / "09_training.html"
+    with opened(browser) as window:
+        page = window.open(chapter)
+        (cell,) = page.locator(".widget.is-live + .cell.tag_still").all()
+        drawing, caption = cell.locator("img"), cell.locator("figcaption")
+        assert caption.is_visible() and not drawing.is_visible()
+        page.emulate_media(media="print")
+        assert caption.is_visible() and drawing.is_visible()
+        assert not page.locator(".widget-live").first.is_visible()
+    with opened(browser, java_script_enabled=False) as window:
+        window.page.goto(chapter.as_uri())
+        assert window.page.locator(".cell.tag_still img").is_visible()
 
 
 def test_wrong_figure_is_a_warning(tmp_path):
