@@ -302,8 +302,8 @@ def tiled_attention(
 ) -> tuple[Float[Tensor, "*batch queries d_v"], Tensor]:
     """Equation 1, a tile of keys at a time: no row of scores is ever whole.
 
-    Returns the answers, and for each query [*batch queries 1] the logarithm
-    of its sum of exponentials.
+    Returns the answers, and the logarithm of each query's sum of
+    exponentials, [..., queries, 1].
     """
     dtype = torch.promote_types(query.dtype, torch.float32)  # of its sums
     query = query.to(dtype) / math.sqrt(query.size(-1))
