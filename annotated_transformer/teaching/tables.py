@@ -1,6 +1,5 @@
-"""Results in rows and columns: a table on the page, plain text elsewhere."""
+"""Results in rows and columns: plain text, of which the page makes a table."""
 
-import re
 from collections.abc import Iterable, Sequence
 
 from tabulate import tabulate
@@ -24,21 +23,12 @@ class Table:
             for _, *cells in columns
         ]
 
-    def write(self, form: str) -> str:
-        """The table in one of tabulate's formats."""
+    def __repr__(self) -> str:
         text: str = tabulate(
             self.rows,
             self.heads,
-            form,
+            "simple",
             colalign=self.sides,
             disable_numparse=True,  # numbers stay as the chapter wrote them
         )
         return text
-
-    def __repr__(self) -> str:
-        return self.write("plain")
-
-    def _repr_html_(self) -> str:
-        text = re.sub(r"(?<=>) +| +(?=</)", "", self.write("html"))
-        # a class that the theme draws like the page's other tables
-        return text.replace("<table>", '<table class="dataframe table">')
