@@ -1,4 +1,4 @@
-"""A table that a cell prints (teaching/tables.py) is a table on the page."""
+"""A table that a cell ends with (teaching/tables.py) is one on the page."""
 
 import re
 
@@ -9,12 +9,14 @@ RULE = re.compile(r"-+(?: +-+)+")  # below the headings, column by column
 
 
 def show_tables(app: Sphinx, doctree: nodes.document) -> None:
-    """Replace what cells have printed, where it is a table."""
+    """Replace the value of a cell by a table, where it is one.
+
+    What a cell prints on the way is left alone, whatever it looks like.
+    """
     for block in list(doctree.findall(nodes.literal_block)):
         lines = block.astext().splitlines()
-        if "output" in block["classes"] and RULE.fullmatch(
-            "".join(lines[1:2])
-        ):
+        is_value = {*block["classes"]} & {"output", "stream"} == {"output"}
+        if is_value and len(lines) > 1 and RULE.fullmatch(lines[1]):
             block.parent.replace(block, as_table(lines))
 
 
