@@ -6,10 +6,7 @@ import re
 import pytest
 
 from annotated_transformer.teaching.claims import find_book
-from annotated_transformer.teaching.records import (
-    read_run,
-    show_run,
-)
+from annotated_transformer.teaching.records import read_run, show_run
 
 RECORDS = sorted((find_book() / "runs").glob("*.json"))
 RUNS = [
@@ -51,6 +48,7 @@ def test_a_record_says_what_a_reader_needs(path, capsys):
     assert steps[-1] == run["result"]["updates"]
     assert run["data"]["sha256"]
     for scores in run["scores"].values():
+        assert {"bleu_lowercase", "bleu_moses", "chrf"} < {*scores}
         assert 0 < scores["bleu"] < 100
         assert "tok:13a" in scores["signatures"]["bleu"]
     show_run(run)
