@@ -29,6 +29,7 @@ __all__ = [
     "rotate",
     "linear_bias",
     "GroupedProjections",
+    "grouped_attention",
     "GroupedQueryAttention",
     "PositionCache",
     "RotaryPositions",
@@ -167,6 +168,24 @@ class GroupedProjections(MultiHeadAttention):
         return keys, values
 
 
+def grouped_attention(
+    query: Float[Tensor, "batch heads queries d_k"],
+    keys: Float[Tensor, "batch kv_heads keys d_k"],
+    values: Float[Tensor, "batch kv_heads keys d_v"],
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+) -> Float[Tensor, "batch heads queries d_v"]:
+    """Equation 1; all heads of a group have its keys and values.
+
+    attn_mask is a mask, or a bias of the scores.
+    """
+    size = query.size(1) // keys.size(1)
+    keys, values = (x.repeat_interleave(size, 1) for x in (keys, values))
+    return F.scaled_dot_product_attention(
+        query, keys, values, attn_mask=attn_mask, dropout_p=dropout_p
+    )
+
+
 class GroupedQueryAttention(GroupedProjections):
     """kv_heads = heads is multi-head attention, kv_heads = 1 multi-query.
 
@@ -204,18 +223,14 @@ class GroupedQueryAttention(GroupedProjections):
         attn_mask: Mask | None = None,
         dropout_p: float = 0.0,
     ) -> Float[Tensor, "batch heads queries d_v"]:
-        """Equation 1; all heads of a group have its keys and values."""
+        """Equation 1 for groups of heads, after norms and positions."""
         query, mask = self.query_norm(query), attn_mask
         if self.positions is not None:
             query, keys, bias = self.positions(query, keys)
             if bias is not None and mask is not None:
                 bias = torch.where(mask, bias, -math.inf)
             mask = mask if bias is None else bias
-        size = self.heads // self.kv_heads
-        keys, values = (x.repeat_interleave(size, 1) for x in (keys, values))
-        return F.scaled_dot_product_attention(
-            query, keys, values, attn_mask=mask, dropout_p=dropout_p
-        )
+        return grouped_attention(query, keys, values, mask, dropout_p)
 
 
 class PositionCache:
@@ -284,8 +299,12 @@ def tiled_attention(
     key: Float[Tensor, "*batch keys d_k"],
     value: Float[Tensor, "*batch keys d_v"],
     tile: int = 64,
-) -> Float[Tensor, "*batch queries d_v"]:
-    """Equation 1, a tile of keys at a time: no row of scores is ever whole."""
+) -> tuple[Float[Tensor, "*batch queries d_v"], Tensor]:
+    """Equation 1, a tile of keys at a time: no row of scores is ever whole.
+
+    Returns the answers, and the logarithm of each query's sum of
+    exponentials, [..., queries, 1].
+    """
     dtype = torch.promote_types(query.dtype, torch.float32)  # of its sums
     query = query.to(dtype) / math.sqrt(query.size(-1))
     largest = torch.full_like(query[..., :1], -math.inf)
@@ -299,7 +318,7 @@ def tiled_attention(
         total = total * shrink + weights.sum(-1, keepdim=True)
         answer = answer * shrink + weights @ values
         largest = new
-    return (answer / total).to(key.dtype)
+    return (answer / total).to(key.dtype), largest + total.log()
 
 
 def attentions(

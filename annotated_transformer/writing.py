@@ -41,6 +41,7 @@ __all__ = [
     "LanguageModel",
     "next_token_probs",
     "sample",
+    "continue_rows",
     "Writer",
 ]
 
@@ -179,6 +180,25 @@ def sample(
     return tokens
 
 
+def continue_rows(
+    model: EncoderDecoder,
+    rows: list[list[int]],
+    max_new_tokens: int,
+    stop: int = -1,
+    **options,
+) -> list[list[int]]:
+    """What `sample` draws after each row; rows may differ in length."""
+    device = next(model.parameters()).device
+    new: list[list[int]] = [[] for _ in rows]
+    for length in sorted({*map(len, rows)}):  # no row is padded
+        places = [i for i, row in enumerate(rows) if len(row) == length]
+        begun = torch.tensor([rows[i] for i in places], device=device)
+        found = sample(model, begun, max_new_tokens, stop, **options)
+        for i, ids in zip(places, found[:, length:].tolist(), strict=True):
+            new[i] = ids
+    return new
+
+
 class Writer:
     """A language model that takes the beginning of a text and goes on.
 
@@ -240,24 +260,15 @@ class Writer:
         """
         texts = check_texts(prompts)
         rows = [[EOS, *self.tokenizer.encode(text)[:-1]] for text in texts]
-        device = next(self.model.parameters()).device
         end = EOS if stop else -1
         with torch.random.fork_rng(enabled=seed is not None):
             if seed is not None:
                 torch.manual_seed(seed)
-            for length in sorted({*map(len, rows)}):  # rows without padding
-                places = [
-                    i for i, row in enumerate(rows) if len(row) == length
-                ]
-                begun = torch.tensor([rows[i] for i in places], device=device)
-                found = sample(
-                    self.model, begun, max_new_tokens, end, **options
-                )
-                for i, ids in zip(
-                    places, found[:, length:].tolist(), strict=True
-                ):
-                    texts[i] += self.text(ids, stop)
-        return texts
+            new = continue_rows(
+                self.model, rows, max_new_tokens, end, **options
+            )
+        pairs = zip(texts, new, strict=True)
+        return [text + self.text(ids, stop) for text, ids in pairs]
 
     def text(self, ids: list[int], stop: bool) -> str:
         """The text of ids, up to the end of the document or beyond it."""

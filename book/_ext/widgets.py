@@ -218,7 +218,7 @@ def sampling() -> dict:
     cells = nbformat.read(path, 4).cells
     (cell,) = (c for c in cells if c.source.startswith("# For the live fig"))
     printed = "".join(output.text for output in cell.outputs)
-    likely, logits = (line.split()[1:] for line in printed.splitlines())
+    likely, logits = (line.split() for line in printed.splitlines())
     return {
         "beginning": "The dog ate the soup",
         "words": likely,
