@@ -31,7 +31,6 @@ from annotated_transformer.data import (
     training_batches,
 )
 from annotated_transformer.embedding import PAD
-from annotated_transformer.layers import AddNorm
 from annotated_transformer.model import (
     ModelConfig,
     Transformer,
@@ -203,13 +202,6 @@ def padding_seen(program: Program) -> None:
         layer.cross_attention.attention_fn = all_seen
 
 
-def norm_kept(program: Program) -> None:
-    """A sub-layer's output is added to what the norm has made of x."""
-    for box in program.model.modules():
-        if isinstance(box, AddNorm):
-            box.after = lambda x, y, box=box: box.norm(x) + box.dropout(y)
-
-
 def dropout_on(program: Program) -> None:
     """Nobody calls eval()."""
 
@@ -312,7 +304,6 @@ BUGS: dict[str, Callable[[Program], None]] = {
     "no zero_grad": no_zero_grad,
     "mask upside down": upside_down,
     "target's mask": target_s_mask,
-    "sum after the norm": norm_kept,
     "padding seen": padding_seen,
     "dropout left on": dropout_on,
     "another start": other_start,
