@@ -62,7 +62,7 @@ def test_the_logits_are_the_same(seed, heads, width, depth, pre_norm, lengths):
     """An odd d_model too, which has more sines than cosines."""
     sizes = {"heads": heads, "d_model": heads * width, "pre_norm": pre_norm}
     model = random_model(SMALL, seed, decoder_layers=depth, **sizes)
-    theirs = to_huggingface(model, max_length=8)
+    theirs = to_huggingface(model)
     assert theirs.training == model.training
     source, target = sentences(*lengths), sentences(*lengths[::-1])
     logits = theirs(source, source != PAD, decoder_input_ids=target).logits
