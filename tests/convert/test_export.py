@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # what is loaded here is on this disk
 
@@ -31,6 +32,7 @@ from annotated_transformer.data import Tokenizer, train_tokenizer
 from annotated_transformer.embedding import UNK
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import ModelConfig, transformer
+from annotated_transformer.modern import MODERN
 from annotated_transformer.storage.builders import build
 from annotated_transformer.storage.model_folder import load_model
 
@@ -184,21 +186,29 @@ class Own(Tokenizer):
     """A tokenizer that no other program knows."""
 
 
+NORMED = MODERN | {"qk_norm": True}
+
+
 @pytest.mark.parametrize(
-    ("to", "name", "tokenizer", "message"),
+    ("to", "name", "changes", "message"),
     [
-        ("huggingface", "recurrent_translator", TEXT, "RecurrentConfig has"),
-        ("ctranslate2", "transformer", TEXT, "tied = False: "),
-        ("onnx", "LanguageModel", TEXT, "only a Transformer"),
-        ("onnx", "convolutional_translator", TEXT, "only a Transformer"),
-        ("onnx", "transformer", Own(TEXT.model), "Own is no tokenizer"),
+        ("huggingface", "recurrent_translator", {}, "RecurrentConfig has"),
+        ("huggingface", "transformer", {"positions": "learned"}, "'learned'"),
+        ("huggingface", "LanguageModel", {}, "pre_norm = False: "),
+        ("huggingface", "LanguageModel", NORMED, "qk_norm = True: "),
+        ("ctranslate2", "transformer", {}, "tied = False: .* tied = True"),
+        ("onnx", "LanguageModel", {}, "only a Transformer"),
+        ("onnx", "convolutional_translator", {}, "only a Transformer"),
     ],
 )
 def test_models_that_are_only_here_are_refused(
-    to, name, tokenizer, message, tmp_path
+    to, name, changes, message, tmp_path
 ):
+    model = build(replace(TINY[name], **changes))
     with pytest.raises(UserError, match=message):
-        export_model(tmp_path / "out", to, build(TINY[name]), tokenizer)
+        export_model(tmp_path / "out", to, model, TEXT)
+    with pytest.raises(UserError, match="Own is no tokenizer"):
+        export_model(tmp_path / "out", to, model, Own(TEXT.model))
     assert not any(tmp_path.iterdir())
 
 

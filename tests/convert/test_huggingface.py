@@ -9,7 +9,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny_models import TINY
 from torch_twins import lively, sentences
 from transformers import (
     AutoModelForSeq2SeqLM,
@@ -144,20 +143,3 @@ def test_a_llama_with_other_parts_is_refused(changes, message):
     theirs = LlamaForCausalLM(LlamaConfig(**LLAMA.to_dict() | changes))
     with pytest.raises(UserError, match=message):
         from_huggingface(theirs)
-
-
-# What cannot be converted
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: random_model(positions="learned"), "positions = 'learned'"),
-        (lambda: random_model(tied=False), "tied = False: .* tied = True"),
-        (lambda: random_model(WRITES, qk_norm=True), "qk_norm = True: "),
-        (lambda: build(TINY["LanguageModel"]), "pre_norm = False: "),
-    ],
-)
-def test_what_they_have_not_is_refused(make, message):
-    with pytest.raises(UserError, match=message):
-        to_huggingface(make())
