@@ -74,15 +74,11 @@ def subwords(models: Any, tokenizer: Tokenizer, ids: dict[str, int]) -> Any:
     A text with the name of a reserved piece in it, such as <s>, has that
     piece if they are a list.
     """
-    scores = [tokenizer.pieces.get_score(i) for i in ids.values()]
-    ranked = sorted([*ids][UNK + 1 :], key=lambda piece: -scores[ids[piece]])
-    merges = [
-        (piece[:i], piece[i:])
-        for piece in ranked
-        for i in range(1, len(piece))
-        if min(ids.get(piece[:i], 0), ids.get(piece[i:], 0)) > UNK
-    ]
-    if merges and not all(score.is_integer() for score in scores):
-        return models.Unigram([*zip(ids, scores, strict=True)], UNK)
-    unknown = tokenizer.vocabulary[UNK]
-    return models.BPE(ids, merges, unk_token=unknown, fuse_unk=True)
+    scores = {x: tokenizer.pieces.get_score(i) for x, i in ids.items()}
+    reserved = tokenizer.vocabulary[: UNK + 1]
+    merges = needed(
+        "transformers.convert_slow_tokenizer", "huggingface"
+    ).generate_merges(ids, scores, reserved)
+    if merges and not all(score.is_integer() for score in scores.values()):
+        return models.Unigram([*scores.items()], UNK)
+    return models.BPE(ids, merges, unk_token=reserved[UNK], fuse_unk=True)

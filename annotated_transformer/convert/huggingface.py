@@ -43,6 +43,15 @@ POSITIONS = 1024  # of a translator there: their table has an end
 LONGEST = 256  # tokens of a translation
 TRANSLATOR = PAPER | {"positions": ("sinusoidal",), "tied": (True,)}
 WRITER = {x: (y,) for x, y in MODERN.items()} | {"qk_norm": (False,)}
+SIZES = {  # of a Llama, and what they are called here
+    "vocab_size": "vocab_size",
+    "hidden_size": "d_model",
+    "num_hidden_layers": "layers",
+    "num_attention_heads": "heads",
+    "num_key_value_heads": "kv_heads",
+    "max_position_embeddings": "max_length",
+    "attention_dropout": "attention_dropout",
+}
 LLAMA = {  # what ours computes, and theirs may
     "model_type": "llama",
     "hidden_act": "silu",
@@ -77,74 +86,62 @@ def reorder_heads(model: LanguageModel, order: Tensor) -> None:
             heads.copy_(heads[:, order])
 
 
-def config_of(sizes: ModelConfig, max_length: int) -> Any:
-    """The configuration of their model that is the one of these sizes."""
-    transformers = needed("transformers", EXTRA)
-    shared = {
-        "vocab_size": sizes.vocab_size,
-        "attention_dropout": sizes.attention_dropout,
-        "pad_token_id": PAD,
-        "eos_token_id": EOS,
+def llama_sizes(sizes: LanguageModelConfig) -> dict[str, Any]:
+    """What their configuration says of a language model of these sizes."""
+    return LLAMA | {
+        **{theirs: getattr(sizes, mine) for theirs, mine in SIZES.items()},
+        "intermediate_size": 2 * sizes.d_ff // 3,
+        "tie_word_embeddings": False,  # ours scales what goes in
+        "attention_bias": True,
+        "bos_token_id": EOS,
     }
-    if isinstance(sizes, LanguageModelConfig):
-        return transformers.LlamaConfig(
-            hidden_size=sizes.d_model,
-            intermediate_size=2 * sizes.d_ff // 3,
-            num_hidden_layers=sizes.layers,
-            num_attention_heads=sizes.heads,
-            num_key_value_heads=sizes.kv_heads,
-            max_position_embeddings=sizes.max_length,
-            tie_word_embeddings=False,  # ours scales what goes in
-            bos_token_id=EOS,
-            attention_bias=True,
-            **shared,
-            **LLAMA,
-        )
-    kind = "PegasusConfig" if sizes.pre_norm else "MarianConfig"
-    return getattr(transformers, kind)(
-        d_model=sizes.d_model,
-        encoder_layers=sizes.layers,
-        decoder_layers=sizes.decoder_layers or sizes.layers,
-        encoder_ffn_dim=sizes.d_ff,
-        decoder_ffn_dim=sizes.d_ff,
-        encoder_attention_heads=sizes.heads,
-        decoder_attention_heads=sizes.heads,
-        dropout=sizes.dropout,
-        activation_function="relu",
-        scale_embedding=True,
-        decoder_start_token_id=BOS,
-        forced_eos_token_id=None,
-        max_position_embeddings=max_length,
-        **shared,
-    )
+
+
+def marian_sizes(sizes: ModelConfig) -> dict[str, Any]:
+    """What their configuration says of a translator of these sizes."""
+    return {
+        "vocab_size": sizes.vocab_size,
+        "d_model": sizes.d_model,
+        "encoder_layers": sizes.layers,
+        "decoder_layers": sizes.decoder_layers or sizes.layers,
+        "encoder_ffn_dim": sizes.d_ff,
+        "decoder_ffn_dim": sizes.d_ff,
+        "encoder_attention_heads": sizes.heads,
+        "decoder_attention_heads": sizes.heads,
+        "dropout": sizes.dropout,
+        "attention_dropout": sizes.attention_dropout,
+        "activation_function": "relu",
+        "scale_embedding": True,
+        "max_position_embeddings": POSITIONS,
+        "decoder_start_token_id": BOS,
+        "forced_eos_token_id": None,
+    }
 
 
 @torch.no_grad()
-def to_huggingface(
-    model: EncoderDecoder, max_length: int = POSITIONS
-) -> nn.Module:
+def to_huggingface(model: EncoderDecoder) -> nn.Module:
     """The model as one of the package transformers, with the same logits.
 
-    max_length is how many positions the table of a translator has. UserError
-    names the field of the model's configuration that has no counterpart.
+    UserError names the field of the model's configuration that has no
+    counterpart.
     """
-    writes = isinstance(model, LanguageModel)
-    if writes:
-        check_convertible(model, WRITER, "LanguageModel")
-    else:
-        check_convertible(model, TRANSLATOR)
-    config = config_of(model.config, max_length)
     ours: Any = copy.deepcopy(model)
-    if writes:
-        reorder_heads(ours, sines_first(config.head_dim))
+    if isinstance(model, LanguageModel):
+        check_convertible(model, WRITER, "LanguageModel")
+        kind, sizes = "LlamaForCausalLM", llama_sizes(model.config)
+        width = model.config.d_model // model.config.heads
+        reorder_heads(ours, sines_first(width))
         tokens = ours.target.tokens = copy.deepcopy(ours.target.tokens)
         tokens.weight.mul_(tokens.scale)
     else:
-        reorder(ours, sines_first(config.d_model))
-    kind = "CausalLM" if writes else "Seq2SeqLM"
-    made = getattr(needed("transformers", EXTRA), f"AutoModelFor{kind}")
-    theirs: nn.Module = made.from_config(config)
-    theirs.to(ours.output.weight)
+        check_convertible(model, TRANSLATOR)
+        kind, sizes = "MarianMTModel", marian_sizes(model.config)
+        if model.config.pre_norm:
+            kind = "PegasusForConditionalGeneration"
+        reorder(ours, sines_first(model.config.d_model))
+    made = getattr(needed("transformers", EXTRA), kind)
+    config = made.config_class(pad_token_id=PAD, eos_token_id=EOS, **sizes)
+    theirs: nn.Module = made(config).to(ours.output.weight)
     for mine, other in pairs(ours, theirs):
         other.copy_(mine)
     return theirs.train(model.training)
@@ -161,15 +158,9 @@ def from_huggingface(theirs: Any) -> LanguageModel:
     for field, value in (LLAMA | {"head_dim": width}).items():
         check_field(sizes, field, (value,))
     config = LanguageModelConfig(
-        vocab_size=sizes.vocab_size,
-        layers=sizes.num_hidden_layers,
-        d_model=sizes.hidden_size,
+        **{mine: getattr(sizes, theirs) for theirs, mine in SIZES.items()},
         d_ff=-(-3 * sizes.intermediate_size // 2),
-        heads=sizes.num_attention_heads,
-        kv_heads=sizes.num_key_value_heads,
         dropout=0.0,
-        attention_dropout=sizes.attention_dropout,
-        max_length=sizes.max_position_embeddings,
         tied=False,  # theirs scales nothing
         **MODERN,
     )

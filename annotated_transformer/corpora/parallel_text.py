@@ -22,7 +22,7 @@ __all__ = ["read_pairs", "read_parallel", "read_table", "write_tsv"]
 SIDES = ("source", "target")
 HALF = re.compile("[\ud800-\udfff]")  # of a character: no file can hold it
 Pairs = list[tuple[str, str]]
-Records = Iterator[tuple[int, dict[str, Any]]]  # first line, and the fields
+Records = Iterator[tuple[int, Any]]  # its first line, and its fields
 
 
 def _refuse_empty(
@@ -116,11 +116,6 @@ def json_records(path: Path | str) -> Records:
             ) from error
         if isinstance(record, dict):  # Hugging Face has pairs in one field
             record = record.get("translation", record)
-        if not isinstance(record, dict):
-            raise UserError(
-                f"{path}, line {number}: {record!r:.40} is not an object; "
-                'write {"source": "...", "target": "..."}'
-            )
         yield number, record
 
 
@@ -152,21 +147,22 @@ def read_table(
 
 
 def names_in(
-    record: dict[str, Any], languages: tuple[str, str], where: str
+    record: object, languages: tuple[str, str], where: str
 ) -> tuple[str, str]:
     """The names of the fields that hold the pair; each is a text."""
+    known = record if isinstance(record, dict) else {}
     for names in (languages, SIDES):
-        if {*names} <= record.keys():
+        if {*names} <= known.keys():
             break
     else:
         raise UserError(
             f"{where}: no fields {' and '.join(map(repr, languages))}, nor "
-            f"'source' and 'target', only {[*record]!s:.80}; "
+            f"'source' and 'target', in {record!r:.80}; "
             "rename them (in the first line of a CSV file), or name the "
             "languages that the file has"
         )
     for name in names:
-        text = record[name]
+        text = known[name]
         if not isinstance(text, str) or HALF.search(text):
             raise UserError(
                 f"{where}, field {name!r}: {text!r:.40} is not a text; write "

@@ -21,14 +21,10 @@ from annotated_transformer.translation import Translator
 from annotated_transformer.writing import Writer
 
 SUPPORT = Path(__file__).parents[1] / "support"
-PROMPTS = ["", "ROMEO:", "JULIET:\nO", "HAMLET:"]
 COMPLETIONS = [
-    {"prompt": prompt, "max_tokens": 20, "temperature": 0.0}
-    for prompt in PROMPTS
-] + [
-    {"prompt": prompt, "max_tokens": 9, "top_p": 0.9, "seed": seed}
-    for prompt in PROMPTS
-    for seed in range(3)
+    {"prompt": prompt, "max_tokens": length, "temperature": 0.0}
+    for prompt in ("", "ROMEO:", "JULIET:\nO", "HAMLET:")
+    for length in (1, 9, 20, 21)
 ]
 TRANSLATE, COMPLETE = "/translate", "/v1/completions"
 

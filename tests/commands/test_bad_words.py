@@ -34,7 +34,7 @@ TRAIN = {
     "--train good --valid good": "two files each, or by --pairs and",
     "--pairs t.csv --valid-pairs good": "t.csv .de., line 3: empty",
     "--pairs t.csv --valid-pairs t.csv --target=fr": (
-        "t.csv, line 2: no fields 'en' and 'fr', .*, only .'de', 'en'.; "
+        "t.csv, line 2: no fields 'en' and 'fr', .*, in .'de': 'ein', 'en'"
     ),
     "--train good gone --valid good good": "gone.*No such file",
     "--train two good --valid good good": "two has 2 lines but good has 1",

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # what is loaded here is on this disk
 
@@ -13,6 +14,7 @@ import ctranslate2
 import jaxtyping
 import pytest
 import torch
+from builtin_text import LINES
 from odd_text import odd_strings
 from refusal import refused
 from tiny_models import TINY
@@ -27,9 +29,10 @@ from annotated_transformer import Translator, Writer
 from annotated_transformer.convert.export import export_model
 from annotated_transformer.corpora.generated import builtin_corpus
 from annotated_transformer.data import Tokenizer, train_tokenizer
-from annotated_transformer.embedding import EOS
+from annotated_transformer.embedding import UNK
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import ModelConfig, transformer
+from annotated_transformer.modern import MODERN
 from annotated_transformer.storage.builders import build
 from annotated_transformer.storage.model_folder import load_model
 
@@ -160,15 +163,20 @@ def test_a_language_model_goes_on_alike(to, tmp_path):
     assert example(folder).startswith("A dog")
 
 
-@pytest.mark.parametrize("name", ["multi30k-en-de", "plays"])
-def test_the_saved_tokenizer_gives_the_same_ids(name, tmp_path):
+@pytest.mark.parametrize(
+    "name", ["multi30k-en-de", "multi30k-en-fr", "pronouns", "plays"]
+)
+def test_the_saved_tokenizer_has_the_same_ids_and_text(name, tmp_path):
+    """A language model reads the end of another text first."""
     model, ours, _ = load_model(name)
     export_model(tmp_path / "model", "huggingface", model, ours)
     theirs = AutoTokenizer.from_pretrained(tmp_path / "model")
-    for text in [*odd_strings(), "<s>", "a</s>b <pad>"]:
-        ids = ours.encode(text)
-        ids = [EOS, *ids[:-1]] if name == "plays" else ids
-        assert theirs(text).input_ids == ids, text
+    for text in [*odd_strings(), "<s>", "a</s>b <pad>", *LINES]:
+        *ids, end = ours.encode(text)
+        whole = [end, *ids] if name == "plays" else [*ids, end]
+        assert theirs(text).input_ids == whole, text
+        if text in LINES and UNK not in ids:
+            assert theirs.decode(ids) == ours.decode(ids) == text
 
 
 # What cannot go there
@@ -178,21 +186,29 @@ class Own(Tokenizer):
     """A tokenizer that no other program knows."""
 
 
+NORMED = MODERN | {"qk_norm": True}
+
+
 @pytest.mark.parametrize(
-    ("to", "name", "tokenizer", "message"),
+    ("to", "name", "changes", "message"),
     [
-        ("huggingface", "recurrent_translator", TEXT, "RecurrentConfig has"),
-        ("ctranslate2", "transformer", TEXT, "tied = False: "),
-        ("onnx", "LanguageModel", TEXT, "only a Transformer"),
-        ("onnx", "convolutional_translator", TEXT, "only a Transformer"),
-        ("onnx", "transformer", Own(TEXT.model), "Own is no tokenizer"),
+        ("huggingface", "recurrent_translator", {}, "RecurrentConfig has"),
+        ("huggingface", "transformer", {"positions": "learned"}, "'learned'"),
+        ("huggingface", "LanguageModel", {}, "pre_norm = False: "),
+        ("huggingface", "LanguageModel", NORMED, "qk_norm = True: "),
+        ("ctranslate2", "transformer", {}, "tied = False: .* tied = True"),
+        ("onnx", "LanguageModel", {}, "only a Transformer"),
+        ("onnx", "convolutional_translator", {}, "only a Transformer"),
     ],
 )
 def test_models_that_are_only_here_are_refused(
-    to, name, tokenizer, message, tmp_path
+    to, name, changes, message, tmp_path
 ):
+    model = build(replace(TINY[name], **changes))
     with pytest.raises(UserError, match=message):
-        export_model(tmp_path / "out", to, build(TINY[name]), tokenizer)
+        export_model(tmp_path / "out", to, model, TEXT)
+    with pytest.raises(UserError, match="Own is no tokenizer"):
+        export_model(tmp_path / "out", to, model, Own(TEXT.model))
     assert not any(tmp_path.iterdir())
 
 

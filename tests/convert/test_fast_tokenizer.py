@@ -9,9 +9,7 @@ from odd_text import odd_strings
 
 from annotated_transformer.convert.fast_tokenizer import fast_tokenizer
 from annotated_transformer.data import Tokenizer, train_tokenizer
-from annotated_transformer.embedding import EOS, UNK
 from annotated_transformer.errors import UserError
-from annotated_transformer.storage.model_folder import load_model
 
 # some accents are in the text, so that they are subwords
 TEXT = [*LINES, "Crème brûlée, Điện Biên, a naïve Ærø.", "x < y > z / a_b"]
@@ -30,24 +28,6 @@ def test_odd_strings_get_the_same_ids(kind, settings):
     signs = SIGNS if kind != "unigram" else SIGNS[3:]
     for text in [*odd_strings(), *signs, *TEXT, "".join(TEXT)]:
         assert theirs.encode(text).ids == ours.encode(text), text
-
-
-@pytest.mark.parametrize("name", ["multi30k-en-fr", "pronouns", "plays"])
-def test_shipped_tokenizers_and_their_text(name):
-    _, ours, _ = load_model(name)
-    theirs = fast_tokenizer(ours)
-    for text in [*odd_strings(), *SIGNS]:
-        assert theirs.encode(text).ids == ours.encode(text), text
-    for line in LINES:
-        ids = ours.encode(line)[:-1]
-        if UNK not in ids:
-            assert theirs.decode(ids) == ours.decode(ids) == line
-
-
-def test_running_text_begins_with_the_end_of_another():
-    _, ours, _ = load_model("plays")
-    ids = fast_tokenizer(ours, running=True).encode("To be").ids
-    assert ids == [EOS, *ours.encode("To be")[:-1]]
 
 
 @pytest.mark.parametrize(

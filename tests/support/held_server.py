@@ -26,5 +26,5 @@ def held(function):
     return compute
 
 
-for batcher in (serve.translate, serve.complete):
+for batcher in (serve.translate, serve.write):
     batcher.function = held(batcher.function)
