@@ -5,6 +5,7 @@ and so are long ones; what they print stays. Exported definitions and small
 examples are shown. book/_static/story.js unfolds all for who reads the code.
 
 An exercise has one fold: the check that follows its solution goes into it.
+Imports come between no reader and the first idea: they are at the page's end.
 """
 
 import re
@@ -62,6 +63,13 @@ def one_fold(solution: nodes.admonition) -> None:
         solution += cell
 
 
+def imports(cell: nodes.container) -> bool:
+    """Whether a cell begins with imports, and shows nothing."""
+    code = text_of(part(cell, "cell_input")).lstrip()
+    shown = part(cell, "cell_output")
+    return code.startswith(("import ", "from ")) and not shown
+
+
 def is_check(cell: nodes.container) -> bool:
     """Whether a cell stands in the fold of a solution."""
     return isinstance(cell.parent, nodes.admonition)
@@ -80,11 +88,16 @@ def look_over(app: Sphinx, doctree: nodes.document) -> None:
     for block in list(doctree.findall(nodes.admonition)):
         if "dropdown" in block["classes"]:
             one_fold(block)
+    page = doctree.next_node(nodes.section)
     for cell in list(filter(is_cell, doctree.findall(nodes.container))):
         settled = cell.get("hide_mode") or is_check(cell)
         if not settled and not belongs_to_the_story(cell):
             fold(cell)
+        if imports(cell) and not is_check(cell):
+            cell.parent.remove(cell)
+            page.append(cell)
         what = "output" if cell.get("hide_mode") == "output" else "code"
+        what = "imports" if imports(cell) else what
         cell["prompt_show"] = f"Show the {what}"
         cell["prompt_hide"] = f"Hide the {what}"
 
