@@ -16,7 +16,6 @@ from sphinx.application import Sphinx
 SMALL = 24  # lines of an example that belongs to the story
 MEASURES = {"tag_measured", "tag_nbval-ignore-output"}
 CALLS = re.compile(r"\b(claim|read_run)\(")
-PRINTS = re.compile(r"^run ", re.MULTILINE)  # a measurement, by its mark
 IMPORTS = re.compile(r"^(import|from) ", re.MULTILINE)
 
 
@@ -49,7 +48,6 @@ def belongs_to_the_story(cell: nodes.container) -> bool:
         len(code.splitlines()) > SMALL
         or MEASURES.intersection(cell["classes"])
         or CALLS.search(code)
-        or PRINTS.search(text_of(outputs))
         or any(True for x in outputs for _ in x.findall(nodes.image))
     )
 
