@@ -92,7 +92,7 @@ def test_the_story_keeps_definitions_and_folds_what_measures(phone, book):
     page = turn(phone, book, name)
     cells = chapters.read(chapters.BOOK / f"{name}.ipynb").cells
     code = [cell for cell in cells if cell.cell_type == "code"]
-    shown = page.locator("article div.cell_input").evaluate_all(
+    shown = page.locator("article div.cell_input pre").evaluate_all(
         "all => all.map(e => [e.textContent.trim(), e.checkVisibility()])"
     )
     on_page = [source for source, _ in shown]

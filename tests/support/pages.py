@@ -86,9 +86,12 @@ def access(page: Page, part: str = "html") -> list[str]:
     """What axe-core finds against WCAG 2.2 A and AA, but for contrast."""
     off = {"color-contrast": {"enabled": False}}
     # The colours of code make most of a page's elements; axe goes by all.
-    page.evaluate("""() => document.querySelectorAll(
-      "pre, .sig-param, .sig-return").forEach(
-      e => e.textContent = e.textContent)""")
+    # A page that has changed its size marks what scrolls at the next frame.
+    page.evaluate("""async () => {
+      for (const _ of "12") await new Promise(requestAnimationFrame);
+      document.querySelectorAll("pre, .sig-param, .sig-return").forEach(
+        e => e.textContent = e.textContent);
+    }""")
     return run_axe(page, f"{{include: [['{part}']]}}", rules=off)
 
 
