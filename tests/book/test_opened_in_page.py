@@ -409,16 +409,19 @@ def test_the_walk_goes_by_keyboard_and_tells_the_model_s_numbers(
         silence = ["silence", "encoder.layers.1.self_attention", number, 4]
         with hooked(model, tokenizer, [silence]):
             left = model(source, target)[0, -1].softmax(0)[er]
+        before, after = f"{p:.2f}", f"{left:.2f}"
+        shift = f"go from {before} to {after}"
+        if before == after:
+            shift = f"stay at {before}"
         assert told[7 + number] == (
             f"Head {number + 1} of layer 2: it looks most at {pieces[most]} "
-            f"({weight:.2f}). Without this head, er would go from "
-            f"{p:.2f} to {left:.2f}."
+            f"({weight:.2f}). Without this head, er would {shift}."
         )
     weight, most = maps.cross[1][0, 0, -1].max(0)
     assert f"{pieces[most]} ({weight:.2f})" in told[17]
     surest = maps.encoder[1][0, :, it].max(1).values.argmax()
     share, noun = maps.encoder[1][0, surest, most].max(0)
-    assert f"from there at {pieces[noun]} ({share:.2f})" in told[17]
+    assert f"looked at {pieces[noun]} ({share:.2f})" in told[17]
     assert (pieces[most], pieces[noun]) == ("hungry", "dog")
     logits = model(source, target)[0, -1]
     assert f"{logits.max():.1f}, is that of er" in told[19]

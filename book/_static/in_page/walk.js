@@ -28,6 +28,9 @@
     return largest(most, 1)[0];
   }
 
+  const shift = (from, to) =>
+    from === to ? `stay at ${to}` : `go from ${from} to ${to}`;
+
   const list = (words) =>
     [...new Set(words)].join(", ").replace(/, ([^,]*)$/, " and $1");
 
@@ -66,7 +69,7 @@
         box: "source",
         say: (v) =>
           "A second vector, different at every position, is added. It says " +
-          `that this ${it(v)} is number ${v.focus + 1} of the sentence.`,
+          `where a word stands: ${it(v)} is number ${v.focus + 1}.`,
       },
       {
         box: enc(0, "around_attention.norm"),
@@ -117,9 +120,11 @@
           const place = { name: enc(last, "self_attention"), head };
           const which = `Head ${head + 1} of layer ${last + 1}: ${it(v)} looks `;
           const without = v.silent(place)
-            ? "You have silenced this head."
-            : `Without this head, ${said(v)} would go from ` +
-              `${v.ranked[0].p.toFixed(2)} to ${v.without(place).toFixed(2)}.`;
+            ? "You have changed what this head brings."
+            : `Without this head, ${said(v)} would ${shift(
+                v.ranked[0].p.toFixed(2),
+                v.without(place).toFixed(2),
+              )}.`;
           return `${which}most at ${word} (${weight}). ${without}`;
         },
       })),
@@ -172,11 +177,18 @@
           const inside = enc(last, "self_attention");
           const own = surest(v, inside, v.focus);
           const [other, share] = look(v, inside, own, place);
+          const before =
+            share < 0.5
+              ? ""
+              : `There, in the encoder, head ${own + 1} of layer ${last + 1} ` +
+                `looked at ${other} (${share}). `;
+          const then = v.silent(v.decides)
+            ? "You have changed what this head brings."
+            : "Patch this head from another sentence, under “Change it”, and " +
+              "the pronoun may change.";
           return (
             `From ${now(v)}, head ${head + 1} of layer ${last + 1} looks most at ` +
-            `${word} (${weight}). In the encoder, head ${own + 1} of layer ` +
-            `${last + 1} has looked from there at ${other} (${share}). Patch this head from another sentence, under ` +
-            "“Change it”, and the pronoun can turn."
+            `${word} (${weight}). ${before}${then}`
           );
         },
       },
@@ -188,7 +200,7 @@
       {
         box: "logits",
         say: (v) =>
-          `The vector of ${now(v)} is multiplied with each of the ` +
+          `The vector of ${now(v)} is multiplied by each of the ` +
           `${v.chances.length.toLocaleString("en")} rows of the table. The highest ` +
           `score, ${v.ranked[0].logit.toFixed(1)}, is that of ${said(v)}.`,
       },
@@ -203,7 +215,7 @@
         box: "target.tokens",
         later: 1,
         say: (v) =>
-          `Next step: ${now(v)} is read at the right like any other word, and ` +
+          `Next step: ${now(v)} is read on the right like any other word, and ` +
           "the memory stays as it was.",
       },
       {

@@ -115,7 +115,7 @@ widgets.register("learning", "Watch it learn", (widget) => {
     const wrong = `but ${sentence.pronoun} is right`;
     return (
       `After ${number(looks[now])} updates the loss is ${number(loss[now])}; ` +
-      `${good.length} of the three translations and ${percent(right[now])} ` +
+      `${good.length} of 3 translations and ${percent(right[now])} ` +
       `of all pronouns are right. In “${sentence.english}” the likeliest ` +
       `pronoun is ${likely} (${percent(best)}), ` +
       `${likely === sentence.pronoun ? "which is right" : wrong}. There, head ` +

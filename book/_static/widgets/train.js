@@ -15,11 +15,13 @@ widgets.register("train", "Train it yourself", (widget) => {
       "when it writes by itself, that letter is not there yet.",
     "mask upside down":
       "Its cross-attention sees only padding, and the longest string of a " +
-      "batch has none. It gets by on what the encoder leaves there.",
+      "batch has none. For the others, what the encoder computes at the " +
+      "padding has to do.",
     "target's mask":
       "Its cross-attention has the decoder's mask: letter i sees the first i " +
-      "letters. They suffice for a copy, which it learns sooner; backwards, " +
-      "what it needs lies behind the mask.",
+      "letters. They suffice for a copy, which it learns sooner. Backwards it " +
+      "is slower: what it needs first lies behind the mask, and comes only " +
+      "through what the encoder has mixed into the letters in front.",
   };
   const SECRET = "a secret one";
   const names = [...Object.keys(MASKS), SECRET].map((name) => [name, name]);
