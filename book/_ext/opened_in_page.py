@@ -1,7 +1,8 @@
 """A Transformer that can be opened: a shipped model, looked into in the page.
 
 ```{opened} pronouns``` puts the figure there, or with the option small a walk
-of five steps. Its content, a still with a caption, is shown on paper and
+of five steps; with the option tab it begins with the heads, or with what can
+be changed. Its content, a still with a caption, is shown on paper and
 without scripts.
 """
 
@@ -75,7 +76,10 @@ class OpenedHere(ModelHere):
 
     kind = "opened"
     styles = "in_page", "opened"
-    option_spec: ClassVar = {"small": directives.flag}  # five steps alone
+    option_spec: ClassVar = {
+        "small": directives.flag,  # five steps alone
+        "tab": lambda name: directives.choice(name, ("heads", "changes")),
+    }
 
     def run(self) -> list[nodes.Node]:
         (name,) = self.arguments
@@ -90,6 +94,8 @@ class OpenedHere(ModelHere):
         (place,) = self.place(text, [], note)
         small = "small" in self.options
         place["classes"] += ["at-small" if small else "full-width"]
+        if "tab" in self.options:
+            place["classes"].append(f"begins-{self.options['tab']}")
         return [place]
 
 

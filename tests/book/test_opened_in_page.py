@@ -460,6 +460,18 @@ def test_er_turns_to_sie_by_keyboard(page, reference):
     assert "is patched from “The dog" in page.locator(".op-list").inner_text()
 
 
+@pytest.mark.parametrize(
+    ("name", "tab"),
+    [("02_heads", "All heads"), ("12_inside_heads", "Change it")],
+)
+def test_a_chapter_opens_the_tab_that_it_speaks_of(window, book, name, tab):
+    page = come_near(window.open(book / "book" / f"{name}.html"))
+    chosen = page.locator("[role=tab][aria-selected=true]")
+    assert chosen.all_inner_texts() == [tab]
+    assert german(page) == Translator.load("pronouns")(HUNGRY, beam=1)
+    assert not window.complaints and not window.escaped
+
+
 def test_another_sentence_is_read_and_doubted_where_it_must_be(page):
     text = page.get_by_label("A sentence in English")
     text.fill(SWEET)

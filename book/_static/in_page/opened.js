@@ -39,7 +39,9 @@
       const decides = { name, head: head - 1 };
       this.sizes = { layers: decoder.length, heads, decides };
       this.changes = new Map();
-      Object.assign(this, { tab: "walk", at: -1, open: name }); // no step yet
+      const begins = (tab) => place.classList.contains(`begins-${tab}`);
+      const tab = Object.keys(TABS).find(begins) ?? "walk";
+      Object.assign(this, { tab, at: -1, open: name }); // no step yet
       place.classList.add("at-live");
       place.querySelector(".at-still").after(this.form(), this.body());
       const listen = (kinds, act) =>
