@@ -12,11 +12,12 @@ from torch import Tensor
 __all__ = [
     "padding_mask",
     "causal_mask",
+    "Mask",
+    "check_mask",
     "masked_softmax",
     "attention_weights",
     "scaled_dot_product_attention",
-    "Mask",
-    "check_mask",
+    "with_bias",
 ]
 
 
@@ -32,11 +33,24 @@ def causal_mask(length: int, device=None) -> Bool[Tensor, "length length"]:
     return torch.ones(length, length, dtype=torch.bool, device=device).tril()
 
 
+Mask = Bool[Tensor, "..."]
+
+
+def check_mask(mask: Tensor | None) -> None:
+    """TypeError for a mask of numbers, which a kernel would add to scores."""
+    if mask is not None and mask.dtype != torch.bool:
+        raise TypeError(
+            "a mask is Boolean, True where a key may be seen, and this one "
+            f"is {mask.dtype}; of ones and zeros, mask.bool() makes one"
+        )
+
+
 def masked_softmax(
     scores: Float[Tensor, "*batch queries keys"],
     mask: Bool[Tensor, "..."],
 ) -> Float[Tensor, "*batch queries keys"]:
     """Softmax over the visible keys; a query that sees none gets zeros."""
+    check_mask(mask)
     lowest = torch.finfo(scores.dtype).min
     weights = scores.masked_fill(~mask, lowest).softmax(-1)
     return weights.masked_fill(~mask, 0.0)
@@ -64,13 +78,15 @@ def scaled_dot_product_attention(
     return attention_weights(query, key, mask) @ value
 
 
-Mask = Bool[Tensor, "..."]
+def with_bias(
+    mask: Tensor | None, bias: Float[Tensor, "..."] | None
+) -> Tensor | None:
+    """What a kernel adds to scores: the bias, and -inf where keys are hidden.
 
-
-def check_mask(mask: Tensor | None) -> None:
-    """TypeError for a mask of numbers, which a kernel would add to scores."""
-    if mask is not None and mask.dtype != torch.bool:
-        raise TypeError(
-            "a mask is Boolean, True where a key may be seen, and this one "
-            f"is {mask.dtype}; of ones and zeros, mask.bool() makes one"
-        )
+    The mask may be one already that was joined with a bias.
+    """
+    if mask is None or bias is None:
+        return mask if bias is None else bias
+    if mask.dtype == torch.bool:
+        return torch.where(mask, bias, -math.inf)
+    return mask + bias

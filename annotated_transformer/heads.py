@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from annotated_transformer.attention import Mask, check_mask
+from annotated_transformer.attention import Mask, check_mask, with_bias
 
 __all__ = ["head_width", "Projections", "MultiHeadAttention"]
 
@@ -77,7 +77,7 @@ class MultiHeadAttention(Projections):
     """MultiHead(Q, K, V) = Concat(head_1, ..., head_h) W^O (3.2.2).
 
     Queries come from x, keys and values from memory; memory = x makes it
-    self-attention.
+    self-attention. A bias is added to the scores, before the mask.
     """
 
     def attend(
@@ -86,6 +86,7 @@ class MultiHeadAttention(Projections):
         keys: Float[Tensor, "batch heads keys d_k"],
         values: Float[Tensor, "batch heads keys d_v"],
         mask: Mask | None = None,
+        bias: Float[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "batch queries d_model"]:
         """Attend from every position of x to keys that are projected."""
         check_mask(mask)
@@ -93,7 +94,7 @@ class MultiHeadAttention(Projections):
             self.split(self.query(x)),
             keys,
             values,
-            attn_mask=mask,
+            attn_mask=with_bias(mask, bias),
             dropout_p=self.dropout if self.training else 0.0,
         )
         return self.output(heads.transpose(1, 2).flatten(2))
@@ -103,15 +104,17 @@ class MultiHeadAttention(Projections):
         x: Float[Tensor, "batch queries d_model"],
         memory: Float[Tensor, "batch keys d_model"],
         mask: Mask | None = None,
+        bias: Float[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "batch queries d_model"]:
         """Attend from every position of x to every position of memory."""
-        return self.attend(x, *self.keys_values(memory), mask)
+        return self.attend(x, *self.keys_values(memory), mask, bias)
 
     def weights(
         self,
         x: Float[Tensor, "batch queries d_model"],
         memory: Float[Tensor, "batch keys d_model"],
         mask: Mask | None = None,
+        bias: Float[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "batch heads queries keys"]:
         """The weights that forward uses, without dropout, for pictures.
 
@@ -122,5 +125,9 @@ class MultiHeadAttention(Projections):
         unit = torch.eye(keys.size(2)).to(keys).expand(*keys.shape[:3], -1)
         query = self.split(self.query(x))
         return self.attention_fn(
-            query, keys, unit, attn_mask=mask, dropout_p=0.0
+            query,
+            keys,
+            unit,
+            attn_mask=with_bias(mask, bias),
+            dropout_p=0.0,
         )

@@ -13,7 +13,7 @@ from jaxtyping import Float, Float64
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from annotated_transformer.attention import Mask
+from annotated_transformer.attention import with_bias
 from annotated_transformer.heads import MultiHeadAttention, head_width
 from annotated_transformer.layers import FeedForward
 from annotated_transformer.model import ModelConfig
@@ -220,16 +220,14 @@ class GroupedQueryAttention(GroupedProjections):
         query: Float[Tensor, "batch heads queries d_k"],
         keys: Float[Tensor, "batch kv_heads keys d_k"],
         values: Float[Tensor, "batch kv_heads keys d_v"],
-        attn_mask: Mask | None = None,
+        attn_mask: Tensor | None = None,
         dropout_p: float = 0.0,
     ) -> Float[Tensor, "batch heads queries d_v"]:
         """Equation 1 for groups of heads, after norms and positions."""
         query, mask = self.query_norm(query), attn_mask
         if self.positions is not None:
             query, keys, bias = self.positions(query, keys)
-            if bias is not None and mask is not None:
-                bias = torch.where(mask, bias, -math.inf)
-            mask = mask if bias is None else bias
+            mask = with_bias(mask, bias)
         return grouped_attention(query, keys, values, mask, dropout_p)
 
 

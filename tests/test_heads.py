@@ -79,6 +79,25 @@ def test_torch_own_layer_agrees_gradients_included():
     )
 
 
+def test_a_bias_is_added_as_by_torch_own_layer():
+    ours = with_biases(MultiHeadAttention(16, 4))
+    theirs = given_weights(
+        nn.MultiheadAttention(16, 4, batch_first=True), ours
+    )
+    x, bias, mask = torch.randn(2, 5, 16), torch.randn(5, 5), causal_mask(5)
+    expected, weights = theirs(
+        x,
+        x,
+        x,
+        attn_mask=bias.masked_fill(~mask, -math.inf),
+        average_attn_weights=False,
+    )
+    torch.testing.assert_close(ours(x, x, mask, bias), expected)
+    torch.testing.assert_close(ours.weights(x, x, mask, bias), weights)
+    expected, _ = theirs(x, x, x, attn_mask=bias)
+    torch.testing.assert_close(ours(x, x, bias=bias), expected)
+
+
 @pytest.mark.parametrize(("d_k", "d_v"), [(None, None), (3, 5)])
 def test_heads_in_one_product_are_a_loop_over_heads(d_k, d_v):
     layer = with_biases(MultiHeadAttention(12, 3, d_k, d_v))

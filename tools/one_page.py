@@ -61,14 +61,14 @@ SIMPLER = {
         ("(heads * self.d_v, d_model)", "(d_model, d_model)"),
         ("self.reset_parameters()", ""),
         (
-            "attend(self, x, keys, values, mask=None)",
+            "attend(self, x, keys, values, mask=None, bias=None)",
             "forward(self, x, memory, mask)",
         ),
         ("check_mask(mask)", ""),
         (
             "heads = self.attention_fn(self.split(self.query(x)), keys, "
-            "values, attn_mask=mask, dropout_p=self.dropout if self.training "
-            "else 0.0)",
+            "values, attn_mask=with_bias(mask, bias), dropout_p=self.dropout "
+            "if self.training else 0.0)",
             "keys, values = self.key_value(memory).chunk(2, -1)\n"
             "        query, keys, values = map(self.split, "
             "(self.query(x), keys, values))\n"

@@ -27,7 +27,7 @@ from annotated_transformer.system.text_lines import (
 # What loads PyTorch is imported where it is used: --help does without it.
 if TYPE_CHECKING:
     from annotated_transformer.text.checks import Watch
-    from annotated_transformer.translation import Translator
+    from annotated_transformer.translation import Translation, Translator
 
 __all__ = [
     "check_lengths",
@@ -39,6 +39,7 @@ __all__ = [
 ]
 
 LONGEST_LINE = 10_000  # characters; a page of a book has three thousand
+SKIPPED = 6  # words in a row; in fewer than one caption of a hundred
 PAIRS = Option(help="instead, one file of both: .tsv, .csv or .jsonl")
 
 
@@ -292,16 +293,25 @@ def load(model: Path, device: str | None, **search: Any) -> "Translator":
 
 def watch_for(translator: "Translator", model: Path, name: str) -> "Watch":
     """What checks the lines of a file, and their translations by a model."""
+    from annotated_transformer.pairs.alignment import skipped_words
     from annotated_transformer.storage.model_folder import read_config
-    from annotated_transformer.text.checks import Watch, checks
+    from annotated_transformer.text.checks import Check, Watch, checks
 
+    def skips(line: str, one: "Translation | None") -> bool:
+        return bool(one and skipped_words(translator, line, one) >= SKIPPED)
+
+    skipped = Check(
+        f"{SKIPPED} words of the line in a row, or more, have no counterpart "
+        "in its translation; compare the two",
+        skips,
+    )
     known: dict[str, float] = {}
     if history := read_config(model).history:
         if (bar := history.result.usual_confidence) is not None:
             known["confidence"] = bar
         if lines := history.data.lines:
             known |= {"longest": lines.longest, "subwords": lines.subwords}
-    return Watch(name, checks(translator, **known), console.out)
+    return Watch(name, [*checks(translator, **known), skipped], console.out)
 
 
 def check_lengths(

@@ -19,6 +19,7 @@ from odd_text import odd_strings
 from refusal import refused
 from tiny_models import TINY
 from torch_twins import lively
+from sentencepiece import SentencePieceProcessor
 from transformers import (
     AutoModelForCausalLM,
     AutoModelForSeq2SeqLM,
@@ -110,6 +111,10 @@ def test_a_translator_says_the_same(exported):
     assert example(folder).strip() in (expected, f"{[expected]}")
     card = (folder / "README.md").read_text("utf-8")
     assert f"# {NAME}: en to de" in card and "checksums" not in card
+    if to != "huggingface":  # whose tokenizer is compared below
+        pieces = SentencePieceProcessor(str(folder / "tokenizer.model"))
+        for text in odd_strings():
+            assert pieces.encode(text, str) == ours.tokenizer.split(text)
 
 
 def test_ctranslate2_has_the_norm_last_too(tmp_path):

@@ -132,6 +132,22 @@ def test_warnings_change_neither_output_nor_status(command):
     assert whole.out == translator()("A. B. C.", split="") + "\n"
 
 
+def test_words_without_a_counterpart_are_noticed(command):
+    """The model is as sure as ever of the rest."""
+    texts = [
+        "A group of children sits on the floor and listens to a teacher.",
+        "An old woman with a red umbrella is waiting for the bus in the rain.",
+        "Two brown dogs run through the shallow water on a sunny beach.",
+        "A young man in a blue shirt is playing the guitar for a crowd.",
+    ]
+    lines = [*texts, " ".join(texts)]
+    text = "".join(f"{line}\n" for line in lines).encode()
+    ended = command("translate", NAME, "--no-split", stdin=text)
+    assert ended.err.startswith("warning: standard input, line 5: 6 words of")
+    assert ended.err.count("\n") == 1
+    assert command("translate", NAME, stdin=text).err == ""
+
+
 def test_the_wrong_direction_is_noticed_first(command, tmp_path):
     path, output = tmp_path / "text", tmp_path / "made.tsv"
     path.write_text("Un homme marche dans la rue.\n" * 3 + "12\t3\n")
