@@ -41,7 +41,7 @@ from annotated_transformer.teaching.claims import (
 BOOK = Path(__file__).resolve().parents[1]
 PAPER = "vaswani2017attention"
 COMMENTARIES = {
-    *("jnjyan2019", "introduction", "seq2seqnotes"),
+    *("jnjyan2018", "introduction", "seq2seqnotes"),
     *("selfattentionqa", "xie2020source"),
 }
 KINDS = ("the paper", "commentaries", "other works", OURS)
