@@ -4,14 +4,12 @@ import os
 import re
 import subprocess
 import sys
-from contextlib import contextmanager
 from dataclasses import replace
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # what is loaded here is on this disk
 
 import chapters
 import ctranslate2
-import jaxtyping
 import pytest
 import torch
 from builtin_text import LINES
@@ -24,6 +22,7 @@ from transformers import (
     AutoModelForSeq2SeqLM,
     AutoTokenizer,
 )
+from unchecked import unchecked
 
 from annotated_transformer import Translator, Writer
 from annotated_transformer.convert.export import export_model
@@ -69,19 +68,11 @@ def onnx(folder, texts, beam):
 PROGRAMS = {"huggingface": huggingface, "ctranslate2": ct2, "onnx": onnx}
 
 
-@contextmanager
-def unchecked():
-    """No checks of shapes while a graph is traced: lengths are symbols."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jaxtyping.config, "jaxtyping_disable", True)
-        yield
-
-
 @pytest.fixture(scope="module", params=PROGRAMS)
 def exported(request, command, tmp_path_factory):
     """A program, and the folder that the command writes for it."""
     folder = tmp_path_factory.mktemp(request.param) / NAME
-    with unchecked():
+    with unchecked():  # lengths are symbols while a graph is traced
         ended = command("export", NAME, folder, "--to", request.param)
     assert ended == (0, f"{folder}: see its README.md\n", "")
     return request.param, folder
