@@ -154,9 +154,7 @@ def test_a_language_model_goes_on_alike(to, tmp_path):
     assert example(folder).startswith("A dog")
 
 
-@pytest.mark.parametrize(
-    "name", ["multi30k-en-de", "multi30k-en-fr", "pronouns", "plays"]
-)
+@pytest.mark.parametrize("name", ["multi30k-en-fr", "plays"])
 def test_the_saved_tokenizer_has_the_same_ids_and_text(name, tmp_path):
     """A language model reads the end of another text first."""
     model, ours, _ = load_model(name)
