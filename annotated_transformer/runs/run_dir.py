@@ -20,13 +20,8 @@ from annotated_transformer.system.atomic_files import (
 )
 from annotated_transformer.system.console import console
 
-__all__ = [
-    "begin_run",
-    "check_same_run",
-    "locked_run",
-    "read_history",
-]
-
+# where a history has what weights follow from
+KEPT = "start.files", "tokenizer_sha256", "own", "recipe", "data"
 # what a run has, beside hidden files, until a checkpoint comes of its updates
 BEGINNING = {"run.json", "tokenizer.model", "metrics.jsonl", "checkpoints"}
 
@@ -136,18 +131,10 @@ def identity(history: History) -> dict[str, object]:
 
     Texts and models are known by their SHA-256.
     """
-    data, start = history.data, history.start
-    return flat(
-        {
-            "start": start and start.files.get("model.safetensors"),
-            "tokenizer.model": history.tokenizer_sha256,
-            "own": history.own,
-            **history.recipe,
-            "source": data.source,
-            "target": data.target,
-            "text": data.sha256,
-            "share": data.shares,
-            "held_out": data.held_out,
-            "mark": data.mark,
-        }
-    )
+    values = flat(history.as_json())
+    return {
+        name: value
+        for part in KEPT
+        for name, value in values.items()
+        if name.startswith(part)
+    }

@@ -9,8 +9,6 @@ from torch import Tensor, nn
 
 from annotated_transformer.errors import UserError, out_of_memory
 
-__all__ = ["check_fit", "damaged", "read_tensors", "set_weights", "weights"]
-
 UNREADABLE = MemoryError, OSError, RuntimeError, SafetensorError, ValueError
 
 

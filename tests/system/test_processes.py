@@ -19,9 +19,9 @@ from annotated_transformer.errors import UserError, out_of_memory
 from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.runs.devices import choose_device
-from annotated_transformer.runs.loop import Run
 from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import Recipe
+from annotated_transformer.runs.run import Run
 from annotated_transformer.storage.checkpoints import Progress, read_metrics
 from annotated_transformer.storage.model_folder import read_tensors
 from annotated_transformer.system.processes import Processes, joined
