@@ -20,7 +20,7 @@ from annotated_transformer.system.atomic_files import (
 )
 from annotated_transformer.system.console import console
 
-# where a history has what weights follow from
+# where a history has what the weights of a run follow from
 KEPT = "start.files", "tokenizer_sha256", "own", "recipe", "data"
 # what a run has, beside hidden files, until a checkpoint comes of its updates
 BEGINNING = {"run.json", "tokenizer.model", "metrics.jsonl", "checkpoints"}
@@ -115,26 +115,16 @@ def read_history(output: Path) -> History:
 
 
 def check_same_run(output: Path, began: History, asked: History) -> None:
-    """UserError that names the first field in which two runs differ."""
-    before, now = map(identity, (began, asked))
-    for name in [*before, *now]:
+    """UserError that names the first field in which two runs differ.
+
+    Texts and models are known by their SHA-256.
+    """
+    before, now = (flat(history.as_json()) for history in (began, asked))
+    names = dict.fromkeys([*before, *now])
+    for name in (x for part in KEPT for x in names if x.startswith(part)):
         if before.get(name) != now.get(name):
             raise UserError(
                 f"{output}: the run began with {name} = "
                 f"{before.get(name)!s:.80}, now it is {now.get(name)!s:.80}; "
                 "resume with the options, texts and models that began it"
             )
-
-
-def identity(history: History) -> dict[str, object]:
-    """What a run must keep, by dotted names: all that its weights follow from.
-
-    Texts and models are known by their SHA-256.
-    """
-    values = flat(history.as_json())
-    return {
-        name: value
-        for part in KEPT
-        for name, value in values.items()
-        if name.startswith(part)
-    }
