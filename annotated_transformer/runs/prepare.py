@@ -66,16 +66,6 @@ class Prepared(NamedTuple):
     parent: Parent | None
 
 
-def tokenizer_at(path: Path, advice: str) -> Tokenizer:
-    """The tokenizer in a file; UserError with the advice if it has none."""
-    try:
-        return read_tokenizer(path)
-    except (OSError, ValueError) as error:
-        raise UserError(
-            f"{path}: no sentencepiece model ({error!s:.200}); {advice}"
-        ) from error
-
-
 def given_tokenizer(given: object) -> Tokenizer:
     """A tokenizer that is passed, or that of a sentencepiece model's file.
 
@@ -83,7 +73,7 @@ def given_tokenizer(given: object) -> Tokenizer:
     """
     if isinstance(given, Path | str):
         advice = "name the file with the ending .model that its training wrote"
-        given = tokenizer_at(Path(given), advice)
+        given = read_tokenizer(Path(given), advice)
     name = type(given).__name__
     if not isinstance(given, Tokenizer):
         raise UserError(
@@ -254,7 +244,7 @@ def prepare(
         recipe = replace(recipe, vocab_size=len(known), tokenizer="given")
     elif known is None and resumed is not None:
         advice = "put the file back, or pass the tokenizer that it was"
-        known = tokenizer_at(resumed / "tokenizer.model", advice)
+        known = read_tokenizer(resumed / "tokenizer.model", advice)
     elif known is None:
         known = learn_tokenizer(corpus, recipe)
     sizes = replace(recipe.model, vocab_size=len(known))
