@@ -55,7 +55,6 @@ def locked_run(output: Path, resume: bool) -> Iterator[None]:
             "training in this folder"
         )
     try:
-        check_output(output, resume)  # another may have begun meanwhile
         for folder in (output, output / "checkpoints"):
             for unfinished in folder.glob(".*.part"):  # of one that was killed
                 shutil.rmtree(unfinished, ignore_errors=True)

@@ -386,7 +386,7 @@ def test_one_file_of_pairs_is_as_two_of_lines(command, trained, tmp_path):
             assert command(name, trained, "--pairs", tmp_path / file) == two
 
 
-# Learning curves, and completion
+# Learning curves
 
 
 def test_curves_of_several_trainings(command, trained, tmp_path, monkeypatch):
@@ -417,25 +417,3 @@ def test_curves_of_several_trainings(command, trained, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     ended = command("curve", trained, "--output", output)
     assert ended.status == 1 and "annotated-transformer[plot]" in ended.err
-
-
-@pytest.mark.parametrize(
-    ("line", "offered"),
-    [("tr", {"train", "translate"}), ("score a --p", {"--pairs"})],
-)
-def test_a_shell_is_told_how_a_word_may_go_on(line, offered):
-    words = f"annotated-transformer {line}"
-    asked = {
-        "_ANNOTATED_TRANSFORMER_COMPLETE": "complete_bash",
-        "COMP_WORDS": words,
-        "COMP_CWORD": f"{words.count(' ')}",
-    }
-    program = "import sys; sys.argv = ['annotated-transformer']\n"
-    program += "from annotated_transformer.__main__ import main; main()"
-    ended = subprocess.run(
-        [sys.executable, "-c", program],
-        env=os.environ | asked,
-        capture_output=True,
-        text=True,
-    )
-    assert {*ended.stdout.split()} == offered
