@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -12,6 +13,7 @@ from annotated_transformer.data import Tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.runs.recipes import flat
 from annotated_transformer.storage.checkpoints import checkpoint_paths
+from annotated_transformer.storage.dataclass_json import from_plain
 from annotated_transformer.storage.history import History
 from annotated_transformer.system.atomic_files import (
     read_json,
@@ -93,7 +95,7 @@ def begin_run(
 
     run.json, which is written last, makes it a run.
     """
-    text = json.dumps(history.as_json(), indent=1, allow_nan=False) + "\n"
+    text = json.dumps(asdict(history), indent=1, allow_nan=False) + "\n"
     with replacing(output, "tokenizer.model", "run.json") as new:
         (output / "run.json").unlink(missing_ok=True)  # of one that failed
         (output / "checkpoints").mkdir(exist_ok=True)
@@ -105,7 +107,8 @@ def begin_run(
 def read_history(output: Path) -> History:
     """What the run is that began there; UserError if none did."""
     try:
-        return History.from_json(read_json(output / "run.json"))
+        found: History = from_plain(History, read_json(output / "run.json"))
+        return found
     except (OSError, ValueError) as error:
         raise UserError(
             f"{output / 'run.json'}: not the beginning of a run "
@@ -118,7 +121,7 @@ def check_same_run(output: Path, began: History, asked: History) -> None:
 
     Texts and models are known by their SHA-256.
     """
-    before, now = (flat(history.as_json()) for history in (began, asked))
+    before, now = (flat(asdict(history)) for history in (began, asked))
     names = dict.fromkeys([*before, *now])
     for name in (x for part in KEPT for x in names if x.startswith(part)):
         if before.get(name) != now.get(name):

@@ -18,6 +18,7 @@ from own_parts import (
 from small_runs import CORPUS, SMALL
 from torch import nn
 
+from annotated_transformer.data import Tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import transformer
 from annotated_transformer.runs.prepare import given_tokenizer
