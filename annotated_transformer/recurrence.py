@@ -126,7 +126,7 @@ def hidden(state: Tensor | Tensors) -> Tensor:
     return state[0] if isinstance(state, tuple) else state
 
 
-def forget_bias(lstm: nn.LSTM | nn.LSTMCell) -> None:
+def forget_bias(lstm: nn.Module) -> None:
     """Open the gates that keep the cell: their biases start at 1."""
     for name, bias in lstm.named_parameters():
         if name.startswith("bias_ih"):
@@ -175,7 +175,7 @@ class RecurrentDecoder(nn.Module):
         self,
         d_model: int,
         width: int,
-        attention: Callable[[int], nn.Module],
+        attention: Callable[[int], DotProductAttention],
         layers: int = 1,
         cell: str = "lstm",
     ):
@@ -255,7 +255,7 @@ class RecurrentConfig:
 
 def recurrent_translator(
     config: RecurrentConfig,
-    attention: Callable[[int], nn.Module] = AdditiveAttention,
+    attention: Callable[[int], DotProductAttention] = AdditiveAttention,
 ) -> EncoderDecoder:
     """Recurrences with attention in the frame of Figure 1, newly drawn."""
     sizes, cell = (config.d_model, config.width), config.cell
