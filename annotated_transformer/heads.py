@@ -107,7 +107,8 @@ class MultiHeadAttention(Projections):
         bias: Float[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "batch queries d_model"]:
         """Attend from every position of x to every position of memory."""
-        return self.attend(x, *self.keys_values(memory), mask, bias)
+        given = {} if bias is None else {"bias": bias}  # few parts need one
+        return self.attend(x, *self.keys_values(memory), mask, **given)
 
     def weights(
         self,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
@@ -18,6 +18,8 @@ from annotated_transformer.embedding import LearnedPositions, TokenEmbedding
 from annotated_transformer.model import (
     EncoderDecoder,
     InputEmbedding,
+    Nested,
+    check_choice,
     check_sizes,
 )
 from annotated_transformer.sequences import windows
@@ -27,12 +29,13 @@ __all__ = [
     "ProjectedOutput",
     "DotProductAttention",
     "AdditiveAttention",
+    "CELLS",
+    "hidden",
     "forget_bias",
     "RecurrentEncoder",
     "RecurrentDecoder",
     "RecurrentConfig",
     "recurrent_translator",
-    "recurrent_weights",
     "scaled_sum",
     "GatedConvolution",
     "ConvolutionalEncoder",
@@ -115,7 +118,15 @@ class AdditiveAttention(DotProductAttention):
         return self.v(both.tanh()).squeeze(-1)
 
 
-def forget_bias(lstm: nn.LSTM | nn.LSTMCell) -> None:
+CELLS = {"lstm": (nn.LSTM, nn.LSTMCell), "gru": (nn.GRU, nn.GRUCell)}
+
+
+def hidden(state: Tensor | Tensors) -> Tensor:
+    """What a cell puts out; an LSTM's has its memory beside it."""
+    return state[0] if isinstance(state, tuple) else state
+
+
+def forget_bias(lstm: nn.Module) -> None:
     """Open the gates that keep the cell: their biases start at 1."""
     for name, bias in lstm.named_parameters():
         if name.startswith("bias_ih"):
@@ -123,15 +134,24 @@ def forget_bias(lstm: nn.LSTM | nn.LSTMCell) -> None:
 
 
 class RecurrentEncoder(nn.Module):
-    """An LSTM that reads in both directions."""
+    """LSTMs or GRUs that read in both directions."""
 
-    def __init__(self, d_model: int, width: int, layers: int, dropout: float):
+    def __init__(
+        self,
+        d_model: int,
+        width: int,
+        layers: int,
+        dropout: float,
+        cell: str = "lstm",
+    ):
         super().__init__()
-        self.lstm = nn.LSTM(
+        kind, _ = CELLS[cell]
+        self.recurrence = kind(
             d_model, width // 2, layers, batch_first=True, bidirectional=True
         )
         self.dropout = nn.Dropout(dropout)
-        forget_bias(self.lstm)
+        if cell == "lstm":
+            forget_bias(self.recurrence)
 
     def forward(
         self,
@@ -142,29 +162,39 @@ class RecurrentEncoder(nn.Module):
         packed = pack_padded_sequence(
             x, mask.sum((1, 2, 3)).cpu(), True, enforce_sorted=False
         )
-        states, (last, _) = self.lstm(packed)
+        states, last = self.recurrence(packed)
         states, _ = pad_packed_sequence(states, True, total_length=x.size(1))
-        return self.dropout(states), last[-2:].transpose(0, 1).flatten(1)
+        last = hidden(last)[-2:]  # of the highest layer, in both directions
+        return self.dropout(states), last.transpose(0, 1).flatten(1)
 
 
 class RecurrentDecoder(nn.Module):
-    """An LSTM that looks at the source before each word (Bahdanau, 2015)."""
+    """LSTMs or GRUs that look back before each word (Bahdanau, 2015)."""
 
     def __init__(
-        self, d_model: int, width: int, attention: Callable[[int], nn.Module]
+        self,
+        d_model: int,
+        width: int,
+        attention: Callable[[int], DotProductAttention],
+        layers: int = 1,
+        cell: str = "lstm",
     ):
         super().__init__()
-        self.first = nn.Linear(width, width)
+        self.first = nn.Linear(width, layers * width)
         self.key = nn.Linear(width, d_model, bias=False)
         self.query = nn.Linear(width, d_model, bias=False)
         self.attention = attention(d_model)
-        self.cell = nn.LSTMCell(d_model + width, width)
-        forget_bias(self.cell)
+        _, kind = CELLS[cell]
+        inputs = [d_model + width] + [width] * (layers - 1)
+        self.cells = nn.ModuleList(kind(size, width) for size in inputs)
+        self.is_lstm = cell == "lstm"
+        for lstm in self.cells if self.is_lstm else []:
+            forget_bias(lstm)
 
     def read(
         self, encoded: Tensors, mask: Bool[Tensor, "batch 1 1 length"]
     ) -> Tensors:
-        """The first state, and the keys, values and mask of the source."""
+        """The first states, and the keys, values and mask of the source."""
         values, last = encoded
         return self.first(last).tanh(), self.key(values), values, mask[:, 0]
 
@@ -172,20 +202,35 @@ class RecurrentDecoder(nn.Module):
         self,
         x: Float[Tensor, "rows length d_model"],
         memory: Tensors,
-        state: Tensors | None = None,
-    ) -> tuple[Float[Tensor, "rows length width"], Tensors]:
+        state: Nested | None = None,
+    ) -> tuple[Float[Tensor, "rows length width"], Nested]:
         """A state for each target token, each waiting for the one before."""
         first, *source = memory
         if state is None:
             first = first.repeat_interleave(len(x) // len(first), 0)
-            state = first, torch.zeros_like(first)
+            state = [*first.chunk(len(self.cells), -1)]
+            if self.is_lstm:
+                state = [(h, torch.zeros_like(h)) for h in state]
         states = []
         for word in x.unbind(1):
-            query = self.query(state[0])[:, None]
+            query = self.query(hidden(state[-1]))[:, None]
             context = self.attention(query, *source)[:, 0]
-            state = self.cell(torch.cat([word, context], -1), state)
-            states.append(state[0])
+            y, before, state = torch.cat([word, context], -1), state, []
+            for cell, last in zip(self.cells, before, strict=True):
+                state.append(cell(y, last))
+                y = hidden(state[-1])
+            states.append(y)
         return torch.stack(states, 1), state
+
+    def weights(
+        self, x: Float[Tensor, "batch length d_model"], memory: Tensors
+    ) -> Float[Tensor, "batch 1 length source_length"]:
+        """Where it looks when it reads each token, as a map of one head."""
+        first, keys, _, mask = memory
+        states, _ = self(x, memory)
+        top = first[:, None, -states.size(-1) :]
+        query = self.query(torch.cat([top, states[:, :-1]], 1))
+        return self.attention.weights(query, keys, mask)[:, None]
 
 
 @dataclass(frozen=True)
@@ -196,43 +241,32 @@ class RecurrentConfig:
     d_model: int = 256  # of embeddings, keys and queries
     width: int = 512  # of states; the encoder has half of it a direction
     layers: int = 1  # of the encoder
+    decoder_layers: int = 1
+    cell: str = "lstm"  # or "gru"
     dropout: float = 0.0
 
     def __post_init__(self) -> None:
-        sizes = ("vocab_size", "d_model", "width", "layers")
-        check_sizes(self, sizes, ("dropout",))
+        sizes = ["vocab_size", "d_model", "width", "layers", "decoder_layers"]
+        check_sizes(self, sizes, ["dropout"])
+        check_choice("cell", self.cell, CELLS)
         if self.width % 2:
             raise ValueError(f"width = {self.width}: must be even")
 
 
 def recurrent_translator(
     config: RecurrentConfig,
-    attention: Callable[[int], nn.Module] = AdditiveAttention,
+    attention: Callable[[int], DotProductAttention] = AdditiveAttention,
 ) -> EncoderDecoder:
-    """LSTMs with attention in the frame of Figure 1, newly drawn."""
-    sizes = config.d_model, config.width
+    """Recurrences with attention in the frame of Figure 1, newly drawn."""
+    sizes, cell = (config.d_model, config.width), config.cell
     tokens = TokenEmbedding(config.vocab_size, config.d_model)
     output = ProjectedOutput(tokens, config.width, config.dropout)
     words = InputEmbedding(tokens, None, config.dropout)
-    encoder = RecurrentEncoder(*sizes, config.layers, config.dropout)
-    decoder = RecurrentDecoder(*sizes, attention)
+    encoder = RecurrentEncoder(*sizes, config.layers, config.dropout, cell)
+    decoder = RecurrentDecoder(*sizes, attention, config.decoder_layers, cell)
     model = EncoderDecoder(words, encoder, words, decoder, output)
     model.config = config
     return model
-
-
-@torch.no_grad()
-def recurrent_weights(
-    model: EncoderDecoder,
-    source: Int[Tensor, "batch source_length"],
-    target: Int[Tensor, "batch target_length"],
-) -> Float[Tensor, "batch target_length source_length"]:
-    """Where a recurrent decoder looks when it reads each target token."""
-    first, keys, _, mask = memory = model.read(source)
-    states, _ = model.decode(target, memory)
-    before = torch.cat([first[:, None], states[:, :-1]], 1)
-    query = model.decoder.query(before)
-    return model.decoder.attention.weights(query, keys, mask)
 
 
 def scaled_sum(x: Tensor, y: Tensor) -> Tensor:

@@ -119,16 +119,23 @@ def attention_maps(
 ) -> AttentionMaps:
     """What each head looks at, as it computes, without dropout.
 
-    UserError unless the model is a Transformer whose attentions have weights.
+    A recurrent decoder has one map. UserError for a model that is neither
+    recurrent nor a Transformer, and for an attention without weights.
     """
-    if not isinstance(model, Transformer):
+    looks_once = hasattr(model.decoder, "weights")
+    if not (isinstance(model, Transformer) or looks_once):
         raise UserError(
-            "this model has no maps of attention: only a Transformer has; "
-            "ask one of those"
+            "this model has no maps of attention: only a Transformer and a "
+            "recurrent translator have; ask one of those"
         )
     training = model.training
     model.eval()
     maps = AttentionMaps([], [], [])
+    if looks_once:
+        x, memory = model.target(target), model.read(source)
+        maps.cross.append(model.decoder.weights(x, memory))
+        model.train(training)
+        return maps
     mask = padding_mask(source, PAD)
     x = model.source(source)
     for layer in model.encoder.layers:

@@ -13,12 +13,11 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.adapting import group_heads, mean_head
-from annotated_transformer.corpora.corpus import Corpus
-from annotated_transformer.corpora.generated import pronoun_corpus
 from annotated_transformer.data import Example, encode_pairs
 from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.training import TrainConfig, validate
 
+from .pronoun_resolution import corpus  # which the model has learned from
 from .shared.grid import grid
 from .shared.shipped_translator import translator, weights
 from .shared.training_loops import updates_on
@@ -54,12 +53,6 @@ WAYS = {
     "1 group, first": {"groups": 1, "pool": "first"},
     "1 group, drawn": {"groups": 1, "pool": "drawn"},
 }
-
-
-@cache
-def corpus() -> Corpus:
-    """The text that the model has learned from."""
-    return pronoun_corpus()
 
 
 @cache

@@ -303,10 +303,10 @@ def test_it_is_validated_and_learns_from_its_own_outputs(name):
 
 
 @each_model
-def test_only_a_transformer_has_maps(name):
+def test_what_attends_by_layers_or_once_has_maps(name):
     model, tokenizer = trained(name), text()[1]
     translator = Translator(model, tokenizer)
-    if isinstance(model, Transformer):
+    if isinstance(model, Transformer) or hasattr(model.decoder, "key"):
         maps, source, target = translator.attention("abc", "ab")
         assert maps.cross[0].shape[2:] == (len(target), len(source))
         assert source == [*tokenizer.split("abc"), "</s>"]

@@ -7,6 +7,8 @@ import gzip
 import json
 import os
 import random
+import re
+import shutil
 import signal
 import time
 from dataclasses import replace
@@ -27,9 +29,11 @@ from faults import (
     struck,
 )
 from histories import HISTORY
-from hypothesis import given, settings
+from hostile import HOSTILE, hostile
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from mutants import Resumed, mutants, read
+from mutants import Resumed, mend_sums, mutants, read, translated
+from safetensors.torch import load_file, save_file
 from small_runs import CORPUS, PAIRS, SMALL, learning
 
 from annotated_transformer import training
@@ -180,7 +184,14 @@ def test_what_is_not_finite_is_never_written(whole, tmp_path, monkeypatch):
     whole.same(output)
 
 
-# Hostile folders
+# Damaged and hostile folders
+
+# All that is said of a model folder, whatever has happened to it.
+TOLD = re.compile(
+    r"\S+: no trained model here \(config\.json: .+\); name another folder|"
+    r"\S+(config\.json|model\.safetensors|tokenizer\.model): .+; "
+    r"copy the whole folder again(, or .+)?"
+)
 
 
 @pytest.fixture(scope="session")
@@ -201,6 +212,37 @@ def all_well(found):
     assert found.broken == {}
     assert found.taken and found.refused
     assert found.memory < 2**28
+    return found.refused
+
+
+def test_mutated_models(model_folder, tmp_path):
+    numbers = range(MUTANTS)
+    found = in_child(mutants, model_folder, tmp_path, numbers, translated)
+    for told in all_well(found):
+        assert TOLD.fullmatch(told) and len(told) < 500, told
+
+
+def test_hostile_models(model_folder, tmp_path):
+    status, found = in_child(hostile, model_folder, tmp_path, kill_after=100)
+    assert status == 0
+    assert found.taken == [] and found.broken == {}
+    assert found.refused.keys() == HOSTILE.keys()
+    for name, told in found.refused.items():
+        assert HOSTILE[name][1] in told and len(told) < 500, name
+        assert TOLD.fullmatch(told.replace(str(tmp_path / name), "x")), told
+    assert found.memory < 2**26  # bytes, for all of them
+
+
+def test_overflowing_weights_end_a_translation(model_folder, tmp_path):
+    folder = shutil.copytree(model_folder, tmp_path / "model")
+    path = folder / "model.safetensors"
+    tensors = load_file(path)
+    for name in tensors:
+        if "feed_forward" in name:
+            tensors[name] *= 1e38
+    save_file(tensors, path)
+    mend_sums(folder)
+    assert in_child(translated, folder, kill_after=100) == (0, None)
 
 
 def test_mutated_runs(whole, tmp_path):
@@ -246,11 +288,7 @@ ODD = [
 ]
 
 
-def test_odd_text_is_one_line(translator):
-    lines = translator(ODD, beam=1)
-    assert len(lines) == len(ODD) and not any("\n" in x for x in lines)
-
-
+@example(ODD)
 @given(st.lists(st.text(st.characters(exclude_categories=())), max_size=5))
 @settings(max_examples=500 if SOAK else 30)
 def test_any_text_gives_a_line_for_each(translator, texts):

@@ -1,7 +1,5 @@
 """Multi-head attention against torch's own layer, loops and properties."""
 
-import math
-
 import pytest
 import torch
 from hypothesis import strategies as st
@@ -116,17 +114,6 @@ def test_heads_in_one_product_are_a_loop_over_heads(d_k, d_v):
     torch.testing.assert_close(
         layer(x, memory), layer.output(torch.cat(heads, -1))
     )
-
-
-def test_each_block_is_initialised_at_its_own_fan():
-    layer = MultiHeadAttention(512, 8, d_k=16, d_v=128)
-    keys, values = layer.key_value.weight.split([8 * 16, 8 * 128])
-    output = layer.output.weight
-    for weight in (layer.query.weight, keys, values, output):
-        expected = math.sqrt(2 / sum(weight.shape))
-        assert weight.std().item() == pytest.approx(expected, rel=0.02)
-    for part in (layer.query, layer.key_value, layer.output):
-        assert (part.bias == 0).all()
 
 
 def test_heads_must_divide_the_width_or_be_given_one():

@@ -9,11 +9,9 @@ from hypothesis import strategies as st
 from torch.nn import functional as F
 from torch_twins import close, randn, shake
 
-from annotated_transformer.attention import causal_mask
 from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.layers import (
     AddNorm,
-    DecoderLayer,
     EncoderLayer,
     FeedForward,
 )
@@ -25,17 +23,6 @@ quickly = settings(deadline=None, max_examples=20)
 def encoder(pre_norm, d_model=12, heads=3, d_ff=20):
     return shake(
         EncoderLayer(
-            MultiHeadAttention(d_model, heads),
-            FeedForward(d_model, d_ff),
-            partial(AddNorm, d_model, 0.0, pre_norm),
-        )
-    )
-
-
-def decoder(pre_norm, d_model=12, heads=3, d_ff=20):
-    return shake(
-        DecoderLayer(
-            MultiHeadAttention(d_model, heads),
             MultiHeadAttention(d_model, heads),
             FeedForward(d_model, d_ff),
             partial(AddNorm, d_model, 0.0, pre_norm),
@@ -105,28 +92,3 @@ def test_hidden_positions_change_no_visible_one(pre_norm, seen, seed):
     assert torch.equal(before[:, visible], after[:, visible])
     if not all(seen):  # the control: without the mask they are looked at
         assert not torch.equal(layer(x), layer(noisy))
-
-
-@both_orders
-@quickly
-@given(st.lists(st.integers(1, 3), min_size=1, max_size=5))
-def test_the_past_can_be_kept_instead_of_computed(pre_norm, pieces):
-    """However the target is cut, keys and values carry all that is needed.
-
-    A piece of several tokens needs the rows of the causal mask that belong
-    to it; a single token sees everything, and needs no mask.
-    """
-    layer, length = decoder(pre_norm), sum(pieces)
-    x = randn(2, length, 12)
-    source = layer.cross_attention.keys_values(randn(2, 4, 12))
-    whole, all_keys_values = layer(x, source, None, causal_mask(length))
-    past, start, outputs = None, 0, []
-    for piece in pieces:
-        end = start + piece
-        mask = causal_mask(length)[start:end, :end] if piece > 1 else None
-        y, past = layer(x[:, start:end], source, None, mask, past)
-        outputs.append(y)
-        start = end
-    close(torch.cat(outputs, dim=1), whole)
-    for kept, computed in zip(past, all_keys_values, strict=True):
-        close(kept, computed)

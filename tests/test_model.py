@@ -138,6 +138,7 @@ def test_the_formula_counts_what_is_there(config):
 @pytest.mark.parametrize("pre_norm", [True, False])
 def test_weights_start_by_glorot_block_by_block(pre_norm):
     config = replace(PRESETS["small"], vocab_size=50, layers=3)
+    config, sizes = replace(config, d_k=16, d_v=128), (4 * 16, 4 * 128)
     model = transformer(replace(config, pre_norm=pre_norm))
     blocks, last = [], []
     for stack, sublayers in ((model.encoder, 6), (model.decoder, 9)):
@@ -145,7 +146,7 @@ def test_weights_start_by_glorot_block_by_block(pre_norm):
         for module in stack.modules():
             if isinstance(module, MultiHeadAttention):
                 blocks += [module.query.weight]
-                blocks += module.key_value.weight.split(256)
+                blocks += module.key_value.weight.split(sizes)
                 last.append((module.output.weight, scale))
         for layer in stack.layers:
             blocks.append(layer.feed_forward.inner.weight)
@@ -156,6 +157,8 @@ def test_weights_start_by_glorot_block_by_block(pre_norm):
         std = scale * (2 / sum(block.shape)) ** 0.5
         assert block.std().item() == pytest.approx(std, rel=0.02)
         assert abs(block.mean()) < 0.02 * std
+    for name, weight in model.named_parameters():
+        assert "bias" not in name or not weight.any()
 
 
 # What must not leak, and what must not matter

@@ -2,7 +2,6 @@
 
 import ast
 from collections import defaultdict
-from pathlib import Path
 
 import chapters
 
@@ -11,26 +10,37 @@ import chapters
 OF_A_KIND = {"EXERCISES", "RECIPE", "RUNS", "corpus"}
 
 
-def defined(path: Path) -> set[str]:
-    """The names that a module defines and exports; imported ones are not."""
-    found, exported = set(), set()
-    for node in ast.parse(path.read_text("utf-8")).body:
+def defined(tree: ast.Module) -> dict[str, ast.AST]:
+    """The names that a module defines; imported ones are not."""
+    found = {}
+    for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            found.add(node.name)
+            found[node.name] = node
         elif isinstance(node, ast.Assign):
-            found |= {x.id for x in node.targets if isinstance(x, ast.Name)}
-            if "__all__" in found and not exported:
-                exported = {*ast.literal_eval(node.value)}
-    return found & exported
+            names = (x.id for x in node.targets if isinstance(x, ast.Name))
+            found |= dict.fromkeys(names, node.value)
+    return found
 
 
 def test_no_public_name_means_two_things():
-    homes = defaultdict(list)
+    """Public is what `__all__` has, or what another module imports."""
+    trees, public, homes = {}, defaultdict(set), defaultdict(list)
     for folder in (chapters.PACKAGE, chapters.ROOT / "experiments"):
         for path in folder.rglob("*.py"):
-            if "commands" not in path.parts and path.stem != "__main__":
-                for name in defined(path):
-                    homes[name].append(path.name)
+            parts = path.relative_to(chapters.ROOT).with_suffix("").parts
+            name = ".".join(parts).removesuffix(".__init__")
+            trees[name] = ast.parse(path.read_text("utf-8"))
+    for tree in trees.values():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom):
+                public[node.module] |= {x.name for x in node.names}
+    for module, tree in trees.items():
+        names = defined(tree)
+        if "__all__" in names:
+            public[module] = {*ast.literal_eval(names["__all__"])}
+        if ".commands." not in module and ".__main__" not in module:
+            for name in names.keys() & public[module]:
+                homes[name].append(module)
     assert len(homes) > 300
     twice = {n: paths for n, paths in homes.items() if len(paths) > 1}
     assert twice.keys() <= OF_A_KIND, twice

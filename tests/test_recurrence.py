@@ -23,9 +23,9 @@ from annotated_transformer.recurrence import (
     convolutional_translator,
     forget_bias,
     recurrent_translator,
-    recurrent_weights,
 )
 from annotated_transformer.sequences import LSTM
+from annotated_transformer.translation import attention_maps
 
 VOCAB = 15
 RECURRENT = RecurrentConfig(VOCAB, 6, 8)
@@ -35,13 +35,21 @@ BUILD = {
     "dot": lambda: recurrent_translator(
         RECURRENT, lambda _: DotProductAttention()
     ),
+    "three layers": lambda: recurrent_translator(
+        replace(RECURRENT, layers=2, decoder_layers=3)
+    ),
+    "gru": lambda: recurrent_translator(
+        replace(RECURRENT, decoder_layers=2, cell="gru")
+    ),
     "convolutional": lambda: convolutional_translator(CONVOLUTIONAL),
     "wide windows": lambda: convolutional_translator(
         replace(CONVOLUTIONAL, layers=3, kernel_size=5)
     ),
 }
 each_model = pytest.mark.parametrize("name", BUILD)
-recurrent_ones = pytest.mark.parametrize("name", ["additive", "dot"])
+recurrent_ones = pytest.mark.parametrize(
+    "name", ["additive", "dot", "three layers", "gru"]
+)
 
 
 def build(name):
@@ -110,7 +118,7 @@ def test_encoder_is_two_lstms_of_our_own(lengths):
     model = recurrent_translator(RecurrentConfig(VOCAB, 4, 8)).double()
     source = sentences(*lengths)
     first, _, values, _ = model.read(source)
-    theirs = model.encoder.lstm.state_dict()
+    theirs = model.encoder.recurrence.state_dict()
     for row, n in enumerate(lengths):
         x, lasts = model.source(source[row : row + 1, :n]), []
         for back, end in enumerate(("_l0", "_l0_reverse")):
@@ -131,21 +139,27 @@ def test_decoder_by_loop(name):
     """Query from the last output, context beside the embedding."""
     model, source = build(name), sentences(5, 3)
     target, decoder = sentences(4, 4), model.decoder
-    h, keys, values, mask = memory = model.read(source)
+    first, keys, values, mask = memory = model.read(source)
     found, (written, last) = model.decode(target, memory)
-    looked, c = recurrent_weights(model, source, target), torch.zeros_like(h)
+    (looked,) = attention_maps(model, source, target).cross
+    layers = [*first.chunk(len(decoder.cells), -1)]
+    if name != "gru":  # an LSTM begins with an empty cell
+        layers = [(h, torch.zeros_like(h)) for h in layers]
     for t in range(4):
+        h = layers[-1] if name == "gru" else layers[-1][0]
         query = decoder.query(h)
         for row in range(2):
             close(keys[row], values[row] @ decoder.key.weight.T)
         weights = decoder.attention.weights(query[:, None], keys, mask)[:, 0]
-        close(looked[:, t], weights)
+        close(looked[:, 0, t], weights)
         context = (weights[:, :, None] * values).sum(1)
         word = model.target(target[:, t : t + 1])[:, 0]
-        h, c = decoder.cell(torch.cat([word, context], 1), (h, c))
-        close(found[:, t], h)
-    close(last[0], h)
-    close(last[1], c)
+        y = torch.cat([word, context], 1)
+        for i, cell in enumerate(decoder.cells):
+            layers[i] = cell(y, layers[i])
+            y = layers[i] if name == "gru" else layers[i][0]
+        close(found[:, t], y)
+    torch.testing.assert_close(last, layers)
     assert written == 4
 
 

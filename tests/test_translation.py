@@ -8,16 +8,15 @@ from inspect import unwrap
 import pytest
 import sacrebleu
 import torch
+from tiny_models import make_translator
 from torch.nn import functional as F
 
 from annotated_transformer.data import make_batch, pad, train_tokenizer
 from annotated_transformer.errors import UserError, check_texts
 from annotated_transformer.heads import MultiHeadAttention
-from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.system.text_lines import read_lines
 from annotated_transformer.translation import (
     MosesWords,
-    Translator,
     attention_maps,
     corpus_scores,
 )
@@ -33,24 +32,6 @@ LINES = [
 @pytest.fixture(scope="module")
 def tokenizer():
     return train_tokenizer(LINES * 4, 40, "bpe")
-
-
-def make_translator(tokenizer, pre_norm=True, **options):
-    torch.manual_seed(1)
-    sizes = ModelConfig(
-        vocab_size=len(tokenizer),
-        layers=2,
-        d_model=16,
-        d_ff=32,
-        heads=2,
-        dropout=0.4,
-        pre_norm=pre_norm,
-        **options,
-    )
-    model = transformer(sizes).double()
-    with torch.no_grad():  # sharper than at the start, so that words differ
-        model.output.weight.mul_(2)
-    return Translator(model, tokenizer)
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +106,7 @@ def test_maps_are_what_the_layers_use(
     tokenizer, pre_norm, kernel, monkeypatch
 ):
     """Weights times values, projected, is what each attention returned."""
-    model = make_translator(tokenizer, pre_norm).model
+    model = make_translator(tokenizer, pre_norm=pre_norm).model
     readers, writers = model.encoder.layers, model.decoder.layers
     parts = [x.self_attention for x in (*readers, *writers)]
     parts += [x.cross_attention for x in writers]

@@ -40,7 +40,7 @@ def read_record(path: Path, history: History) -> dict:
         raise UserError(
             f"{path}: not a record ({error}); choose another file"
         ) from error
-    told, result = history.as_json(), known.get("result", {})
+    told, result = asdict(history), known.get("result", {})
     same = known.get("command") == told["command"]
     for name in MODEL:  # two averages share a command
         same = same and result.get(name) == told["result"].get(name)
@@ -58,7 +58,7 @@ def record(folder: Path, path: Path, name: str, scores: dict) -> None:
     history = known_history(read_config(folder).history)
     known = read_record(path, history) if path.exists() else {}
     whole = {
-        **history.as_json(),
+        **asdict(history),
         "curve": read_metrics(folder) or known.get("curve", []),
         "scores": known.get("scores", {}) | {name: scores},
     }

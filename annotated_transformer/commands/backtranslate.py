@@ -1,11 +1,18 @@
 """The command that makes sources for targets that have none."""
 
 from pathlib import Path
-from typing import Any
 
 from typer import Argument, Option
 
-from annotated_transformer.commands.options import SEARCH, Device, described
+from annotated_transformer.commands.options import (
+    ALPHA,
+    BEAM,
+    DEVICE,
+    MODEL,
+    NO_REPEAT,
+    Device,
+    batch_tokens_option,
+)
 from annotated_transformer.commands.translate import (
     check_lengths,
     load,
@@ -15,41 +22,40 @@ from annotated_transformer.errors import UserError
 from annotated_transformer.system.console import console, put
 from annotated_transformer.system.text_lines import blocks, read_lines
 
-__all__ = ["backtranslate"]
-
 BATCH_TOKENS = {"cuda": 32768}  # elsewhere 4096
 BLOCK = 1000  # lines, after which the console says how far it is
 TRIED = 100  # lines that are translated first, to see how well it goes
 
 
-@described(
-    SEARCH,
-    file=Argument(
+def backtranslate(
+    model: Path = MODEL,
+    file: Path = Argument(
         metavar="TEXT", help="text without translation, line by line"
     ),
-    output=Option(help="the file to make, for train --extra"),
-    forward=Option(
-        "--forward", help="TEXT holds sources, and MODEL makes their targets"
+    output: Path = Option(help="the file to make, for train --extra"),
+    forward: bool = Option(
+        False,
+        "--forward",
+        help="TEXT holds sources, and MODEL makes their targets",
     ),
-    sample=Option("--sample", help="draw each token instead of searching"),
-    top_k=Option(help="draw each token from the K likeliest; 0: from all"),
-    temperature=Option(help="what is drawn varies more above 1, less below"),
-    seed=Option(help="another one draws other text"),
-    tag=Option(help="a word to put before each source, such as '<BT>'"),
-)
-def backtranslate(
-    model: Path,
-    file: Path,
-    output: Path,
-    forward: bool = False,
-    sample: bool = False,
-    top_k: int = 0,
-    temperature: float = 1.0,
-    seed: int = 0,
-    tag: str = "",
-    batch_tokens: int | None = None,
-    device: Device = None,
-    **search: Any,
+    sample: bool = Option(
+        False, "--sample", help="draw each token instead of searching"
+    ),
+    top_k: int = Option(
+        0, help="draw each token from the K likeliest; 0: from all"
+    ),
+    temperature: float = Option(
+        1.0, help="what is drawn varies more above 1, less below"
+    ),
+    seed: int = Option(0, help="another one draws other text"),
+    tag: str = Option(
+        "", help="a word to put before each source, such as '<BT>'"
+    ),
+    batch_tokens: int | None = batch_tokens_option(None),
+    device: Device = DEVICE,
+    beam: int | None = BEAM,
+    alpha: float | None = ALPHA,
+    no_repeat: int | None = NO_REPEAT,
 ) -> None:
     """Make sources for a text that has none: more pairs to learn from.
 
@@ -63,14 +69,14 @@ def backtranslate(
     from annotated_transformer.pairs.sampling import Sampling
 
     draws = sample or top_k != 0 or temperature != 1
-    if draws and any(value is not None for value in search.values()):
+    if draws and (beam, alpha, no_repeat) != (None, None, None):
         raise UserError(
             "--beam, --alpha and --no-repeat search, and --sample, --top-k "
             "and --temperature draw; choose one of the two"
         )
     sampling = Sampling(top_k, temperature, seed) if draws else None
     lines = read_lines(file)
-    translator = load(model, device, **search)
+    translator = load(model, device, beam, alpha, no_repeat)
     check_lengths(translator, lines, f"{file}, line")
     at_once = BATCH_TOKENS.get(translator.device.type, 4096)
     if output.exists():

@@ -4,11 +4,8 @@ from pathlib import Path
 
 from typer import Argument, Option
 
-from annotated_transformer.commands.options import described
 from annotated_transformer.errors import UserError
 from annotated_transformer.system.console import put
-
-__all__ = ["curve"]
 
 PANELS = {
     "loss": "loss in training",
@@ -16,11 +13,10 @@ PANELS = {
 }
 
 
-@described(
-    runs=Argument(metavar="RUN...", help="folders of trainings"),
-    output=Option(help="the picture to make: .svg, .png or .pdf"),
-)
-def curve(runs: list[Path], output: Path) -> None:
+def curve(
+    runs: list[Path] = Argument(metavar="RUN...", help="folders of trainings"),
+    output: Path = Option(help="the picture to make: .svg, .png or .pdf"),
+) -> None:
     """Draw the learning curves of trainings, all in one picture.
 
     It has the loss and the validation perplexity after each interval, as
@@ -28,7 +24,7 @@ def curve(runs: list[Path], output: Path) -> None:
     """
     from annotated_transformer.storage.checkpoints import read_metrics
     from annotated_transformer.system.atomic_files import replacing
-    from annotated_transformer.system.extras import needed
+    from annotated_transformer.system.machine import needed
 
     known = [(run, read_metrics(run)) for run in runs]
     for run, lines in known:

@@ -5,28 +5,22 @@ from typing import Literal
 
 from typer import Argument, Option
 
-from annotated_transformer.commands.options import described
+from annotated_transformer.commands.options import MODEL
 from annotated_transformer.system.console import put
-
-__all__ = ["export"]
 
 Format = Literal["huggingface", "ctranslate2", "onnx"]
 Quantization = Literal["int8", "int8_float16", "int16", "float16", "bfloat16"]
 
 
-@described(
-    folder=Argument(help="the folder to make"),
-    to=Option(help="whose program will read it"),
-    quantization=Option(
-        help="smaller numbers in the file, for CTranslate2; int8 makes it a "
-        "third as large"
-    ),
-)
 def export(
-    model: Path,
-    folder: Path,
-    to: Format,
-    quantization: Quantization | None = None,
+    model: Path = MODEL,
+    folder: Path = Argument(help="the folder to make"),
+    to: Format = Option(help="whose program will read it"),
+    quantization: Quantization | None = Option(
+        None,
+        help="smaller numbers in the file, for CTranslate2; int8 makes it a "
+        "third as large",
+    ),
 ) -> None:
     """Write a model in the format of another program.
 

@@ -5,44 +5,38 @@ from typing import TYPE_CHECKING
 
 from typer import Argument, Option
 
-from annotated_transformer.commands.options import Device, described
+from annotated_transformer.commands.options import DEVICE, MODEL, Device
 from annotated_transformer.system.console import in_digits, put
 
 # What loads PyTorch is imported where it is used: --help does without it.
 if TYPE_CHECKING:
     from annotated_transformer.writing import Writer
 
-__all__ = ["generate", "perplexity"]
-
 SEPARATOR = "---\n"
 
 
-@described(
-    prompt=Option(help="how the text begins"),
-    number=Option(min=1, help="so many texts, with --- between them"),
-    max_tokens=Option(min=1, help="tokens to write, beyond the prompt"),
-    temperature=Option(
-        help="what is drawn varies more above 1, less below; 0: always the "
-        "likeliest"
-    ),
-    top_k=Option(help="draw each token from the K likeliest; 0: from all"),
-    top_p=Option(
-        help="draw from the fewest whose probabilities add up to P or more"
-    ),
-    seed=Option(help="another one draws other text"),
-    stop=Option("--stop", help="end with the document"),
-)
 def generate(
-    model: Path,
-    prompt: str = "",
-    number: int = 1,
-    max_tokens: int = 500,
-    temperature: float = 1.0,
-    top_k: int = 0,
-    top_p: float = 1.0,
-    seed: int = 0,
-    stop: bool = False,
-    device: Device = None,
+    model: Path = MODEL,
+    prompt: str = Option("", help="how the text begins"),
+    number: int = Option(1, min=1, help="so many texts, --- between them"),
+    max_tokens: int = Option(
+        500, min=1, help="tokens to write, beyond the prompt"
+    ),
+    temperature: float = Option(
+        1.0,
+        help="what is drawn varies more above 1, less below; 0: always the "
+        "likeliest",
+    ),
+    top_k: int = Option(
+        0, help="draw each token from the K likeliest; 0: from all"
+    ),
+    top_p: float = Option(
+        1.0,
+        help="draw from the fewest whose probabilities add up to P or more",
+    ),
+    seed: int = Option(0, help="another one draws other text"),
+    stop: bool = Option(False, "--stop", help="end with the document"),
+    device: Device = DEVICE,
 ) -> None:
     """Write text with a language model, to standard output.
 
@@ -60,10 +54,11 @@ def generate(
     put(SEPARATOR.join(text.removesuffix("\n") + "\n" for text in texts))
 
 
-@described(
-    file=Argument(help="text as it is; a language model predicts it"),
-)
-def perplexity(model: Path, file: Path, device: Device = None) -> None:
+def perplexity(
+    model: Path = MODEL,
+    file: Path = Argument(help="text as it is; a language model predicts it"),
+    device: Device = DEVICE,
+) -> None:
     """Score a text: how well a language model predicts it.
 
     The text is read in windows as long as the model's context. Bits per byte

@@ -11,12 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from typer import Argument, Option
 
-from annotated_transformer.commands.options import (
-    FIELDS,
-    Device,
-    described,
-    settings,
-)
+from annotated_transformer.commands.options import DEVICE, Device
 from annotated_transformer.errors import UserError
 from annotated_transformer.system.console import put
 
@@ -24,99 +19,144 @@ from annotated_transformer.system.console import put
 if TYPE_CHECKING:
     from annotated_transformer.corpora.corpus import Corpus
 
-__all__ = ["train"]
+Task = Literal["copy", "builtin", "pronouns", "multi30k", "plays", "text"]
+Preset = Literal["tiny", "modern", "small", "base", "big"]
 
 text = partial(Option, rich_help_panel="The text")
+sizes = partial(Option, rich_help_panel="The model")
+learning = partial(Option, rich_help_panel="The training")
 run = partial(Option, rich_help_panel="The run")
 # What few trainings need; book/toolkit_options.md says what it is for.
 rare = partial(Option, hidden=True)
 
-
-@described(
-    FIELDS,
-    output=Argument(help="the folder to make; it must be new"),
-    files=Argument(
-        metavar="FILE...", help="running text, for --task text alone"
+# Options that set a field of the recipe, which --set FIELD=VALUE does, too.
+FIELDS = {
+    "": ("vocab_size", "tokenizer", "tf32"),
+    "model.": ("dropout", "pre_norm"),
+    "train.": (
+        *("steps", "batch_tokens", "accumulation_steps", "schedule"),
+        *("warmup", "peak_lr", "label_smoothing", "max_length", "bf16"),
+        *("checkpoint_every", "average", "seed"),
     ),
-    task=text(
+    "labs.": ("r_drop", "risk", "bpe_dropout", "noise"),
+}
+
+
+def train(
+    output: Path = Argument(help="the folder to make; it must be new"),
+    files: list[Path] | None = Argument(
+        None, metavar="FILE...", help="running text, for --task text alone"
+    ),
+    task: Task | None = text(
+        None,
         help="a corpus known by name: letters to copy, the built-in "
         "English-German grammar, more of it for pronouns, or Multi30k "
         "(downloaded); for a language model Shakespeare's plays, or the text "
-        "of FILE..."
+        "of FILE...",
     ),
-    train_files=text(
+    train_files: tuple[Path, Path] | None = text(
+        None,
         "--train",
         metavar="SRC TGT",
         help="two text files to learn from: line n of one translates line n "
         "of the other",
     ),
-    valid_files=text(
+    valid_files: tuple[Path, Path] | None = text(
+        None,
         "--valid",
         metavar="SRC TGT",
         help="two more, not learned from, to see how well it goes",
     ),
-    pairs=text(
-        help="instead, one file of pairs to learn from: .tsv, .csv or .jsonl"
+    pairs: Path | None = text(
+        None,
+        help="instead, one file of pairs to learn from: .tsv, .csv or .jsonl",
     ),
-    valid_pairs=text(help="and one of pairs that are not learned from"),
-    extra=rare(metavar="FILE[=SHARE]"),
-    mark=rare(),
-    held_out=rare(),
-    source=text(help="language code; Multi30k has en, de and fr"),
-    target=text(help="language code; Multi30k has en, de and fr"),
-    preset=Option(
-        rich_help_panel="The model",
+    valid_pairs: Path | None = text(
+        None, help="and one of pairs that are not learned from"
+    ),
+    extra: list[str] | None = rare(None, metavar="FILE[=SHARE]"),
+    mark: str = rare(""),
+    held_out: float = rare(0.1),
+    source: str = text("en", help="language code; Multi30k has en, de and fr"),
+    target: str = text("de", help="language code; Multi30k has en, de and fr"),
+    preset: Preset | None = sizes(
+        None,
         help="size: tiny, the usual one, the same with the parts of today as "
         "modern, and small for up to a million pairs; base and big as in the "
         "paper, with its schedule; with --from the model keeps its size",
     ),
-    fields=rare("--set"),
-    valid_bleu=rare(min=0),
-    max_minutes=run(
+    fields: list[str] | None = rare(None, "--set"),
+    valid_bleu: int = rare(0, min=0),
+    max_minutes: float | None = run(
+        None,
         min=0,
         help="end the training by then and make a model; --resume goes on",
     ),
-    compiled=rare("--compile"),
-    start=run(
+    device: Device = DEVICE,
+    compiled: bool = rare(False, "--compile"),
+    start: Path | None = run(
+        None,
         "--from",
         metavar="MODEL",
         help="fine-tune: begin with the weights, sizes and subwords of a "
         "trained model; your own text then gets few and small updates",
     ),
-    new_subwords=rare("--new-subwords"),
-    resume=run(
+    new_subwords: bool = rare(False, "--new-subwords"),
+    resume: bool = run(
+        False,
         "--resume",
         help="go on after the last checkpoint: the same command, plus this",
     ),
-    dry_run=run(
-        "--dry-run", help="show size, memory and batches; train nothing"
+    dry_run: bool = run(
+        False,
+        "--dry-run",
+        help="show size, memory and batches; train nothing",
     ),
-)
-def train(
-    output: Path,
-    files: list[Path] | None = None,
-    task: Literal["copy", "builtin", "pronouns", "multi30k", "plays", "text"]
-    | None = None,
-    train_files: tuple[Path, Path] | None = None,
-    valid_files: tuple[Path, Path] | None = None,
-    pairs: Path | None = None,
-    valid_pairs: Path | None = None,
-    extra: list[str] | None = None,
-    mark: str = "",
-    held_out: float = 0.1,
-    source: str = "en",
-    target: str = "de",
-    preset: Literal["tiny", "modern", "small", "base", "big"] | None = None,
-    fields: list[str] | None = None,
-    valid_bleu: int = 0,
-    max_minutes: float | None = None,
-    device: Device = None,
-    compiled: bool = False,
-    start: Path | None = None,
-    new_subwords: bool = False,
-    resume: bool = False,
-    dry_run: bool = False,
-    **given: object,
+    vocab_size: int | None = sizes(
+        None,
+        help="subwords shared by both languages; 8000 if not given, 37000 for "
+        "base and big, and a task has its own",
+    ),
+    tokenizer: str | None = rare(None),
+    tf32: bool | None = rare(None, "--tf32"),
+    dropout: float | None = sizes(
+        None,
+        help="share of values set to zero in training; more for less text",
+    ),
+    pre_norm: bool | None = rare(None, "--pre-norm/--post-norm"),
+    steps: int | None = learning(None, "--max-steps", help="updates in all"),
+    batch_tokens: int | None = learning(
+        None,
+        help="tokens of a batch on each side, padding included; less needs "
+        "less memory",
+    ),
+    accumulation_steps: int | None = learning(
+        None,
+        "--accumulate",
+        help="batches that make one update: large batches in little memory",
+    ),
+    schedule: str | None = rare(None),
+    warmup: int | None = learning(
+        None, help="updates in which the learning rate rises"
+    ),
+    peak_lr: float | None = learning(
+        None,
+        "--peak-rate",
+        help="the highest learning rate; the paper's if not given for base "
+        "and big",
+    ),
+    label_smoothing: float | None = rare(None),
+    r_drop: float | None = rare(None),
+    risk: int | None = rare(None),
+    bpe_dropout: float | None = rare(None),
+    noise: float | None = rare(None),
+    max_length: int | None = rare(None),
+    bf16: bool | None = rare(None, "--bf16/--float32"),
+    checkpoint_every: int | None = rare(None),
+    average: int | None = rare(None),
+    seed: int | None = learning(
+        None, help="start of all random numbers: same seed, same model"
+    ),
 ) -> None:
     """Train a model into the folder OUTPUT.
 
@@ -127,6 +167,7 @@ def train(
     continues. On N devices:
     torchrun --nproc-per-node=N -m annotated_transformer train ...
     """
+    given = locals()  # all options, by their names
     from torch.cuda import is_bf16_supported
 
     from annotated_transformer.corpora.running_text import RunningText, plays
@@ -137,15 +178,21 @@ def train(
     from annotated_transformer.system.processes import launched
 
     chosen = choose_device(device)
-    asked = [*settings(given), *(fields or [])]
+    asked = [
+        f"{part}{name}={given[name]}"
+        for part, names in FIELDS.items()
+        for name in names
+        if given[name] is not None
+    ]
+    asked += fields or []
     if start is not None:
         check_kept(asked, new_subwords)
-    bf16 = chosen.startswith("cuda") and is_bf16_supported(False)  # emulated
+    fast = chosen.startswith("cuda") and is_bf16_supported(False)  # emulated
     usual = recipe_of(task, preset)
     own_text = task in (None, "text")  # another task has settings of its own
     if start is not None and not new_subwords and own_text:
         usual = fine_tuning(usual)
-    recipe = usual.with_fields([f"train.bf16={bf16}", *asked])
+    recipe = usual.with_fields([f"train.bf16={fast}", *asked])
     corpus: Corpus | RunningText
     if task == "text":
         corpus = RunningText.from_files(files or [], mark, held_out)

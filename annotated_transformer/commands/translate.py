@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from typer import Argument, Option
 
-from annotated_transformer.commands.options import SEARCH, Device, described
+from annotated_transformer.commands.options import (
+    ALPHA,
+    BEAM,
+    DEVICE,
+    MODEL,
+    NO_REPEAT,
+    Device,
+    batch_tokens_option,
+)
 from annotated_transformer.errors import UserError
 from annotated_transformer.system.console import (
     arriving,
@@ -29,54 +37,43 @@ if TYPE_CHECKING:
     from annotated_transformer.text.checks import Watch
     from annotated_transformer.translation import Translation, Translator
 
-__all__ = [
-    "check_lengths",
-    "evaluate",
-    "load",
-    "score",
-    "translate",
-    "watch_for",
-]
-
 LONGEST_LINE = 10_000  # characters; a page of a book has three thousand
 SKIPPED = 6  # words in a row; in fewer than one caption of a hundred
-PAIRS = Option(help="instead, one file of both: .tsv, .csv or .jsonl")
+PAIRS = Option(None, help="instead, one file of both: .tsv, .csv or .jsonl")
 
 
-@described(
-    SEARCH,
-    file=Argument(
+def translate(
+    model: Path = MODEL,
+    file: Path | None = Argument(
+        None,
         help="a sentence a line, or subtitles (.srt, .vtt); else standard "
-        "input"
+        "input",
     ),
-    n_best=Option(
-        min=1, help="the N best translations of each line, with scores"
+    n_best: int | None = Option(
+        None, min=1, help="the N best translations of each line, with scores"
     ),
-    confidence=Option(
+    confidence: bool = Option(
+        False,
         "--confidence",
         help="add how sure the model is: a tab, then the log-probability per "
         "token; 0 is certain",
     ),
-    alignment=Option(
+    alignment: bool = Option(
+        False,
         "--alignment",
         help="add which word each word came from: a tab, then 0-0 1-2",
     ),
-    no_split=Option(
+    no_split: bool = Option(
+        False,
         "--no-split",
         help="translate lines as they are; else a model that has learned from "
         "single sentences gets those of a line one by one",
     ),
-)
-def translate(
-    model: Path,
-    file: Path | None = None,
-    n_best: int | None = None,
-    confidence: bool = False,
-    alignment: bool = False,
-    no_split: bool = False,
-    batch_tokens: int = 4096,
-    device: Device = None,
-    **search: Any,
+    batch_tokens: int = batch_tokens_option(4096),
+    device: Device = DEVICE,
+    beam: int | None = BEAM,
+    alpha: float | None = ALPHA,
+    no_repeat: int | None = NO_REPEAT,
 ) -> None:
     """Translate line by line, to standard output; blank lines stay blank.
 
@@ -93,7 +90,7 @@ def translate(
     )
     from annotated_transformer.text.subtitles import ENDINGS
 
-    translator = load(model, device, **search)
+    translator = load(model, device, beam, alpha, no_repeat)
     if no_split:
         translator.split = ""
     if n_best is not None and n_best > translator.beam:
@@ -162,27 +159,26 @@ def subtitles(
     return mark + "".join(f"{line}{end}" for line in lines)
 
 
-@described(
-    SEARCH,
-    source=Argument(help="what to translate, a sentence a line"),
-    reference=Argument(help="its translations by people, line by line"),
-    pairs=PAIRS,
-    typed=Option(
+def evaluate(
+    model: Path = MODEL,
+    source: Path | None = Argument(
+        None, help="what to translate, a sentence a line"
+    ),
+    reference: Path | None = Argument(
+        None, help="its translations by people, line by line"
+    ),
+    pairs: Path | None = PAIRS,
+    device: Device = DEVICE,
+    typed: bool = Option(
+        False,
         "--typed",
         help="also score SOURCE typed in other ways: in capitals, with typing "
         "errors and so on",
     ),
-    as_json=Option("--json", help="one JSON object instead"),
-)
-def evaluate(
-    model: Path,
-    source: Path | None = None,
-    reference: Path | None = None,
-    pairs: Path | None = None,
-    device: Device = None,
-    typed: bool = False,
-    as_json: bool = False,
-    **search: Any,
+    as_json: bool = Option(False, "--json", help="one JSON object instead"),
+    beam: int | None = BEAM,
+    alpha: float | None = ALPHA,
+    no_repeat: int | None = NO_REPEAT,
 ) -> None:
     """Score a model's translations: BLEU, of three kinds, and chrF.
 
@@ -197,10 +193,11 @@ def evaluate(
     language = read_config(model).languages[1]
     given, (where, _) = read_given(model, (source, reference), pairs)
     sources, references = zip(*given, strict=True)
-    translator = load(model, device, **search)
+    translator = load(model, device, beam, alpha, no_repeat)
     translator.split = ""
     check_lengths(translator, sources, where)
     scores = corpus_scores(translator([*sources]), references, language)
+    search = ("beam", "alpha", "no_repeat")
     result = {name: getattr(translator, name) for name in search}
     result |= asdict(scores)
     others = {}
@@ -218,23 +215,22 @@ def evaluate(
         put(f"{way:24}{bleu:6.2f}{lowercase:7.2f}{lines:7.0f}{outputs:7.0f}\n")
 
 
-@described(
-    source=Argument(help="what was translated, a sentence a line"),
-    target=Argument(help="its translations, line by line"),
-    pairs=PAIRS,
-    alpha=Option(
-        help="divide by the length penalty, as translate --n-best does with "
-        "this alpha; 0 leaves the log-probability"
-    ),
-)
 def score(
-    model: Path,
-    source: Path | None = None,
-    target: Path | None = None,
-    pairs: Path | None = None,
-    alpha: float = 0.0,
-    batch_tokens: int = 1024,
-    device: Device = None,
+    model: Path = MODEL,
+    source: Path | None = Argument(
+        None, help="what was translated, a sentence a line"
+    ),
+    target: Path | None = Argument(
+        None, help="its translations, line by line"
+    ),
+    pairs: Path | None = PAIRS,
+    alpha: float = Option(
+        0.0,
+        help="divide by the length penalty, as translate --n-best does with "
+        "this alpha; 0 leaves the log-probability",
+    ),
+    batch_tokens: int = batch_tokens_option(1024),
+    device: Device = DEVICE,
 ) -> None:
     """Print how probable a model finds translations that are there already.
 
@@ -277,13 +273,20 @@ def read_given(
     return read_parallel(named, read_config(model).languages, blank), names
 
 
-def load(model: Path, device: str | None, **search: Any) -> "Translator":
+def load(
+    model: Path,
+    device: Device,
+    beam: int | None = None,
+    alpha: float | None = None,
+    no_repeat: int | None = None,
+) -> "Translator":
     """A translator that searches as asked for, or as suits the model."""
     from annotated_transformer.runs.devices import choose_device
     from annotated_transformer.storage.history import Search
     from annotated_transformer.translation import Translator
 
-    asked = {name: x for name, x in search.items() if x is not None}
+    search = {"beam": beam, "alpha": alpha, "no_repeat": no_repeat}
+    asked: dict[str, Any] = {x: y for x, y in search.items() if y is not None}
     Search(**asked)  # UserError for one that cannot be
     translator = Translator.load(model, choose_device(device))
     for name, value in asked.items():
@@ -325,22 +328,20 @@ def check_lengths(
     A line of megabytes would take all memory, and its characters alone
     minutes to be cut into subwords.
     """
-    most = translator.model.max_positions
+    from annotated_transformer.text.sentences import sentences
+
+    def cut(line: str) -> list[str]:
+        """What the model reads at once of a line."""
+        return sentences(line, translator.split)
+
+    most, encode = translator.model.max_positions, translator.tokenizer.encode
     for number, line in enumerate(lines, before + 1):
         if len(line) > LONGEST_LINE:
             reason = (
                 f"{len(line)} characters, and at most {LONGEST_LINE} can be"
             )
-        elif most and (n := longest_sentence(translator, line)) > most:
+        elif most and (n := max(map(len, map(encode, cut(line))))) > most:
             reason = f"{n} tokens, but the model has only {most} positions"
         else:
             continue
         raise UserError(f"{where} {number}: {reason}; split the line")
-
-
-def longest_sentence(translator: "Translator", line: str) -> int:
-    """The tokens of what the model reads at once of a line, at most."""
-    from annotated_transformer.text.sentences import sentences
-
-    encode = translator.tokenizer.encode
-    return max(len(encode(x)) for x in sentences(line, translator.split))

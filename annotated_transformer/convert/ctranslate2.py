@@ -14,7 +14,7 @@ from annotated_transformer.data import Tokenizer
 from annotated_transformer.embedding import BOS, EOS, UNK
 from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.storage.history import History
-from annotated_transformer.system.extras import needed
+from annotated_transformer.system.machine import needed
 from annotated_transformer.writing import LanguageModel
 
 __all__ = ["to_ctranslate2", "write_ctranslate2"]

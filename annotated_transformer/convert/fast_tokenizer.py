@@ -5,7 +5,7 @@ from typing import Any
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.embedding import EOS, UNK
 from annotated_transformer.errors import UserError
-from annotated_transformer.system.extras import needed
+from annotated_transformer.system.machine import needed
 from annotated_transformer.text.normalization import rules
 
 __all__ = ["fast_tokenizer"]

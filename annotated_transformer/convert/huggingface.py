@@ -28,7 +28,7 @@ from annotated_transformer.embedding import BOS, EOS, PAD, UNK
 from annotated_transformer.model import EncoderDecoder, ModelConfig
 from annotated_transformer.modern import MODERN
 from annotated_transformer.storage.history import History, Search
-from annotated_transformer.system.extras import needed
+from annotated_transformer.system.machine import needed
 from annotated_transformer.writing import LanguageModel, LanguageModelConfig
 
 __all__ = [

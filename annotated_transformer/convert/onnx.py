@@ -19,7 +19,7 @@ from annotated_transformer.embedding import EOS
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import EncoderDecoder, Transformer
 from annotated_transformer.storage.history import History, Search
-from annotated_transformer.system.extras import needed
+from annotated_transformer.system.machine import needed
 
 __all__ = ["DecoderStep", "EncoderGraph", "write_onnx"]
 

@@ -4,7 +4,6 @@ The batches follow from the recipe and its seed alone. A run that resumes
 passes over those that it has had.
 """
 
-import math
 import random
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
@@ -24,19 +23,10 @@ from annotated_transformer.data import (
     make_batch,
     training_batches,
 )
-from annotated_transformer.embedding import UNK
 from annotated_transformer.errors import UserError
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.system.console import console
 from annotated_transformer.text.noise import SourceNoise
-
-__all__ = [
-    "TrainingText",
-    "batch_change",
-    "encode_text",
-    "fixed_batches",
-    "prefetch",
-]
 
 Change = Callable[[list[Example], str], list[Example]]  # as a seed decides
 # The tokens that an update reads of source and target, on average, and a table
@@ -173,30 +163,6 @@ class TrainingText:
             "epochs": f"about {recipe.train.steps / updates:,.1f}",
         }
 
-    def largest_batches(self) -> list[Batch]:
-        """Two made batches: no batch of the text needs more than one of them.
-
-        One has as many sentences as any batch of the text, the other has
-        sentences as long as its longest, and all their cells are labels. Most
-        of what a model keeps grows with the number of cells, but fused
-        attention pads short sentences, and the plain one keeps a weight for
-        each pair of tokens. BPE-dropout makes sentences longer after batches
-        were cut, and a risk reads each of them with as many candidates.
-        """
-        epoch, tokens = self.first_epoch(), self.config.batch_tokens
-        found = []
-        for examples in (max(epoch, key=len), max(epoch, key=longest)):
-            rows = max(len(examples), math.ceil(tokens / longest(examples)))
-            if self.change:
-                examples = self.change(examples, "trial")
-            source, target = (
-                max(math.ceil(tokens / rows), *map(len, side))
-                for side in zip(*examples, strict=True)
-            )
-            rows *= max(1, self.labs.risk)
-            found.append(make_batch([([UNK] * source, [UNK] * target)] * rows))
-        return found
-
     def batches(
         self, skip: int = 0, every: int = 1
     ) -> Generator[Batch, None, None]:
@@ -211,11 +177,6 @@ class TrainingText:
             order=self.labs.order,
             reads=self.epoch,
         )
-
-
-def longest(examples: list[Example]) -> int:
-    """The most tokens of a side of some examples."""
-    return max(max(map(len, example)) for example in examples)
 
 
 def dealt(places: range, count: int, seed: str, turn: int) -> list[int]:

@@ -14,13 +14,6 @@ from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.system.machine import processor
 from annotated_transformer.system.processes import launched
 
-__all__ = [
-    "allow_tf32",
-    "attention_kernel",
-    "choose_device",
-    "device_line",
-]
-
 AMPERE = (8, 0)  # the first compute capability with TF32
 
 

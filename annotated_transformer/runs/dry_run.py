@@ -14,8 +14,6 @@ from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.runs.windows import read_corpus
 from annotated_transformer.storage.builders import outline, parameters_of
 
-__all__ = ["plan"]
-
 FLOAT = 4  # bytes
 
 

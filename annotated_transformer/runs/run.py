@@ -1,21 +1,36 @@
-"""A training run: begun in a folder of its own, or resumed there."""
+"""A training run: begun in a folder of its own, or resumed there.
+
+`Run.learn` is the loop around the updates of the training chapter.
+"""
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import torch
+from rich.progress import Progress as Bar
+from torch import Tensor
 
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.running_text import RunningText
-from annotated_transformer.data import Tokenizer
-from annotated_transformer.errors import UserError, out_of_memory
+from annotated_transformer.data import Batch, Tokenizer
+from annotated_transformer.errors import (
+    Interrupted,
+    UserError,
+    out_of_memory,
+)
 from annotated_transformer.model import EncoderDecoder
-from annotated_transformer.runs.devices import choose_device, device_line
-from annotated_transformer.runs.loop import Run
-from annotated_transformer.runs.memory import out_of_memory_error
+from annotated_transformer.optimizer import adam
+from annotated_transformer.runs.batches import prefetch
+from annotated_transformer.runs.devices import (
+    allow_tf32,
+    attention_kernel,
+    choose_device,
+    device_line,
+)
+from annotated_transformer.runs.objectives import objective_of
 from annotated_transformer.runs.prepare import (
     build_model,
     copy_parent_weights,
@@ -29,11 +44,295 @@ from annotated_transformer.runs.run_dir import (
     locked_run,
     read_history,
 )
-from annotated_transformer.storage.checkpoints import Line
+from annotated_transformer.runs.windows import read_corpus
+from annotated_transformer.storage.checkpoints import (
+    Checkpoints,
+    Line,
+    Progress,
+    checkpoint_weights,
+)
+from annotated_transformer.storage.history import History, Result
+from annotated_transformer.storage.model_folder import save_model
+from annotated_transformer.storage.weight_files import set_weights
 from annotated_transformer.system.console import console
-from annotated_transformer.system.processes import joined
+from annotated_transformer.system.processes import (
+    ALONE,
+    Processes,
+    joined,
+    stop_signals,
+)
+from annotated_transformer.training import (
+    Update,
+    average,
+    updates,
+    validate,
+)
+from annotated_transformer.translation import Translator, corpus_scores
 
-__all__ = ["train"]
+__all__ = ["Run", "train"]
+
+
+class Run:
+    """One run in its folder: the model, its text and how far it has come."""
+
+    def __init__(
+        self,
+        run_dir: Path,
+        corpus: Corpus | RunningText,
+        recipe: Recipe,
+        tokenizer: Tokenizer,
+        model: EncoderDecoder,
+        processes: Processes = ALONE,
+        valid_bleu: int = 0,
+        fine_tunes: bool = False,
+        on_metrics: Callable[[Line], object] | None = None,
+    ):
+        self.run_dir = run_dir
+        self.recipe, self.config = recipe, recipe.train
+        self.tokenizer, self.processes = tokenizer, processes
+        self.writes = processes.rank == 0  # the first process, for all
+        read = read_corpus(corpus, tokenizer, recipe)
+        self.text, self.valid, pairs = read
+        self.to_translate = pairs[:valid_bleu]
+        self.on_metrics = on_metrics
+        self.model, self.device = model, next(model.parameters()).device
+        self.optimizer = adam(model.parameters())
+        self.objective = objective_of(recipe.labs, tokenizer)
+        every, last = self.config.checkpoint_every, self.config.average
+        self.fine_tunes = fine_tunes
+        # by a risk the loss is not meant to fall
+        best = fine_tunes and not recipe.labs.risk
+        self.checkpoints = Checkpoints(run_dir, every, last, best)
+        self.progress = Progress()
+        self.losses: list[Tensor] = []  # summed ones that progress lacks yet
+
+    @property
+    def due(self) -> bool:
+        """True where an interval ends that has no line of metrics yet.
+
+        A fine-tuning has one for the model that it begins with, too.
+        """
+        step, config = self.progress.step, self.config
+        ends = step % config.checkpoint_every == 0 or step == config.steps
+        first = self.fine_tunes and not self.progress.metrics
+        return ends and (self.progress.tokens > 0 or first)
+
+    def go(self, history: History, deadline: float | None = None) -> None:
+        """Train from the last checkpoint to the end, or to the deadline.
+
+        The model that is made then keeps the history, and its own result.
+        """
+        with allow_tf32(self.device, self.recipe.tf32):
+            with attention_kernel(self.device, self.config.bf16):
+                self.resume()
+                self.learn(deadline)
+            if self.writes:
+                self.finish(history)
+
+    def resume(self) -> None:
+        """Go back to the last checkpoint, if there is one."""
+        self.model.train()  # a part of a given model may not be
+        self.progress = self.checkpoints.load(self.model, self.optimizer)
+        step, steps = self.progress.step, self.config.steps
+        if step == 0:
+            _, rows = self.text.reading(self.recipe)
+            what, size = next(iter(rows.items()))
+            console.out(f"planned: {rows['epochs']} epochs ({what}: {size})")
+            return
+        if self.writes:
+            self.checkpoints.tidy(self.progress)
+        console.out(f"continuing after update {step} of {steps}")
+
+    def learn(self, deadline: float | None) -> None:
+        """Make the updates that are left, or those before the deadline."""
+        began = time.monotonic() - self.progress.seconds
+        config, processes = self.config, self.processes
+        with (
+            stop_signals() as stop,
+            progress_bar(config.steps, self.progress.step) as show,
+            closing(self.batches()) as made,
+            closing(prefetch(made, self.device)) as batches,
+        ):
+            if self.due:  # a signal came before it was validated
+                self.save(validated=True)
+            for update in updates(
+                self.model,
+                batches,
+                self.optimizer,
+                replace(config, seed=processes.seed(config.seed)),
+                self.recipe.model.d_model,
+                self.progress.step,
+                self.objective,
+                processes.mean_gradients if processes.size > 1 else None,
+            ):
+                self.count(update, time.monotonic() - began)
+                show(update)
+                late = deadline is not None and time.monotonic() > deadline
+                # 1 if out of time, more if a signal came to any process
+                end = processes.largest(1 + stop[0] if stop else int(late))
+                if end or self.due:
+                    update.check()  # so that nothing spoilt is written
+                    self.save(validated=self.due and end < 2)
+                if end > 1:
+                    step = self.progress.step
+                    raise Interrupted(end - 1, self.run_dir, step)
+                if end:
+                    break
+
+    def count(self, update: Update, seconds: float) -> None:
+        """Add an update to the progress; its loss stays on the device."""
+        self.losses.append(update.loss * update.tokens)
+        self.progress = replace(
+            self.progress,
+            step=update.step,
+            seconds=seconds,
+            tokens=self.progress.tokens + update.tokens,
+        )
+
+    def save(self, validated: bool = False) -> None:
+        """Write a checkpoint, which ends an interval if it is validated."""
+        loss = self.progress.loss
+        for one in torch.stack(self.losses).tolist() if self.losses else []:
+            loss += one  # in this order, wherever a stop has cut it
+        self.losses.clear()
+        self.progress = replace(self.progress, loss=loss)
+        if validated:
+            self.measure()
+        if self.writes:
+            self.checkpoints.save(self.model, self.optimizer, self.progress)
+            if validated and self.on_metrics is not None:
+                self.on_metrics(dict(self.progress.metrics[-1]))
+
+    def measure(self) -> None:
+        """Validate, and end an interval with a line of metrics; report it."""
+        now = self.progress
+        self.progress = replace(now, loss=0.0, tokens=0)
+        if not self.writes:
+            return
+        result, learned = validate(self.model, self.valid), {}
+        told = f"validation perplexity {result.perplexity:.2f}, "
+        told += f"accuracy {result.accuracy:.3f}, "
+        if now.tokens:  # some have been learned from
+            loss = now.loss / now.tokens
+            rate = self.config.rate(now.step, self.recipe.model.d_model)
+            learned = {"rate": rate, "loss": round(loss, 4)}
+            told = f"loss {loss:.3f}, {told}"
+        line = {
+            "step": now.step,
+            "seconds": round(now.seconds, 1),
+            "tokens": now.tokens,
+            **learned,
+            "valid_loss": round(result.loss, 4),
+            "valid_perplexity": round(result.perplexity, 3),
+            "valid_accuracy": round(result.accuracy, 4),
+        }
+        if self.to_translate:
+            line["valid_bleu"] = round(self.bleu(), 2)
+            told += f"BLEU {line['valid_bleu']:.2f}, "
+        self.progress = replace(self.progress, metrics=(*now.metrics, line))
+        console.out(
+            f"update {now.step} of {self.config.steps}: {told}"
+            f"{now.seconds / 60:.1f} minutes"
+        )
+
+    def bleu(self) -> float:
+        """BLEU, cased, of greedy translations of validation sentences."""
+        sources, references = zip(*self.to_translate, strict=True)
+        translator = Translator(self.model, self.tokenizer)
+        return corpus_scores(translator([*sources], beam=1), references).bleu
+
+    def finish(self, history: History) -> None:
+        """Make the final model: the mean of the last checkpoints.
+
+        The mean may be worse, on the validation text, than the last checkpoint
+        or the best one, if that was kept; then this is the final model.
+        """
+        paths = self.checkpoints.averaged()
+        mean = f"the mean of the last {len(paths)} checkpoints"
+        models = {
+            mean: paths,
+            f"the last checkpoint, since {mean} is worse": paths[-1:],
+        }
+        for step, path in self.checkpoints.best(self.progress).items():
+            name = f"the checkpoint after update {step}, since {mean} is worse"
+            models[name] = [path]
+        results = {}
+        for name, some in models.items():
+            self.set_mean(some)
+            results[name] = validate(self.model, self.valid)
+        told = min(results, key=lambda name: results[name].loss)
+        self.set_mean(models[told])
+        result = results[told]
+        made = Result(
+            updates=self.progress.step,
+            seconds=round(self.progress.seconds, 1),
+            averaged=len(models[told]),
+            valid_perplexity=round(result.perplexity, 3),
+            valid_accuracy=round(result.accuracy, 4),
+        )
+        history = replace(history, result=made)
+        save_model(self.run_dir, self.model, self.tokenizer, history)
+        console.out(
+            f"{self.run_dir}: the model is ready after update {made.updates} "
+            f"of {self.config.steps}: {told}; "
+            f"validation perplexity {result.perplexity:.2f}"
+        )
+        if self.fine_tunes:
+            was = self.progress.metrics[0]["valid_perplexity"]
+            console.out(
+                f"before the first update it was {was:.2f}; what is forgotten "
+                "of older text is not measured: score both models on such text"
+            )
+
+    def set_mean(self, paths: list[Path]) -> None:
+        """Give the model the mean of the weights of some checkpoints."""
+        states = [checkpoint_weights(path) for path in paths]
+        set_weights(self.model, average(states), paths[-1])
+
+    def batches(self) -> Generator[Batch, None, None]:
+        """The batches that are still to come to this process, for ever.
+
+        They are dealt out like cards, so that nothing is read twice.
+        """
+        read = self.progress.step * self.recipe.batches_of_update
+        mine = read + self.processes.rank
+        return self.text.batches(mine, self.processes.size)
+
+
+@contextmanager
+def progress_bar(steps: int, done: int) -> Iterator[Callable[[Update], None]]:
+    """A function to call after each update; it moves a bar on a terminal.
+
+    Lines printed meanwhile appear above the bar. A loss, for which a device
+    is waited for, is shown once a second.
+    """
+    hidden, shown = console.quiet or not console.is_terminal, 0.0
+    # redirected, what StandardError writes would come back to it for ever
+    with Bar(console=console, redirect_stderr=False, disable=hidden) as bar:
+        task = bar.add_task("training", total=steps, completed=done)
+
+        def show(update: Update) -> None:
+            nonlocal shown
+            bar.update(task, completed=update.step)
+            if not hidden and time.monotonic() > shown + 1:
+                update.check()
+                bar.update(task, description=f"loss {float(update.loss):.3f}")
+                shown = time.monotonic()
+
+        yield show
+
+
+def out_of_memory_error(step: int, error: BaseException) -> UserError:
+    """The error for a training that wants more memory than there is."""
+    # how much of a GPU others use; what follows is about PyTorch's allocator
+    told = str(error).partition("\n")[0].partition(" Of the allocated")[0]
+    return UserError(
+        f"out of memory after update {step}{f' ({told})' if told else ''}: in "
+        "a new run lower `batch_tokens`, and raise `accumulation_steps` by as "
+        "much, which keeps the tokens of an update; else use `bf16=True`, "
+        "lower `max_length`, leave out `risk` or `r_drop`, or choose a "
+        "smaller model"
+    )
 
 
 @contextmanager
@@ -153,5 +452,5 @@ def train(
         except (MemoryError, RuntimeError) as error:
             if not out_of_memory(error):
                 raise
-            raise out_of_memory_error(run.where, error) from error
+            raise out_of_memory_error(run.progress.step, error) from error
     return output

@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -12,6 +13,7 @@ from annotated_transformer.data import Tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.runs.recipes import flat
 from annotated_transformer.storage.checkpoints import checkpoint_paths
+from annotated_transformer.storage.dataclass_json import from_plain
 from annotated_transformer.storage.history import History
 from annotated_transformer.system.atomic_files import (
     read_json,
@@ -20,13 +22,8 @@ from annotated_transformer.system.atomic_files import (
 )
 from annotated_transformer.system.console import console
 
-__all__ = [
-    "begin_run",
-    "check_same_run",
-    "locked_run",
-    "read_history",
-]
-
+# where a history has what the weights of a run follow from
+KEPT = "start.files", "tokenizer_sha256", "own", "recipe", "data"
 # what a run has, beside hidden files, until a checkpoint comes of its updates
 BEGINNING = {"run.json", "tokenizer.model", "metrics.jsonl", "checkpoints"}
 
@@ -60,7 +57,6 @@ def locked_run(output: Path, resume: bool) -> Iterator[None]:
             "training in this folder"
         )
     try:
-        check_output(output, resume)  # another may have begun meanwhile
         for folder in (output, output / "checkpoints"):
             for unfinished in folder.glob(".*.part"):  # of one that was killed
                 shutil.rmtree(unfinished, ignore_errors=True)
@@ -99,7 +95,7 @@ def begin_run(
 
     run.json, which is written last, makes it a run.
     """
-    text = json.dumps(history.as_json(), indent=1, allow_nan=False) + "\n"
+    text = json.dumps(asdict(history), indent=1, allow_nan=False) + "\n"
     with replacing(output, "tokenizer.model", "run.json") as new:
         (output / "run.json").unlink(missing_ok=True)  # of one that failed
         (output / "checkpoints").mkdir(exist_ok=True)
@@ -111,7 +107,8 @@ def begin_run(
 def read_history(output: Path) -> History:
     """What the run is that began there; UserError if none did."""
     try:
-        return History.from_json(read_json(output / "run.json"))
+        found: History = from_plain(History, read_json(output / "run.json"))
+        return found
     except (OSError, ValueError) as error:
         raise UserError(
             f"{output / 'run.json'}: not the beginning of a run "
@@ -120,34 +117,16 @@ def read_history(output: Path) -> History:
 
 
 def check_same_run(output: Path, began: History, asked: History) -> None:
-    """UserError that names the first field in which two runs differ."""
-    before, now = map(identity, (began, asked))
-    for name in [*before, *now]:
+    """UserError that names the first field in which two runs differ.
+
+    Texts and models are known by their SHA-256.
+    """
+    before, now = (flat(asdict(history)) for history in (began, asked))
+    names = dict.fromkeys([*before, *now])
+    for name in (x for part in KEPT for x in names if x.startswith(part)):
         if before.get(name) != now.get(name):
             raise UserError(
                 f"{output}: the run began with {name} = "
                 f"{before.get(name)!s:.80}, now it is {now.get(name)!s:.80}; "
                 "resume with the options, texts and models that began it"
             )
-
-
-def identity(history: History) -> dict[str, object]:
-    """What a run must keep, by dotted names: all that its weights follow from.
-
-    Texts and models are known by their SHA-256.
-    """
-    data, start = history.data, history.start
-    return flat(
-        {
-            "start": start and start.files.get("model.safetensors"),
-            "tokenizer.model": history.tokenizer_sha256,
-            "own": history.own,
-            **history.recipe,
-            "source": data.source,
-            "target": data.target,
-            "text": data.sha256,
-            "share": data.shares,
-            "held_out": data.held_out,
-            "mark": data.mark,
-        }
-    )

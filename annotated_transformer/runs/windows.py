@@ -101,10 +101,6 @@ class TextWindows:
             "epochs": f"about {config.steps * update / tokens:,.1f}",
         }
 
-    def largest_batches(self) -> list[Batch]:
-        """One of them: all are alike."""
-        return [next(self.batches())]
-
 
 def read_corpus(
     corpus: Corpus | RunningText, tokenizer: Tokenizer, recipe: Recipe

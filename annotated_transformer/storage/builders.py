@@ -13,17 +13,6 @@ from annotated_transformer.errors import UserError, check_fields
 from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.storage.dataclass_json import from_plain, of_type
 
-__all__ = [
-    "build",
-    "builder_of",
-    "check_depth",
-    "find_builder",
-    "outline",
-    "own_code",
-    "parameters_of",
-    "read_sizes",
-]
-
 PACKAGE = __name__.partition(".")[0]
 # The chapter of each, which is imported when it is asked for, and the class
 # of the sizes that it takes.

@@ -19,7 +19,6 @@ from annotated_transformer.system.atomic_files import (
     replacing,
     write_text,
 )
-from annotated_transformer.system.console import console
 
 __all__ = [
     "Checkpoints",
@@ -130,19 +129,9 @@ class Checkpoints:
         return [*range(self.every, last, self.every), last]
 
     def averaged(self) -> list[Path]:
-        """The checkpoints that make the final model.
-
-        It says so if some of them have been deleted, and UserError if all.
-        """
+        """The checkpoints that make the final model, as far as they exist."""
         paths = self.paths()
         wanted = self.counted(max(paths))[-self.average :]
-        if lost := [step for step in wanted if step not in paths]:
-            console.out(
-                f"{self.run_dir / 'checkpoints'}: of the {len(wanted)} "
-                "checkpoints that are averaged, those after update "
-                f"{', '.join(map(str, lost))} are missing; the model is made "
-                "of the others"
-            )
         return [paths[step] for step in wanted if step in paths]
 
     def best(self, progress: Progress) -> dict[int, Path]:

@@ -6,8 +6,6 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from annotated_transformer.errors import check_kind
 
-__all__ = ["from_plain", "of_type"]
-
 NUMBERS = (0, 10**12)  # whole ones: whatever a field counts
 
 

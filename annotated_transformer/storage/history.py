@@ -1,10 +1,9 @@
 """The history of a model: how it was trained, on what, with which result."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from annotated_transformer.errors import check_fields
-from annotated_transformer.storage.dataclass_json import from_plain
 from annotated_transformer.system.machine import Machine
 
 __all__ = ["Data", "History", "Result", "Search", "SourceLines", "Start"]
@@ -98,16 +97,6 @@ class History:
     own: dict[str, str] = field(default_factory=dict)  # its maker's code
     result: Result = Result()
     search: Search | None = None  # that its scores were made with
-
-    def as_json(self) -> dict[str, Any]:
-        """The history as plain data."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, plain: object) -> "History":
-        """The history that as_json wrote; ValueError names a wrong field."""
-        found: History = from_plain(cls, plain)
-        return found
 
     def starts(self) -> list[Start]:
         """The trainings that this one went on from, the first one first."""

@@ -7,8 +7,6 @@ from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.storage.builders import find_builder
 from annotated_transformer.storage.history import Data, History
 
-__all__ = ["CONFIG", "MULTI30K_LICENCE", "TEXT_LICENCES", "model_card"]
-
 # what the texts allow that models were trained on
 MULTI30K_LICENCE = (
     "Multi30k is for research and education only: "

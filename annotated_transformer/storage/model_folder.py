@@ -30,6 +30,7 @@ from annotated_transformer.storage.history import History
 from annotated_transformer.storage.model_card import model_card
 from annotated_transformer.storage.pretrained import find_model
 from annotated_transformer.storage.weight_files import (
+    WHOLE,
     check_fit,
     damaged,
     read_tensors,
@@ -137,10 +138,7 @@ def load_model(
         )
     tensors, _ = read_tensors(path)
     if tokenizer is None:
-        try:
-            tokenizer = read_tokenizer(pieces)
-        except (OSError, ValueError) as error:
-            raise damaged(pieces, getattr(error, "strerror", error)) from error
+        tokenizer = read_tokenizer(pieces)
     elif pieces.is_file() and pieces.read_bytes() != tokenizer.model:
         raise UserError(
             f"{folder}: the {type(tokenizer).__name__} that is passed is not "
@@ -160,15 +158,17 @@ def load_model(
     return model.to(device).eval(), tokenizer, config.history
 
 
-def read_tokenizer(path: Path) -> Tokenizer:
-    """The tokenizer in a file of sentencepiece; OSError or ValueError."""
-    data = read_some(path, MOST_TOKENIZER)
-    if not data:
-        raise ValueError("it is empty")
+def read_tokenizer(path: Path, advice: str = WHOLE) -> Tokenizer:
+    """The tokenizer in a file; UserError with the advice if it has none."""
     try:
+        data = read_some(path, MOST_TOKENIZER)
+        if not data:
+            raise ValueError("it is empty")
         return Tokenizer(data)
-    except RuntimeError as error:  # sentencepiece's
-        raise ValueError(f"{error}") from error
+    except (OSError, ValueError, RuntimeError) as error:  # sentencepiece's
+        raise UserError(
+            f"{path}: no sentencepiece model ({error!s:.200}); {advice}"
+        ) from error
 
 
 def read_config(folder: Path | str) -> Config:

@@ -9,14 +9,13 @@ from torch import Tensor, nn
 
 from annotated_transformer.errors import UserError, out_of_memory
 
-__all__ = ["check_fit", "damaged", "read_tensors", "set_weights", "weights"]
-
+WHOLE = "copy the whole folder again"
 UNREADABLE = MemoryError, OSError, RuntimeError, SafetensorError, ValueError
 
 
 def damaged(path: Path, why: object) -> UserError:
     """The error for a file that is not what its folder needs."""
-    return UserError(f"{path}: {why!s:.200}; copy the whole folder again")
+    return UserError(f"{path}: {why!s:.200}; {WHOLE}")
 
 
 def weights(model: nn.Module) -> dict[str, Tensor]:

@@ -13,16 +13,6 @@ from safetensors import SafetensorError
 
 from annotated_transformer.errors import UserError
 
-__all__ = [
-    "read_json",
-    "read_some",
-    "replacing",
-    "sha256",
-    "unreadable",
-    "unwritable",
-    "write_text",
-]
-
 
 def unreadable(path: Path | str, error: OSError) -> UserError:
     """The error for a file that cannot be opened or read."""

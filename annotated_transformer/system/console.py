@@ -12,15 +12,6 @@ from rich.console import Console
 from annotated_transformer.errors import UserError, printable
 from annotated_transformer.system.text_lines import decode_lines
 
-__all__ = [
-    "arriving",
-    "console",
-    "drop_unwritten",
-    "in_column",
-    "in_digits",
-    "put",
-]
-
 MOST_WAITING = 1 << 26  # bytes of a line that has not ended
 
 

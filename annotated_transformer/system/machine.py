@@ -3,13 +3,14 @@
 import platform
 from dataclasses import asdict, dataclass
 from datetime import date
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import torch
 
-__all__ = ["Machine", "environment", "processor", "this_machine", "versions"]
+from annotated_transformer.errors import UserError
 
 PACKAGES = ("torch", "sentencepiece", "sacrebleu", "safetensors", "numpy")
 
@@ -58,3 +59,15 @@ def environment(device: str = "cpu") -> dict[str, Any]:
         "versions": versions(),
         "machine": asdict(this_machine(device)),
     }
+
+
+def needed(module: str, extra: str) -> Any:
+    """The module, imported; UserError says how to install the extra."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise UserError(
+            f"this needs the package {package}, which cannot be imported: "
+            f"pip install 'annotated-transformer[{extra}]'"
+        ) from error

@@ -1,7 +1,8 @@
-"""Processes that make every update together, each on a device of its own.
+"""Processes that make every update together, and signals that stop them.
 
-`torchrun` starts them. Each has the whole model, reads batches of its own,
-and gives its gradient to the mean of all, so each makes the same update.
+`torchrun` starts them, each on a device of its own. Each has the whole model,
+reads batches of its own, and gives its gradient to the mean of all, so each
+makes the same update.
 
 The mean is one call on all gradients as one vector. PyTorch's
 DistributedDataParallel sums them in buckets while the backward pass still
@@ -12,6 +13,8 @@ uninterrupted one to the last bit. One vector adds up in one order always.
 """
 
 import os
+import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,7 +27,7 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from annotated_transformer.errors import UserError, out_of_memory
 
-__all__ = ["ALONE", "Processes", "joined", "launched"]
+__all__ = ["ALONE", "Processes", "joined", "launched", "stop_signals"]
 
 PATIENCE = timedelta(hours=3)  # the first may learn subwords as long as that
 
@@ -44,17 +47,13 @@ class Processes:
         """A seed of this process's own; the first keeps the one given."""
         return (seed + 1_000_000_007 * self.rank) % 2**32
 
-    def sum(self, number: int) -> int:
-        """The sum of the numbers that all processes give."""
-        return self._reduce(number, dist.ReduceOp.SUM)
-
     def largest(self, number: int) -> int:
         """The largest of the numbers that all processes give."""
         return self._reduce(number, dist.ReduceOp.MAX)
 
     def wait(self) -> None:
         """Wait until all processes are here."""
-        self.sum(0)
+        self.largest(0)
 
     def mean_gradients(
         self, model: nn.Module, loss: Tensor, tokens: int
@@ -64,7 +63,7 @@ class Processes:
         A process weighs as much as it has tokens. Returns the mean of the
         losses and the number of all tokens.
         """
-        total = self.sum(tokens)
+        total = self._reduce(tokens, dist.ReduceOp.SUM)
         share = tokens / total
         # an update gives all parameters a gradient that are not frozen
         found = (parameter.grad for parameter in model.parameters())
@@ -129,3 +128,32 @@ def joined(device: str) -> Iterator[Processes]:
         dist.init_process_group(backend, timeout=PATIENCE)
     yield processes
     dist.destroy_process_group()
+
+
+@contextmanager
+def stop_signals() -> Iterator[list[int]]:
+    """Collect SIGINT, SIGTERM and SIGHUP in a list in place of dying of them.
+
+    A second Ctrl-C ends the program at once. Where SIGHUP is ignored, as
+    nohup does, it still is. Only the main thread may do this; elsewhere the
+    list stays empty.
+    """
+    received: list[int] = []
+
+    def receive(number: int, frame: object) -> None:
+        if number == signal.SIGINT and number in received:
+            raise KeyboardInterrupt
+        received.append(number)
+
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    hangup = getattr(signal, "SIGHUP", None)  # Windows has none
+    if hangup and signal.getsignal(hangup) != signal.SIG_IGN:
+        numbers.append(hangup)
+    if threading.current_thread() is not threading.main_thread():
+        numbers = []
+    before = {number: signal.signal(number, receive) for number in numbers}
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

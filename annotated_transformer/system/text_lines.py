@@ -11,15 +11,6 @@ from typing import Any
 from annotated_transformer.errors import UserError
 from annotated_transformer.system.atomic_files import unreadable
 
-__all__ = [
-    "blocks",
-    "decode_lines",
-    "ending",
-    "read_bytes",
-    "read_lines",
-    "stream_lines",
-]
-
 
 def blocks(lines: list[Any], size: int = 1000) -> Iterator[list[Any]]:
     """The lines of a text, this many at a time."""

@@ -11,8 +11,6 @@ from collections.abc import Callable
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.embedding import UNK
 
-__all__ = ["as_sentence", "in_capitals", "in_title_case"]
-
 Setting = Callable[[str], str]
 
 

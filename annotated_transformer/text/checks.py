@@ -13,8 +13,6 @@ from annotated_transformer.text.sentences import sentences
 from annotated_transformer.text.subtitles import TIMECODE
 from annotated_transformer.translation import Translation, Translator
 
-__all__ = ["Check", "Watch", "checks", "numbers", "subwords_per_word"]
-
 THOUSANDS = re.compile(r"\b(\d{1,3})[.,'’\s](?=\d{3}\b)")
 
 

@@ -9,20 +9,6 @@ from annotated_transformer.data import Example, Tokenizer
 from annotated_transformer.embedding import UNK
 from annotated_transformer.text.casing import as_sentence, in_title_case
 
-__all__ = [
-    "WAYS",
-    "SourceNoise",
-    "Way",
-    "as_typed",
-    "decomposed",
-    "odd_blanks",
-    "run_together",
-    "typing_errors",
-    "typographic_quotes",
-    "without_full_stop",
-    "zero_width_blank",
-]
-
 Way = Callable[[str, random.Random], str]
 
 KEYS = ("qwertyuiopü", "asdfghjklöä", "zxcvbnmß")

@@ -11,8 +11,6 @@ from functools import cache
 
 import sentencepiece
 
-__all__ = ["normalized", "rules", "with_rules"]
-
 BLANKS = "\t\n\v\f\r\x85\u2028\u2029▁"  # and those of category Zs
 DROPPED = "\xad\u200b\u2060\ufeff"  # and control characters; no joiners
 PLAIN = {

@@ -8,8 +8,6 @@ from statistics import fmean
 from annotated_transformer.text.noise import WAYS, Way
 from annotated_transformer.translation import Translator, corpus_scores
 
-__all__ = ["AsTyped", "scores_as_typed"]
-
 
 @dataclass(frozen=True)
 class AsTyped:

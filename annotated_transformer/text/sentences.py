@@ -5,8 +5,6 @@ from collections.abc import Iterable
 
 from annotated_transformer.data import well_formed
 
-__all__ = ["sentences", "single_sentences"]
-
 # None ends with a number, be it of a list or the German "2." (second), nor
 # with a single letter, as in the French "M. Dupont".
 ABBREVIATED = re.compile(r"(?<!\S)(\d{1,2}|\w)\.$")

@@ -13,8 +13,6 @@ from textwrap import TextWrapper
 
 from annotated_transformer.errors import UserError
 
-__all__ = ["ENDINGS", "TIMECODE", "Subtitles"]
-
 ENDINGS = (".srt", ".vtt")
 TIMECODE = re.compile(r"\d:\d\d[.,]\d+ *-->")
 TAG = r"<[/\w][^<>]*>|\{\\[^{}]*\}"  # <i>, and {\an8} as .ass files have it

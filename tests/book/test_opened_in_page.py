@@ -14,12 +14,12 @@ import opened_in_page as extension
 import pages
 import pytest
 import torch
-from browser import opened
+from browser import Window, opened
 from models_in_page import rounded
 from playwright.sync_api import Browser, Page
-from small_book import build_pages
 from torch import Tensor, nn
 from torch.nn import functional as F
+from unchecked import unchecked
 
 from annotated_transformer import model as transformer
 from annotated_transformer.data import Tokenizer
@@ -30,7 +30,6 @@ from annotated_transformer.model import Transformer, greedy_decode
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.translation import Translator, attention_maps
 
-BOOK = Path(__file__).parents[2] / "book"
 HUNGRY, SWEET, *OTHERS = extension.EXAMPLES.values()
 FRESH = extension.DONOR
 SENTENCES = [HUNGRY, SWEET, *OTHERS]
@@ -59,31 +58,19 @@ RUN = """([text, changes, moment]) => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory) -> Path:
-    """A page with the figure far down, built as the book is."""
-    source = tmp_path_factory.mktemp("page")
-    far = "\n\n".join(["A line."] * 120)
-    text = f"First\n=====\n\n{far}\n\n.. opened:: pronouns\n\n   The still.\n"
-    (source / "index.rst").write_text(text)
-    static = {"html_static_path": [str(BOOK / "_static")]}
-    out, said = build_pages(source, "opened_in_page", **static)
-    assert not said
-    return out / "index.html"
-
-
-def come_near(page: Page) -> Page:
-    """Scroll to the figure and wait until it is at work."""
+def come_near(window: Window, book: Path, name: str = "05_model") -> Page:
+    """Open a chapter, scroll to its figure, and wait until it is at work."""
+    page = window.open(book / "book" / f"{name}.html")
     page.locator(".at-opened").scroll_into_view_if_needed()
     page.locator(".op-box").first.wait_for(timeout=60_000)
     return page
 
 
 @pytest.fixture(scope="module")
-def computing(site, browser: Browser) -> Iterator[Page]:
+def computing(book, browser: Browser) -> Iterator[Page]:
     """The page for tests that only compute."""
     with opened(browser) as window:
-        yield come_near(window.open(site))
+        yield come_near(window, book)
         assert not window.escaped and not window.complaints
 
 
@@ -306,14 +293,15 @@ def test_a_change_does_what_the_same_hook_does(
     changes = CHANGES[name]
     found = computing.evaluate(RUN, [text, changes, -1])
     source = torch.tensor([tokenizer.encode(text)])
-    with hooked(model, tokenizer, changes):
+    with unchecked(), hooked(model, tokenizer, changes):
         written = greedy_decode(model, source)[0].tolist()
         logits = model(source, torch.tensor([found["tokens"][:-1]]))[0]
     ours = found["tokens"][1:]
     assert ours == written[: len(ours)]  # the page stops earlier
     seen = torch.tensor(found["seen"]["logits"], dtype=torch.double)
     torch.testing.assert_close(seen, logits, rtol=0, atol=2e-5)
-    plain = greedy_decode(model, source)[0].tolist()
+    with unchecked():
+        plain = greedy_decode(model, source)[0].tolist()
     before = model(source, torch.tensor([[BOS, *plain[:-1]]]))[0]
     moved = ours != plain or (logits - before).abs().max() > 0.01
     assert moved or "unit" in name
@@ -366,9 +354,9 @@ SAID = ".op-say"
 
 
 @pytest.fixture
-def page(site, window) -> Iterator[Page]:
+def page(book, window) -> Iterator[Page]:
     """The page with the figure at work; nothing goes wrong."""
-    yield come_near(window.open(site))
+    yield come_near(window, book)
     assert not window.complaints and not window.escaped
 
 
@@ -465,7 +453,7 @@ def test_er_turns_to_sie_by_keyboard(page, reference):
     [("02_heads", "All heads"), ("12_inside_heads", "Change it")],
 )
 def test_a_chapter_opens_the_tab_that_it_speaks_of(window, book, name, tab):
-    page = come_near(window.open(book / "book" / f"{name}.html"))
+    page = come_near(window, book, name)
     chosen = page.locator("[role=tab][aria-selected=true]")
     assert chosen.all_inner_texts() == [tab]
     assert german(page) == Translator.load("pronouns")(HUNGRY, beam=1)
@@ -505,54 +493,27 @@ def test_a_word_is_lit_wherever_it_is(page):
     assert "q · k =" in page.locator(".op-opened .at-origin").inner_text()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_is_for_everyone_on_a_phone(book, browser, scheme):
-    size = {"width": 390, "height": 800}
-    options = {"viewport": size, "reduced_motion": "reduce"}
-    with opened(browser, color_scheme=scheme, **options) as window:
-        page = window.open(book / "book" / "05_model.html")
-        come_near(page)
+def test_it_is_for_everyone_on_a_phone(book, browser):
+    size, seen = {"width": 390, "height": 800}, set()
+    with opened(browser, viewport=size, reduced_motion="reduce") as window:
+        page = come_near(window, book)
         # what the theme lets float over it, depending on the scroll position
         floating = ".bd-header-article, #pst-back-to-top"
         page.add_style_tag(content=f"{floating} {{display: none !important}}")
-        seen: set[str] = set()
+
+        def faults() -> list[str]:
+            found = pages.sideways(page) + pages.access(page, ".at-opened")
+            for scheme in ("light", "dark"):
+                found += pages.theme(page, scheme) + pages.contrast(page, seen)
+            return found
+
         boxes = page.locator(".op-box")
         for i in (0, 3, 5, 6, 12, boxes.count() - 2, boxes.count() - 1):
             boxes.nth(i).click()
-            assert pages.access(page, ".at-opened") == []
-            assert pages.contrast(page, seen) == []
+            assert faults() == []
         boxes.nth(3).click()
         page.locator(".op-four button").first.click()
         for tab in ("Walk", "All heads", "Change it"):
             page.get_by_role("tab", name=tab).click()
-            assert pages.access(page, ".at-opened") == []
-            assert pages.contrast(page, seen) == []
-            assert pages.sideways(page) == []
+            assert faults() == []
         assert not window.complaints
-
-
-def test_it_comes_when_it_is_nearly_in_sight(site, window):
-    requests = []
-    window.context.on("request", lambda request: requests.append(request.url))
-    page = window.open(site)
-    page.wait_for_timeout(300)
-    assert not any("opened_weights" in url for url in requests)
-    come_near(page)
-    for part in ("opened_weights", "model", "machine", "opened"):
-        assert sum(f"in_page/{part}.js" in url for url in requests) == 1
-
-
-def test_without_scripts_and_on_paper_the_still_stands(site, browser, book):
-    with opened(browser, java_script_enabled=False) as window:
-        page = window.page
-        page.goto(site.as_uri())
-        assert page.get_by_text("The still.").is_visible()
-        assert page.get_by_role("button").count() == 0
-    with opened(browser) as window:
-        page = window.open(book / "book" / "05_model.html")
-        come_near(page)
-        still = page.locator(".at-opened .at-still img")
-        assert not still.is_visible()
-        page.emulate_media(media="print")
-        assert still.is_visible()
-        assert not page.locator(".op-figure").is_visible()

@@ -23,4 +23,4 @@ def test_the_program_of_the_page_runs(tmp_path, monkeypatch):
             told += len(shown)
     assert told > 5
     made = {path.parent.name for path in tmp_path.glob("*/config.json")}
-    assert made == {"model", "squared", "mine", "letters"}
+    assert made == {"model", "squared", "gru", "mine", "letters"}

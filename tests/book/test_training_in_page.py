@@ -10,7 +10,6 @@ import torch
 import widgets
 from browser import Window, opened
 from playwright.sync_api import Browser, Page, expect
-from small_book import build_pages
 from torch import nn
 
 from annotated_transformer.data import make_batch
@@ -28,7 +27,6 @@ from experiments.bugs import Program
 from experiments.masks_while_copying import BUGS, SIZES, example, strings
 
 BOOK = Path(__file__).parents[2] / "book"
-BODY = ":::{widget} train\nFour curves.\n:::\n"
 UNSMOOTHED = TrainConfig(label_smoothing=0.0)
 START = """([sizes, bug, given]) => {
   globalThis.own = inPage.learner();
@@ -168,19 +166,9 @@ def test_the_rate_is_the_package_s(learner):
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory) -> Path:
-    """A page with the figure, built as the book is."""
-    source = tmp_path_factory.mktemp("page")
-    (source / "index.md").write_text(f"# A page\n\n{BODY}")
-    out, said = build_pages(
-        source,
-        *("myst_parser", "widgets"),
-        myst_enable_extensions=["colon_fence"],
-        html_theme="basic",
-        html_static_path=[str(BOOK / "_static")],
-    )
-    assert not said
-    return out / "index.html"
+def site(book: Path) -> Path:
+    """A chapter with the figure."""
+    return book / "book" / "16_bugs.html"
 
 
 def press(page: Page, name: str) -> None:
@@ -251,14 +239,9 @@ def test_a_rate_too_high_is_shown_and_can_be_lowered(site, window: Window):
     assert not window.complaints
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_fits_a_phone_and_every_reader(site, browser, scheme):
-    options = {
-        "viewport": {"width": 390, "height": 800},
-        "color_scheme": scheme,
-        "reduced_motion": "reduce",
-    }
-    with opened(browser, **options) as window:
+def test_it_fits_a_phone_and_every_reader(site, browser):
+    size = {"width": 390, "height": 800}
+    with opened(browser, viewport=size, reduced_motion="reduce") as window:
         page = window.open(site)
         page.evaluate("""() => {
           globalThis.drawn = 0;
@@ -273,13 +256,6 @@ def test_it_fits_a_phone_and_every_reader(site, browser, scheme):
         assert pages.sideways(page) == []
         assert pages.access(page, ".widget") == []
         assert not window.complaints
-
-
-def test_on_paper_and_without_scripts_the_text_stands(site, browser):
-    with opened(browser, java_script_enabled=False) as window:
-        window.page.goto(site.as_uri())
-        assert window.page.get_by_text("Four curves.").is_visible()
-        assert window.page.get_by_role("button").count() == 0
 
 
 def test_the_page_trains_what_the_record_has():

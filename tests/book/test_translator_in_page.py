@@ -14,7 +14,6 @@ import translator_in_page as extension
 from browser import Window, opened
 from odd_text import odd_strings
 from playwright.sync_api import Browser, Page
-from small_book import build_pages
 
 from annotated_transformer.corpora.builtin import sentence_pairs, words
 from annotated_transformer.corpora.generated import builtin_corpus
@@ -28,10 +27,7 @@ from annotated_transformer.teaching.pronoun_sentences import variations
 from annotated_transformer.text.casing import as_sentence, in_title_case
 from annotated_transformer.translation import Translator
 
-BOOK = Path(__file__).parents[2] / "book"
 NAME = "multi30k-en-de"
-PROGRAM = ("translator_weights", "tokenizer", "casing", "model")
-PROGRAM += ("beam_search", "elements", "attention", "translator")
 TWELVE = "Two small dogs run after a red ball on the wide beach."
 TRANSLATE = """
 ([texts, options]) => texts.map((text) => {
@@ -45,29 +41,10 @@ TRANSLATE = """
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory) -> Path:
-    """A page with the widget and one without, built as the book is."""
-    source = tmp_path_factory.mktemp("page")
-    (source / "index.rst").write_text(
-        f"First\n=====\n\n.. translator:: {NAME} pronouns\n\n"
-        "   What it does.\n\n"
-        ".. toctree::\n\n   other\n"
-    )
-    (source / "other.rst").write_text("Other\n=====\n\nNo widget.\n")
-    static = {"html_static_path": [str(BOOK / "_static")]}
-    out, said = build_pages(source, "translator_in_page", **static)
-    assert not said
-    return out
-
-
-@pytest.fixture(scope="module")
-def started(site, browser: Browser) -> Iterator[Window]:
+def started(book, browser: Browser) -> Iterator[Window]:
     """The page after the reader has asked, in a window for all tests."""
     with opened(browser) as window:
-        page = window.open(site / "index.html")
-        page.get_by_role("button", name="Try it here").click()
-        answered(page)
-        page.evaluate(
+        begun(window, book).evaluate(
             "[globalThis.theTranslator, globalThis.thePronouns] ="
             " inPage.models.translator.map("
             "(model) => new inPage.Translator(model))"
@@ -81,6 +58,14 @@ def reference() -> tuple[Transformer, Tokenizer]:
     """The package's model with the weights that the page has."""
     model, tokenizer, _ = load_model(NAME)
     return extension.rounded(model), tokenizer
+
+
+def begun(window: Window, book: Path) -> Page:
+    """The introduction after the reader has asked, by keyboard."""
+    page = window.open(book / "book" / "intro.html")
+    page.get_by_role("button", name="Try it here").press("Enter")
+    answered(page)
+    return page
 
 
 def answered(page: Page) -> None:
@@ -131,11 +116,8 @@ def test_the_pronoun_model_in_eight_bits_chooses_as_it_did(started):
 
 @pytest.fixture
 def intro(book, window) -> Iterator[Page]:
-    """The introduction after the reader has asked; nothing goes wrong."""
-    page = window.open(book / "book" / "intro.html")
-    page.get_by_role("button", name="Try it here").click()
-    answered(page)
-    yield page
+    """The introduction with the translator at work; nothing goes wrong."""
+    yield begun(window, book)
     assert not window.complaints
 
 
@@ -417,53 +399,12 @@ def test_maps_are_those_of_the_package(started, reference):
                 assert run["encoder"][layer][i][head] == pytest.approx(row)
 
 
-def test_nothing_is_loaded_before_the_reader_asks(site, window):
-    requests = []
-    window.context.on("request", lambda request: requests.append(request.url))
-    page = window.open(site / "index.html")
-    page.wait_for_timeout(200)
-    asked = [f"in_page/{part}.js" for part in PROGRAM]
-    assert any("in_page/start.js" in url for url in requests)
-    assert not [url for url in requests if any(part in url for part in asked)]
-    assert page.get_by_role("table").is_visible()
-    page.get_by_role("button", name="Try it here").click()
-    answered(page)
-    for part in asked:
-        assert sum(part in url for url in requests) == 1
-    assert not window.escaped and not window.complaints
-    other = (site / "other.html").read_text("utf-8")
-    assert "in_page/" not in other  # a page without it
-
-
-@pytest.mark.parametrize("part", ["translator_weights", "translator"])
-def test_a_missing_part_is_named(site, window, part):
-    window.context.route(f"**/{part}.js*", lambda route: route.abort())
-    page = window.open(site / "index.html")
-    page.get_by_role("button", name="Try it here").click()
-    status = page.get_by_role("status")
-    status.get_by_text("cannot run here").wait_for()
-    assert f"{part}.js was not found" in status.inner_text()
-    assert page.get_by_role("table").is_visible()
-
-
-def test_without_scripts_and_on_paper_the_example_stands(site, browser):
-    with opened(browser, java_script_enabled=False) as window:
-        page = window.page
-        page.goto((site / "index.html").as_uri())
-        assert page.get_by_role("table").is_visible()
-        assert page.get_by_text("What it does.").is_visible()
-        assert page.get_by_text(MULTI30K_LICENCE).is_visible()
-        assert page.get_by_role("button").count() == 0
-
-
 def test_the_widget_works_by_keyboard_and_says_what_it_shows(
-    site, browser, reference
+    book, browser, reference
 ):
     model, tokenizer = reference
     with opened(browser, reduced_motion="reduce") as window:
-        page = window.open(site / "index.html")
-        page.get_by_role("button", name="Try it here").press("Enter")
-        answered(page)
+        page = begun(window, book)
         text = page.get_by_label("A sentence in English")
         text.fill(TWELVE)
         text.press("Enter")
@@ -491,7 +432,4 @@ def test_the_widget_works_by_keyboard_and_says_what_it_shows(
                 total = sum(map(float, filter(None, cells)))
                 assert total == pytest.approx(1, abs=0.1)
         assert page.get_by_text(MULTI30K_LICENCE).is_visible()
-        page.emulate_media(media="print")
-        assert page.get_by_text("What it does.").is_visible()
-        assert not text.is_visible()
         assert not window.complaints

@@ -7,10 +7,10 @@ import re
 import shlex
 import subprocess
 import sys
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import get_args, get_type_hints
+from typing import get_type_hints
 from unittest import mock
 
 import pytest
@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU, CHRF
 
 from annotated_transformer import ModelConfig, TrainConfig, __version__
-from annotated_transformer.commands import app, options
+from annotated_transformer.commands import app
+from annotated_transformer.commands.train import FIELDS, train
 from annotated_transformer.data import copy_task
 from annotated_transformer.model import Transformer
 from annotated_transformer.runs.recipes import LabConfig, Recipe
@@ -76,18 +77,16 @@ def test_the_page_of_options_has_every_option():
 
 def test_options_of_fields_are_of_their_types():
     """They stand there twice, because the classes load PyTorch."""
-    classes = {"": Recipe, "model": ModelConfig, "train": TrainConfig}
-    classes["labs"] = LabConfig
-    for field, (kind, *_) in options.FIELDS.items():
-        part, _, name = field.rpartition(".")
-        known = get_type_hints(classes[part])[name]
-        assert kind in (known, *get_args(known)), field
-    own = {
-        f"{part}.{field.name}"
-        for part in ("train", "labs")
-        for field in fields(classes[part])
-    }
-    assert own - options.FIELDS.keys() == {"train.clip", "labs.order"}
+    classes = {"": Recipe, "model.": ModelConfig, "train.": TrainConfig}
+    classes["labs."] = LabConfig
+    given, left = get_type_hints(train), set()
+    for part, names in FIELDS.items():
+        known = get_type_hints(classes[part])
+        for name in names:
+            assert given[name] in (known[name], known[name] | None), name
+        if part in ("train.", "labs."):
+            left |= known.keys() - {*names}
+    assert left == {"clip", "order"}
 
 
 def recorded(found):
@@ -387,7 +386,7 @@ def test_one_file_of_pairs_is_as_two_of_lines(command, trained, tmp_path):
             assert command(name, trained, "--pairs", tmp_path / file) == two
 
 
-# Learning curves, and completion
+# Learning curves
 
 
 def test_curves_of_several_trainings(command, trained, tmp_path, monkeypatch):
@@ -418,25 +417,3 @@ def test_curves_of_several_trainings(command, trained, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     ended = command("curve", trained, "--output", output)
     assert ended.status == 1 and "annotated-transformer[plot]" in ended.err
-
-
-@pytest.mark.parametrize(
-    ("line", "offered"),
-    [("tr", {"train", "translate"}), ("score a --p", {"--pairs"})],
-)
-def test_a_shell_is_told_how_a_word_may_go_on(line, offered):
-    words = f"annotated-transformer {line}"
-    asked = {
-        "_ANNOTATED_TRANSFORMER_COMPLETE": "complete_bash",
-        "COMP_WORDS": words,
-        "COMP_CWORD": f"{words.count(' ')}",
-    }
-    program = "import sys; sys.argv = ['annotated-transformer']\n"
-    program += "from annotated_transformer.__main__ import main; main()"
-    ended = subprocess.run(
-        [sys.executable, "-c", program],
-        env=os.environ | asked,
-        capture_output=True,
-        text=True,
-    )
-    assert {*ended.stdout.split()} == offered

@@ -4,14 +4,12 @@ import os
 import re
 import subprocess
 import sys
-from contextlib import contextmanager
 from dataclasses import replace
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # what is loaded here is on this disk
 
 import chapters
 import ctranslate2
-import jaxtyping
 import pytest
 import torch
 from builtin_text import LINES
@@ -25,6 +23,7 @@ from transformers import (
     AutoModelForSeq2SeqLM,
     AutoTokenizer,
 )
+from unchecked import unchecked
 
 from annotated_transformer import Translator, Writer
 from annotated_transformer.convert.export import export_model
@@ -70,19 +69,11 @@ def onnx(folder, texts, beam):
 PROGRAMS = {"huggingface": huggingface, "ctranslate2": ct2, "onnx": onnx}
 
 
-@contextmanager
-def unchecked():
-    """No checks of shapes while a graph is traced: lengths are symbols."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jaxtyping.config, "jaxtyping_disable", True)
-        yield
-
-
 @pytest.fixture(scope="module", params=PROGRAMS)
 def exported(request, command, tmp_path_factory):
     """A program, and the folder that the command writes for it."""
     folder = tmp_path_factory.mktemp(request.param) / NAME
-    with unchecked():
+    with unchecked():  # lengths are symbols while a graph is traced
         ended = command("export", NAME, folder, "--to", request.param)
     assert ended == (0, f"{folder}: see its README.md\n", "")
     return request.param, folder
@@ -168,9 +159,7 @@ def test_a_language_model_goes_on_alike(to, tmp_path):
     assert example(folder).startswith("A dog")
 
 
-@pytest.mark.parametrize(
-    "name", ["multi30k-en-de", "multi30k-en-fr", "pronouns", "plays"]
-)
+@pytest.mark.parametrize("name", ["multi30k-en-fr", "plays"])
 def test_the_saved_tokenizer_has_the_same_ids_and_text(name, tmp_path):
     """A language model reads the end of another text first."""
     model, ours, _ = load_model(name)

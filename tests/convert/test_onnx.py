@@ -8,9 +8,9 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from jaxtyping import config
 from tiny_models import TINY
 from torch_twins import lively
+from unchecked import unchecked
 
 from annotated_transformer.convert.export import export_model
 from annotated_transformer.data import copy_task, pad, train_tokenizer
@@ -40,8 +40,7 @@ def models(tmp_path_factory):
     torch.manual_seed(0)
     model = lively(transformer(sizes)).float()
     folder = tmp_path_factory.mktemp("onnx") / "random"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(config, "jaxtyping_disable", True)  # lengths are symbols
+    with unchecked():  # lengths are symbols while a graph is traced
         export_model(folder, "onnx", model, TOKENIZER)
     return model, Translator(folder, LONGEST)
 

@@ -67,12 +67,6 @@ def server(monkeypatch, tmp_path):
         thread.join()
 
 
-def test_files_come_by_https_from_their_authors():
-    path = "raw.githubusercontent.com/multi30k/dataset/master/data"
-    urls = multi30k_files.MULTI30K_URL, multi30k_files.DESCRIPTIONS_URL
-    assert urls == tuple(f"https://{path}/task{n}/raw/" for n in (1, 2))
-
-
 def test_download_then_read_without_network(server, here, monkeypatch):
     corpus, sums = multi30k("fr", "de"), multi30k_files.MULTI30K_SUMS
     names = {name for name in sums if ".en." not in name}

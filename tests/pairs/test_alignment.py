@@ -4,13 +4,12 @@ import re
 
 import chapters
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiny_models import make_translator
 
 from annotated_transformer import Translator
 from annotated_transformer.data import train_tokenizer
-from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.pairs.alignment import align_pairs, members
 
 LINES = ["a dog runs on the beach", "ein Hund rennt am Strand", "two  dogs."]
@@ -19,14 +18,6 @@ LINES = ["a dog runs on the beach", "ein Hund rennt am Strand", "two  dogs."]
 @pytest.fixture(scope="module")
 def tokenizer():
     return train_tokenizer(LINES, 40)
-
-
-def make_translator(tokenizer, **options):
-    torch.manual_seed(1)
-    sizes = {"layers": 2, "d_model": 16, "d_ff": 32, "heads": 2, **options}
-    return Translator(
-        transformer(ModelConfig(vocab_size=len(tokenizer), **sizes)), tokenizer
-    )
 
 
 letters = st.text(st.sampled_from("adgH.語  \t\u2028\x85"), max_size=20)

@@ -1,7 +1,6 @@
 """Scores of given pairs, against a plain loop and the search itself."""
 
 import math
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,11 +8,11 @@ import torch
 from histories import HISTORY
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiny_models import make_translator
 
 from annotated_transformer import Translator
 from annotated_transformer.data import train_tokenizer
 from annotated_transformer.embedding import BOS, EOS
-from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.pairs.likelihood import score_pairs
 from annotated_transformer.storage.model_folder import save_model
 
@@ -26,28 +25,11 @@ PAIRS = [
     ("a", "ein Hund rennt am Strand " * 5),
     ("two dogs run", "zwei Hunde rennen"),
 ]
-SIZES = ModelConfig(
-    vocab_size=40,
-    layers=2,
-    d_model=16,
-    d_ff=32,
-    heads=2,
-    dropout=0.4,
-    pre_norm=True,
-)
 
 
 @pytest.fixture(scope="module")
 def tokenizer():
     return train_tokenizer([side for pair in PAIRS[:2] for side in pair], 40)
-
-
-def make_translator(tokenizer, **options):
-    torch.manual_seed(1)
-    model = transformer(replace(SIZES, **options)).double()
-    with torch.no_grad():  # sharper than at the start
-        model.output.weight.mul_(2)
-    return Translator(model, tokenizer)
 
 
 @pytest.fixture(scope="module")
@@ -143,8 +125,8 @@ def test_a_line_for_each_pair_in_order(command, trained, files):
 
 
 def test_the_line_that_is_too_long(command, tokenizer, files, tmp_path):
-    sizes = {"vocab_size": len(tokenizer), "positions": "learned"}
-    translator = make_translator(tokenizer, max_length=12, **sizes)
+    learned = {"positions": "learned", "max_length": 12}
+    translator = make_translator(tokenizer, **learned)
     model = tmp_path / "model"
     save_model(model, translator.model.float(), tokenizer, HISTORY)
     for side in (0, 1):

@@ -1,9 +1,11 @@
 """Models and tokenizers of one's own: trained, kept, loaded, or refused."""
 
+import io
+import json
 from dataclasses import replace
-from inspect import unwrap
 
 import pytest
+import sentencepiece
 import torch
 from own_parts import (
     BUILDS,
@@ -19,9 +21,10 @@ from torch import nn
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import transformer
-from annotated_transformer.runs.prepare import given_tokenizer, prepare
+from annotated_transformer.runs.prepare import given_tokenizer
 from annotated_transformer.runs.run import train
 from annotated_transformer.storage.model_folder import load_model, save_model
+from annotated_transformer.system.atomic_files import sha256
 from annotated_transformer.translation import Translator
 
 TEXTS = ["abc", "jihg", "aabbccdd"]
@@ -39,7 +42,10 @@ def test_a_run_goes_on_with_the_parts_and_the_subwords_that_began_it(
     for wrong, told in (
         ({"model": transformer(SIZES)}, r"began with own\.model = .*Sharper"),
         ({"tokenizer": Lower(TOKENIZER.model)}, "now it is Lower"),
-        ({"tokenizer": None}, "began with tokenizer = given, now it is char"),
+        (
+            {"tokenizer": None},
+            "began with recipe.tokenizer = given, now it is char",
+        ),
     ):
         with pytest.raises(UserError, match=told):
             go(run, resume=True, **wrong)
@@ -99,12 +105,73 @@ def test_models_that_cannot_be_trained(tmp_path, name):
         go(tmp_path / "run", build)
 
 
-def test_what_is_no_model():
-    with pytest.raises(UserError, match="the model is a Linear; pass"):
-        unwrap(prepare)(SMALL, CORPUS, model=nn.Linear(2, 2))
-
-
 # Tokenizers
+
+RECIPE = replace(SMALL, tokenizer="bpe")
+OURS = {"pad_id": 0, "bos_id": 1, "eos_id": 2, "unk_id": 3}
+
+
+@pytest.fixture
+def learned(tmp_path):
+    """Train a sentencepiece model as its own manual does; give its path."""
+
+    def learn(**options):
+        model = io.BytesIO()
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=(source for source, _ in CORPUS.train),
+            model_writer=model,
+            vocab_size=30,
+            minloglevel=2,
+            **options,
+        )
+        path = tmp_path / "own.model"
+        path.write_bytes(model.getvalue())
+        return path
+
+    return learn
+
+
+@pytest.mark.parametrize("as_path", [True, False])
+def test_a_given_tokenizer_is_that_of_the_model(as_path, learned, tmp_path):
+    path = learned(**OURS)
+    given = path if as_path else Tokenizer(path.read_bytes())
+    folder = train(tmp_path / "run", CORPUS, RECIPE, tokenizer=given)
+    assert (folder / "tokenizer.model").read_bytes() == path.read_bytes()
+    about = json.loads((folder / "run.json").read_text())
+    assert about["tokenizer_sha256"] == sha256(path)
+    recipe = about["recipe"]
+    assert (recipe["tokenizer"], recipe["vocab_size"]) == ("given", 30)
+    assert recipe["model"]["vocab_size"] == 30
+    pieces = sentencepiece.SentencePieceProcessor(str(path))
+    translator = Translator.load(folder)
+    assert translator.tokenizer.encode("abc") == [*pieces.encode("abc"), 2]
+    # and a training that begins with this model goes on with its subwords
+    longer = train(tmp_path / "next", CORPUS, RECIPE, start=folder)
+    assert (longer / "tokenizer.model").read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({}, "'pad_id': -1, 'bos_id': 1, 'eos_id': 2, 'unk_id': 0"),
+        (OURS | {"eos_id": 3, "unk_id": 2}, "'eos_id': 3, 'unk_id': 2"),
+    ],
+)
+def test_reserved_ids_are_the_packages(options, told, learned, tmp_path):
+    with pytest.raises(UserError, match=told) as refused:
+        train(tmp_path / "run", CORPUS, RECIPE, tokenizer=learned(**options))
+    assert str(OURS) in str(refused.value)
+
+
+def test_what_does_not_go_with_a_given_tokenizer(learned, tmp_path):
+    given = {"tokenizer": learned(model_type="bpe", **OURS)}
+    for recipe, options, told in (
+        (RECIPE, {**given, "start": "multi30k-en-de"}, "subwords of its own"),
+        (RECIPE, {**given, "new_subwords": True}, "leave it out"),
+        (replace(RECIPE, tokenizer="given"), {}, "pass the tokenizer"),
+    ):
+        with pytest.raises(UserError, match=told):
+            train(tmp_path / "run", CORPUS, recipe, **options)
 
 
 @pytest.mark.parametrize("own", [Letters(), Lower(TOKENIZER.model)])
@@ -132,30 +199,25 @@ def mine(*bases, **changes):
     ("wrong", "told"),
     [
         ({}, "is a dict; pass a Tokenizer"),
+        ("nothing", "nothing: no sentencepiece"),
+        (b"", "own.model: no sentencepiece"),
+        (b"a text\n", "own.model: no sentencepiece"),
         (
             mine(object),
-            "is a Mine; .* inherits from Tokenizer and has its own",
-        ),
-        (
-            mine(Tokenizer, __init__=object.__init__, encode=len),
-            "Mine has no .*model .*, so it needs its own __len__, encode, dec",
+            "is a Mine; .* inherits from Tokenizer, with __len__, encode",
         ),
         (
             mine(encode=lambda self, text: [4, 5]),
             r"\[4, 5\]: it must end with",
         ),
         (mine(encode=lambda self, text: [99, 2]), "from 3 .* to 13"),
-        (
-            mine(__init__=lambda self: None, letters=""),
-            "its own .* and model, bytes that",
-        ),
-        (
-            mine(__init__=lambda self: None, letters="", model="a word"),
-            "its own .* and model, bytes that",
-        ),
     ],
 )
-def test_what_is_no_tokenizer(wrong, told):
+def test_what_is_no_tokenizer(wrong, told, tmp_path):
+    path = tmp_path / "own.model"
+    if isinstance(wrong, bytes):
+        path.write_bytes(wrong)
+        wrong = path
     with pytest.raises(UserError, match=told) as refused:
         given_tokenizer(wrong)
     assert "\n" not in str(refused.value)

@@ -13,7 +13,6 @@ from dataclasses import replace
 
 import pytest
 import torch
-from filelock import FileLock
 from histories import HISTORY, RECIPE
 from sacrebleu.metrics import BLEU
 from small_runs import CORPUS, SMALL, learning, same_weights
@@ -24,9 +23,9 @@ from annotated_transformer import Translator, training
 from annotated_transformer.corpora.corpus import Corpus, Extra
 from annotated_transformer.corpora.generated import builtin_corpus
 from annotated_transformer.data import copy_task, train_tokenizer
-from annotated_transformer.errors import UserError
+from annotated_transformer.errors import UserError, out_of_memory
 from annotated_transformer.model import PRESETS, transformer
-from annotated_transformer.runs import loop, objectives
+from annotated_transformer.runs import objectives
 from annotated_transformer.runs.prepare import (
     Parent,
     Prepared,
@@ -34,7 +33,7 @@ from annotated_transformer.runs.prepare import (
     copy_parent_weights,
     describe,
 )
-from annotated_transformer.runs.run import train
+from annotated_transformer.runs.run import Run, train
 from annotated_transformer.runs.run_dir import locked_run
 from annotated_transformer.storage.checkpoints import (
     checkpoint_weights,
@@ -94,17 +93,19 @@ def test_a_finished_run_without_its_checkpoints_is_not_begun_again(
 
 OWN, _ = KINDS["own rate"]  # with a schedule of its own
 OTHERS = {  # what is asked for, and what is said of it
-    "train.steps = 6, now it is 7": {"recipe": learning(OWN, steps=7)},
-    "model.d_ff = 8, now it is 9": {
+    "recipe.train.steps = 6, now it is 7": {"recipe": learning(OWN, steps=7)},
+    "recipe.model.d_ff = 8, now it is 9": {
         "recipe": replace(OWN, model=replace(OWN.model, d_ff=9))
     },
-    "train.schedule = .*.Steps, now it is inverse_sqrt": {"recipe": SMALL},
-    "train.factor = 0.5, now it is 0.4": {"recipe": learning(OWN, factor=0.4)},
-    "text.train = 1, now it is 3": {"checksums": {"train": "3", "valid": "2"}},
-    "share.extra = None, now it is 0.5": {
-        "extras": (Extra("more.tsv", 1, 0.5),)
+    "recipe.train.schedule = .*.Steps, now it is inverse_sqrt": {
+        "recipe": SMALL
     },
-    "start = None, now it is": {"start": "multi30k-en-de"},
+    "recipe.train.factor = 0.5, now": {"recipe": learning(OWN, factor=0.4)},
+    "data.sha256.train = 1, now it is 3": {
+        "checksums": {"train": "3", "valid": "2"}
+    },
+    "data.pairs = 50, now it is 49": {"extras": (Extra("more.tsv", 1, 0.5),)},
+    "start.files.model.* = None, now it is": {"start": "multi30k-en-de"},
 }
 
 
@@ -121,7 +122,7 @@ def test_resume_with_anything_else_names_the_field(tmp_path, corpus):
     assert contents(part) == before
     subwords = part / "tokenizer.model"
     subwords.write_bytes(train_tokenizer(["abc"], 8, "char").model)
-    with pytest.raises(UserError, match="began with tokenizer.model = "):
+    with pytest.raises(UserError, match="began with tokenizer_sha256 = "):
         train(part, corpus, OWN, device="cpu", resume=True)
     subwords.write_bytes(before[subwords])
     train(part, corpus, OWN, device="cpu", resume=True)
@@ -189,7 +190,7 @@ def test_sentences_that_are_left_out_are_not_translated(corpus, tmp_path):
     few = replace(corpus, train=pairs[1:2], valid=pairs)
     for asked, found in ((0, []), (1, pairs[1:2]), (10**30, pairs[1::2])):
         parts = few, recipe, tokenizer, model
-        one = loop.Run(tmp_path, *parts, valid_bleu=asked)
+        one = Run(tmp_path, *parts, valid_bleu=asked)
         assert one.to_translate == found
 
 
@@ -218,20 +219,6 @@ def test_two_trainings_do_not_share_a_folder(tmp_path, corpus):
     train(output, corpus, SMALL, device="cpu")
 
 
-def test_what_another_has_begun_meanwhile_stays(tmp_path, monkeypatch):
-    """Between the first look at the folder and the lock."""
-    acquire = FileLock.acquire
-
-    def late(lock, **options):
-        (tmp_path / "checkpoints").mkdir()
-        (tmp_path / "checkpoints/step-00000002.safetensors").touch()
-        return acquire(lock, **options)
-
-    monkeypatch.setattr(FileLock, "acquire", late)
-    with pytest.raises(UserError, match="a run is here already"):
-        train(tmp_path, CORPUS, SMALL, device="cpu")
-
-
 @pytest.mark.parametrize("error", [errno.ENOLCK, errno.ENOSYS])
 def test_without_locks_a_training_says_so_and_goes_on(
     tmp_path, corpus, undisturbed, monkeypatch, capsys, error
@@ -256,9 +243,22 @@ def test_what_a_failed_attempt_leaves_does_not_stop_the_next(tmp_path, corpus):
     train(tmp_path / "model", corpus, SMALL, device="cpu")
 
 
-@pytest.mark.parametrize("updates", [1, 3])  # a checkpoint comes after 2
+CUDA = torch.OutOfMemoryError(
+    "CUDA out of memory. Tried to allocate 7.45 GiB. Process 7 has 74.0 GiB "
+    "memory in use. Of the allocated memory 70.1 GiB is allocated by PyTorch, "
+    "and 3.2 GiB is reserved by PyTorch but unallocated."
+)
+
+
+@pytest.mark.parametrize(
+    ("error", "updates", "told"),  # a checkpoint comes after update 2
+    [
+        (MemoryError(), 1, "after update 1: in a new run lower `batch_tokens"),
+        (CUDA, 3, r"after update 3 \(CUDA .* in use.\): .*, lower `max_len"),
+    ],
+)
 def test_out_of_memory_names_the_settings(
-    tmp_path, corpus, undisturbed, monkeypatch, updates
+    tmp_path, corpus, undisturbed, monkeypatch, error, updates, told
 ):
     """Before its first checkpoint a run has nothing to lose."""
     plain, seen = training.batch_loss, []
@@ -266,17 +266,32 @@ def test_out_of_memory_names_the_settings(
     def loss(model, batch, config):
         seen.append(batch)
         if len(seen) > updates:
-            raise MemoryError
+            raise error
         return plain(model, batch, config)
 
     output = tmp_path / "x"
-    told = f"after update {updates}: in a new run lower `batch_tokens`, and"
     with monkeypatch.context() as patch:
         patch.setattr(objectives, "batch_loss", loss)
         with pytest.raises(UserError, match=told):
             train(output, corpus, SMALL, device="cpu")
     train(output, corpus, SMALL, device="cpu", resume=updates > 2)
     assert same_weights(output, undisturbed)
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (MemoryError(), True),
+        (torch.OutOfMemoryError(), True),
+        (RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when"), True),
+        (RuntimeError("[enforce fail] can't allocate memory: you"), True),
+        (RuntimeError("unable to mmap 9 bytes: Cannot allocate memory"), True),
+        (RuntimeError("shapes do not match"), False),
+        (ValueError("out of memory"), False),
+    ],
+)
+def test_which_errors_want_memory(error, expected):
+    assert out_of_memory(error) == expected
 
 
 def test_what_is_unwise_is_told(tmp_path, corpus, capsys):

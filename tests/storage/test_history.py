@@ -4,12 +4,13 @@ import copy
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 from histories import HISTORY
 
 from annotated_transformer.runs.recipes import Recipe, flat
+from annotated_transformer.storage.dataclass_json import from_plain
 from annotated_transformer.storage.history import (
     Data,
     History,
@@ -37,15 +38,15 @@ LONG = replace(
 
 @pytest.mark.parametrize("history", [HISTORY, LONG], ids=["short", "long"])
 def test_a_history_comes_back_from_json(history):
-    text = json.dumps(history.as_json(), allow_nan=False)
-    assert History.from_json(json.loads(text)) == history
+    text = json.dumps(asdict(history), allow_nan=False)
+    assert from_plain(History, json.loads(text)) == history
 
 
 @pytest.mark.parametrize("name", pretrained())
 def test_a_shipped_history_comes_back(name):
     path = find_model(name) / "config.json"
     known = json.loads(path.read_text())["history"]
-    found = flat(History.from_json(known).as_json())
+    found = flat(asdict(from_plain(History, known)))
     assert found == found | flat(known)
     assert Recipe.from_json(known["recipe"]).model  # also an old one
 
@@ -63,13 +64,13 @@ def parts(plain: dict, path: Path = ()) -> Iterator[tuple[Path, object]]:
 
 def refused(path: Path, value: object) -> None:
     """Assert that LONG with that value there is refused, naming its field."""
-    plain = copy.deepcopy(LONG.as_json())
+    plain = copy.deepcopy(asdict(LONG))
     part = plain
     for name in path[:-1]:
         part = part[name]
     part[path[-1]] = value
     with pytest.raises(ValueError, match="must be|no field") as told:
-        History.from_json(plain)
+        from_plain(History, plain)
     assert path[-1] in str(told.value) and len(str(told.value)) < 300
 
 
@@ -90,7 +91,7 @@ BESIDE = {  # further fields, and values that are out of bounds
 
 def test_a_field_that_is_wrong_is_named():
     """Every one, by its path, whatever stands in its place."""
-    for path, value in parts(LONG.as_json()):
+    for path, value in parts(asdict(LONG)):
         for wrong in WRONG.get(type(value), []):
             refused(path, wrong)
     for path, values in BESIDE.items():
@@ -98,15 +99,15 @@ def test_a_field_that_is_wrong_is_named():
             refused(path, wrong)
     for plain in (None, [], 3, "x"):
         with pytest.raises(ValueError, match="`History="):
-            History.from_json(plain)
+            from_plain(History, plain)
 
 
 def test_a_field_that_is_missing_is_named():
     for name in ("command", "recipe", "data", "date", "versions", "machine"):
-        plain = HISTORY.as_json()
+        plain = asdict(HISTORY)
         del plain[name]
         with pytest.raises(ValueError, match=f"{name} is missing"):
-            History.from_json(plain)
+            from_plain(History, plain)
 
 
 def test_lines_are_split_where_single_sentences_were_learned():

@@ -2,7 +2,6 @@
 
 import os
 import re
-import resource
 from dataclasses import replace
 from itertools import count
 
@@ -178,17 +177,3 @@ def test_a_disk_that_fails_at_any_instant_is_told(two_models, run_folder):
             save_model(run_folder, *two_models["old"])
     assert found.count("old") > found.count("") > 0
     assert which(run_folder, two_models) == "new"
-
-
-def test_where_the_room_ends_the_old_model_stays(two_models, run_folder):
-    """Whichever of the files has no room, safetensors' among them."""
-    most = resource.getrlimit(resource.RLIMIT_FSIZE)
-    for size in (0, 100, 1000, 4000):
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size, most[1]))
-        try:
-            with pytest.raises(UserError, match="cannot be written"):
-                save_model(run_folder, *two_models["new"])
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, most)
-        assert which(run_folder, two_models) == "old"
-        assert not list(run_folder.glob(".*"))

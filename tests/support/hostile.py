@@ -102,7 +102,7 @@ HOSTILE: dict[str, tuple[Change, str]] = {
     "huge JSON": (text(" " * 2**21), "more than 1,048,576 bytes"),
     "not UTF-8": (text(b'{"format": "\xff\xfe"}'), NO_CONFIG),
     "pipe": (special(os.mkfifo, CONFIG), "no trained model here"),
-    "pipe of pieces": (special(os.mkfifo, PIECES), f"{PIECES}: not a file"),
+    "pipe of pieces": (special(os.mkfifo, PIECES), "not a file"),
     "endless": (
         special(lambda x: x.symlink_to("/dev/zero"), WEIGHTS),
         "it is no file",
@@ -115,7 +115,7 @@ HOSTILE: dict[str, tuple[Change, str]] = {
     "double": (tensors(lambda t: {x: t[x].double() for x in t}), "holds F64"),
     "infinite": (tensors(lambda t: {x: t[x] / 0 for x in t}), "not finite"),
     "pieces": (text("garbage", PIECES), f"{PIECES}: "),
-    "no pieces": (text("", PIECES), f"{PIECES}: it is empty"),
+    "no pieces": (text("", PIECES), "it is empty"),
 }
 
 

@@ -1,11 +1,11 @@
-"""Tiny configurations of each builder, and a folder of a tiny model."""
+"""Tiny configurations of each builder, translators, a model's folder."""
 
 from pathlib import Path
 
 import torch
 from histories import HISTORY
 
-from annotated_transformer.data import train_tokenizer
+from annotated_transformer.data import Tokenizer, train_tokenizer
 from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.modern import MODERN
 from annotated_transformer.recurrence import (
@@ -13,6 +13,7 @@ from annotated_transformer.recurrence import (
     RecurrentConfig,
 )
 from annotated_transformer.storage.model_folder import save_model
+from annotated_transformer.translation import Translator
 from annotated_transformer.writing import LanguageModelConfig
 
 # each with other parts than by default
@@ -28,6 +29,17 @@ TINY = {
     ),
 }
 PAIRED = [name for name in TINY if name != "LanguageModel"]  # translators
+
+
+def make_translator(tokenizer: Tokenizer, **options) -> Translator:
+    """A translator of random weights, in float64."""
+    torch.manual_seed(1)
+    sizes = {"layers": 2, "d_model": 16, "d_ff": 32, "heads": 2}
+    sizes |= {"dropout": 0.4, "pre_norm": True} | options
+    model = transformer(ModelConfig(len(tokenizer), **sizes)).double()
+    with torch.no_grad():  # sharper than at the start, so that words differ
+        model.output.weight.mul_(2)
+    return Translator(model, tokenizer)
 
 
 def tiny_folder(parent: Path) -> Path:

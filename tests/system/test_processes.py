@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from small_runs import same_weights
 
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import copy_task, make_batch
@@ -19,11 +20,10 @@ from annotated_transformer.errors import UserError, out_of_memory
 from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.runs.devices import choose_device
-from annotated_transformer.runs.loop import Run
 from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import Recipe
+from annotated_transformer.runs.run import Run
 from annotated_transformer.storage.checkpoints import Progress, read_metrics
-from annotated_transformer.storage.model_folder import read_tensors
 from annotated_transformer.system.processes import Processes, joined
 from annotated_transformer.training import TrainConfig, updates
 
@@ -211,18 +211,13 @@ def resumed(output, folder, options):
     return output
 
 
-def curve(output):
-    return [{**line, "seconds": 0} for line in read_metrics(output)]
-
-
 def same(output, folder):
-    tensors, expected = (
-        read_tensors(one / "model.safetensors")[0]
+    assert same_weights(output, folder / "model")
+    curves = [
+        [{**line, "seconds": 0} for line in read_metrics(one)]
         for one in (output, folder / "model")
-    )
-    assert tensors.keys() == expected.keys()
-    assert all(torch.equal(tensors[name], expected[name]) for name in tensors)
-    assert curve(output) == curve(folder / "model")
+    ]
+    assert curves[0] == curves[1]
 
 
 def test_one_log_and_one_checkpoint(whole):
@@ -232,37 +227,32 @@ def test_one_log_and_one_checkpoint(whole):
     assert steps == [4, 8, 12, 16, 20, 24]
 
 
-def test_a_signal_to_one_stops_all(options, whole, tmp_path):
-    output = tmp_path / "model"
-    words = ("train", output, *options)
-    started = start(command_line, 2, tmp_path, *words)
-    wait_for(output / "checkpoints" / "step-00000004.safetensors")
-    os.kill(started[1].pid, signal.SIGTERM)
-    assert ends(started) == [128 + signal.SIGTERM] * 2
-    first, second = logs(tmp_path)
-    assert "with --resume" in first and second == ""
-    same(resumed(output, tmp_path, options), whole)
+LOST = "process 1: error: the processes of this run have lost each other ("
 
 
-def test_a_killed_process_ends_the_run(options, whole, tmp_path):
-    """The first process, which writes the checkpoints, is killed."""
+@pytest.mark.parametrize(
+    ("rank", "number", "statuses", "told"),
+    [
+        # one that hears of it tells the others
+        (1, signal.SIGTERM, [128 + signal.SIGTERM] * 2, ("with --resume", "")),
+        # the first, which writes the checkpoints
+        (0, signal.SIGKILL, [-signal.SIGKILL, 1], ("", LOST)),
+    ],
+)
+def test_where_one_is_stopped_all_end(
+    options, whole, tmp_path, rank, number, statuses, told
+):
     output = tmp_path / "model"
     started = start(command_line, 2, tmp_path, *("train", output, *options))
     wait_for(output / "checkpoints" / "step-00000004.safetensors")
-    started[0].kill()
-    assert ends(started) == [-signal.SIGKILL, 1]
-    told = "process 1: error: the processes of this run have lost each other ("
-    assert told in logs(tmp_path)[1]
-    advice = "with --resume goes on after the last checkpoint"
-    assert advice in logs(tmp_path)[1]
+    os.kill(started[rank].pid, number)
+    assert ends(started) == statuses
+    for log, part in zip(logs(tmp_path), told, strict=True):
+        assert part in log
     same(resumed(output, tmp_path, options), whole)
 
 
-NCCL = """NCCL error in: /pytorch/NCCLUtils.cpp:94, unhandled cuda error \
-(run with NCCL_DEBUG=INFO for details), NCCL version 2.27.5
-ncclUnhandledCudaError: Call to CUDA function failed.
-Last error:
-Cuda failure 999 'unknown error'"""
+NCCL = "unhandled cuda error\nLast error:\nCuda failure 999 'unknown error'"
 SHORT = torch.OutOfMemoryError("CUDA out of memory.")
 
 

@@ -17,7 +17,7 @@ from annotated_transformer.translation import Translator
 
 SCORES = {"bleu": 38.126, "bleu_lowercase": 39, "bleu_moses": 39.1, "chrf": 60}
 SEARCH = {"beam": 3, "alpha": 1.5, "no_repeat": 2}
-KNOWN = HISTORY.as_json()
+KNOWN = asdict(HISTORY)
 
 
 @pytest.fixture

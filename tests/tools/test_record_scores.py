@@ -2,7 +2,7 @@
 
 import json
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 import record_scores
@@ -38,7 +38,7 @@ def test_scores_are_added_and_the_curve_stays(folder):
     (folder / "metrics.jsonl").unlink()  # as where the model is a copy
     record(folder, path, "two", {"bleu": 2.0})
     assert json.loads(path.read_text()) == {
-        **HISTORY.as_json(),
+        **asdict(HISTORY),
         "curve": [LINE],
         "scores": {"one": {"bleu": 1.0}, "two": {"bleu": 2.0}},
     }

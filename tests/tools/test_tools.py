@@ -163,66 +163,48 @@ def test_failing_chapter_is_not_stored(tmp_path, source, message):
     assert path.read_bytes() == stored
 
 
-def nbval(path: Path) -> subprocess.CompletedProcess:
-    """The verdict of the same check that `make test` makes."""
-    sanitize = Path(__file__).parents[1] / "sanitize.cfg"
-    return subprocess.run(
-        [
-            *(sys.executable, "-m", "pytest", "-q", "--nbval"),
-            *("--nbval-current-env", f"--nbval-sanitize-with={sanitize}"),
-            *("-p", "no:cacheprovider", f"--rootdir={path.parent}", path),
-        ],
-        cwd=path.parent,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-
-
+NUMBER = "random() * 10 ** randrange(-9, 9)"
+# What cells print, and whether another run of them passes; of a measured cell
+# the words are compared.
 PRINTED = {
-    "'the same'": "passes",
-    "random()": "fails",
-    "'claim scale holds:', random()": "passes",
-    "'run multi30k', random()": "fails",
-    "'claim', random()": "fails",
+    "print('the same')": True,
+    "print(random())": False,
+    "print('claim scale holds:', random())": True,
+    "print('run multi30k', random())": False,
+    "print('claim', random())": False,
+}
+MEASURED = {
+    f"for x in ('one', 'two'):\n    print(f'{{x:8}} {{{NUMBER}:9.2f}}')": True,
+    f"print('loss', -{NUMBER}, f'{{{NUMBER}:.0e}}, {{{NUMBER}:,.0f}}')": True,
+    "print(choice([*map(chr, range(97, 1000))]), 1)": False,
 }
 
 
-def test_output_that_changes_is_found(tmp_path):
+def test_output_that_changes_and_a_kernel_that_dies_are_found(tmp_path):
+    """By the same check that `make test` makes."""
     path = tmp_path / "01_output.ipynb"
-    printing = [f"print({printed})" for printed in PRINTED]
-    chapters.write(notebook("from random import random", *printing), path)
-    run_chapters.run(path, timeout=60)
-    verdict = nbval(path).stdout
-    failed = re.findall(r"^FAILED .*::Cell (\d) ", verdict, re.MULTILINE)
-    fails = [n for n, x in enumerate(PRINTED.values(), 1) if x == "fails"]
-    assert [*map(int, failed)] == fails, verdict
-    assert "3 failed, 3 passed" in verdict
-
-
-def test_of_a_measured_cell_the_words_are_compared(tmp_path):
-    shutil.copy(chapters.BOOK / "conftest.py", tmp_path)
-    path = tmp_path / "01_measured.ipynb"
-    number = "random() * 10 ** randrange(-9, 9)"
-    book = notebook(
-        "from random import choice, random, randrange",
-        f"for x in ('one', 'two'):\n    print(f'{{x:8}} {{{number}:9.2f}}')",
-        f"print('loss', -{number}, f'{{{number}:.0e}} of {{{number}:,.0f}}')",
-        "print(choice([*map(chr, range(97, 1000))]), 1)",
-    )
-    for cell in book.cells:
+    first = "from random import choice, random, randrange"
+    book = notebook(first, *PRINTED, *MEASURED)
+    for cell in book.cells[-len(MEASURED) :]:
         cell.metadata["tags"] = ["measured"]
     chapters.write(book, path)
     run_chapters.run(path, timeout=60)
-    verdict = nbval(path).stdout
-    assert "1 failed, 3 passed" in verdict, verdict
-
-
-def test_a_kernel_that_dies_is_named_at_once(tmp_path):
+    dead = notebook("import os", "os._exit(9)")
+    chapters.write(dead, tmp_path / "02_dead.ipynb")
     shutil.copy(chapters.BOOK / "conftest.py", tmp_path)
-    path = tmp_path / "01_dead.ipynb"
-    chapters.write(notebook("import os", "os._exit(9)"), path)
-    assert "the kernel died" in nbval(path).stdout
+    sanitize = Path(__file__).parents[1] / "sanitize.cfg"
+    words = [sys.executable, "-m", "pytest", "-q", "--nbval", tmp_path]
+    words += ["--nbval-current-env", f"--nbval-sanitize-with={sanitize}"]
+    words += ["-p", "no:cacheprovider", f"--rootdir={tmp_path}"]
+    verdict = subprocess.run(
+        words, cwd=tmp_path, capture_output=True, text=True, timeout=120
+    ).stdout
+    passes = [True, *PRINTED.values(), *MEASURED.values()]
+    failed = re.findall(r"^FAILED 01.*::Cell (\d) ", verdict, re.MULTILINE)
+    fails = [n for n, x in enumerate(passes) if not x]
+    assert [*map(int, failed)] == fails, verdict
+    assert "the kernel died" in verdict
+    assert f"{len(fails) + 1} failed, {sum(passes) + 1} passed" in verdict
 
 
 def test_signatures_are_checked():

@@ -4,8 +4,6 @@ from pathlib import Path
 
 from annotated_transformer.errors import UserError
 
-__all__ = ["find_model", "pretrained"]
-
 HERE = Path(__file__).parent
 
 

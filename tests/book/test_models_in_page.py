@@ -1,0 +1,65 @@
+"""What holds of every model in a page: it comes when wanted, and once."""
+
+import pytest
+from browser import Window, opened
+
+# A page with each kind, what of it is seen at work, what stands there before,
+# and parts of its program that no other kind on the page has.
+KINDS = {
+    "translator": ("intro", ".at-panel", "table", ["beam_search"]),
+    "writer": ("18_writing", ".at-page", "pre", ["model", "sample"]),
+    "opened": ("03_embedding", ".op-figure", "p", ["model", "machine"]),
+}
+each_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def begin(window: Window, kind: str) -> None:
+    """Ask for the model: by the button, or by coming near."""
+    place = window.page.locator(f".at-{kind}")
+    if kind == "opened":
+        place.scroll_into_view_if_needed()
+    else:
+        place.get_by_role("button", name="Try it here").press("Enter")
+
+
+@each_kind
+def test_it_comes_when_it_is_wanted_and_gives_way_on_paper(kind, book, window):
+    name, live, still, parts = KINDS[kind]
+    parts = {f"{part}.js" for part in (*parts, f"{kind}_weights", kind)}
+    loaded = []
+    window.context.on(
+        "request", lambda request: loaded.append(request.url.split("/")[-1])
+    )
+    page = window.open(book / "book" / f"{name}.html")
+    page.wait_for_timeout(300)
+    assert not parts & {*loaded}
+    begin(window, kind)
+    live = page.locator(live).first
+    still = page.locator(f".at-{kind} .at-still {still}").first
+    live.wait_for(timeout=60_000)
+    assert parts <= {*loaded} and len(loaded) == len({*loaded})
+    assert not still.is_visible()
+    page.emulate_media(media="print")
+    assert still.is_visible() and not live.is_visible()
+    assert not window.complaints and not window.escaped
+
+
+@each_kind
+def test_without_scripts_its_example_stands(kind, book, browser):
+    name, _, still, _ = KINDS[kind]
+    with opened(browser, java_script_enabled=False) as window:
+        page = window.open(book / "book" / f"{name}.html")
+        place = page.locator(f".at-{kind}")
+        for part in (f".at-still {still}", ".at-still > p", "> .at-note"):
+            assert place.locator(part).first.is_visible()
+        assert place.get_by_role("button").count() == 0
+
+
+@pytest.mark.parametrize("part", ["translator_weights", "translator"])
+def test_a_missing_part_is_named(book, window, part):
+    window.context.route(f"**/{part}.js*", lambda route: route.abort())
+    page = window.open(book / "book" / "intro.html")
+    begin(window, "translator")
+    place = page.locator(".at-translator")
+    place.get_by_text(f"cannot run here: {part}.js was not found").wait_for()
+    assert place.get_by_role("table").is_visible()
