@@ -22,6 +22,7 @@ from urllib.parse import quote
 
 import torch
 
+from annotated_transformer.corpora.running_text import RunningText
 from annotated_transformer.errors import UserError
 from annotated_transformer.system.atomic_files import write_text
 from annotated_transformer.system.machine import environment
@@ -166,7 +167,11 @@ def record(
         "margins": asked,
         "data": {
             "name": corpus.name,
-            "pairs": len(corpus.train),
+            **(
+                {"bytes": corpus.size}
+                if isinstance(corpus, RunningText)
+                else {"pairs": len(corpus.train)}
+            ),
             "sha256": corpus.checksums,
         },
         **environment(getattr(module, "DEVICE", "cpu")),

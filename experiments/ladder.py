@@ -1,0 +1,226 @@
+"""From the model of 2017 to today's, a rung a change, on Shakespeare's plays.
+
+A language model of letters. "alone" runs make one change to the model of
+2017, "added" runs keep all changes so far; "again" is the model of 2017 with
+other seeds, which says what chance does. Every row has its own learning rate:
+one more seed trains at a rate, at twice and at half of it, and goes on in the
+better direction while the loss on the first half of the held-out text falls.
+The seeds that count are measured on the second half.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from functools import cache
+from itertools import accumulate
+from operator import or_
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+from torch.utils.flop_counter import FlopCounterMode
+
+from annotated_transformer.corpora.running_text import RunningText, plays
+from annotated_transformer.model import ModelConfig
+from annotated_transformer.optimizer import adam, set_rate
+from annotated_transformer.writing import LanguageModel
+
+from .shared.grid import grid
+
+SIZES = {
+    "vocab_size": 65,  # letters and signs of the plays
+    "layers": 4,
+    "d_model": 64,
+    "d_ff": 256,
+    "heads": 4,
+    "dropout": 0.0,
+}
+LEARNING = {
+    "steps": 600,
+    "batch": 16,  # windows
+    "context": 64,  # letters
+    "warmup": 60,  # updates
+    "decay": 120,  # the last updates of "warm-up, stable, decay"
+    "first_rate": 0.004,
+    "tuned_with_seed": 1000,
+    "weight_decay": 0.1,  # of AdamW and Muon, on matrices
+    "cap": 30.0,  # of the logits
+}
+RECIPE = {"model": SIZES, "train": LEARNING}
+# Groups of heads save weights, which the inner layers get.
+WIDER = SIZES["d_ff"] + SIZES["d_model"] // 2
+CHANGES: dict[str, dict] = {
+    "pre-norm": {"pre_norm": True},
+    "RMSNorm": {"norm": "rms"},
+    "rotary positions": {"positions": "rotary"},
+    "SwiGLU": {"feed_forward": "swiglu"},
+    "two groups": {"kv_heads": 2, "d_ff": WIDER},
+    "QK-norm": {"qk_norm": True},
+    "AdamW": {"adamw": True},
+    "stable, then decay": {"schedule": "stable"},
+    "Muon": {"muon": True},
+    "soft cap": {"cap": True},
+}
+RIVAL = {"feed_forward": "relu2"}  # of SwiGLU
+ADDED = dict(zip(CHANGES, accumulate(CHANGES.values(), or_), strict=True))
+ROWS: dict[str, dict] = {
+    "2017": {},
+    **{f"alone: {name}": change for name, change in CHANGES.items()},
+    "alone: squared ReLU": RIVAL,
+    # the first rung is the first change alone
+    **{f"added: {name}": all_ for name, all_ in [*ADDED.items()][1:]},
+    "added: squared ReLU for SwiGLU": ADDED["soft cap"] | RIVAL,
+}
+SEEDS = (0, 1, 2)
+
+
+def corpus() -> RunningText:
+    """The plays that come with the package."""
+    return plays()
+
+
+@cache
+def letters() -> tuple[Tensor, Tensor, Tensor]:
+    """Numbers of letters to learn from, to tune on and to be tested on."""
+    text = "".join(plays().lines())
+    known = {letter: place for place, letter in enumerate(sorted(set(text)))}
+    numbers = torch.tensor([known[letter] for letter in text])
+    half = len(numbers) // 20
+    parts = numbers.split([len(numbers) - 2 * half, half, half])
+    learned, tuned, tested = parts
+    return learned, tuned, tested
+
+
+def mean_loss(model: LanguageModel, windows: Tensor) -> Tensor:
+    """Nats per letter of windows, of which the first letter is only read."""
+    logits = model.next_logits(windows[:, :-1])
+    return F.cross_entropy(logits.mT, windows[:, 1:])
+
+
+@torch.no_grad()
+def held_out_loss(model: LanguageModel, text: Tensor) -> float:
+    """The loss on a text, in windows that follow one another."""
+    size = LEARNING["context"]
+    windows = text.unfold(0, size + 1, size)
+    losses = [mean_loss(model, some) * len(some) for some in windows.split(64)]
+    return float(sum(losses) / len(windows))
+
+
+class CappedModel(LanguageModel):
+    """Logits within ±cap, by a hyperbolic tangent (Gemma 2)."""
+
+    def logits(self, x: Tensor) -> Tensor:
+        """Scores of all tokens, softly capped."""
+        cap = LEARNING["cap"]
+        return cap * torch.tanh(super().logits(x) / cap)
+
+
+def optimizers(
+    model: LanguageModel, adamw: bool, muon: bool
+) -> list[torch.optim.Optimizer]:
+    """Adam as in 2017, or AdamW; with Muon for the matrices of the layers."""
+    decay = LEARNING["weight_decay"]
+    layers = [p for p in model.decoder.parameters() if p.dim() == 2 and muon]
+    chosen: list[torch.optim.Optimizer] = []
+    if muon:
+        # The rates of Adam suit it, too, if its updates are made as large.
+        like_adam = {"adjust_lr_fn": "match_rms_adamw", "weight_decay": decay}
+        chosen.append(torch.optim.Muon(layers, lr=0.0, **like_adam))
+    by_muon = set(map(id, layers))
+    rest = [p for p in model.parameters() if id(p) not in by_muon]
+    if not adamw:
+        return [*chosen, adam(rest)]
+    groups = [
+        {"params": [p for p in rest if p.dim() > 1], "weight_decay": decay},
+        {"params": [p for p in rest if p.dim() < 2], "weight_decay": 0.0},
+    ]
+    betas = 0.9, 0.95
+    return [*chosen, torch.optim.AdamW(groups, 0.0, betas, fused=True)]
+
+
+def share_of_peak(step: int, schedule: str) -> float:
+    """The learning rate of an update, as a share of the highest."""
+    warmup, steps = LEARNING["warmup"], LEARNING["steps"]
+    if schedule == "stable":
+        return min(1.0, step / warmup, (steps - step) / LEARNING["decay"])
+    return min(step / warmup, (warmup / step) ** 0.5)
+
+
+def train(
+    seed: int,
+    rate: float,
+    adamw: bool = False,
+    muon: bool = False,
+    schedule: str = "inverse square root",
+    cap: bool = False,
+    **parts,
+) -> tuple[LanguageModel, dict]:
+    """Train a model, and say what it took."""
+    torch.manual_seed(seed)
+    learned, _, _ = letters()
+    config = ModelConfig(**SIZES | parts)
+    model = (CappedModel if cap else LanguageModel)(config)
+    chosen = optimizers(model, adamw, muon)
+    windows = learned.unfold(0, LEARNING["context"] + 1, 1)
+    losses, begin = [], time.process_time()
+    for step in range(1, LEARNING["steps"] + 1):
+        batch = windows[torch.randint(len(windows), (LEARNING["batch"],))]
+        loss = mean_loss(model, batch)
+        model.zero_grad()
+        loss.backward()
+        for optimizer in chosen:
+            set_rate(optimizer, rate * share_of_peak(step, schedule))
+            optimizer.step()
+        losses.append(loss.item())
+    seconds = time.process_time() - begin
+    with FlopCounterMode(display=False) as counter:
+        mean_loss(model, batch).backward()
+    return model.eval(), {
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "operations": counter.get_total_flops(),  # of an update's gradients
+        "training_seconds": round(seconds, 2),
+        "curve": [
+            round(sum(some) / len(some), 4)
+            for some in zip(*[iter(losses)] * 40, strict=True)
+        ],
+    }
+
+
+def lowest(loss: Callable[[float], float], rate: float) -> float:
+    """The rate that doubling and halving bring to the lowest loss."""
+    loss = cache(loss)
+    for factor in (2, 0.5):
+        while loss(rate * factor) < loss(rate):
+            rate *= factor
+    return rate
+
+
+@cache
+def best_rate(row: str) -> float:
+    """The learning rate of a row of the ladder."""
+    _, tuned, _ = letters()
+
+    def loss(rate: float) -> float:
+        model, _ = train(LEARNING["tuned_with_seed"], rate, **ROWS[row])
+        found = held_out_loss(model, tuned)
+        return found if math.isfinite(found) else math.inf
+
+    return lowest(loss, LEARNING["first_rate"])
+
+
+def climb(seed: int, row: str) -> dict:
+    """Tune a row's rate, train it with a seed, and test it."""
+    rate = best_rate(row)
+    model, took = train(seed, rate, **ROWS[row])
+    _, _, tested = letters()
+    loss = round(held_out_loss(model, tested), 4)
+    return {"loss": loss, "rate": rate} | took
+
+
+def again(seed: int) -> dict:
+    """The model of 2017 with another seed."""
+    return climb(seed + 100, "2017")
+
+
+RUNS = grid(climb, "{row} seed={seed}", row=[*ROWS], seed=SEEDS)
+RUNS |= grid(again, "again seed={seed}", seed=SEEDS)
