@@ -68,7 +68,7 @@ fresh:  ## the README's two commands in a clone, by a stranger; with 3.13 too
 translators: $(READY)  ## train what the package comes with, from nothing
 	PYTHON=$(BIN)/python tools/train_translators.sh
 
-measure: $(READY)  ## the trained experiments, eight hours: their records
+measure: $(READY)  ## the trained experiments, ten hours: their records
 	$(BIN)/python -m experiments
 
 soak: $(READY)  ## the fault tests at length: 50 kills, 1,000 mutants
