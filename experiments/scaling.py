@@ -52,7 +52,7 @@ from .shared.grid import grid
 
 LAYERS = {32: 2, 48: 2, 64: 3, 72: 4, 96: 5, 128: 6}  # by width
 RECIPE: dict[str, Any] = {
-    "layers": LAYERS,
+    "layers": {str(width): layers for width, layers in LAYERS.items()},
     "batch": 384,  # tokens, with padding
     "window": 64,  # characters of the plays
     "pairs": 65_000,  # of the grammar
@@ -63,7 +63,7 @@ RECIPE: dict[str, Any] = {
     "decay": 0.2,  # of a budget
     "warmup": 50,  # updates
     "clip": 1.0,
-    "rates": (0.25, 0.5, 1.0),  # tried, divided by the width
+    "rates": [0.25, 0.5, 1.0],  # tried, divided by the width
     "trial": 100,  # updates of each rate
 }
 BUDGETS = {0: 1.28e12, 1: 1.6e11, 2: 1.6e11}  # the largest, by seed
