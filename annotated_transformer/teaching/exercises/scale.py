@@ -39,7 +39,7 @@ def without_exponents(
     C: float, A: float, a: float, B: float, b: float
 ) -> float:
     """Where both terms are equally large."""
-    return (A / B) ** (1 / (a + b)) * (C / 6) ** (b / (a + b))
+    return math.exp((math.log(A / B) + b * math.log(C / 6)) / (a + b))
 
 
 EXERCISES = [
