@@ -1,4 +1,6 @@
-"""Exercises of chapter 19: how long texts may be, and what a draft gains."""
+"""Exercises of chapter 19: how long texts may be, a draft, the best size."""
+
+import math
 
 from annotated_transformer.teaching.exercises.judge import Exercise
 
@@ -18,6 +20,26 @@ def draft_speed(a: float, k: int, c: float) -> float:
     ways = [a**kept * (1 - a) for kept in range(k)] + [a**k]
     tokens = sum((kept + 1) * p for kept, p in enumerate(ways))
     return tokens / (1 + k * c)
+
+
+def best_size(C: float, A: float, a: float, B: float, b: float) -> float:
+    """Where one per cent more parameters gain what as many tokens lose."""
+    low, high = 0.0, math.log(C / 6)
+    for _ in range(200):
+        middle = (low + high) / 2
+        N = math.exp(middle)
+        if a * A * N**-a > b * B * (C / 6 / N) ** -b:
+            low = middle
+        else:
+            high = middle
+    return math.exp(low)
+
+
+def without_exponents(
+    C: float, A: float, a: float, B: float, b: float
+) -> float:
+    """Where both terms are equally large."""
+    return math.exp((math.log(A / B) + b * math.log(C / 6)) / (a + b))
 
 
 EXERCISES = [
@@ -91,6 +113,51 @@ EXERCISES = [
             ),
             "The sum goes on for ever: there are only k guesses.": (
                 lambda a, k, c: 1 / (1 - a) / (1 + k * c)
+            ),
+        },
+    ),
+    Exercise(
+        "best-size",
+        "19_scale",
+        "write f(C, A, a, B, b), the number of parameters N for which "
+        "A / N**a + B / D**b is least, if a training has C = 6 N D "
+        "operations.",
+        "three laws, with a small and a large budget",
+        lambda: [
+            (C, *law)
+            for C in (1e15, 1e21)
+            for law in (
+                (400.0, 0.34, 400.0, 0.28),
+                (500.0, 0.35, 2000.0, 0.36),
+                (30.0, 0.2, 900.0, 0.5),
+            )
+        ],
+        best_size,
+        {
+            "That is the number of tokens: a training of N parameters has "
+            "D = C / (6 N).": (
+                lambda C, A, a, B, b: C / 6 / best_size(C, A, a, B, b)
+            ),
+            "The six is missing: C is 6 N D.": (
+                lambda C, A, a, B, b: best_size(6 * C, A, a, B, b)
+            ),
+            "That makes both terms equal. The sum is least where their "
+            "slopes are opposite, and a slope has a factor a or b.": (
+                without_exponents
+            ),
+            "The exponents are exchanged: the better it is to have more "
+            "tokens, the faster the parameters may grow.": (
+                lambda C, A, a, B, b: (
+                    (a * A / (b * B)) ** (1 / (a + b))
+                    * (C / 6) ** (a / (a + b))
+                )
+            ),
+            "The fraction is upside down: the larger A is, the more "
+            "parameters it takes.": (
+                lambda C, A, a, B, b: (
+                    (b * B / (a * A)) ** (1 / (a + b))
+                    * (C / 6) ** (b / (a + b))
+                )
             ),
         },
     ),
