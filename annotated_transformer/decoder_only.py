@@ -3,6 +3,8 @@
 Written in book/decoder_only.ipynb: edit the chapter, then `make package`.
 """
 
+from collections.abc import Sequence
+
 import torch
 from jaxtyping import Int
 from torch import Tensor
@@ -35,7 +37,7 @@ class SourceAndTarget(LanguageModel):
         super().__init__(config)
         self.prefix = prefix
 
-    def read(self, source: Tokens) -> Nested:
+    def read(self, source: Tokens) -> Nested:  # type: ignore[override]
         """The memory: keys and values of the source, and what is no padding.
 
         They are those that the target finds before itself in the row.
@@ -67,7 +69,7 @@ class SourceAndTarget(LanguageModel):
         tokens: Tokens,
         start: Int[Tensor, "rows 1"],
         mask: Mask,
-        pasts: list[KeysValues | None],
+        pasts: Sequence[KeysValues | None],
     ) -> tuple[Vectors, list[KeysValues]]:
         """Read tokens that each row has from its own position on.
 
