@@ -1,4 +1,4 @@
-"""Exercise of the lab on a decoder alone: who sees whom in a row."""
+"""Exercises of the lab on a decoder alone: who sees whom, what is asked."""
 
 import torch
 from torch import Tensor
@@ -18,6 +18,11 @@ def prefix_mask(source: int, length: int) -> Tensor:
 def causal(source: int, length: int) -> Tensor:
     """A lower triangle: a source that sees only what is before."""
     return torch.ones(length, length, dtype=torch.bool).tril()
+
+
+def labels(source: list[int], target: list[int]) -> list[int]:
+    """What is asked at each token of a row: source, mark, target but EOS."""
+    return [-100] * len(source) + target
 
 
 EXERCISES = [
@@ -45,6 +50,32 @@ EXERCISES = [
             "The target no longer sees itself.": lambda source, length: (
                 torch.arange(length) < source
             ).expand(length, length),
+        },
+    ),
+    Exercise(
+        "row-labels",
+        "decoder_only",
+        "write f(source, target), the label of each token of the row that is "
+        "read: source, mark, target without its last token. -100 is no "
+        "label; lists of ids, each ending with EOS.",
+        "sources and targets of one to four tokens",
+        lambda: [([5, 6, 2], [7, 8, 9, 2]), ([4, 2], [2]), ([2], [5, 2])],
+        labels,
+        {
+            "The source has labels too, and learns to go on with itself.": (
+                lambda source, target: [*source[1:], 1, *target]
+            ),
+            "The labels are the tokens themselves. A token is asked for the "
+            "next one.": lambda source, target: (
+                [-100] * len(source) + [1, *target[:-1]]
+            ),
+            "The mark has no label, but the first word is asked for there.": (
+                lambda source, target: [-100] * (len(source) + 1) + target[1:]
+            ),
+            "The last token of the source is asked for the mark, which is "
+            "given.": lambda source, target: (
+                [-100] * (len(source) - 1) + [1, *target]
+            ),
         },
     ),
 ]
