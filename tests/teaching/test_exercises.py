@@ -156,7 +156,7 @@ def test_every_sign_is_reached():
             assert text.startswith(tuple(starts)), text
 
 
-LABS = "risk", "parsing"
+LABS = "risk", "parsing", "decoder_only"
 PLAIN = "16_bugs", "18_writing"  # without a check of exercises
 CHAPTERS = [
     path

@@ -19,7 +19,7 @@ CHAPTERS = (
     *("data", "loss", "optimizer", "training"),
     *("decoding", "translation", "inside_heads"),
     *("sequences", "recurrence", "variations"),
-    *("modern", "scale", "risk", "parsing"),
+    *("modern", "scale", "risk", "parsing", "decoder_only"),
 )
 
 

@@ -1,0 +1,134 @@
+"""Translating with a decoder alone, against encoder and decoder.
+
+The decoder alone reads source, mark and target in a row, under a causal mask
+or with a source that sees itself both ways. It has as many layers as give it
+the parameters of two and two. Encoder and decoder, and the decoder alone with
+a prefix mask, have the best of three rates, chosen by the validation loss of
+seed 0, and are scored at it by three seeds; the causal mask has the rate of
+the prefix mask. "again" is encoder and decoder with three other seeds: it says
+what chance does. Both texts have the recipe of the small translator.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache, partial
+from math import log
+from typing import NamedTuple
+
+from annotated_transformer.corpora.corpus import Corpus
+from annotated_transformer.data import Pair, Tokenizer
+from annotated_transformer.decoder_only import SourceAndTarget
+from annotated_transformer.model import transformer
+from annotated_transformer.runs.prepare import learn_tokenizer
+from annotated_transformer.runs.recipes import Recipe
+
+from . import table3_captions as captions
+from .shared import small_translator as grammar
+from .shared.grid import grid
+from .shared.small_translator import measured
+
+RATES = (0.006, 0.012, 0.024)
+SEEDS, AGAIN = (0, 1, 2), (3, 4, 5)  # the first one chooses the rates
+LAYERS = 5  # of a decoder alone; 2 + 2 have as many parameters
+PHOTOS = replace(grammar.BASE, vocab_size=2000, normalize=False)
+RECIPE = grammar.RECIPE | {"captions": PHOTOS.vocab_size, "rates": [*RATES]}
+
+
+class Kind(NamedTuple):
+    """What is built, and of how many layers."""
+
+    build: Callable
+    layers: int
+
+
+BOTH = Kind(transformer, 2)
+PREFIX = Kind(partial(SourceAndTarget, prefix=True), LAYERS)
+CAUSAL = Kind(SourceAndTarget, LAYERS)
+
+
+class Task(NamedTuple):
+    """What is learned, by which recipe, and what is translated for BLEU."""
+
+    base: Recipe
+    text: Corpus
+    pieces: Tokenizer
+    held_out: list[Pair]
+
+
+@cache
+def tasks() -> dict[str, Task]:
+    """The built-in grammar and the captions."""
+    small, photos = grammar.corpus(), captions.corpus()
+    return {
+        "grammar": Task(
+            grammar.BASE,
+            small,
+            grammar.tokenizer(),
+            small.tests["test"][: grammar.TRANSLATED],
+        ),
+        "captions": Task(
+            PHOTOS,
+            photos,
+            learn_tokenizer(photos, PHOTOS),
+            photos.tests[captions.HELD_OUT][: grammar.TRANSLATED],
+        ),
+    }
+
+
+def corpus() -> Corpus:
+    """The captions; what the others read comes with the package."""
+    return captions.corpus()
+
+
+@cache
+def trained(text: str, kind: Kind, rate: float, seed: int) -> dict:
+    """Train and score a model at a rate."""
+    task = tasks()[text]
+    found = measured(
+        *task,
+        seed,
+        sizes={"layers": kind.layers},
+        learning={"peak_lr": rate},
+        build=kind.build,
+    )
+    return found | {"rate": rate, "loss": round(log(found["perplexity"]), 4)}
+
+
+def at_rate(seed: int, text: str, kind: Kind, rate: float) -> dict:
+    """Train and score; where a kind's rate is chosen, it is not repeated."""
+    return trained(text, kind, rate, seed)
+
+
+def at_best_rate(seed: int, text: str, kind: Kind, like: Kind) -> dict:
+    """Train and score at the rate that is best for a kind, by one seed."""
+
+    def loss(rate: float) -> float:
+        return trained(text, like, rate, SEEDS[0])["loss"]
+
+    return trained(text, kind, min(RATES, key=loss), seed)
+
+
+TEXTS = ("grammar", "captions")
+RATED = {"encoder and decoder": {"kind": BOTH}, "prefix": {"kind": PREFIX}}
+AS_BOTH, AS_PREFIX = {"kind": BOTH, "like": BOTH}, {"like": PREFIX}
+SCORED = {
+    "encoder and decoder": AS_BOTH,
+    "prefix": AS_PREFIX | {"kind": PREFIX},
+    "causal": AS_PREFIX | {"kind": CAUSAL},
+}
+RUNS = grid(
+    at_rate,
+    "{text}, {name}, rate {rate} seed={seed}",
+    text=TEXTS,
+    seed=SEEDS[:1],
+    rate=RATES,
+    name=RATED,
+)
+for _seeds, _names in ((SEEDS, SCORED), (AGAIN, {"again": AS_BOTH})):
+    RUNS |= grid(
+        at_best_rate,
+        "{text}, {name} seed={seed}",
+        text=TEXTS,
+        seed=_seeds,
+        name=_names,
+    )
