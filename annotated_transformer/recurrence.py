@@ -241,9 +241,9 @@ class RecurrentConfig:
     d_model: int = 256  # of embeddings, keys and queries
     width: int = 512  # of states; the encoder has half of it a direction
     layers: int = 1  # of the encoder
+    dropout: float = 0.0
     decoder_layers: int = 1
     cell: str = "lstm"  # or "gru"
-    dropout: float = 0.0
 
     def __post_init__(self) -> None:
         sizes = ["vocab_size", "d_model", "width", "layers", "decoder_layers"]

@@ -202,6 +202,20 @@ def padding_seen(program: Program) -> None:
         layer.cross_attention.attention_fn = all_seen
 
 
+def norm_kept(program: Program) -> None:
+    """Attention is added to the normed x: x = norm(x); x = x + f(x)."""
+
+    def kept(box):
+        return lambda x, y: box.norm(x) + box.dropout(y)
+
+    model = program.model
+    boxes = [layer.around_attention for layer in model.encoder.layers]
+    for layer in model.decoder.layers:
+        boxes += [layer.around_self, layer.around_cross]
+    for box in boxes:
+        box.after = kept(box)
+
+
 def dropout_on(program: Program) -> None:
     """Nobody calls eval()."""
 
@@ -305,6 +319,7 @@ BUGS: dict[str, Callable[[Program], None]] = {
     "mask upside down": upside_down,
     "target's mask": target_s_mask,
     "padding seen": padding_seen,
+    "sum after the norm": norm_kept,
     "dropout left on": dropout_on,
     "another start": other_start,
     "teacher forcing": teacher_forced,

@@ -1,5 +1,7 @@
 """Multi-head attention against torch's own layer, loops and properties."""
 
+import math
+
 import pytest
 import torch
 from hypothesis import strategies as st

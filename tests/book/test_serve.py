@@ -102,7 +102,7 @@ def translator() -> Translator:
 
 
 def test_each_of_64_clients_at_once_gets_its_own_answer(server, translator):
-    texts = [source for source, _ in builtin_corpus(train=48).train]
+    texts = [source for source, _ in builtin_corpus(train=56).train]
     asked = [(TRANSLATE, {"text": text}) for text in texts]
     asked += [(COMPLETE, {"model": "plays"} | x) for x in COMPLETIONS]
     assert len(asked) == 64
@@ -117,9 +117,9 @@ def test_each_of_64_clients_at_once_gets_its_own_answer(server, translator):
             )
 
     answers = [response.json() for response in asyncio.run(everybody())]
-    assert [x["text"] for x in answers[:48]] == [translator(x) for x in texts]
+    assert [x["text"] for x in answers[:56]] == [translator(x) for x in texts]
     writer = Writer.load("plays")
-    for body, found in zip(COMPLETIONS, answers[48:], strict=True):
+    for body, found in zip(COMPLETIONS, answers[56:], strict=True):
         options = {**body, "max_new_tokens": body["max_tokens"]}
         prompt = options.pop("prompt")
         del options["max_tokens"]
