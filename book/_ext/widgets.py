@@ -18,6 +18,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from annotated_transformer.corpora.builtin import words
+from annotated_transformer.corpora.builtin.lexicon import KINDS
 from annotated_transformer.data import pad
 from annotated_transformer.decoding import (
     Beam,
@@ -30,6 +31,7 @@ from annotated_transformer.embedding import BOS, EOS
 from annotated_transformer.model import PRESETS, length_limit
 from annotated_transformer.teaching.pronoun_sentences import (
     PRONOUNS,
+    gender,
     variations,
 )
 from annotated_transformer.teaching.records import read_run
@@ -203,11 +205,13 @@ def pronoun() -> dict:
     animals, foods, qualities = (
         list(dict.fromkeys(case[i] for case in every)) for i in range(3)
     )
+    nouns = [*KINDS["animal"], *KINDS["food"]]
     return {
         "animals": animals,
         "foods": foods,
         "qualities": qualities,
         "pronouns": PRONOUNS,
+        "meant": {noun.english: gender(noun) for noun in nouns},
         "cases": cases,
     }
 

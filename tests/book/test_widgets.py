@@ -203,11 +203,12 @@ def test_pronoun_figure_follows_the_model(page):
     shown = figure(page, "pronoun")
     cases = widgets.pronoun()["cases"]
     translator = Translator.load(widgets.PRONOUN_MODEL)
-    for animal, food, quality in [
-        ("dog", "soup", "hungry"),
-        ("dog", "soup", "sweet"),
-        ("dog", "bread", "sweet"),
-        ("cat", "bread", "hungry"),
+    for animal, food, quality, meant in [
+        ("dog", "soup", "hungry", "dog"),
+        ("dog", "soup", "sweet", "soup"),
+        ("dog", "bread", "sweet", "bread"),
+        ("cat", "bread", "hungry", "cat"),
+        ("cat", "soup", "sweet", "cat or the soup"),  # both are feminine
     ]:
         for name, value in [
             ("animal", animal),
@@ -216,7 +217,10 @@ def test_pronoun_figure_follows_the_model(page):
         ]:
             shown.get_by_role("combobox", name=name).select_option(value)
         source = f"The {animal} ate the {food} because it was {quality}."
-        assert translator(source, beam=1) in words(page, "pronoun")
+        said = words(page, "pronoun")
+        assert translator(source, beam=1) in said
+        assert f"so “it” is the {meant}." in said
+        assert shown.locator(".arc").count() == len(meant.split(" or "))
         chances = cases[f"{animal} {food} {quality}"]["chances"]
         assert sum(chances) == pytest.approx(1, abs=0.01)
 
