@@ -16,7 +16,7 @@ from itertools import accumulate
 from operator import or_
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -91,36 +91,38 @@ def letters() -> tuple[Tensor, Tensor, Tensor]:
     return learned, tuned, tested
 
 
-def mean_loss(model: LanguageModel, windows: Tensor) -> Tensor:
+def softly_capped(logits: Tensor) -> Tensor:
+    """Logits within ±cap, by a hyperbolic tangent (Gemma 2)."""
+    cap = LEARNING["cap"]
+    return cap * torch.tanh(logits / cap)
+
+
+def mean_loss(model: LanguageModel, windows: Tensor, cap: bool) -> Tensor:
     """Nats per letter of windows, of which the first letter is only read."""
     logits = model.next_logits(windows[:, :-1])
+    logits = softly_capped(logits) if cap else logits
     return F.cross_entropy(logits.mT, windows[:, 1:])
 
 
 @torch.no_grad()
-def held_out_loss(model: LanguageModel, text: Tensor) -> float:
+def held_out_loss(model: LanguageModel, text: Tensor, cap: bool) -> float:
     """The loss on a text, in windows that follow one another."""
     size = LEARNING["context"]
-    windows = text.unfold(0, size + 1, size)
-    losses = [mean_loss(model, some) * len(some) for some in windows.split(64)]
-    return float(sum(losses) / len(windows))
-
-
-class CappedModel(LanguageModel):
-    """Logits within ±cap, by a hyperbolic tangent (Gemma 2)."""
-
-    def logits(self, x: Tensor) -> Tensor:
-        """Scores of all tokens, softly capped."""
-        cap = LEARNING["cap"]
-        return cap * torch.tanh(super().logits(x) / cap)
+    parts = text.unfold(0, size + 1, size).split(64)
+    losses = [mean_loss(model, some, cap) * len(some) for some in parts]
+    return float(sum(losses) / sum(map(len, parts)))
 
 
 def optimizers(
-    model: LanguageModel, adamw: bool, muon: bool
+    model: nn.Module, adamw: bool, muon: bool
 ) -> list[torch.optim.Optimizer]:
     """Adam as in 2017, or AdamW; with Muon for the matrices of the layers."""
     decay = LEARNING["weight_decay"]
-    layers = [p for p in model.decoder.parameters() if p.dim() == 2 and muon]
+    layers = [
+        weight
+        for name, weight in model.named_parameters()
+        if muon and ".layers." in name and weight.dim() == 2
+    ]
     chosen: list[torch.optim.Optimizer] = []
     if muon:
         # The rates of Adam suit it, too, if its updates are made as large.
@@ -138,44 +140,39 @@ def optimizers(
     return [*chosen, torch.optim.AdamW(groups, 0.0, betas, fused=True)]
 
 
-def share_of_peak(step: int, schedule: str) -> float:
+def share_of_peak(step: int, schedule: str, learning: dict) -> float:
     """The learning rate of an update, as a share of the highest."""
-    warmup, steps = LEARNING["warmup"], LEARNING["steps"]
+    warmup, steps = learning["warmup"], learning["steps"]
     if schedule == "stable":
-        return min(1.0, step / warmup, (steps - step) / LEARNING["decay"])
+        return min(1.0, step / warmup, (steps - step) / learning["decay"])
     return min(step / warmup, (warmup / step) ** 0.5)
 
 
-def train(
-    seed: int,
+def learn(
+    model: nn.Module,
+    next_loss: Callable[[], Tensor],
     rate: float,
+    learning: dict,
     adamw: bool = False,
     muon: bool = False,
     schedule: str = "inverse square root",
-    cap: bool = False,
-    **parts,
-) -> tuple[LanguageModel, dict]:
-    """Train a model, and say what it took."""
-    torch.manual_seed(seed)
-    learned, _, _ = letters()
-    config = ModelConfig(**SIZES | parts)
-    model = (CappedModel if cap else LanguageModel)(config)
+) -> dict:
+    """Make all updates, each of a loss of its own, and say what they took."""
     chosen = optimizers(model, adamw, muon)
-    windows = learned.unfold(0, LEARNING["context"] + 1, 1)
     losses, begin = [], time.process_time()
-    for step in range(1, LEARNING["steps"] + 1):
-        batch = windows[torch.randint(len(windows), (LEARNING["batch"],))]
-        loss = mean_loss(model, batch)
+    for step in range(1, learning["steps"] + 1):
+        loss = next_loss()
         model.zero_grad()
         loss.backward()
         for optimizer in chosen:
-            set_rate(optimizer, rate * share_of_peak(step, schedule))
+            share = share_of_peak(step, schedule, learning)
+            set_rate(optimizer, rate * share)
             optimizer.step()
         losses.append(loss.item())
     seconds = time.process_time() - begin
     with FlopCounterMode(display=False) as counter:
-        mean_loss(model, batch).backward()
-    return model.eval(), {
+        next_loss().backward()
+    return {
         "parameters": sum(p.numel() for p in model.parameters()),
         "operations": counter.get_total_flops(),  # of an update's gradients
         "training_seconds": round(seconds, 2),
@@ -184,6 +181,33 @@ def train(
             for some in zip(*[iter(losses)] * 40, strict=True)
         ],
     }
+
+
+def train(
+    seed: int, rate: float, cap: bool = False, **change
+) -> tuple[LanguageModel, dict]:
+    """Train a model, and say what it took."""
+    torch.manual_seed(seed)
+    learned, _, _ = letters()
+    how, parts = split(change)
+    model = LanguageModel(ModelConfig(**SIZES | parts))
+    windows = learned.unfold(0, LEARNING["context"] + 1, 1)
+
+    def next_loss() -> Tensor:
+        batch = windows[torch.randint(len(windows), (LEARNING["batch"],))]
+        return mean_loss(model, batch, cap)
+
+    took = learn(model, next_loss, rate, LEARNING, **how)
+    return model.eval(), took
+
+
+def split(change: dict) -> tuple[dict, dict]:
+    """What a change says of the updates, and what of the model's parts."""
+    how = {"adamw", "muon", "schedule"}
+    return (
+        {name: x for name, x in change.items() if name in how},
+        {name: x for name, x in change.items() if name not in how},
+    )
 
 
 def lowest(loss: Callable[[float], float], rate: float) -> float:
@@ -202,7 +226,7 @@ def best_rate(row: str) -> float:
 
     def loss(rate: float) -> float:
         model, _ = train(LEARNING["tuned_with_seed"], rate, **ROWS[row])
-        found = held_out_loss(model, tuned)
+        found = held_out_loss(model, tuned, "cap" in ROWS[row])
         return found if math.isfinite(found) else math.inf
 
     return lowest(loss, LEARNING["first_rate"])
@@ -213,7 +237,7 @@ def climb(seed: int, row: str) -> dict:
     rate = best_rate(row)
     model, took = train(seed, rate, **ROWS[row])
     _, _, tested = letters()
-    loss = round(held_out_loss(model, tested), 4)
+    loss = round(held_out_loss(model, tested, "cap" in ROWS[row]), 4)
     return {"loss": loss, "rate": rate} | took
 
 
