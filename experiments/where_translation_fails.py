@@ -30,7 +30,7 @@ COUNTS = (1, 3, 10, 100)
 NUMBER = re.compile(
     r"\d+|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 )
-SEEDS = range(5)
+SEEDS = range(20)
 RECIPE = shipped_translator.RECIPE | SEARCH
 
 

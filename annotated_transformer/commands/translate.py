@@ -338,7 +338,7 @@ def check_lengths(
     for number, line in enumerate(lines, before + 1):
         if len(line) > LONGEST_LINE:
             reason = (
-                f"{len(line)} characters, and at most {LONGEST_LINE} can be"
+                f"{len(line)} characters (at most {LONGEST_LINE} are allowed)"
             )
         elif most and (n := max(map(len, map(encode, cut(line))))) > most:
             reason = f"{n} tokens, but the model has only {most} positions"

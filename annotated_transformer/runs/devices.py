@@ -31,7 +31,8 @@ def choose_device(name: str | None = None) -> str:
         name = next(kind for kind in here if here[kind])
     elif not here.get(name.partition(":")[0]):
         raise UserError(
-            f"device {name!r} is not at hand for PyTorch {torch.__version__}; "
+            f"device {name!r} is not available to PyTorch "
+            f"{torch.__version__}; "
             f"choose from {', '.join(kind for kind in here if here[kind])}"
         )
     if launched().size == 1 or name == "cpu" or ":" in name:

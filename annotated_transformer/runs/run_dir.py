@@ -48,7 +48,7 @@ def locked_run(output: Path, resume: bool) -> Iterator[None]:
         lock.acquire(timeout=0)
     except Timeout as error:
         raise UserError(
-            f"{output}: another training is going on here; wait for its end, "
+            f"{output}: another run is training here; wait for its end, "
             "or choose another folder"
         ) from error
     except OSError:

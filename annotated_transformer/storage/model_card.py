@@ -38,7 +38,7 @@ def model_card(
     told += "."
     if own:
         told += (
-            f" It has code of its maker's own ({', '.join(own.values())}), "
+            f" It has custom code ({', '.join(own.values())}), "
             "and is loaded by a program that has it, too."
         )
     size = fill(told, 79)

@@ -131,7 +131,7 @@ def load_model(
     if (own := own_code(model, tokenizer)) != config.own:
         saved, passed = (", ".join(x.values()) for x in (config.own, own))
         raise UserError(
-            f"{folder}: saved with code of its maker's own ({saved or 'none'})"
+            f"{folder}: saved with custom code ({saved or 'none'})"
             f" and loaded with other code ({passed or 'none'}); no file brings"
             " code: in Python make model and tokenizer as they were made, and "
             "pass them (model=..., tokenizer=...)"

@@ -96,7 +96,7 @@ OTHERS = {
     "translate model latin": "latin, line 2: .*0xff",
     "translate model good --beam=1001": "--beam 1001: must be from 1",
     "translate model good --n-best=9": "--n-best 9 needs --beam 9",
-    "translate model good --device=mps": "device 'mps' is not at hand",
+    "translate model good --device=mps": "device 'mps' is not available",
     "score model good two": "good has 1 lines but two has 2",
     "score model good good --alpha=51": "alpha 51",
     "evaluate model two blank": "blank, line 2: empty",

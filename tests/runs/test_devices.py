@@ -50,9 +50,9 @@ def test_the_line_of_a_cpu(monkeypatch):
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_a_device_that_is_not_at_hand():
+def test_a_device_that_is_not_available():
     """The version says where PyTorch is its build for CPUs alone."""
-    told = re.escape(f"not at hand for PyTorch {torch.__version__}; choose")
+    told = re.escape(f"not available to PyTorch {torch.__version__}; choose")
     with pytest.raises(UserError, match=told):
         choose_device("cuda")
 

@@ -213,7 +213,7 @@ def test_each_line_of_metrics_is_reported_once(tmp_path, corpus):
 def test_two_trainings_do_not_share_a_folder(tmp_path, corpus):
     output = tmp_path / "model"
     with locked_run(output, resume=False):
-        with pytest.raises(UserError, match="another training is going on"):
+        with pytest.raises(UserError, match="another run is training here"):
             train(output, corpus, SMALL, device="cpu")
         assert [x.name for x in output.iterdir()] == [".lock"]
     train(output, corpus, SMALL, device="cpu")
