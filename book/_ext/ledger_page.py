@@ -377,14 +377,23 @@ def details(
 
 
 def bound_first(name: str, entry: Claim) -> str:
-    """Whether it can be verified that the bound is older than the figure."""
+    """Whether the bound is older than the figure, as far as can be verified.
+
+    What was known of the figure when the bound was set outweighs a record.
+    """
+    known = entry.get("known")
     now = [x if isfinite(x) else None for x in bounds(entry)]
     for record in entry.get("records", ()):
         text = (BOOK / "runs" / f"{record}.json").read_text("utf-8")
         if json.loads(text).get("margins", {}).get(name) == now:
-            return f"yes: {record} has kept it since before its first run"
+            first = f"{record} has kept it since before its first run"
+            return (
+                f"in part: {first}, but {known}" if known else f"yes: {first}"
+            )
+    if known:
+        return f"no: {known}"
     if "metric" in entry:
-        return "a general margin; that it came first no record shows"
+        return "a general margin; no record shows that it came first"
     return "no record shows it"
 
 
