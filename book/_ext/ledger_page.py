@@ -5,7 +5,8 @@ quotation, its measurement and its control; ```{ledger-counts}``` counts
 verdicts by source, and ```{withdrawn}``` lists the claims that left.
 {measured}`P-6.1-d` is the figure of a claim, linked to the cell that printed
 it, and {verdict}`P-6.1-d` its verdict, linked to the ledger. Where a cell
-prints a claim, its page shows a badge. Verdicts and figures are those that
+prints a claim, its page shows a badge. {needs}`P-6.1-d` is what would decide
+a claim that is undecided. Verdicts and figures are those that
 the chapters, as they are stored, print.
 """
 
@@ -421,6 +422,12 @@ class OfClaim(SphinxRole):
             shown = f"shown-{self.text}"
             return [reference(self.env, shown, found.figure)], []
         said = verdict_of(found.verdict).astext()
+        if self.name == "needs":
+            said = found.needs
+            if not said:
+                raise ExtensionError(
+                    f"{self.env.docname}: nothing is missing to decide {self.text}"
+                )
         return [reference(self.env, f"claim-{self.text}", said)], []
 
 
@@ -536,5 +543,6 @@ def setup(app: Sphinx) -> None:
     app.add_directive("withdrawn", Withdrawn)
     app.add_role("measured", OfClaim())
     app.add_role("verdict", OfClaim())
+    app.add_role("needs", OfClaim())
     app.connect("doctree-read", show_badges)
     app.connect("html-page-context", load_where_needed)
