@@ -426,7 +426,8 @@ class OfClaim(SphinxRole):
             said = found.needs
             if not said:
                 raise ExtensionError(
-                    f"{self.env.docname}: nothing is missing to decide {self.text}"
+                    f"{self.env.docname}: {self.text} needs nothing: it is "
+                    f"{found.verdict}"
                 )
         return [reference(self.env, f"claim-{self.text}", said)], []
 

@@ -37,6 +37,7 @@ def pages(tmp_path_factory) -> dict[str, BeautifulSoup]:
         (source / f"{name}.rst").write_text("\n".join(text) + "\n", "utf-8")
     (source / "index.rst").write_text(
         "Ledger\n======\n\n:ref:`a claim <claim-p-3-1-d>`\n\n"
+        ":needs:`modern-swiglu`\n\n"
         ".. ledger-counts::\n\n.. ledger::\n\n.. withdrawn::\n\n"
         ".. toctree::\n   :glob:\n\n   *\n"
     )
@@ -155,6 +156,12 @@ def test_verdicts_and_figures_are_those_that_the_chapters_print(pages):
             assert not figure or figure[0] in shown.text
             seen.add(name)
     assert seen == CLAIMS.keys()
+
+
+def test_what_would_decide_a_claim_is_what_its_chapter_prints(pages):
+    (line,) = (x for x in claim_lines("17_modern") if "modern-swiglu" in x)
+    said = pages["index"].select_one("p > a[href='#claim-modern-swiglu']").text
+    assert "seeds" in said and line.endswith(f"; {said}")
 
 
 def test_quotations_in_chinese_say_that_they_are(pages):
