@@ -83,7 +83,7 @@ def with_bias(
 ) -> Tensor | None:
     """What a kernel adds to scores: the bias, and -inf where keys are hidden.
 
-    The mask may be one already that was joined with a bias.
+    The mask may already be joined with a bias.
     """
     if mask is None or bias is None:
         return mask if bias is None else bias

@@ -38,6 +38,47 @@ lines = multi30k_descriptions(language)
 write_text(Path(output), "".join(f"{line}\n" for line in lines))
 '
 
+# Each pair twice, with typing errors in its source.
+MISSPELL='
+import random
+import sys
+from annotated_transformer.corpora.parallel_text import read_table, write_tsv
+from annotated_transformer.text.noise import typing_errors
+
+pairs, output = sys.argv[1:]
+rng = random.Random(0)
+made = [
+    (typing_errors(source, rng, 0.15, least=1), target)
+    for source, target in 2 * read_table(pairs)
+]
+write_tsv(output, made)
+'
+
+# The mean of a model, counted once, and of what it became, counted twice.
+MEAN='
+import sys
+from dataclasses import replace
+from annotated_transformer.corpora.multi30k import multi30k
+from annotated_transformer.data import encode_pairs
+from annotated_transformer.runs.batches import fixed_batches
+from annotated_transformer.storage.model_folder import load_model, save_model
+from annotated_transformer.training import average, validate
+
+before, after, source, target, output = sys.argv[1:]
+old, _, _ = load_model(before)
+model, tokenizer, history = load_model(after)
+states = [old.state_dict(), *[model.state_dict()] * 2]
+model.load_state_dict(average(states))
+valid, _ = encode_pairs(multi30k(source, target).valid, tokenizer, 256)
+found = validate(model, fixed_batches(valid, 4096))
+known = {
+    "valid_perplexity": round(found.perplexity, 3),
+    "valid_accuracy": round(found.accuracy, 4),
+}
+result = replace(history.result, **known)
+save_model(output, model, tokenizer, replace(history, result=result))
+'
+
 transformer() {
     $python -m annotated_transformer "$@"
 }
@@ -83,14 +124,26 @@ other_side() { # FILE MODEL LANGUAGE OPTION...: pairs of descriptions
     transformer backtranslate "$model" "$lines" --output "$output" "$@"
 }
 
-pack() { # NAME FROM-TO NO-REPEAT: as it is shipped, with its scores
-    if [ -e "$here/multi30k-$1" ]; then return; fi
+misspell() { # FILE NEW: the same pairs, typed carelessly
+    if [ -e "$here/$2" ]; then return; fi
+    $python -c "$MISSPELL" "$here/$1" "$here/$2"
+}
+
+mean() { # NAME BEFORE AFTER FROM-TO: of two models
+    if [ -e "$here/$1" ]; then return; fi
+    $python -c "$MEAN" "$here/$2" "$here/$3" "${4%-*}" "${4#*-}" "$here/$1"
+}
+
+pack() { # NAME FROM-TO NO-REPEAT OPTION...: as it is shipped, with its scores
+    name=$1 source=${2%-*} target=${2#*-} repeat=$3
+    shift 3
+    if [ -e "$here/multi30k-$name" ]; then return; fi
     for test in test_2016_flickr test_2017_flickr test_2017_mscoco; do
-        $python tools/record_scores.py "$here/$1" "$text/$test.${2%-*}.gz" \
-            "$text/$test.${2#*-}.gz" "$here/$1.json" --no-repeat "$3"
+        $python tools/record_scores.py "$here/$name" "$text/$test.$source.gz" \
+            "$text/$test.$target.gz" "$here/$name.json" --no-repeat "$repeat"
     done
-    $python tools/pack_model.py "$here/multi30k-$1" "$here/$1" \
-        --record "$here/$1.json" --valid "$text/val.${2%-*}.gz"
+    $python tools/pack_model.py "$here/multi30k-$name" "$here/$name" \
+        --record "$here/$name.json" --valid "$text/val.$source.gz" "$@"
 }
 
 for language in en de; do
@@ -188,10 +241,20 @@ risk en-fr-pairs en-fr --from "$here/en-fr-5" --risk 8 --max-steps 600 \
     --peak-rate 3e-4
 pack en-fr-pairs en-fr 4
 other_side typed.ahead.en-fr en-fr-pairs en --forward
-translator en-fr en-fr --from "$here/en-fr-pairs" --preset tiny --dropout 0.1 \
-    --noise 4 --extra "$here/typed.ahead.en-fr=0.5" --max-steps 2500 \
-    --checkpoint-every 250 --peak-rate 1e-3 --warmup 100
-pack en-fr en-fr 4
+translator en-fr-6 en-fr --from "$here/en-fr-pairs" --preset tiny \
+    --dropout 0.1 --noise 4 --extra "$here/typed.ahead.en-fr=0.5" \
+    --max-steps 2500 --checkpoint-every 250 --peak-rate 1e-3 --warmup 100
+
+# and once more, for typing errors: in all descriptions, and then the mean of
+# the model before and after, since errors alone make clean text worse
+awk 'NR % 8 == 0' "$here/descriptions.en" > "$here/descriptions.some.en"
+other_side ahead.en-fr en-fr-6 some.en --forward --beam 2
+misspell ahead.en-fr misspelt.en-fr
+translator en-fr-7 en-fr --from "$here/en-fr-6" --preset tiny --dropout 0.1 \
+    --noise 4 --extra "$here/misspelt.en-fr=0.5" --max-steps 1000 \
+    --checkpoint-every 125 --peak-rate 1e-3 --warmup 100
+mean en-fr en-fr-6 en-fr-7 en-fr
+pack en-fr en-fr 4 --learned "$text/train.en.gz" "$here/descriptions.en"
 
 # pronouns: the built-in grammar
 train pronouns --task pronouns

@@ -100,8 +100,8 @@ class Run:
         self.objective = objective_of(recipe.labs, tokenizer)
         every, last = self.config.checkpoint_every, self.config.average
         self.fine_tunes = fine_tunes
-        # by a risk the loss is not meant to fall
-        best = fine_tunes and not recipe.labs.risk
+        # by a risk or noise the loss on clean text is not meant to fall
+        best = fine_tunes and not (recipe.labs.risk or recipe.labs.noise)
         self.checkpoints = Checkpoints(run_dir, every, last, best)
         self.progress = Progress()
         self.losses: list[Tensor] = []  # summed ones that progress lacks yet

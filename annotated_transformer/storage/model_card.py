@@ -12,7 +12,7 @@ MULTI30K_LICENCE = (
     "Multi30k is for research and education only: "
     "its captions come from Flickr30k."
 )
-MADE_HERE = "The text was made by this package and has its licence."
+MADE_HERE = "The text was made by this package and is under its licence."
 TEXT_LICENCES = {
     "multi30k": MULTI30K_LICENCE,
     "builtin": MADE_HERE,

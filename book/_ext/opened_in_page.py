@@ -87,7 +87,7 @@ class OpenedHere(ModelHere):
         thousands = parameter_count(load_model(name)[0].config) / 1e3
         note = (
             f"The pronoun model: {thousands:.0f} thousand parameters, "
-            f"{len(text) / 1e6:.1f} MB, computed in this page. Its weights "
+            f"{len(text) / 1e6:.1f} MB, computed on this page. Its weights "
             "are rounded to 8 bits: a number may differ from a chapter's in "
             "its last digit."
         )

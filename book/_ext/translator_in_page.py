@@ -156,7 +156,7 @@ def what_they_are(names: list[str], size: int) -> str:
         model, _, history = load_model(name)
         millions = parameter_count(model.config) / 1e6
         said.append(
-            f"{OPENINGS[name]['label'].capitalize()}: {millions:.1f} million "
+            f"{OPENINGS[name]['label'].capitalize()}: {millions:.2f} million "
             f"parameters, trained on {history.data.pairs:,} pairs of "
             f"sentences. {TEXT_LICENCES[history.data.name]}"
         )
@@ -178,7 +178,7 @@ def example(model: Transformer, tokenizer: Tokenizer) -> nodes.table:
         others = [i for i in p.topk(3).indices.tolist() if i != taken][:2]
         named = [f"{piece_of(tokenizer, i)} {p[i]:.3f}" for i in others]
         near = [name for name in named if not name.endswith("0.000")]
-        next_in_line = "; ".join(near) or "none near"
+        next_in_line = "; ".join(near) or "no close rival"
         cells = piece_of(tokenizer, taken), f"{p[taken]:.3f}", next_in_line
         rows.append(row(*map(paragraph, cells)))
     head = ["written", "probability", "next in line"]

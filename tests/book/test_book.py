@@ -3,12 +3,14 @@
 import ast
 import re
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import chapters
 import export
 import pytest
 import yaml
+from ledger_page import authors, bibliography
 from print_book import files
 from test_floors import imported, modules
 
@@ -134,6 +136,15 @@ def test_module_stands_on_earlier_chapters_only(module):
                 assert BUILT[used] < BUILT[module], path
             else:
                 waiting.append((used, [*way, used]))
+
+
+def test_each_work_has_a_label_of_its_own():
+    """Years get a letter, in the bibliography's order, where labels clash."""
+    labels = Counter(
+        (authors(work), work.fields.get("year", ""))
+        for work in bibliography().entries.values()
+    )
+    assert [label for label, times in labels.items() if times > 1] == []
 
 
 def test_address_of_the_repository_stands_in_one_place():

@@ -399,7 +399,7 @@ def test_a_training_may_start_from_a_model(tmp_path, words):
 
 
 def test_a_fine_tuning_ends_with_its_best_checkpoint(tmp_path, words):
-    """That may be its beginning; the loss of a risk is not meant to fall."""
+    """That may be its beginning; by a risk or noise no loss need fall."""
     first = train(tmp_path / "first", words, bpe(steps=40), device="cpu")
     options = {"start": first, "device": "cpu"}
     best = {}
@@ -417,9 +417,10 @@ def test_a_fine_tuning_ends_with_its_best_checkpoint(tmp_path, words):
         assert kept == {f"step-{step:08}" for step in steps}
     assert best[1e-3]["step"] > best[10.0]["step"] == 0
     assert same_weights(child, first)
-    risky = learning(recipe, steps=2, risk=2)
-    child = train(tmp_path / "risk", words, risky, **options)
-    assert not same_weights(child, first)
+    for lab in ({"risk": 2}, {"noise": 1.0}):
+        other = learning(recipe, steps=2, **lab)
+        child = train(tmp_path / str(lab), words, other, **options)
+        assert not same_weights(child, first)
 
 
 OTHER_WORDS = [

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 import typer.main
 
 from annotated_transformer import Translator
@@ -15,7 +16,10 @@ from annotated_transformer.commands.app import app
 from annotated_transformer.corpora.parallel_text import read_table
 from annotated_transformer.pairs.augmentation import extra_pairs
 from annotated_transformer.storage.history import History
-from annotated_transformer.storage.model_folder import read_config
+from annotated_transformer.storage.model_folder import (
+    load_model,
+    read_config,
+)
 
 SCRIPT = Path(__file__).parents[2] / "tools" / "train_translators.sh"
 STAND_IN = '''\
@@ -44,7 +48,7 @@ for word in words[:3]:
 SHIPPED = {
     "multi30k-en-de": "en-de",
     "multi30k-de-en": "de-en",
-    "multi30k-en-fr": "en-fr",
+    "multi30k-en-fr": "en-fr-7",
     "pronouns": "pronouns",
 }
 PROGRAM = ["-m", "annotated_transformer"]
@@ -112,10 +116,10 @@ def test_what_is_there_is_not_made_again(called):
 
 
 def test_what_is_written_in_the_script_runs(called, tmp_path, real_folder):
-    """The two programs in it make what the functions that they call give."""
+    """The programs in it make what the functions that they call give."""
     calls, _ = called
     codes = [*dict.fromkeys(words[1] for words in calls if words[0] == "-c")]
-    descriptions, pairs = codes
+    descriptions, pairs, misspell, mean = codes
     lines = {
         "en": ["A dog\truns on the beach.", "Two children are playing."],
         "de": ["Ein Hund rennt am Strand.", "Zwei Kinder spielen."],
@@ -132,12 +136,26 @@ def test_what_is_written_in_the_script_runs(called, tmp_path, real_folder):
     assert read_table(tmp_path / "made") == [
         (source.replace("\t", " "), target) for source, target in expected
     ]
+    program = [sys.executable, "-c", misspell, "made", "typed"]
+    subprocess.run(program, cwd=tmp_path, check=True)
+    typed = read_table(tmp_path / "typed")
+    for (source, target), (other, same) in zip(
+        2 * read_table(tmp_path / "made"), typed, strict=True
+    ):
+        assert source != other and target == same
     if not (real_folder / "descriptions").is_dir():
         pytest.skip("the descriptions are not here")
     environ = os.environ | {"ANNOTATED_TRANSFORMER_DATA": str(real_folder)}
     program = [sys.executable, "-c", descriptions, "de", tmp_path / "text"]
     subprocess.run(program, env=environ, check=True)
     assert (tmp_path / "text").read_text("utf-8").count("\n") == 144_524
+    french = "multi30k-en-fr"
+    given = [french, french, "en", "fr", tmp_path / "mean"]
+    subprocess.run(
+        [sys.executable, "-c", mean, *given], env=environ, check=True
+    )
+    a, b = (load_model(x)[0].state_dict() for x in (french, tmp_path / "mean"))
+    assert all(torch.allclose(a[name], b[name], atol=1e-6) for name in a)
 
 
 @pytest.mark.parametrize("shipped", SHIPPED)
