@@ -59,7 +59,7 @@ DEMANDS: dict[str, tuple[int | None, int | None]] = {  # in margins
 FIELDS = ("statement", "source", "rests_on", "quantity", "control")
 OPTIONAL = (
     *("place", "quote", "translation", "why", "metric", "demands"),
-    *("at_least", "at_most", "equals", "records", "no_chance"),
+    *("at_least", "at_most", "equals", "records", "no_chance", "known"),
     *("caveat", "note", "history"),
 )
 CHINESE = re.compile(r"[\u3400-\u9fff]")
@@ -89,6 +89,7 @@ class Claim(TypedDict):
     why: NotRequired[str]
     records: NotRequired[list[str]]
     no_chance: NotRequired[str]
+    known: NotRequired[str]  # of the figure, when the bound was set
     caveat: NotRequired[str]  # what could turn the verdict
     note: NotRequired[str]
     history: NotRequired[str]

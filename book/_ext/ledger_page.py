@@ -5,7 +5,8 @@ quotation, its measurement and its control; ```{ledger-counts}``` counts
 verdicts by source, and ```{withdrawn}``` lists the claims that left.
 {measured}`P-6.1-d` is the figure of a claim, linked to the cell that printed
 it, and {verdict}`P-6.1-d` its verdict, linked to the ledger. Where a cell
-prints a claim, its page shows a badge. Verdicts and figures are those that
+prints a claim, its page shows a badge. {needs}`P-6.1-d` is what would decide
+a claim that is undecided. Verdicts and figures are those that
 the chapters, as they are stored, print.
 """
 
@@ -377,14 +378,23 @@ def details(
 
 
 def bound_first(name: str, entry: Claim) -> str:
-    """Whether it can be verified that the bound is older than the figure."""
+    """Whether the bound is older than the figure, as far as can be verified.
+
+    What was known of the figure when the bound was set outweighs a record.
+    """
+    known = entry.get("known")
     now = [x if isfinite(x) else None for x in bounds(entry)]
     for record in entry.get("records", ()):
         text = (BOOK / "runs" / f"{record}.json").read_text("utf-8")
         if json.loads(text).get("margins", {}).get(name) == now:
-            return f"yes: {record} has kept it since before its first run"
+            first = f"{record} has kept it since before its first run"
+            return (
+                f"in part: {first}, but {known}" if known else f"yes: {first}"
+            )
+    if known:
+        return f"no: {known}"
     if "metric" in entry:
-        return "a general margin; that it came first no record shows"
+        return "a general margin; no record shows that it came first"
     return "no record shows it"
 
 
@@ -412,6 +422,13 @@ class OfClaim(SphinxRole):
             shown = f"shown-{self.text}"
             return [reference(self.env, shown, found.figure)], []
         said = verdict_of(found.verdict).astext()
+        if self.name == "needs":
+            said = found.needs
+            if not said:
+                raise ExtensionError(
+                    f"{self.env.docname}: {self.text} needs nothing: it is "
+                    f"{found.verdict}"
+                )
         return [reference(self.env, f"claim-{self.text}", said)], []
 
 
@@ -527,5 +544,6 @@ def setup(app: Sphinx) -> None:
     app.add_directive("withdrawn", Withdrawn)
     app.add_role("measured", OfClaim())
     app.add_role("verdict", OfClaim())
+    app.add_role("needs", OfClaim())
     app.connect("doctree-read", show_badges)
     app.connect("html-page-context", load_where_needed)

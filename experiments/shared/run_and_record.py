@@ -130,13 +130,14 @@ def run_all(tasks: Sequence[Task], jobs: int) -> int:
 
 
 def margins(
-    name: str, tasks: Sequence[Task], folder: Path
+    name: str, tasks: Sequence[Task], folder: Path, earlier: Path
 ) -> dict[str, list[float | None]]:
     """The bounds of the claims that rest on an experiment, by their ids.
 
     They are written down when the first of its runs begins, so that a record
     says what was asked before anything was known. Claims that are added while
-    it runs are not in it. None stands for no bound on that side.
+    it runs are not in it, nor any that the experiment's earlier record has not
+    kept, since its figures are known. None stands for no bound on that side.
     """
     path = folder / "margins.json"
     if not path.exists() or not any(map(finished, tasks)):
@@ -145,6 +146,11 @@ def margins(
             for claim, entry in read_claims(find_book()).items()
             if name in entry.get("records", ())
         }
+        if earlier.exists():
+            kept = json.loads(earlier.read_text("utf-8")).get("margins", {})
+            found = {
+                x: asked for x, asked in found.items() if kept.get(x) == asked
+            }
         folder.mkdir(parents=True, exist_ok=True)
         write_text(path, json.dumps(found))
     return json.loads(path.read_text("utf-8"))
@@ -202,12 +208,12 @@ def measure(
             for key in module.RUNS
         ]
         print(f"{name}: {module.__doc__.partition(chr(10))[0]}")
-        asked = margins(name, tasks, folder)
+        path = records / f"{name}.json"
+        asked = margins(name, tasks, folder, path)
         if failed := run_all(tasks, jobs):
             bad += failed
             continue
         found = record(module, name, tasks, asked)
-        path = records / f"{name}.json"
         if path.exists():
             stored = json.loads(path.read_text("utf-8"))["results"]
             lines = moved(stored, found["results"])

@@ -5,12 +5,13 @@ import re
 from collections import Counter
 from pathlib import Path
 
+import ledger_page
 import pytest
 import torch
 import typer.main
 from bs4 import BeautifulSoup, Tag
 from docutils.nodes import make_id
-from ledger_page import measured
+from ledger_page import bound_first, measured
 from small_book import build_pages
 from sphinx.errors import ExtensionError
 
@@ -36,6 +37,7 @@ def pages(tmp_path_factory) -> dict[str, BeautifulSoup]:
         (source / f"{name}.rst").write_text("\n".join(text) + "\n", "utf-8")
     (source / "index.rst").write_text(
         "Ledger\n======\n\n:ref:`a claim <claim-p-3-1-d>`\n\n"
+        ":needs:`modern-swiglu`\n\n"
         ".. ledger-counts::\n\n.. ledger::\n\n.. withdrawn::\n\n"
         ".. toctree::\n   :glob:\n\n   *\n"
     )
@@ -112,6 +114,36 @@ def test_every_claim_is_there_with_all_that_a_sceptic_asks_for(pages):
         assert "claim " not in printed  # the badges stand in their place
 
 
+ADMITS = re.compile(
+    r"\b(known|seen|shown?|showed|printed|asked for|general (one|margin))\b"
+)
+
+
+def test_no_bound_comes_first_where_its_history_says_otherwise():
+    for name, entry in CLAIMS.items():
+        if ADMITS.search(entry.get("history", "") + entry.get("why", "")):
+            assert entry.get("known"), f"{name}: say what was known (known)"
+
+
+@pytest.mark.parametrize(
+    ("at_least", "known", "said"),
+    [
+        (3, None, "yes: r has kept it since before its first run"),
+        (3, "a", "in part: r has kept it since before its first run, but a"),
+        (4, "a", "no: a"),
+        (4, None, "no record shows it"),
+    ],
+)
+def test_a_bound_comes_first_where_a_record_kept_it_and_nothing_was_known(
+    tmp_path, monkeypatch, at_least, known, said
+):
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "r.json").write_text('{"margins": {"C": [3, null]}}')
+    monkeypatch.setattr(ledger_page, "BOOK", tmp_path)
+    entry = {"records": ["r"], "at_least": at_least, "known": known}
+    assert bound_first("C", entry) == said
+
+
 def test_verdicts_and_figures_are_those_that_the_chapters_print(pages):
     """Looked up here without the page's own way of reading an output."""
     found, seen = claims(pages["index"]), set()
@@ -124,6 +156,12 @@ def test_verdicts_and_figures_are_those_that_the_chapters_print(pages):
             assert not figure or figure[0] in shown.text
             seen.add(name)
     assert seen == CLAIMS.keys()
+
+
+def test_what_would_decide_a_claim_is_what_its_chapter_prints(pages):
+    (line,) = (x for x in claim_lines("17_modern") if "modern-swiglu" in x)
+    said = pages["index"].select_one("p > a[href='#claim-modern-swiglu']").text
+    assert "seeds" in said and line.endswith(f"; {said}")
 
 
 def test_quotations_in_chinese_say_that_they_are(pages):

@@ -113,7 +113,10 @@ def test_finished_runs_are_not_repeated(toy, monkeypatch):
 
 
 def test_a_record_keeps_the_bounds_of_its_beginning(toy, monkeypatch):
-    """Of the claims that rest on it; what is asked later is not in it."""
+    """Of the claims that rest on it; what is asked later is not in it.
+
+    Nor in a record that is made anew.
+    """
     name = f"toy_{toy.folder.name}"
     first = {"records": [name], "at_least": 3}
     claims = {"A": first, "B": {"records": ["other"], "equals": 1}}
@@ -128,7 +131,12 @@ def test_a_record_keeps_the_bounds_of_its_beginning(toy, monkeypatch):
     next((toy.folder / "kept").rglob("*seed=1.json")).unlink()
     assert toy()[1]["margins"] == {"A": [4, None]}
     monkeypatch.setitem(toy.module.RECIPE, "tosses", 3)
+    assert toy()[1]["margins"] == {}
+    next((toy.folder / "runs").glob("*.json")).unlink()
+    monkeypatch.setitem(toy.module.RECIPE, "tosses", 4)
     expected = {"A": [5, None], "C": [-0.05, 0.05]}
+    assert toy()[1]["margins"] == expected
+    monkeypatch.setitem(toy.module.RECIPE, "tosses", 5)
     assert toy()[1]["margins"] == expected
 
 
