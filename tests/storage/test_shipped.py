@@ -38,8 +38,8 @@ AS_IT_WAS = {
         "64bd460d2699c7b20d9102adfd461d84fee5d959ca5769ebe80721e433953ccf",
     ),
     "multi30k-en-fr": (
-        "813d741738248d71dd8d8dc6d81ca4ebbe7f41bfb3ab0ba4114001b8a960dda0",
-        "0747f504cdc2f16e9726b39593ee670427833b5a2576cb9945953701631aa3a5",
+        "f9fa74bf17f2991ea64b6bd7c62dcc8234ea63632381f4555bedecd1c43f3dfd",
+        "082002c90500b0d671147aebf4b0c7dde81d9241da0af31443321c30723bd858",
     ),
 }
 DOGS = {  # by target language
