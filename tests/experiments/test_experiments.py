@@ -9,11 +9,13 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
+from itertools import tee
 from pathlib import Path
 
 import pytest
 import torch
 
+from annotated_transformer.corpora import builtin
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.multi30k import MULTI30K_SUMS
 from annotated_transformer.data import Batch, make_batch
@@ -41,6 +43,7 @@ More of it.
 from functools import partial
 from pathlib import Path
 
+from annotated_transformer.corpora import builtin
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.errors import UserError
 
@@ -214,6 +217,21 @@ def test_only_what_the_seeds_cannot_explain_has_moved():
         "a: only in the record",
         "b, parameters: not in the record",
     ]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def drawn_once():
+    """The grammar's examples, of which most experiments read the first."""
+    draw, streams = builtin._examples, {}
+
+    def examples(seed):
+        stream = streams.get(seed) or draw(seed)
+        streams[seed], once_more = tee(stream)
+        return once_more
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(builtin, "_examples", examples)
+        yield
 
 
 @cache
