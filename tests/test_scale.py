@@ -113,7 +113,7 @@ def test_texts_come_as_often_as_from_the_model_alone(guesses, options):
     model, draft = tables(seed=5)
     begun, texts = torch.tensor([[0, 0]]), []
     with unchecked():
-        for _ in range(2000):
+        for _ in range(1000):
             text, _ = speculative_sample(
                 model, draft, begun, 3, guesses, **options
             )

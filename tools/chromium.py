@@ -17,6 +17,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 # Chromium resolves no name and no address: the network is cut for pages,
 # workers, sockets and for the browser itself.
 CUT = "--host-resolver-rules=MAP * ~NOTFOUND"
+SOUND: set[str] = set()  # where those are that have opened a page
 NEEDED = (
     "The pages are tested and printed with Chromium, and none opens a page"
     " here. Type: .venv/bin/playwright install --with-deps chromium"
@@ -31,7 +32,7 @@ def places(chromium: BrowserType) -> Iterator[str]:
 
 
 def started(chromium: BrowserType, path: str) -> Browser | None:
-    """The browser at a path; None if it opens no page.
+    """The browser at a path; None if it opens no page, tried once.
 
     Ubuntu's `chromium`, for one, is a script that asks for a snap.
     """
@@ -39,8 +40,10 @@ def started(chromium: BrowserType, path: str) -> Browser | None:
         browser = chromium.launch(
             executable_path=path, args=["--no-sandbox", CUT]
         )
-        with browser.new_page() as page:
-            page.goto("data:,")
+        if path not in SOUND:
+            with browser.new_page() as page:
+                page.goto("data:,")
+            SOUND.add(path)
     except Error:
         return None
     return browser

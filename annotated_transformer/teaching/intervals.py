@@ -13,7 +13,8 @@ from math import inf, sqrt
 from statistics import fmean, stdev
 from typing import NamedTuple
 
-from scipy.stats import t as student
+# not scipy.stats, which takes a second to import
+from scipy.special import ndtri, stdtrit
 
 __all__ = [
     "Estimate",
@@ -133,7 +134,9 @@ def fewest(enough_of: Callable[[int], bool]) -> int:
 
 def quantile(share: float, freedom: float) -> float:
     """Of Student's distribution; with infinite freedom, the normal one's."""
-    return float(student.ppf(share, freedom))
+    if freedom == inf:
+        return float(ndtri(share))
+    return float(stdtrit(freedom, share))
 
 
 def enough(values: Sequence[float]) -> None:

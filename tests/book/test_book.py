@@ -16,18 +16,18 @@ from test_floors import imported, modules
 
 from annotated_transformer.teaching.records import read_run
 
-NOTEBOOKS = chapters.find_chapters()
+NOTEBOOKS = {path: chapters.read(path) for path in chapters.find_chapters()}
 CELLS = {
-    path: [cell for cell in chapters.read(path).cells if cell.source]
-    for path in NOTEBOOKS
+    path: [cell for cell in notebook.cells if cell.source]
+    for path, notebook in NOTEBOOKS.items()
 }
 CONTENTS = (chapters.ROOT / "_toc.yml").read_text()
 ORDER = re.findall(r"file: book/(\w+)", CONTENTS)
 # Where in the book the chapter or the lab stands that builds a module.
 BUILT = {
     chapters.module_name(path): ORDER.index(path.stem)
-    for path in NOTEBOOKS
-    if export.export_cells(chapters.read(path))
+    for path, notebook in NOTEBOOKS.items()
+    if export.export_cells(notebook)
 }
 MACHINE = re.compile(r"/(home|root|tmp|Users|var|opt)/|\bat 0x[0-9a-f]{6,}")
 TIME = re.compile(r"\b20\d\d-\d\d-\d\d[ T]\d\d:\d\d")
@@ -109,7 +109,7 @@ def definitions(cells) -> set[str]:
 
 @each_notebook
 def test_sketch_never_shares_the_name_of_an_exported_definition(path):
-    exported = export.export_cells(chapters.read(path))
+    exported = export.export_cells(NOTEBOOKS[path])
     sketches = [cell for cell in code_cells(path) if cell not in exported]
     assert not definitions(exported) & definitions(sketches)
 

@@ -27,7 +27,7 @@ def test_it_comes_when_it_is_wanted_and_gives_way_on_paper(kind, book, window):
     name, live, still, parts = KINDS[kind]
     parts = {f"{part}.js" for part in (*parts, f"{kind}_weights", kind)}
     loaded = []
-    window.context.on(
+    window.page.on(
         "request", lambda request: loaded.append(request.url.split("/")[-1])
     )
     page = window.open(book / "book" / f"{name}.html")
@@ -57,7 +57,7 @@ def test_without_scripts_its_example_stands(kind, book, browser):
 
 @pytest.mark.parametrize("part", ["translator_weights", "translator"])
 def test_a_missing_part_is_named(book, window, part):
-    window.context.route(f"**/{part}.js*", lambda route: route.abort())
+    window.page.route(f"**/{part}.js*", lambda route: route.abort())
     page = window.open(book / "book" / "intro.html")
     begin(window, "translator")
     place = page.locator(".at-translator")

@@ -117,7 +117,7 @@ def test_each_of_64_clients_at_once_gets_its_own_answer(server, translator):
             )
 
     answers = [response.json() for response in asyncio.run(everybody())]
-    assert [x["text"] for x in answers[:56]] == [translator(x) for x in texts]
+    assert [x["text"] for x in answers[:56]] == translator(texts)
     writer = Writer.load("plays")
     for body, found in zip(COMPLETIONS, answers[56:], strict=True):
         options = {**body, "max_new_tokens": body["max_tokens"]}

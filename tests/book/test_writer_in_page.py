@@ -1,7 +1,6 @@
 """The writer in the page: it expects and draws what the package does."""
 
 from collections.abc import Iterator
-from math import log
 from pathlib import Path
 
 import pages
@@ -19,8 +18,6 @@ from annotated_transformer.data import train_tokenizer
 from annotated_transformer.embedding import EOS
 from annotated_transformer.model import ModelConfig, Transformer, transformer
 from annotated_transformer.modern import MODERN
-from annotated_transformer.runs.windows import TextWindows, token_ids
-from annotated_transformer.training import validate
 from annotated_transformer.writing import (
     LanguageModel,
     Writer,
@@ -70,15 +67,13 @@ def reference() -> Writer:
     return writer
 
 
-def test_eight_bits_cost_what_the_page_says():
-    exact = Writer.load("plays")
-    ids = token_ids(plays(), exact.tokenizer, held_out=True)
-    windows = TextWindows(ids, 128, 32)
-    found = [
-        validate(model.float(), windows).loss / log(2)
-        for model in (exact.model, rounded(Writer.load("plays").model))
-    ]
-    assert found == pytest.approx(extension.BITS["plays"], abs=6e-5)
+@pytest.fixture(scope="module")
+def program(browser: Browser) -> Iterator[Page]:
+    """A page with the program alone, and what goes wrong there."""
+    with opened(browser) as window:
+        window.page.add_script_tag(path=BOOK / "_static/in_page/model.js")
+        yield window.page
+        assert not window.complaints
 
 
 @pytest.mark.parametrize("make", [transformer, LanguageModel])
@@ -91,7 +86,7 @@ def test_eight_bits_cost_what_the_page_says():
         {"feed_forward": "swiglu"},
     ],
 )
-def test_parts_compute_what_those_of_the_package_do(window, make, parts):
+def test_parts_compute_what_those_of_the_package_do(program, make, parts):
     tokenizer = train_tokenizer(["a small dog", "ein kleiner Hund"], 24)
     sizes = {"layers": 2, "d_model": 12, "d_ff": 20, "heads": 2}
     config = ModelConfig(24, **(sizes | {"pre_norm": True} | parts))
@@ -99,10 +94,8 @@ def test_parts_compute_what_those_of_the_package_do(window, make, parts):
     model = make(config).eval()
     for parameter in model.parameters():  # zeros and ones hide mistakes
         parameter.data += 0.3 * torch.randn_like(parameter)
-    page = window.page
-    page.add_script_tag(path=BOOK / "_static/in_page/model.js")
     source, target = torch.randint(4, 24, (2, 1, 9))
-    found = page.evaluate(
+    found = program.evaluate(
         """([packed, source, target]) => {
           const model = new inPage.Model(packed);
           const read = model.encoder.length ? model.encode(source) : undefined;
@@ -122,7 +115,6 @@ def test_parts_compute_what_those_of_the_package_do(window, make, parts):
     at_once, one_by_one = torch.tensor(found, dtype=torch.double)
     torch.testing.assert_close(at_once, expected[0], rtol=0, atol=1e-6)
     torch.testing.assert_close(one_by_one, expected[0], rtol=0, atol=1e-6)
-    assert not window.complaints
 
 
 def log_probabilities(writer: Writer, ids: list[int]) -> torch.Tensor:

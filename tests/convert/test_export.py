@@ -1,10 +1,11 @@
 """Folders for other programs: written, loaded there, and outputs compared."""
 
+import ast
 import os
 import re
-import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # what is loaded here is on this disk
 
@@ -79,21 +80,35 @@ def exported(request, command, tmp_path_factory):
     return request.param, folder
 
 
-def example(folder):
+def imported(code):
+    """What a program imports, by the first part of its name."""
+    names = set()
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names.add(node.module.partition(".")[0])
+    return names
+
+
+@pytest.fixture
+def example(monkeypatch, capsys):
     """What the example in a folder's card prints, without our package."""
-    card = (folder / "README.md").read_text("utf-8")
-    (code,) = re.findall(r"^```python\n(.*?)^```$", card, re.M | re.S)
-    for name in ("annotated_transformer", *["torch"] * ("onnx" in code)):
-        code += f"import sys; assert {name!r} not in sys.modules\n"
-    return subprocess.check_output(
-        [sys.executable, "-c", code],
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(chapters.BOOK)},
-        text=True,
-    )
+
+    def run(folder):
+        card = (folder / "README.md").read_text("utf-8")
+        (code,) = re.findall(r"^```python\n(.*?)^```$", card, re.M | re.S)
+        ours = {"annotated_transformer", *["torch"] * ("onnx" in code)}
+        search = Path(translate_onnx.__file__).read_text("utf-8")
+        assert imported(code) and not ours & imported(code + search)
+        monkeypatch.chdir(folder)
+        exec(code, {})
+        return capsys.readouterr().out
+
+    return run
 
 
-def test_a_translator_says_the_same(exported):
+def test_a_translator_says_the_same(exported, example):
     to, folder = exported
     ours = Translator.load(NAME)
     for beam in (1, 5):
@@ -138,7 +153,7 @@ def test_smaller_numbers_say_almost_the_same(kind, share, command, tmp_path):
 
 
 @pytest.mark.parametrize("to", ["huggingface", "ctranslate2"])
-def test_a_language_model_goes_on_alike(to, tmp_path):
+def test_a_language_model_goes_on_alike(to, example, tmp_path):
     ours, folder = Writer.load("plays"), tmp_path / "plays"
     export_model(folder, to, *load_model("plays"))
     prompts = ["ROMEO:\n", "To be, or not"]  # of two lengths

@@ -45,7 +45,7 @@ def models(tmp_path_factory):
     return model, Translator(folder, LONGEST)
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(
     st.lists(st.lists(tokens, min_size=1, max_size=LONGEST), min_size=1),
     st.integers(1, 5),

@@ -6,12 +6,17 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import cache
 from importlib import import_module
+from itertools import tee
 from pathlib import Path
 
 import pytest
 import torch
 
+from annotated_transformer.corpora import builtin
+from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.multi30k import MULTI30K_SUMS
 from annotated_transformer.data import Batch, make_batch
 from annotated_transformer.model import (
@@ -38,6 +43,7 @@ More of it.
 from functools import partial
 from pathlib import Path
 
+from annotated_transformer.corpora import builtin
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.errors import UserError
 
@@ -221,6 +227,27 @@ def test_only_what_the_seeds_cannot_explain_has_moved():
     ]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def drawn_once():
+    """The grammar's examples, of which most experiments read the first."""
+    draw, streams = builtin._examples, {}
+
+    def examples(seed):
+        stream = streams.get(seed) or draw(seed)
+        streams[seed], once_more = tee(stream)
+        return once_more
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(builtin, "_examples", examples)
+        yield
+
+
+@cache
+def made(corpus: Callable[[], Corpus]) -> Corpus:
+    """An experiment's text; several have the same."""
+    return corpus()
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_record_is_whole_and_of_this_recipe(name, tmp_path):
     module, record = import_module(f"experiments.{name}"), RECORDS[name]
@@ -240,12 +267,12 @@ def test_a_record_is_whole_and_of_this_recipe(name, tmp_path):
             if name.split(".")[1] in languages
         }
     else:
-        expected = module.corpus().checksums
+        expected = made(module.corpus).checksums
     assert record["data"]["sha256"] == expected
 
 
 def test_the_shipped_model_of_pronouns_never_read_the_book_s_sentence():
-    corpus = import_module("experiments.pronoun_resolution").corpus()
+    corpus = made(import_module("experiments.pronoun_resolution").corpus)
     assert corpus.checksums == read_config("pronouns").history.data.sha256
     followed = re.compile(r"The \w+ ate the \w+ because it was \w+\.")
     assert not any(followed.fullmatch(source) for source, _ in corpus.train)
