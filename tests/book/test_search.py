@@ -55,6 +55,23 @@ SEARCHES = {
     ],
     "subsequent_mask": ["other_implementations#masks"],
 }
+# What readers typed in vain, once the search was there.
+PREPARED = ["16_bugs#the-program-is-right-the-text-is-not"]
+SPOILED = ["11_translation#omissions-additions-hallucinations"]
+LONGER = ["17_modern#beyond-the-length-of-training"]
+SHIPPED = ["11_translation#the-training-data-of-the-shipped-models"]
+SEARCHES |= {
+    "different tokenizer at test time": PREPARED,
+    "normaliser at test time": PREPARED,
+    "loss on own prefixes": ["16_bugs#exposure-bias"],
+    "source in the wrong language": SPOILED,
+    "source too long": SPOILED,
+    "rotary stretching longer": LONGER,
+    "position interpolation": LONGER,
+    "training data of the translators": SHIPPED,
+    "what did the models learn from": SHIPPED,
+    "model card": SHIPPED,
+}
 
 
 SIZES = {"wide": {"width": 1280, "height": 800}}
