@@ -1,6 +1,6 @@
 """What a few seeds say of a mean or a difference: 90 % intervals.
 
-Two one-sided tests at 5 % are one interval of 90 %: an effect is shown where
+Two one-sided tests at 5% are one interval of 90 %: an effect is shown where
 all of the interval is beyond a margin, its absence where all of it is inside.
 Figures of seeds have `mean` or `difference`; a finished model, which has none,
 has `draws`.
@@ -58,7 +58,7 @@ def mean(values: Sequence[float]) -> Estimate:
 def difference(first: Sequence[float], second: Sequence[float]) -> Estimate:
     """The mean of the first figures less that of the second.
 
-    Welch's 90 % interval, which does not ask that both rows vary alike.
+    Welch's 90% interval, which does not ask that both rows vary alike.
     ValueError with fewer than three figures a side.
     """
     enough(first)
