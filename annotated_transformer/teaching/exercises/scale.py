@@ -23,7 +23,7 @@ def draft_speed(a: float, k: int, c: float) -> float:
 
 
 def best_size(C: float, A: float, a: float, B: float, b: float) -> float:
-    """Where one per cent more parameters gain what as many tokens lose."""
+    """Where 1% more parameters gain what 1% fewer tokens lose."""
     low, high = 0.0, math.log(C / 6)
     for _ in range(200):
         middle = (low + high) / 2
