@@ -195,9 +195,7 @@ class Batch:
     source: Int[Tensor, "batch source_length"]  # pieces, EOS
     inputs: Int[Tensor, "batch target_length"]  # BOS, pieces
     labels: Int[Tensor, "batch target_length"]  # pieces, EOS
-    places: Int[
-        Tensor, "tokens"
-    ]  # of what is not padding, in labels.flatten()
+    places: Int[Tensor, "tokens"]  # in labels.flatten(), without padding
     targets: Int[Tensor, "tokens"]  # the labels there
 
     @classmethod
