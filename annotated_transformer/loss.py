@@ -66,7 +66,7 @@ def log_probabilities(
     logits: Float[Tensor, "tokens vocab_size"],
     labels: Int[Tensor, "rows length"],
 ) -> Float[Tensor, "rows"]:
-    """The log-probability of each row's labels, in nats; no padding."""
+    """The log-probability of each row's labels, in nats, without padding."""
     where = labels != PAD
     nats = F.cross_entropy(logits, labels[where], reduction="none")
     log_p = torch.zeros_like(labels, dtype=nats.dtype)
