@@ -111,7 +111,6 @@ def test_two_pages_quote_the_same_scores_of_table_3():
         "heads": "A h=",
         "widths": "B d_k=",
         "layers": "C N=",
-        "dropout": "D dropout=",
     }.items():
         for size, scores in found[name].items():
             assert scores == rows.get(f"{row}{size}", rows["base"])

@@ -45,7 +45,7 @@ def pytest_collection_modifyitems(
 
 @dataclass
 class Window:
-    """A page, and what went wrong in it or beside it."""
+    """A page of a context of its own, and what went wrong in it."""
 
     context: BrowserContext
     page: Page = field(init=False)
@@ -106,21 +106,11 @@ def opened(browser: Browser, **options: Any) -> Iterator[Window]:
         context.close()
 
 
-@pytest.fixture(scope="module")
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    """What the windows of a file share: a new one costs Chromium a second."""
-    with browser.new_context() as context:
-        yield context
-
-
 @pytest.fixture
-def window(context: BrowserContext) -> Iterator[Window]:
-    """A new window, 1280 by 720; what its pages remember is forgotten."""
-    window = Window(context)
-    yield window
-    if window.page.url.startswith("file:"):
-        window.page.evaluate("localStorage.clear()")
-    window.page.close()
+def window(browser: Browser) -> Iterator[Window]:
+    """A new window, 1280 by 720."""
+    with opened(browser) as window:
+        yield window
 
 
 def book_folder() -> Path:
