@@ -7,7 +7,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line; Ctrl-C ends it at once, but for a training.
+    """Run the command line; Ctrl-C ends it at once, except in training.
 
     A KeyboardInterrupt would be lost, or end in an abort, in what libraries do
     while they are loaded.
@@ -18,7 +18,7 @@ def main() -> None:
 
     try:
         app.main()
-    except KeyboardInterrupt:  # the second one in a training
+    except KeyboardInterrupt:  # the second one in training
         sys.exit(130)
 
 

@@ -195,7 +195,7 @@ class Batch:
     source: Int[Tensor, "batch source_length"]  # pieces, EOS
     inputs: Int[Tensor, "batch target_length"]  # BOS, pieces
     labels: Int[Tensor, "batch target_length"]  # pieces, EOS
-    places: Int[Tensor, "tokens"]  # of what is no padding, in labels.flatten()
+    places: Int[Tensor, "tokens"]  # in labels.flatten(), without padding
     targets: Int[Tensor, "tokens"]  # the labels there
 
     @classmethod
@@ -248,7 +248,7 @@ def make_batch(examples: Sequence[Example]) -> Batch:
     )
 
 
-# by what of the lengths, of source and target, pairs are sorted
+# what pairs are sorted by, made from the lengths of source and target
 ORDERS: dict[str, Callable[[tuple[int, ...]], tuple]] = {
     "target": lambda lengths: lengths[::-1],  # then by the source
     "longest": lambda lengths: (max(lengths), *lengths[::-1]),
@@ -297,7 +297,7 @@ def training_batches(
 ) -> Iterator[Batch]:
     """Batches for ever: each epoch is a function of the seed and its number.
 
-    skip passes over the first batches, and every takes each so-many-th,
+    skip passes over the first batches, and every=n takes one batch in n,
     without building the others. resplit gives a batch's text in other
     subwords, which a seed decides; its size is counted in the usual ones.
     reads gives the places that an epoch has, where these are not all.

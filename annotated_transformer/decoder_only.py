@@ -38,7 +38,7 @@ class SourceAndTarget(LanguageModel):
         self.prefix = prefix
 
     def read(self, source: Tokens) -> Nested:  # type: ignore[override]
-        """The memory: keys and values of the source, and what is no padding.
+        """The memory: keys and values of the source, and what is not padding.
 
         They are those that the target finds before itself in the row.
         """

@@ -56,7 +56,8 @@ def label_smoothing_loss(
 
     The label keeps 1 - smoothing; the rest is spread evenly over the whole
     vocabulary, the label included. Sums, not means, so that batches of
-    different sizes add up; whoever steps divides by the tokens (5.4).
+    different sizes add up; the caller divides by the tokens before its step
+    (5.4).
     """
     return SmoothedCrossEntropy.apply(logits, labels, smoothing)
 
@@ -65,7 +66,7 @@ def log_probabilities(
     logits: Float[Tensor, "tokens vocab_size"],
     labels: Int[Tensor, "rows length"],
 ) -> Float[Tensor, "rows"]:
-    """The log-probability of each row's labels, in nats; no padding."""
+    """The log-probability of each row's labels, in nats, without padding."""
     where = labels != PAD
     nats = F.cross_entropy(logits, labels[where], reduction="none")
     log_p = torch.zeros_like(labels, dtype=nats.dtype)

@@ -386,7 +386,7 @@ def transformer(
     """The Transformer of these sizes, its weights newly drawn.
 
     It has the parts that config names, or your own, as parts_of takes them.
-    No file can bring those: to load such a model again, build it in the
+    No file can hold those: to load such a model again, build it in the
     same way and pass it.
     """
     parts = parts_of(config, attention, norm, feed_forward)

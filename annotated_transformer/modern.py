@@ -1,4 +1,4 @@
-"""The parts exchanged after 2017, and the models built of them.
+"""Parts that replaced those of 2017, and the models built of them.
 
 Written in book/17_modern.ipynb: edit the chapter, then `make package`.
 """
@@ -243,7 +243,7 @@ class PositionCache:
         self.kept: Tensor | None = None
 
     def __call__(self, length: int, like: Tensor) -> Tensor:
-        """The table for as many positions, or for more."""
+        """The table for that many positions, or for more."""
         kept, longest = self.kept, 0
         if kept is not None:
             longest = kept.size(-2)

@@ -74,7 +74,7 @@ class ExpectedError:
         labels: Int[Tensor, "rows length"],
         config: TrainConfig,
     ) -> Float[Tensor, "rows"]:
-        """How probable a model finds translations, equally many a source."""
+        """How probable translations are, as many of each source as of any."""
         inputs, where = F.pad(labels, (1, -1), value=BOS), labels != PAD
         kind = batch.source.device.type
         with torch.autocast(kind, torch.bfloat16, enabled=config.bf16):

@@ -272,7 +272,8 @@ class Translator(TextModel):
         order given. A batch has
         at most batch_tokens source tokens, padding included and counted once
         for each place of the beam, or as many as the longest text. UserError
-        for what is no text, ValueError for a search or a batch that cannot be.
+        for what is not text, ValueError for a search or a batch that cannot
+        be.
         """
         texts = check_texts(texts)
         check_budget(batch_tokens)
@@ -349,7 +350,7 @@ def corpus_scores(
     if not texts[0] or len(texts[0]) != len(texts[1]):
         raise UserError(
             f"{len(texts[0])} outputs and {len(texts[1])} references: there "
-            "must be as many, and at least one"
+            "must be the same number of both, and at least one"
         )
     cut = MosesWords(language)
     words = [[cut(line) for line in side] for side in texts]

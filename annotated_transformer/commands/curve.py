@@ -1,4 +1,4 @@
-"""The command that draws how trainings went."""
+"""The command that draws how training went."""
 
 from pathlib import Path
 
@@ -14,10 +14,12 @@ PANELS = {
 
 
 def curve(
-    runs: list[Path] = Argument(metavar="RUN...", help="folders of trainings"),
+    runs: list[Path] = Argument(
+        metavar="RUN...", help="folders of training runs"
+    ),
     output: Path = Option(help="the picture to make: .svg, .png or .pdf"),
 ) -> None:
-    """Draw the learning curves of trainings, all in one picture.
+    """Draw the learning curves of training runs, all in one picture.
 
     It has the loss and the validation perplexity after each interval, as
     metrics.jsonl has them.
@@ -31,7 +33,7 @@ def curve(
         if not lines:
             raise UserError(
                 f"{run}: no metrics.jsonl with a line in it; name the folder "
-                "of a training, which writes a line at each checkpoint"
+                "of a run, which writes a line at each checkpoint"
             )
     needed("matplotlib", "plot").use("agg")  # no window, nor a notebook
     from annotated_transformer.teaching.plotting import curves, figure

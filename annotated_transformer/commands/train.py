@@ -26,7 +26,7 @@ text = partial(Option, rich_help_panel="The text")
 sizes = partial(Option, rich_help_panel="The model")
 learning = partial(Option, rich_help_panel="The training")
 run = partial(Option, rich_help_panel="The run")
-# What few trainings need; book/toolkit_options.md says what it is for.
+# What few runs need; book/toolkit_options.md says what it is for.
 rare = partial(Option, hidden=True)
 
 # Options that set a field of the recipe, which --set FIELD=VALUE does, too.
@@ -232,7 +232,7 @@ def train(
 
 
 def check_kept(asked: Iterable[str], new_subwords: bool) -> None:
-    """UserError for what a training cannot choose that begins with --from."""
+    """UserError for what a run that begins with --from cannot choose."""
     free = {"model.dropout", "model.attention_dropout"}
     subwords = ("vocab_size", "tokenizer")
     for name in (setting.partition("=")[0] for setting in asked):

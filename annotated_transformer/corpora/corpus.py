@@ -114,7 +114,7 @@ class Corpus:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What the history of a training says of it."""
+        """What the history of a run says of it."""
         extra = sum(one.pairs for one in self.extras)
         return {
             "source": self.source,

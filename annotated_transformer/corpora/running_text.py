@@ -57,7 +57,7 @@ class RunningText:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What the history of a training says of it."""
+        """What the history of a run says of it."""
         held_out = {"mark": self.mark, "held_out": self.held_out}
         return {"bytes": self.size, **held_out}
 

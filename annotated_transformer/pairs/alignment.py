@@ -60,7 +60,7 @@ def align_pairs(
     Each weight is divided by the root of what its source subword receives in
     all, since some, such as the full stop, are looked at for want of anything
     better. A blank side has no links. Batches are those of score_pairs.
-    UserError for what is no text, ValueError for a batch that cannot be.
+    UserError for what is not text, ValueError for a batch that cannot be.
     """
     check_budget(batch_tokens)
     pairs = check_pairs(pairs)

@@ -34,7 +34,7 @@ def other_targets(
     """Each pair's source with new targets that the translator writes.
 
     Of all translations in its beam, those nearest to the pair's target are
-    taken, at most `number` of them. UserError for what is no text.
+    taken, at most `number` of them. UserError for what is not text.
     """
     pairs = check_pairs(pairs)
     sources = [source for source, _ in pairs]

@@ -36,7 +36,7 @@ def back_translate(
     left out. Batches have texts of like length and at most batch_tokens
     source tokens, padding included and counted once for each place of the
     beam. Of texts that come in parts, first is the place of the first one: so
-    the same is drawn as for all at once. UserError for what is no text, or a
+    the same is drawn as for all at once. UserError for what is not text, or a
     batch that cannot be.
     """
     texts = check_texts(texts)

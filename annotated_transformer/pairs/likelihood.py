@@ -27,7 +27,7 @@ def score_pairs(
     target's subwords and the end symbol. score is that over the length
     penalty, as in n_best, with the translator's own alpha if none is given.
     A batch has at most batch_tokens tokens on a side, padding included, or a
-    single pair. UserError for what is no text, and for an alpha or a batch
+    single pair. UserError for what is not text, and for an alpha or a batch
     that cannot be.
     """
     check_budget(batch_tokens)

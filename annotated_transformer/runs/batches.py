@@ -166,7 +166,7 @@ class TrainingText:
     def batches(
         self, skip: int = 0, every: int = 1
     ) -> Generator[Batch, None, None]:
-        """All batches after the first ones, or each so-many-th of them."""
+        """All batches after the first `skip`, or one in `every` of them."""
         yield from training_batches(
             self.examples,
             self.config.batch_tokens,

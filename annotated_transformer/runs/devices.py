@@ -1,4 +1,4 @@
-"""Devices: which one a training computes on, and how precisely."""
+"""Devices: which one a run computes on, and how precisely."""
 
 import os
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The dry run: what a training would need and do, without training."""
+"""The dry run: what a run would need and do, without training."""
 
 import timeit
 from pathlib import Path

@@ -128,7 +128,7 @@ def check_own_model(model: EncoderDecoder, tokenizer: Tokenizer) -> None:
     """UserError for a model that could not be trained, saved or resumed."""
     if kinds := {x.dtype for x in model.parameters()} - {torch.float32}:
         raise UserError(
-            f"the model has weights in {min(map(str, kinds))}, and a training "
+            f"the model has weights in {min(map(str, kinds))}, and training "
             "computes in float32: call model.float() before it"
         )
     known = {x for x, _ in model.named_parameters(remove_duplicate=False)}
@@ -195,10 +195,10 @@ def check_beginning(
     tokenizer: object,
     model: EncoderDecoder | None,
 ) -> None:
-    """UserError for what a training that begins so cannot be asked for."""
+    """UserError for what a run that begins so cannot be asked for."""
     if start is not None and (tokenizer is not None or model is not None):
         raise UserError(
-            f"{start}: a training begins with one model, which has subwords "
+            f"{start}: a run begins with one model, which has subwords "
             "of its own; leave out `start`, or the model and the tokenizer "
             "that are passed"
         )
@@ -209,7 +209,7 @@ def check_beginning(
         )
     if new_subwords and start is None:
         raise UserError(
-            "`new_subwords` is for a training that begins with a model; a "
+            "`new_subwords` is for a run that begins with a model; a "
             "new one always learns its own: leave it out, or add `start=MODEL`"
         )
 

@@ -323,7 +323,7 @@ def progress_bar(steps: int, done: int) -> Iterator[Callable[[Update], None]]:
 
 
 def out_of_memory_error(step: int, error: BaseException) -> UserError:
-    """The error for a training that wants more memory than there is."""
+    """The error for a run that needs more memory than there is."""
     # how much of a GPU others use; what follows is about PyTorch's allocator
     told = str(error).partition("\n")[0].partition(" Of the allocated")[0]
     return UserError(

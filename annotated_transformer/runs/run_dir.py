@@ -30,10 +30,10 @@ BEGINNING = {"run.json", "tokenizer.model", "metrics.jsonl", "checkpoints"}
 
 @contextmanager
 def locked_run(output: Path, resume: bool) -> Iterator[None]:
-    """The folder of a run, for one training alone; it is made if need be.
+    """The folder of a run, locked against a second; it is made if need be.
 
-    UserError if a run cannot begin or resume there, or if another training
-    is there. The system frees the lock of a process that is killed.
+    UserError if a run cannot begin or resume there, or if another process
+    trains there. The system frees the lock of a process that is killed.
     """
     check_output(output, resume)
     # in place of a lock that is missing, a file that stays when all is killed

@@ -60,7 +60,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Start:
-    """The model that a training began with; older ones tell less of it."""
+    """The model that a run began with; older histories say less of it."""
 
     command: str
     data: Data | None = None
@@ -87,7 +87,7 @@ class History:
     """How a model was trained, on what, where, and with which result."""
 
     command: str
-    recipe: dict[str, Any]  # Recipe.from_json reads it, for a training
+    recipe: dict[str, Any]  # Recipe.from_json reads it, for a run
     data: Data
     date: str
     versions: dict[str, str]  # of packages
@@ -99,7 +99,7 @@ class History:
     search: Search | None = None  # that its scores were made with
 
     def starts(self) -> list[Start]:
-        """The trainings that this one went on from, the first one first."""
+        """The runs that this one went on from, the first one first."""
         found, start = [], self.start
         while start:
             found.append(start)

@@ -78,7 +78,7 @@ def model_card(
 
 
 def quoted(command: str) -> str:
-    """A command as code; a training that Python has called has none."""
+    """A command as code; a run begun from Python has none."""
     return f"`{command}`" if command else "none, called from Python"
 
 

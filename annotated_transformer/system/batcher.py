@@ -10,9 +10,9 @@ __all__ = ["Batcher"]
 class Batcher:
     """Gathers the calls of many users into batches for one function.
 
-    The function takes a list of inputs and returns a list of as many
-    outputs. It runs in a thread of its own, one batch after another, so that
-    the event loop can accept calls meanwhile. A batch begins `wait` seconds
+    The function takes a list of inputs and returns a list with an output for
+    each. It runs in a thread of its own, one batch after another, so that the
+    event loop can accept calls meanwhile. A batch begins `wait` seconds
     after its first input, or when the batch before it has ended, and has at
     most `size` of the inputs that have come until then.
 

@@ -1,4 +1,4 @@
-"""Text files as lines: what a line is, and what is no text."""
+"""Text files as lines: what a line is, and what is not text."""
 
 import gzip
 import zlib

@@ -1,6 +1,6 @@
 """What a few seeds say of a mean or a difference: 90 % intervals.
 
-Two one-sided tests at 5 % are one interval of 90 %: an effect is shown where
+Two one-sided tests at 5% are one interval of 90 %: an effect is shown where
 all of the interval is beyond a margin, its absence where all of it is inside.
 Figures of seeds have `mean` or `difference`; a finished model, which has none,
 has `draws`.
@@ -58,7 +58,7 @@ def mean(values: Sequence[float]) -> Estimate:
 def difference(first: Sequence[float], second: Sequence[float]) -> Estimate:
     """The mean of the first figures less that of the second.
 
-    Welch's 90 % interval, which does not ask that both rows vary alike.
+    Welch's 90% interval, which does not ask that both rows vary alike.
     ValueError with fewer than three figures a side.
     """
     enough(first)
@@ -86,7 +86,7 @@ def redrawn(sentences: int) -> list[list[int]]:
 def draws(values: Sequence[float]) -> Estimate:
     """A finished model's figure, from the least to the greatest of 20 draws.
 
-    It speaks of other sentences, not of other trainings. The draws are those
+    It speaks of other sentences, not of other runs. The draws are those
     of `redrawn`, or of a record, of which the oldest have five.
     """
     return Estimate(fmean(values), min(values), max(values), len(values))
@@ -95,8 +95,9 @@ def draws(values: Sequence[float]) -> Estimate:
 def seeds_needed(deviation: float, margin: float) -> int:
     """The seeds a side that can show a difference to be inside a margin.
 
-    2 (t_0.95 + t_0.9)² s² / margin², with Student's quantiles for as many
-    seeds: then two equal models are shown to be equal in four trials of five.
+    2 (t_0.95 + t_0.9)² s² / margin², with Student's quantiles for this
+    number of seeds: then two equal models are shown to be equal in four trials
+    of five.
     """
 
     def enough_of(seeds: int) -> bool:

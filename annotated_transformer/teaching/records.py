@@ -1,4 +1,4 @@
-"""Recorded runs: long trainings that a chapter shows without repeating."""
+"""Recorded runs: long ones, which a chapter shows without repeating."""
 
 import json
 from typing import Any

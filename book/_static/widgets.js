@@ -47,7 +47,7 @@ const widgets = (() => {
 
   function percent(share) {
     const whole = Math.round(100 * share);
-    return `${share > 0 && !whole ? "<1" : whole}\u00a0%`; // on one line
+    return `${share > 0 && !whole ? "<1" : whole}%`;
   }
 
   const upTo = (last) => [...Array(last + 1).keys()];

@@ -179,12 +179,12 @@ def test_formulas_are_those_of_the_package(page):
 
 
 def test_lookup_figure_says_what_it_finds(page):
-    assert "dog has the largest weight, 87 %" in words(page, "lookup")
+    assert "dog has the largest weight, 87%" in words(page, "lookup")
     slider = figure(page, "lookup").get_by_role("slider", name="animal")
     slider.press("Home")  # an animal is the last thing that is wanted
     slider = figure(page, "lookup").get_by_role("slider", name="food")
     slider.press("End")
-    assert "soup has the largest weight, 100 %" in words(page, "lookup")
+    assert "soup has the largest weight, 100%" in words(page, "lookup")
     assert words(page, "lookup").endswith("answer is that of sie.")
     slider.press("Home")
     slider = figure(page, "lookup").get_by_role("slider", name="quality")
@@ -309,7 +309,7 @@ def test_sampling_figure_cuts_and_draws(page):
     kept = next_token_probs(logits, 5.0)
     assert f"{len(kept)} of {len(kept)} words" in words(page, "sampling")
     tail = kept[10:].sum().item()
-    said = f"ten likeliest have {100 * tail:.0f} % together"
+    said = f"ten likeliest have {100 * tail:.0f}% together"
     assert said in words(page, "sampling")
     shown.get_by_role("slider", name="top-k").press("Home")
     assert "1 of 600 words may come" in words(page, "sampling")
@@ -338,7 +338,7 @@ def test_learning_figure_shows_the_record(page):
             seen = [*sentence["source"], "the end"][
                 weights.index(max(weights))
             ]
-            assert said.endswith(f"looks most at {seen} ({max(weights)} %).")
+            assert said.endswith(f"looks most at {seen} ({max(weights)}%).")
             slider.press("ArrowRight")
         # and in the end it is right, by a word that decides
         assert likely == sentence["pronoun"] and max(chances) > 0.9

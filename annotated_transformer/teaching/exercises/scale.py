@@ -23,7 +23,7 @@ def draft_speed(a: float, k: int, c: float) -> float:
 
 
 def best_size(C: float, A: float, a: float, B: float, b: float) -> float:
-    """Where one per cent more parameters gain what as many tokens lose."""
+    """Where 1% more parameters gain what 1% fewer tokens lose."""
     low, high = 0.0, math.log(C / 6)
     for _ in range(200):
         middle = (low + high) / 2
@@ -120,7 +120,7 @@ EXERCISES = [
         "best-size",
         "19_scale",
         "write f(C, A, a, B, b), the number of parameters N for which "
-        "A / N**a + B / D**b is least, if a training has C = 6 N D "
+        "A / N**a + B / D**b is least, if a run has C = 6 N D "
         "operations.",
         "three laws, with a small and a large budget",
         lambda: [
@@ -134,7 +134,7 @@ EXERCISES = [
         ],
         best_size,
         {
-            "That is the number of tokens: a training of N parameters has "
+            "That is the number of tokens: a run with N parameters has "
             "D = C / (6 N).": (
                 lambda C, A, a, B, b: C / 6 / best_size(C, A, a, B, b)
             ),

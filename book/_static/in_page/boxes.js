@@ -13,7 +13,7 @@
   const largest = (numbers, count) =>
     [...numbers.keys()].sort((a, b) => numbers[b] - numbers[a]).slice(0, count);
 
-  const percent = (x) => `${Math.round(100 * x)}\u00a0%`;
+  const percent = (x) => `${Math.round(100 * x)}%`;
 
   /** Whose words a box works on. */
   const sideOf = ({ side }) => (side === "encoder" ? "source" : "target");

@@ -119,7 +119,7 @@ widgets.register("learning", "Watch it learn", (widget) => {
       `of all pronouns are right. In “${sentence.english}” the likeliest ` +
       `pronoun is ${likely} (${percent(best)}), ` +
       `${likely === sentence.pronoun ? "which is right" : wrong}. There, head ` +
-      `${head[1]} of layer ${head[0]} looks most at ${seen} (${most}\u00a0%).`
+      `${head[1]} of layer ${head[0]} looks most at ${seen} (${most}%).`
     );
   };
 });

@@ -207,7 +207,7 @@ widgets.register("train", "Train it yourself", (widget) => {
     const share = chart(svg, {
       box: [28 + (wide ? width + 40 : 0) + 14, top + lower, half - 14, 120],
       ...{ x: [0, steps], y: [0, 1], xTicks },
-      yTicks: { 0: "0", 0.5: "50 %", 1: "100 %" },
+      yTicks: { 0: "0", 0.5: "50%", 1: "100%" },
       ...{ title: "new strings without a slip", xLabel: "update" },
     });
     runs.forEach((run, i) => {
