@@ -6,11 +6,9 @@ the rates, each twice the one before, seed 0 finds the best for each size;
 three other seeds train at it.
 """
 
-from annotated_transformer.training import TrainConfig
-
 from .low_resource_recipes import BASE, bleu, corpus, tokenizer, trained
 from .low_resource_recipes import RECIPE as CAPTIONS
-from .rate_and_batch import LEARNING
+from .rate_and_batch import LEARNING, recipe_of
 from .shared.grid import Runs, grid
 
 STEPS = {512: 2000, 2048: 500}  # updates by tokens of a batch
@@ -24,15 +22,7 @@ RECIPE = CAPTIONS | {
 def run(batch: int, rate: float, seed: int) -> dict:
     """Train; BLEU of the validation captions."""
     pieces, text = tokenizer(BASE.vocab_size), corpus()
-    steps = STEPS[batch]
-    recipe = TrainConfig(
-        steps=steps,
-        batch_tokens=batch,
-        warmup=steps // 5,
-        peak_lr=rate,
-        seed=seed,
-        **LEARNING,
-    )
+    recipe = recipe_of(STEPS[batch], batch, rate, seed)
     model, _ = trained(text.train, pieces, recipe, BASE.labs)
     return {"bleu": bleu(model, pieces, text.valid)}
 

@@ -14,8 +14,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from annotated_transformer.corpora.corpus import Corpus
-from annotated_transformer.corpora.multi30k import multi30k
 from annotated_transformer.data import (
     Batch,
     Example,
@@ -32,6 +30,9 @@ from annotated_transformer.training import TrainConfig, predict
 from .ladder import ADDED, CHANGES, RIVAL, learn, lowest, softly_capped, split
 from .ladder import LEARNING as LETTERS
 from .shared.grid import grid
+from .table3_captions import HELD_OUT, corpus
+
+__all__ = ["BASE", "RECIPE", "RUNS", "corpus"]
 
 SIZES = {
     "layers": 2,
@@ -52,7 +53,6 @@ RECIPE = {"model": SIZES, "train": LEARNING, "vocab_size": 2000}
 BASE = Recipe(
     ModelConfig(**SIZES), TrainConfig(), RECIPE["vocab_size"], normalize=False
 )
-HELD_OUT = "test_2016_flickr"
 # Two groups save a matrix of each attention, of which a decoder has two.
 TEN = ADDED["soft cap"] | {"d_ff": SIZES["d_ff"] + 3 * SIZES["d_model"] // 4}
 ALONE = ("rotary positions", "SwiGLU", "QK-norm", "stable, then decay", "Muon")
@@ -64,12 +64,6 @@ ROWS: dict[str, dict] = {
     "all ten, squared ReLU for SwiGLU": TEN | RIVAL,
 }
 SEEDS = (0, 1, 2)
-
-
-@cache
-def corpus() -> Corpus:
-    """Multi30k, from English to German; downloaded where it is absent."""
-    return multi30k()
 
 
 @cache

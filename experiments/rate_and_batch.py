@@ -34,11 +34,9 @@ RECIPE = {
 }
 
 
-def run(batch: int, rate: float, seed: int) -> dict:
-    """Train; the loss of the validation sentences."""
-    pieces = tokenizer()
-    steps = STEPS[batch]
-    recipe = TrainConfig(
+def recipe_of(steps: int, batch: int, rate: float, seed: int) -> TrainConfig:
+    """How a model is trained; batch is the tokens of a batch."""
+    return TrainConfig(
         steps=steps,
         batch_tokens=batch,
         warmup=steps // 5,
@@ -46,6 +44,12 @@ def run(batch: int, rate: float, seed: int) -> dict:
         seed=seed,
         **LEARNING,
     )
+
+
+def run(batch: int, rate: float, seed: int) -> dict:
+    """Train; the loss of the validation sentences."""
+    pieces = tokenizer()
+    recipe = recipe_of(STEPS[batch], batch, rate, seed)
     examples, _ = encode_pairs(corpus().train, pieces, recipe.max_length)
     held_out, _ = encode_pairs(corpus().valid, pieces, recipe.max_length)
     torch.manual_seed(seed)

@@ -245,8 +245,8 @@ translator en-fr-6 en-fr --from "$here/en-fr-pairs" --preset tiny \
     --dropout 0.1 --noise 4 --extra "$here/typed.ahead.en-fr=0.5" \
     --max-steps 2500 --checkpoint-every 250 --peak-rate 1e-3 --warmup 100
 
-# and once more, for typing errors: in all descriptions, and then the mean of
-# the model before and after, since errors alone make clean text worse
+# and once more with typing errors in all made pairs; then the mean of the model
+# before and after, since such pairs make it worse at clean text
 awk 'NR % 8 == 0' "$here/descriptions.en" > "$here/descriptions.some.en"
 other_side ahead.en-fr en-fr-6 some.en --forward --beam 2
 misspell ahead.en-fr misspelt.en-fr

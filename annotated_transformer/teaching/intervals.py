@@ -1,6 +1,6 @@
-"""What a few seeds say of a mean or a difference: 90 % intervals.
+"""What a few seeds say of a mean or a difference: 90% intervals.
 
-Two one-sided tests at 5% are one interval of 90 %: an effect is shown where
+Two one-sided tests at 5% are one interval of 90%: an effect is shown where
 all of the interval is beyond a margin, its absence where all of it is inside.
 Figures of seeds have `mean` or `difference`; a finished model, which has none,
 has `draws`.
