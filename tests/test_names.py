@@ -6,8 +6,9 @@ from collections import defaultdict
 import chapters
 
 # What every file of a kind has: the exercises of a chapter, an experiment's
-# text, its settings and its runs. A command is called what it calls.
-OF_A_KIND = {"EXERCISES", "RECIPE", "RUNS", "corpus"}
+# text, its settings, the recipe that it varies and its runs. A command is
+# called what it calls.
+OF_A_KIND = {"BASE", "EXERCISES", "RECIPE", "RUNS", "corpus"}
 
 
 def defined(tree: ast.Module) -> dict[str, ast.AST]:
