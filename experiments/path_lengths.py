@@ -11,7 +11,8 @@ The two stand in the middle. In the control they come first: the encoder,
 which also reads backwards, reads them last, and the path is short again.
 
 The one without attention tries three rates at each place and length, with a
-seed that does not decide. Both learn at the one whose loss is least at the end.
+seed that does not decide. Both learn at the one that has the least loss in
+the end.
 """
 
 import random
