@@ -35,7 +35,11 @@ STRINGS = 32  # of an update
 TRIED = (1.5e-3, 3e-3, 6e-3)
 SEEDS = (0, 1, 2)
 OTHER = 9  # the seed that tries the rates
-RATES: dict[tuple[str, int], float] = {}  # by place, and letters around
+RATES = {  # by place and letters around
+    ("middle", 28): 6e-3,
+    ("first", 28): 1.5e-3,
+    ("middle", 2): 6e-3,
+}
 RECIPE = asdict(TRAIN) | {
     "steps": UPDATES,
     "batch_tokens": f"those of {STRINGS} strings",
@@ -92,24 +96,18 @@ def run(name: str, around: int, place: str, rate: float, seed: int) -> dict:
 
 
 RUNS: Runs = {}
-for place, around in (
-    ("middle", 28),
-    ("first", 28),
-    ("middle", 2),
-    ("middle", 10),
-):
+for (place, around), chosen in RATES.items():
     here = partial(run, place=place, around=around)
-    key = f"{place} around={around}"
+    key = f"{place} around={around} seed={{seed}}"
     RUNS |= grid(
         partial(here, name="unattended"),
-        f"rate={{rate}} {key} seed={{seed}}",
+        "rate={rate} " + key,
         rate=TRIED,
         seed=[OTHER],
     )
-    if (place, around) in RATES:
-        RUNS |= grid(
-            partial(here, rate=RATES[place, around]),
-            f"{{name}} {key} seed={{seed}}",
-            name=("recurrent", "unattended"),
-            seed=SEEDS,
-        )
+    RUNS |= grid(
+        partial(here, rate=chosen),
+        "{name} " + key,
+        name=("recurrent", "unattended"),
+        seed=SEEDS,
+    )
