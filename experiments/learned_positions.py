@@ -10,4 +10,4 @@ from .table3_variations import RECIPE, VARIATIONS, corpus, train
 __all__ = ["RECIPE", "RUNS", "corpus"]
 
 ROWS = {name: VARIATIONS[name] for name in ("base", "E learned positions")}
-RUNS = grid(train, "{name} seed={seed}", name=ROWS, seed=range(3, 8))
+RUNS = grid(train, "{name} seed={seed}", seed=range(3, 8), name=ROWS)
