@@ -10,7 +10,8 @@ The rows with a rate are trained longer, at each of four rates, and have two
 more: an additive score of as many units as the network has, and the dot
 product of keys five numbers wide, a model with as many parameters as the
 network's. The three that are compared have eight seeds at the rate that the
-first three chose by the loss of the last updates.
+first three chose by the loss of the last updates. Two of them stop early, too,
+before they answer everything.
 """
 
 import math
@@ -33,6 +34,7 @@ WIDE = RECIPE["width"]
 SEEDS = range(3)
 AS_MANY = 5  # numbers of a key whose dot product has the network's parameters
 LONGER = 3000  # updates
+SHORTER = 100
 TRIED = (5e-3, 1e-2, 2e-2, 4e-2)
 CHOSEN = {
     ("dot", NARROW): 2e-2,
@@ -156,3 +158,9 @@ for score, d_k in (*((name, NARROW) for name in SCORES), ("dot", AS_MANY)):
         key = f"rate={rate} score={score} d_k={d_k} seed={{seed}}"
         more = MORE if CHOSEN.get((score, d_k)) == rate else ()
         RUNS |= grid(longer, key, seed=[*SEEDS, *more])
+        if more and (score, d_k) != ("dot", NARROW):
+            RUNS |= grid(
+                partial(longer, steps=SHORTER),
+                f"updates={SHORTER} {key}",
+                seed=more,
+            )

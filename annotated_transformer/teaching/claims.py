@@ -218,13 +218,15 @@ def place(entry: Claim, found: Estimate) -> str:
 def judge(entry: Claim, found: Estimate, control: Estimate) -> str:
     """The verdict on a claim, whoever makes it.
 
-    Undecided, too, where the control does not come out the other way: then
-    the measurement cannot tell the two apart.
+    A claim that lies inside its bounds is undecided, too, where the control
+    is not outside: then the measurement cannot tell the two apart.
     """
-    said, other = place(entry, found), place(entry, control)
-    if {said, other} != {HOLDS, CONTRADICTED}:
+    said = place(entry, found)
+    if said != HOLDS:
+        return said
+    if place(entry, control) != CONTRADICTED:
         return UNDECIDED
-    return CAVEAT if said == HOLDS and entry.get("caveat") else said
+    return CAVEAT if entry.get("caveat") else HOLDS
 
 
 def claim(name: str, *, measured: Measured, control: Measured) -> None:
@@ -232,7 +234,7 @@ def claim(name: str, *, measured: Measured, control: Measured) -> None:
 
     A figure is a number, an Estimate (`intervals`), or the figures of three
     seeds or more. The control is the same quantity where the statement must
-    come out false or, if it is contradicted, true. KeyError for an id that
+    come out false. KeyError for an id that
     book/claims does not have; ValueError for one figure where chance plays a
     part.
     """
@@ -294,16 +296,17 @@ def demand(entry: Claim) -> str:
 
 def needs(entry: Claim, found: Estimate, control: Estimate) -> str:
     """What would decide that this leaves undecided; "" if it is decided."""
-    said = place(entry, found)
-    if said != UNDECIDED:
-        same = judge(entry, found, control) == UNDECIDED
-        return "; the control does not come out the other way" * same
-    if not found.deviation:
-        return ""  # a finished model has no seeds
+    if judge(entry, found, control) != UNDECIDED:
+        return ""
+    lacking = ""
+    if place(entry, control) != CONTRADICTED:
+        lacking = "; the control does not come out the other way"
+    if place(entry, found) == HOLDS or not found.deviation:
+        return lacking  # a finished model has no seeds
     number = seeds_to_decide(entry, found)
     if number <= found.runs or number > 1000:
-        return "; too close to the bound for seeds to decide"
-    return f"; {number} seeds would be needed"
+        return "; too close to the bound for seeds to decide" + lacking
+    return f"; {number} seeds would be needed{lacking}"
 
 
 def figures(found: Estimate) -> str:

@@ -2,7 +2,9 @@
 
 Two one-sided tests at 5% are one interval of 90%: an effect is shown where
 all of the interval is beyond a margin, its absence where all of it is inside.
-Figures of seeds have `mean` or `difference`; a finished model, which has none,
+Two rows of seeds have `difference`. Where a seed decides what both rows share
+beyond the recipe (the same trained weights, or the data that it draws), the
+differences seed by seed have `mean`. A finished model, which has no seeds,
 has `draws`.
 """
 

@@ -2,7 +2,8 @@
 
 ```{ledger}``` is a list of claims by chapter, each of which unfolds to its
 quotation, its measurement and its control; ```{ledger-counts}``` counts
-verdicts by source, and ```{withdrawn}``` lists the claims that left.
+verdicts by source, with what is computed apart from what is measured, and
+```{withdrawn}``` lists the claims that left.
 {measured}`P-6.1-d` is the figure of a claim, linked to the cell that printed
 it, and {verdict}`P-6.1-d` its verdict, linked to the ledger. Where a cell
 prints a claim, its page shows a badge. {needs}`P-6.1-d` is what would decide
@@ -294,7 +295,11 @@ class Withdrawn(SphinxDirective):
         text = (BOOK / "withdrawn_claims.yml").read_text("utf-8")
         rows = [
             row(
-                paragraph(verdict_of(entry["verdict"])),
+                paragraph(
+                    verdict_of(entry["verdict"])
+                    if "verdict" in entry
+                    else "none printed"
+                ),
                 paragraph(
                     *marked(entry["statement"]),
                     " ",
@@ -502,24 +507,52 @@ METRICS = {
 
 
 class LedgerCounts(SphinxDirective):
-    """```{ledger-counts}``` counts claims by source and by verdict."""
+    """```{ledger-counts}``` counts claims by source and by verdict.
+
+    What nothing random can move, arithmetic and identities, has its own table.
+    """
 
     def run(self) -> list[nodes.Node]:
         claims = read_claims(BOOK)
         count = Counter()
         for name, found in everywhere().items():
+            what = grounds(claims[name])
             for source in (kind(claims[name]["source"]), "all"):
                 for verdict in (found.verdict, "all"):
-                    count[source, verdict] += 1
+                    count[what, source, verdict] += 1
         verdicts = [*VERDICTS, "all"]
-        rows = [
-            row(
-                paragraph(source),
-                *(paragraph(str(count[source, v])) for v in verdicts),
+        first = Counter(
+            bound_first(name, entry).partition(":")[0]
+            for name, entry in claims.items()
+        )
+        said = paragraph(
+            f"The bound came first for {first['yes']} of these {len(claims)} "
+            f"claims, as a record shows, and in part for {first['in part']}."
+        )
+        return [
+            table(
+                [what, *verdicts],
+                [
+                    row(
+                        paragraph(source),
+                        *(
+                            paragraph(str(count[what, source, v]))
+                            for v in verdicts
+                        ),
+                    )
+                    for source in (*KINDS, "all")
+                    if count[what, source, "all"]
+                ],
+                style="ledger-counts",
             )
-            for source in (*KINDS, "all")
-        ]
-        return [table(["source", *verdicts], rows, style="ledger-counts")]
+            for what in ("measured", "computed")
+        ] + [said]
+
+
+def grounds(entry: Claim) -> str:
+    """Whether a claim is measured, or computed by arithmetic or identity."""
+    chance = entry["rests_on"] in ("experiment", "record")
+    return "measured" if chance else "computed"
 
 
 def load_where_needed(app, page, template, context, doctree) -> None:

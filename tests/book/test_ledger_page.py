@@ -12,6 +12,7 @@ import typer.main
 from bs4 import BeautifulSoup, Tag
 from docutils.nodes import make_id
 from ledger_page import bound_first, measured
+from measured_numbers import ADDRESS, NUMBER, outputs, printed
 from small_book import build_pages
 from sphinx.errors import ExtensionError
 
@@ -164,6 +165,17 @@ def test_what_would_decide_a_claim_is_what_its_chapter_prints(pages):
     assert "seeds" in said and line.endswith(f"; {said}")
 
 
+@pytest.mark.parametrize("name", CLAIMS)
+def test_figures_of_a_caveat_or_a_note_are_printed_by_the_page(name):
+    """Or are settings, which are formulas or stand in its statement."""
+    entry = CLAIMS[name]
+    said = outputs(entry["page"]) + entry["statement"]
+    text = entry.get("caveat", "") + " " + entry.get("note", "")
+    text = ADDRESS.sub("", re.sub(r"\$.*?\$", "", text))
+    for figure in NUMBER.findall(text):
+        assert printed(figure, said), figure
+
+
 def test_quotations_in_chinese_say_that_they_are(pages):
     """Their translations and all that stands around them do not."""
     quotes = [words(entry.get("quote", "")) for entry in CLAIMS.values()]
@@ -173,20 +185,28 @@ def test_quotations_in_chinese_say_that_they_are(pages):
 
 
 def test_the_counts_add_up(pages):
-    head, *rows = (
-        [cell.text for cell in row.select("td, th")]
-        for row in pages["index"].select(".ledger-counts tr")
-    )
-    assert head == ["source", *VERDICTS, "all"]
     expected = Counter(
-        (source, verdict)
-        for claim in claims(pages["index"]).values()
+        (what, source, verdict)
+        for name, entry in CLAIMS.items()
+        for claim in [claims(pages["index"])[make_id(f"claim-{name}")]]
+        for what in [
+            "computed"
+            if entry["rests_on"] in ("arithmetic", "identity")
+            else "measured"
+        ]
         for source in (claim["data-source"], "all")
         for verdict in (claim["data-verdict"], "all")
     )
-    for source, *numbers in rows:
-        for verdict, number in zip(head[1:], numbers, strict=True):
-            assert int(number) == expected.pop((source, verdict), 0)
+    for counts in pages["index"].select("table.ledger-counts"):
+        (what, *verdicts), *rows = (
+            [cell.text for cell in row.select("td, th")]
+            for row in counts.select("tr")
+        )
+        assert verdicts == [*VERDICTS, "all"]
+        for source, *numbers in rows:
+            for verdict, number in zip(verdicts, numbers, strict=True):
+                asked = expected.pop((what, source, verdict), 0)
+                assert int(number) == asked
     assert not expected
 
 
