@@ -118,7 +118,7 @@ class Update:
     def check(self) -> None:
         """FloatingPointError if a loss or a norm up to here is not finite.
 
-        It waits until the device has come so far.
+        It waits until the device has got that far.
         """
         if not self.finite:
             raise FloatingPointError(
@@ -147,7 +147,7 @@ def updates(
     device = next(model.parameters()).device
     finite = torch.ones((), dtype=torch.bool, device=device)
     for step in range(done + 1, config.steps + 1):
-        if not model.training:  # to say it anew takes milliseconds
+        if not model.training:  # setting it again takes milliseconds
             model.train()
         torch.manual_seed(config.seed * 10_000_019 + step)
         group = list(islice(batches, config.accumulation_steps))
@@ -182,7 +182,7 @@ class Validation:
 
     @property
     def perplexity(self) -> float:
-        """exp(loss), as unsure as a choice among so many tokens."""
+        """exp(loss), as unsure as a choice among that many tokens."""
         return math.exp(min(self.loss, 700))  # no float is larger
 
 

@@ -226,10 +226,10 @@ class Translator(TextModel):
         """The translator of a model folder, or of a model shipped by name.
 
         A packed model searches as it did when it was scored, and one that has
-        learned from single sentences splits texts into them. Code of your own
-        that the model or the tokenizer has comes with them: pass a model that
-        is built as the saved one was, and the tokenizer. UserError if there
-        is no such model, or if it is not whole.
+        learned from single sentences splits texts into them. If the
+        model or the tokenizer has code of your own, pass them: a model built
+        as the saved one was, and the tokenizer. UserError if there is no such
+        model, or if it is not whole.
         """
         model, tokenizer, history = load_model(
             folder, device, model, tokenizer
