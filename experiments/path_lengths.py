@@ -39,6 +39,7 @@ RATES = {  # by place and letters around
     ("middle", 28): 6e-3,
     ("first", 28): 1.5e-3,
     ("middle", 2): 6e-3,
+    ("middle", 10): 3e-3,
 }
 RECIPE = asdict(TRAIN) | {
     "steps": UPDATES,
