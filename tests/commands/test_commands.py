@@ -127,7 +127,7 @@ LINE = st.lists(st.sampled_from([*"abcdefghij", *ODD]), max_size=10)
 LINES = st.lists(LINE.map(lambda signs: "".join(signs) + "a"), max_size=20)
 
 
-@settings(max_examples=6)
+@settings(max_examples=12)
 @given(lines=LINES, end=st.sampled_from(["\n", "\r\n"]), blank=st.booleans())
 def test_one_line_out_for_each_line_in(command, trained, lines, end, blank):
     translator = Translator.load(trained)
