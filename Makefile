@@ -71,9 +71,9 @@ translators: $(READY)  ## train what the package comes with, from nothing
 measure: $(READY)  ## the trained experiments, ten hours: their records
 	$(BIN)/python -m experiments
 
-soak: $(READY)  ## the fault tests at length: 50 kills, 1,000 mutants
+soak: $(READY)  ## faults at length: 50 kills, 1,000 mutants; models' scores
 	SOAK=1 $(BIN)/python -m pytest -q tests/test_faults.py \
-	  tests/planted.py
+	  tests/planted.py tests/storage/test_shipped.py
 
 bench: $(BENCH)/.stamp  ## side by side with others: make bench RECORD=x.json
 	$(BENCH)/bin/python -m benchmarks $(RECORD)

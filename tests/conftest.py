@@ -53,7 +53,7 @@ settings.register_profile(
     "book",
     deadline=None,
     derandomize=bool(os.environ.get("CI")),
-    max_examples=50,
+    max_examples=25,
 )
 settings.load_profile("book")
 

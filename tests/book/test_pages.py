@@ -10,9 +10,10 @@ from playwright.sync_api import Browser, Page
 
 WIDE, PHONE = ({"width": w, "height": 800} for w in (1280, 360))
 SHOWN = pages.pages_of(book_folder())
-FRAMED = [page for page in SHOWN if page.name != "404.html"]
 KINDS = ("intro", "10_decoding", "ledger", "toolkit", "api", "404", "search")
 OF_A_KIND = [page for page in SHOWN if page.stem in KINDS]
+# Bars, menu and way into the text are the same on all pages of a kind.
+FRAMED = [page for page in OF_A_KIND if page.name != "404.html"]
 
 
 def name(page: Path) -> str:
@@ -66,7 +67,7 @@ def test_page_from_a_file(reader: Window, looks: set[str], where: Path):
     }
     page.set_viewport_size(WIDE)
     faults["wide"] = pages.sideways(page)
-    if where in FRAMED[:1]:  # the side bars are the same on every page
+    if where in FRAMED[:1]:
         faults["side bars"] = pages.access(page, ".bd-sidebar")
         faults["side bars"] += pages.contrast(page, looks)
     faults["console"] = reader.complaints
