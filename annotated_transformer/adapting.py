@@ -28,7 +28,7 @@ __all__ = [
 
 
 class LowRank(nn.Module):
-    """W + B A, where only B and A are trained: B is zero at first."""
+    """W + B A, where only B and A are trained; B starts at zero."""
 
     def __init__(self, weight: Float[Tensor, "rows columns"], rank: int):
         super().__init__()
@@ -50,7 +50,7 @@ LINEAR_MAPS = ("query", "key_value", "output", "inner", "outer")
 def add_adapters(
     model: nn.Module, rank: int, names: Iterable[str] = LINEAR_MAPS
 ) -> None:
-    """Freeze a model, and give its linear maps of these names adapters."""
+    """Freeze a model and add adapters to its linear maps of these names."""
     model.requires_grad_(False)
     for path, layer in [*model.named_modules()]:
         if path.rpartition(".")[2] in names and isinstance(layer, nn.Linear):
@@ -59,9 +59,9 @@ def add_adapters(
 
 
 def merge_adapters(model: nn.Module) -> None:
-    """Add each B A to its W, so that the model has its old form again.
+    """Add each B A to its W, which restores the model's original form.
 
-    A deep copy of an adapted model shares its classes, and is merged with it.
+    A deep copy of an adapted model shares its classes and is merged with it.
     """
     for layer in model.modules():
         if is_parametrized(layer):
@@ -82,10 +82,10 @@ def group_heads(
 ) -> Transformer:
     """A copy of a model whose heads share keys and values in groups.
 
-    pool makes one head of each group, of its weights and of its biases.
+    pool turns each group into one head, for weights and for biases.
     """
     grouped = transformer(replace(model.config, kv_heads=groups))
-    grouped.to(next(model.parameters()))  # its type and device
+    grouped.to(next(model.parameters()))  # same dtype and device
     attention = model.decoder.layers[0].self_attention
     widths = [attention.heads * attention.d_k, attention.heads * attention.d_v]
     size = attention.heads // groups

@@ -37,11 +37,11 @@ Mask = Bool[Tensor, "..."]
 
 
 def check_mask(mask: Tensor | None) -> None:
-    """TypeError for a mask of numbers, which a kernel would add to scores."""
+    """Raise TypeError for a numeric mask, which a kernel adds to scores."""
     if mask is not None and mask.dtype != torch.bool:
         raise TypeError(
-            "a mask is Boolean, True where a key may be seen, and this one "
-            f"is {mask.dtype}; of ones and zeros, mask.bool() makes one"
+            "a mask must be Boolean, True where a key may be seen, but this "
+            f"one is {mask.dtype}; mask.bool() converts ones and zeros"
         )
 
 
@@ -81,9 +81,9 @@ def scaled_dot_product_attention(
 def with_bias(
     mask: Tensor | None, bias: Float[Tensor, "..."] | None
 ) -> Tensor | None:
-    """What a kernel adds to scores: the bias, and -inf where keys are hidden.
+    """Merge mask and bias: the bias, with -inf where keys are hidden.
 
-    The mask may already be joined with a bias.
+    A kernel adds the result to the scores. The mask may already hold a bias.
     """
     if mask is None or bias is None:
         return mask if bias is None else bias

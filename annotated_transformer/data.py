@@ -45,12 +45,12 @@ __all__ = [
 
 
 def well_formed(text: str) -> str:
-    """The text with a question mark for each half of a character."""
+    """The text, with a question mark in place of each lone surrogate."""
     return text.encode("utf-8", "replace").decode()
 
 
 class Tokenizer:
-    """Text to subword ids and back, by a sentencepiece model."""
+    """Turns text into subword ids and back, with a sentencepiece model."""
 
     def __init__(self, model: bytes):
         self.model = model
@@ -61,11 +61,11 @@ class Tokenizer:
 
     @property
     def vocabulary(self) -> list[str]:
-        """All pieces, in the order of their ids."""
+        """All subwords, in the order of their ids."""
         return self.pieces.id_to_piece([*range(len(self))])
 
     def encode(self, text: str) -> list[int]:
-        """The ids of the text's pieces, closed by EOS."""
+        """The ids of the text's subwords, followed by EOS."""
         return [*self.pieces.encode(well_formed(text)), EOS]
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -75,18 +75,18 @@ class Tokenizer:
         return self.pieces.decode([i for i in ids[:end] if i > EOS])
 
     def split(self, text: str) -> list[str]:
-        """The pieces as strings: what attention maps are labelled with."""
+        """The subwords as strings, for labelling attention maps."""
         return self.pieces.encode(well_formed(text), out_type=str)
 
 
 OPTIONS: dict[str, Any] = {
-    "normalization_rule_name": "identity",  # our own rules come on top
+    "normalization_rule_name": "identity",  # we apply our own rules
     "remove_extra_whitespaces": False,
-    "unk_surface": "⁇",  # what stands for the unknown, without blanks
-    "character_coverage": 1.0,  # every character of the text is a piece
+    "unk_surface": "⁇",  # shown for unknown tokens, without spaces
+    "character_coverage": 1.0,  # every character is a subword
     "max_sentence_length": 1_000_000,  # bytes; longer lines would be skipped
     "num_threads": 1,
-    "minloglevel": 2,  # errors are raised, the rest is not for us
+    "minloglevel": 2,  # errors are raised; the rest is noise
     "pad_id": PAD,
     "bos_id": BOS,
     "eos_id": EOS,
@@ -95,12 +95,12 @@ OPTIONS: dict[str, Any] = {
 
 
 def smallest_vocabulary(lines: Iterable[str]) -> int:
-    """Pieces that a text needs at least: reserved ids and characters."""
+    """The fewest subwords a text needs: reserved ids and characters."""
     characters = set().union(*(line.rstrip("\r\n") for line in lines))
-    characters -= {" ", "\0"}  # a space has a sign of its own, NUL has none
+    characters -= {" ", "\0"}  # a space has its own symbol, NUL has none
     if not characters:
         raise UserError("there is no text to learn a vocabulary from")
-    return UNK + 1 + len(characters | {"▁"})  # the sign for a space
+    return UNK + 1 + len(characters | {"▁"})  # the symbol for a space
 
 
 def train_tokenizer(
@@ -112,10 +112,10 @@ def train_tokenizer(
 ) -> Tokenizer:
     """Learn subwords from text. Kinds: bpe, char, unigram (a pruned list).
 
-    The tokenizer normalizes all text that it reads, or reads it as it is.
-    Lines of running text end with a piece of their own, and no blank is put
-    before them, so that a text can be read line by line. UserError if the
-    characters need more pieces, or the text has fewer.
+    The tokenizer normalizes all text that it reads, or leaves it unchanged.
+    Lines of running text end with a subword of their own and get no leading
+    space, so that a text can be read line by line. UserError if the
+    characters need more subwords, or the text yields fewer.
     """
     lines = normalized(lines) if normalize else list(lines)
     model = io.BytesIO()
@@ -154,7 +154,7 @@ Example = tuple[list[int], list[int]]
 def encode_pairs(
     pairs: Iterable[Pair], tokenizer: Tokenizer, max_length: int
 ) -> tuple[list[Example], list[int]]:
-    """Pairs as ids, and the places of those over max_length, left out."""
+    """Pairs as ids, and the indices of those too long, which are left out."""
     examples, too_long = [], []
     for place, (source, target) in enumerate(pairs):
         example = tokenizer.encode(source), tokenizer.encode(target)
@@ -166,16 +166,16 @@ def encode_pairs(
 
 
 class Ragged:
-    """Rows of ids, each as long as it is, end to end in one tensor."""
+    """Rows of ids of different lengths, end to end in one tensor."""
 
     def __init__(self, rows: Iterable[list[int]]):
-        rows = [*rows, [PAD]]  # what cells beyond the end of a row read
+        rows = [*rows, [PAD]]  # read by cells beyond the end of a row
         ids = np.fromiter(chain.from_iterable(rows), np.int64)
         self.ids = torch.from_numpy(ids)
         self.offsets = torch.tensor([0, *map(len, rows)]).cumsum(0)
 
     def matrix(self, places: Sequence[int]) -> Int[Tensor, "batch length"]:
-        """The rows at these places, filled up with PAD on the right."""
+        """The rows at these indices, padded on the right with PAD."""
         rows = torch.tensor(places)[:, None]
         starts, ends = self.offsets[rows], self.offsets[rows + 1]
         cells = starts + torch.arange(int((ends - starts).max()))
@@ -183,7 +183,7 @@ class Ragged:
 
 
 def pad(rows: Iterable[list[int]]) -> Int[Tensor, "batch length"]:
-    """Rows of ids as one matrix, filled up with PAD on the right."""
+    """Rows of ids as one matrix, padded on the right with PAD."""
     rows = list(rows)
     return Ragged(rows).matrix(range(len(rows)))
 
@@ -192,9 +192,9 @@ def pad(rows: Iterable[list[int]]) -> Int[Tensor, "batch length"]:
 class Batch:
     """Padded sentences: the decoder reads inputs and predicts labels."""
 
-    source: Int[Tensor, "batch source_length"]  # pieces, EOS
-    inputs: Int[Tensor, "batch target_length"]  # BOS, pieces
-    labels: Int[Tensor, "batch target_length"]  # pieces, EOS
+    source: Int[Tensor, "batch source_length"]  # subwords, EOS
+    inputs: Int[Tensor, "batch target_length"]  # BOS, subwords
+    labels: Int[Tensor, "batch target_length"]  # subwords, EOS
     places: Int[Tensor, "tokens"]  # in labels.flatten(), without padding
     targets: Int[Tensor, "tokens"]  # the labels there
 
@@ -204,7 +204,7 @@ class Batch:
         source: Int[Tensor, "batch source_length"],
         labels: Int[Tensor, "batch target_length"],
     ) -> "Batch":
-        """The batch of a source and its labels: the rest follows from them."""
+        """A batch from source and labels, from which the rest follows."""
         shifted, flat = F.pad(labels, (1, -1), value=BOS), labels.flatten()
         inputs = shifted.masked_fill(labels == PAD, PAD)
         places = (flat != PAD).nonzero().flatten()
@@ -212,7 +212,7 @@ class Batch:
 
     @property
     def tokens(self) -> int:
-        """How many labels there are to predict."""
+        """The number of labels to predict."""
         return len(self.places)
 
     @property
@@ -221,7 +221,7 @@ class Batch:
         return self.labels != PAD
 
     def duplicated(self) -> "Batch":
-        """The same batch with each of its sentences in it twice."""
+        """The same batch with each sentence in it twice."""
         places = torch.cat([self.places, self.places + self.labels.numel()])
         return Batch(
             self.source.repeat(2, 1),
@@ -248,7 +248,7 @@ def make_batch(examples: Sequence[Example]) -> Batch:
     )
 
 
-# what pairs are sorted by, made from the lengths of source and target
+# sort keys, computed from the lengths of source and target
 ORDERS: dict[str, Callable[[tuple[int, ...]], tuple]] = {
     "target": lambda lengths: lengths[::-1],  # then by the source
     "longest": lambda lengths: (max(lengths), *lengths[::-1]),
@@ -261,12 +261,12 @@ def bucket(
     seed: str = "0",
     order: str = "target",
 ) -> list[list[int]]:
-    """Batches of places, alike in length, of at most max_tokens a side.
+    """Batches of indices of similar length, at most max_tokens per side.
 
     Padding counts: a batch has at most max_tokens cells in its source
-    matrix, and in its target matrix. A text that is longer has a batch of
-    its own. Ties and batches are shuffled. Texts without targets have
-    lengths of one side.
+    matrix, and as many in its target matrix. A text longer than that has a
+    batch of its own. Ties and batches are shuffled. Texts without targets have
+    lengths for one side only.
     """
     rng = random.Random(seed)
     places = list(range(len(lengths)))
@@ -295,12 +295,12 @@ def training_batches(
     order: str = "target",
     reads: Callable[[int], Sequence[int]] | None = None,
 ) -> Iterator[Batch]:
-    """Batches for ever: each epoch is a function of the seed and its number.
+    """Endless batches: each epoch is a function of the seed and its number.
 
     skip passes over the first batches, and every=n takes one batch in n,
-    without building the others. resplit gives a batch's text in other
-    subwords, which a seed decides; its size is counted in the usual ones.
-    reads gives the places that an epoch has, where these are not all.
+    without building the others. resplit cuts a batch's text into other
+    subwords, chosen by a seed; max_tokens still counts the usual ones.
+    reads gives the indices that an epoch uses, if not all of them.
     """
     if not examples:
         raise UserError("there is no sentence pair to make batches of")
@@ -351,26 +351,26 @@ def copy_task(
 
 
 class BPEDropout:
-    """BPE-dropout: the same text in other pieces, at each reading."""
+    """BPE-dropout: splits a text into different subwords at each reading."""
 
-    ways = 64  # of cutting a word
+    ways = 64  # to split a word
 
     def __init__(self, pieces: list[str], dropout: float, max_length: int):
         self.pieces, self.dropout = pieces, dropout
-        self.max_length = max_length  # tokens; longer text stays as it was
-        # first merges, in the order of their ids, then characters
+        self.max_length = max_length  # tokens; longer texts stay unchanged
+        # merges first, in the order of their ids, then characters
         self.ids = {piece: i for i, piece in enumerate(pieces) if i > UNK}
-        self.cached_cut = lru_cache(2**20)(self.cut)  # most words come again
+        self.cached_cut = lru_cache(2**20)(self.cut)  # most words recur
 
     def __call__(
         self, examples: Iterable[Example], seed: str
     ) -> list[Example]:
-        """The examples in pieces that the seed decides."""
+        """The examples in subwords chosen by the seed."""
         rng = random.Random(seed)
         return [(self.split(a, rng), self.split(b, rng)) for a, b in examples]
 
     def split(self, ids: list[int], rng: random.Random) -> list[int]:
-        """The ids of the same text, cut anew; unknown pieces stay."""
+        """The ids of the same text, split again, unless a token is unknown."""
         if UNK in ids or ids == [EOS]:
             return ids
         text = "".join(self.pieces[i] for i in ids[:-1])
@@ -380,7 +380,7 @@ class BPEDropout:
         return [*again, EOS] if len(again) < self.max_length else ids
 
     def cut(self, word: str, way: int) -> list[int]:
-        """The ids of a word's pieces in one of the ways."""
+        """The ids of a word's subwords, split in one of the ways."""
         parts, rng = list(word), random.Random(f"{word} {way}")
         while merges := [
             (self.ids[a + b], place)

@@ -40,7 +40,7 @@ def best_continuations(
     """The best `width` of all one-token continuations of a sentence's rows.
 
     Returns their log-probabilities, the rows they continue and their tokens,
-    each [batch width], best first; all there are, if they are fewer.
+    each [batch width], best first, or all of them if there are fewer.
     """
     vocab = log_p.size(-1)
     size = gcd(vocab, 64)
@@ -74,14 +74,14 @@ class Hypothesis:
 
 
 class Beam:
-    """The search of one sentence: its places and what has ended."""
+    """The search for one sentence: its places and ended hypotheses."""
 
     def __init__(self, width: int, alpha: float, limit: int):
         self.width, self.alpha, self.limit = width, alpha, limit
         self.ended: list[Hypothesis] = []
 
     def end(self, tokens: list[int], log_probability: float) -> None:
-        """A hypothesis has ended; it keeps its place in the beam."""
+        """Add a hypothesis that has ended; it keeps its place in the beam."""
         score = log_probability / length_penalty(len(tokens), self.alpha)
         finished = tokens[-1] == EOS
         if finished:
@@ -108,9 +108,9 @@ class Beam:
 def repeating(
     tokens: Int[Tensor, "rows length"], n: int
 ) -> tuple[Int[Tensor, "rows grams"], Bool[Tensor, "rows grams"]]:
-    """The last token of each n-gram of a row; True if it would come again.
+    """The last token of each n-gram of a row; True if it would repeat.
 
-    That is, if the row ends as that n-gram begins.
+    That is, if the row ends with the first n - 1 tokens of that n-gram.
     """
     grams = tokens.unfold(1, n, 1)  # [rows, length - n + 1, n]
     end = tokens[:, None, tokens.size(1) - n + 1 :]
@@ -122,11 +122,12 @@ def collect(
     tokens: Int[Tensor, "batch width length"],
     live: Float[Tensor, "batch width"],
 ) -> list[list[float]]:
-    """Move what has ended into its beam; its place, and closed ones, -inf.
+    """Move ended hypotheses into their beams; fill their places with -inf.
 
-    All numbers are read at once, since a GPU is waited for at each reading.
+    Places closed earlier stay at -inf. All numbers are read at once, since
+    each read waits for the GPU.
     """
-    # the numbers of tokens are exact in float32, like all below 2^24
+    # token ids are exact in float32, like all integers below 2^24
     found = torch.cat([live[:, :, None], tokens[:, :, 1:]], dim=2).tolist()
     going = []
     for beam, rows in zip(beams, found, strict=True):
@@ -154,12 +155,13 @@ def beam_search(
 ) -> list[list[Hypothesis]]:
     """The best hypotheses of each sentence, found with `width` places.
 
-    step takes the last token of every row, one a sentence at first and then
-    up to `width`, and a state; it returns log-probabilities [rows vocab_size],
-    which the search may overwrite, and the next state, whose method
-    select(rows, sentences) repeats and reorders its rows and keeps only these
-    sentences. limits are the most tokens of an output, EOS included. With
-    no_repeat = n above 0, no hypothesis has the same n tokens in a row twice.
+    step takes a state and the last token of every row: one row per sentence
+    at first, then up to `width`. It returns log-probabilities
+    [rows vocab_size], which the search may overwrite, and the next state,
+    whose method select(rows, sentences) repeats and reorders its rows and
+    keeps only these sentences. limits are the maximum lengths of outputs in
+    tokens, EOS included. With no_repeat = n > 0, no hypothesis contains the
+    same n-gram twice.
     """
     if not 1 <= number <= width:
         raise ValueError(f"number must be in 1..{width}, the beam's width")
@@ -193,7 +195,7 @@ def beam_search(
 
 
 def tree_map(change: Callable[[Tensor], Tensor], tree: Nested) -> Nested:
-    """The tree with change(x) in the place of each tensor x."""
+    """The tree with change(x) in place of each tensor x."""
     if isinstance(tree, Tensor):
         return change(tree)
     if isinstance(tree, tuple | list):
@@ -203,7 +205,7 @@ def tree_map(change: Callable[[Tensor], Tensor], tree: Nested) -> Nested:
 
 @dataclass(frozen=True)
 class SearchState:
-    """What a model has read, a row a sentence, and written, a row each."""
+    """What a model has read, per sentence, and written, per hypothesis."""
 
     memory: Nested
     sentences: int
@@ -221,7 +223,7 @@ class SearchState:
 
 
 def model_step(model: EncoderDecoder) -> Step:
-    """The step of a model: one token more, without gradients."""
+    """The step of a model: one more token, without gradients."""
 
     def step(tokens, state):
         x, written = model.decode(tokens[:, None], state.memory, state.written)
@@ -234,7 +236,7 @@ def model_step(model: EncoderDecoder) -> Step:
 def first_state(
     model: EncoderDecoder, source: Int[Tensor, "batch source_length"]
 ) -> SearchState:
-    """What is known before the first token; copied, as it is read often."""
+    """The state before the first token; contiguous, as it is read often."""
     memory = tree_map(Tensor.contiguous, model.read(source))
     return SearchState(memory, len(source))
 

@@ -65,7 +65,7 @@ def sinusoids(length: int, d_model: int) -> Float[Tensor, "length d_model"]:
 
 
 class SinusoidalPositions(nn.Module):
-    """Adds the sinusoids of each position; nothing to learn, no limit."""
+    """Adds sinusoids to each position: nothing to learn, no length limit."""
 
     table: Tensor
 
@@ -83,7 +83,7 @@ class SinusoidalPositions(nn.Module):
         return x + self.table[start:end]
 
     def reserve(self, length: int) -> None:
-        """Make the table longer if it has fewer positions than that."""
+        """Extend the table if it has fewer than `length` positions."""
         if length > len(self.table):
             length = max(length, 2 * len(self.table))
             longer = sinusoids(length, self.table.size(1))
@@ -91,7 +91,7 @@ class SinusoidalPositions(nn.Module):
 
 
 class LearnedPositions(nn.Module):
-    """Adds one trained vector per position, up to max_length of them."""
+    """Adds a trained vector to each of at most max_length positions."""
 
     def __init__(self, d_model: int, max_length: int):
         super().__init__()

@@ -16,7 +16,7 @@ __all__ = ["head_width", "Projections", "MultiHeadAttention"]
 
 
 def head_width(d_model: int, heads: int) -> int:
-    """d_model / heads, the width of a head where none is given (3.2.2)."""
+    """The default width of a head: d_model / heads (3.2.2)."""
     if d_model % heads:
         raise ValueError(
             f"d_model = {d_model} is not a multiple of {heads} heads: "
@@ -50,7 +50,7 @@ class Projections(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Glorot initialisation, each projection at its own fan."""
+        """Glorot initialisation with each projection's own fan-in and -out."""
         widths = [self.heads * self.d_k, self.heads * self.d_v]
         keys, values = self.key_value.weight.split(widths)
         for weight in (self.query.weight, keys, values, self.output.weight):
@@ -88,7 +88,7 @@ class MultiHeadAttention(Projections):
         mask: Mask | None = None,
         bias: Float[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "batch queries d_model"]:
-        """Attend from every position of x to keys that are projected."""
+        """Attend from every position of x to projected keys and values."""
         check_mask(mask)
         heads = self.attention_fn(
             self.split(self.query(x)),
@@ -107,7 +107,7 @@ class MultiHeadAttention(Projections):
         bias: Float[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "batch queries d_model"]:
         """Attend from every position of x to every position of memory."""
-        given = {} if bias is None else {"bias": bias}  # few parts need one
+        given = {} if bias is None else {"bias": bias}  # most take none
         return self.attend(x, *self.keys_values(memory), mask, **given)
 
     def weights(
@@ -117,9 +117,9 @@ class MultiHeadAttention(Projections):
         mask: Mask | None = None,
         bias: Float[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "batch heads queries keys"]:
-        """The weights that forward uses, without dropout, for pictures.
+        """The attention weights that forward uses, without dropout.
 
-        If value j is the unit vector e_j, the answers are the weights.
+        If value j is the unit vector e_j, the outputs are the weights.
         """
         check_mask(mask)
         keys, _ = self.keys_values(memory)

@@ -42,7 +42,7 @@ class FeedForward(nn.Module):
     def forward(
         self, x: Float[Tensor, "*batch d_model"]
     ) -> Float[Tensor, "*batch d_model"]:
-        """Widen to d_ff, cut below zero, narrow again."""
+        """Widen to d_ff, clip at zero, narrow again."""
         return self.outer(F.relu(self.inner(x)))
 
 
@@ -50,7 +50,7 @@ class AddNorm(nn.Module):
     """The box Add & Norm around a sub-layer (3.1).
 
     Post-norm, as published: LayerNorm(x + Dropout(Sublayer(x))).
-    Pre-norm, as practised:  x + Dropout(Sublayer(LayerNorm(x))).
+    Pre-norm, as usual now:  x + Dropout(Sublayer(LayerNorm(x))).
     """
 
     def __init__(
@@ -66,11 +66,11 @@ class AddNorm(nn.Module):
         self.pre_norm = pre_norm
 
     def before(self, x: Vectors) -> Vectors:
-        """What the sub-layer reads."""
+        """The input of the sub-layer."""
         return self.norm(x) if self.pre_norm else x
 
     def after(self, x: Vectors, y: Vectors) -> Vectors:
-        """Add what the sub-layer wrote, y, to what came in, x."""
+        """Add the sub-layer's output y to x, the input of the box."""
         x = x + self.dropout(y)
         return x if self.pre_norm else self.norm(x)
 
@@ -97,7 +97,7 @@ class EncoderLayer(nn.Module):
         self.around_feed_forward = add_norm()
 
     def forward(self, x: Vectors, mask: Mask | None = None) -> Vectors:
-        """Every position looks at every visible position, then thinks."""
+        """Each position attends to all visible ones, then is transformed."""
         x = self.around_attention(x, lambda y: self.self_attention(y, y, mask))
         return self.around_feed_forward(x, self.feed_forward)
 
@@ -138,7 +138,7 @@ class DecoderLayer(nn.Module):
         target_mask: Mask | None = None,
         past: KeysValues | None = None,
     ) -> tuple[Vectors, KeysValues]:
-        """The new x, and this layer's keys and values including x's own.
+        """The new x, and this layer's keys and values, including those of x.
 
         source is cross_attention.keys_values(memory), computed once; past
         is what an earlier call returned for the positions before x.
@@ -147,7 +147,7 @@ class DecoderLayer(nn.Module):
         keys_values = append_kv(past, self.self_attention.keys_values(y))
         y = self.self_attention.attend(y, *keys_values, target_mask)
         x = self.around_self.after(x, y)
-        # rows that share a source sentence are queries side by side
+        # rows with the same source sentence become one row of queries
         queries = x.reshape(source[0].size(0), -1, x.size(-1))
         queries = self.around_cross(
             queries,

@@ -31,7 +31,7 @@ class SmoothedCrossEntropy(torch.autograd.Function):
         label = labels[:, None]
         right = log_p.gather(-1, label)
         loss = -kept * right.sum()
-        if smoothing:  # 0 * log 0 is not a number
+        if smoothing:  # 0 * log 0 would be NaN
             loss = loss - share * log_p.sum()
         if ctx.needs_input_grad[0]:
             gradient = log_p.exp_().sub_(share)  # p - eps / V, in place
@@ -42,7 +42,7 @@ class SmoothedCrossEntropy(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx, scale: Tensor):
-        """What forward has kept, times the gradient of the loss itself."""
+        """The gradient that forward saved, times that of the loss itself."""
         (gradient,) = ctx.saved_tensors
         return gradient * scale, None, None
 
@@ -56,8 +56,8 @@ def label_smoothing_loss(
 
     The label keeps 1 - smoothing; the rest is spread evenly over the whole
     vocabulary, the label included. Sums, not means, so that batches of
-    different sizes add up; the caller divides by the tokens before its step
-    (5.4).
+    different sizes add up; the caller divides by the number of tokens before
+    its step (5.4).
     """
     return SmoothedCrossEntropy.apply(logits, labels, smoothing)
 
@@ -74,7 +74,7 @@ def log_probabilities(
 
 
 class SymmetricDivergence(torch.autograd.Function):
-    """How far two passes diverge, and the gradient in the same pass."""
+    """How far two passes diverge, and the gradient along with it."""
 
     @staticmethod
     def forward(ctx, logits: Tensor):
@@ -93,7 +93,7 @@ class SymmetricDivergence(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx, scale: Tensor):
-        """What forward has kept, times the gradient of the loss itself."""
+        """The gradient that forward saved, times that of the loss itself."""
         (gradient,) = ctx.saved_tensors
         return gradient * (scale / 2)
 
@@ -101,7 +101,7 @@ class SymmetricDivergence(torch.autograd.Function):
 def consistency_loss(
     logits: Float[Tensor, "tokens vocab_size"],
 ) -> Float[Tensor, ""]:
-    """How far the first half's predictions are from the second half's.
+    """How far apart the predictions of the batch's two halves are.
 
     The halves are two passes over the same tokens, with different dropout;
     the symmetric divergence of R-Drop, in nats, summed over tokens.

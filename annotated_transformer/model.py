@@ -70,9 +70,9 @@ __all__ = [
 def check_sizes(
     config: object, sizes: Iterable[str], shares: Iterable[str]
 ) -> None:
-    """ValueError unless these sizes are 1 or more, these shares in [0, 1).
+    """Raise ValueError unless sizes are at least 1 and shares in [0, 1).
 
-    A size may also be None: it follows from the others.
+    A size may also be None: it is then derived from the others.
     """
     for name in sizes:
         size = getattr(config, name)
@@ -84,13 +84,13 @@ def check_sizes(
 
 
 def check_choice(name: str, value: str, known: Iterable[str]) -> None:
-    """ValueError unless a value is one of those that are known."""
+    """Raise ValueError unless the value is a known one."""
     if value not in known:
         choices = ", ".join(map(repr, known))
         raise ValueError(f"{name} = {value!r}: choose one of {choices}")
 
 
-# What a configuration may name. The parts in quotes are those of chapter 17.
+# Parts that a configuration may name; those in quotes are in chapter 17.
 NORMS = {"layer": nn.LayerNorm, "rms": "RMSNorm"}
 FEED_FORWARDS = {
     "relu": FeedForward,
@@ -115,13 +115,13 @@ class ModelConfig:
     dropout: float = 0.1  # P_drop: sub-layer outputs, embedding sums (5.4)
     attention_dropout: float = 0.0  # on the attention weights (6.3)
     pre_norm: bool = False  # False: the norm after the sum, as published
-    positions: str = "sinusoidal"  # or "learned" (Table 3, row E), or later
-    max_length: int = 512  # how many positions are learned
+    positions: str = "sinusoidal"  # or "learned" (Table 3, row E), or newer
+    max_length: int = 512  # the number of learned positions
     tied: bool = True  # one matrix: source, target and logits (3.4)
     decoder_layers: int | None = None  # as many as the encoder's if None
     norm: str = "layer"
     feed_forward: str = "relu"
-    kv_heads: int | None = None  # sets of keys and values; one a head if None
+    kv_heads: int | None = None  # key-value heads; as many as heads if None
     qk_norm: bool = False  # norms on the queries and keys of each head
 
     def __post_init__(self) -> None:
@@ -140,7 +140,7 @@ class ModelConfig:
 
     @property
     def later_attention(self) -> bool:
-        """True if attention itself is not that of the paper."""
+        """True if the attention itself is not the paper's."""
         placed = self.positions in ("rotary", "alibi")
         return placed or self.kv_heads is not None or self.qk_norm
 
@@ -184,7 +184,7 @@ class InputEmbedding(nn.Module):
 
 
 class Encoder(nn.Module):
-    """A stack of encoder layers, and the norm behind it (3.1)."""
+    """A stack of encoder layers and a final norm (3.1)."""
 
     def __init__(self, layers: Iterable[nn.Module], norm: nn.Module):
         super().__init__()
@@ -199,7 +199,7 @@ class Encoder(nn.Module):
 
 
 class Decoder(nn.Module):
-    """A stack of decoder layers, and the norm behind it (3.1)."""
+    """A stack of decoder layers and a final norm (3.1)."""
 
     layers: Any  # a list of DecoderLayers
 
@@ -223,9 +223,9 @@ class Decoder(nn.Module):
         memory: tuple[list[Any], Mask | None],
         pasts: list[KeysValues] | None = None,
     ) -> tuple[Vectors, list[KeysValues]]:
-        """A vector for each target token; each layer's keys and values.
+        """A vector for each target token, and each layer's keys and values.
 
-        Those of an earlier call, the pasts, come before those of x.
+        pasts are those of an earlier call; they come before those of x.
         """
         (sources, source_mask), mask = memory, None
         before = pasts[0][0].size(2) if pasts else 0
@@ -245,7 +245,7 @@ Where = Bool[Tensor, "rows length"] | Int[Tensor, "places"]
 def chosen(
     x: Float[Tensor, "rows length d_model"], where: Where
 ) -> Float[Tensor, "positions d_model"]:
-    """The vectors where a mask is True, or at places in the flat text."""
+    """The vectors where a mask is True, or at indices into x.flatten(0, 1)."""
     if where.dtype == torch.bool:
         where = where.flatten().nonzero().squeeze(1)
     return x.flatten(0, 1).index_select(0, where)
@@ -253,13 +253,13 @@ def chosen(
 
 Tokens = Int[Tensor, "_rows _length"]
 Nested = Any  # tensors in tuples and lists
-State = tuple[int, Nested]  # how many tokens are written, and what of them
+State = tuple[int, Nested]  # number of tokens written, and their cache
 
 
 class EncoderDecoder(nn.Module):
-    """The frame of Figure 1: five boxes, joined, whatever is in them."""
+    """The frame of Figure 1: connects five boxes, whatever they contain."""
 
-    config: Any = None  # the sizes that it was built from
+    config: Any = None  # the sizes it was built with
 
     def __init__(self, source, encoder, target, decoder, output):
         super().__init__()
@@ -268,15 +268,15 @@ class EncoderDecoder(nn.Module):
 
     @property
     def max_positions(self) -> int | None:
-        """Where learned positions end; others (None) do not."""
+        """The number of learned positions; None if there is no limit."""
         return getattr(self.target.positions, "max_positions", None)
 
     def encode(self, source: Tokens) -> Nested:
-        """What the encoder makes of the source tokens: vectors."""
+        """The encoder's output for the source tokens: vectors."""
         return self.encoder(self.source(source), padding_mask(source, PAD))
 
     def read(self, source: Tokens) -> Nested:
-        """The memory: what the decoder needs of the source sentences."""
+        """The memory: all that the decoder needs of the source sentences."""
         mask = padding_mask(source, PAD)
         return self.decoder.read(self.encode(source), mask)
 
@@ -309,14 +309,14 @@ class Transformer(EncoderDecoder):
     """Figure 1: from source and target tokens to logits of the next token.
 
     source and target are InputEmbeddings, encoder an Encoder, decoder a
-    Decoder and output a TokenEmbedding, which may be that of the others.
+    Decoder and output a TokenEmbedding, which the other two may share.
     """
 
 
 def scale_residual_init(stack: nn.ModuleList) -> None:
-    """Divide the last matrix of each sub-layer by the root of their number.
+    """Divide the last matrix of each sub-layer by sqrt(number of sub-layers).
 
-    It is called output in an attention, outer in a feed-forward network.
+    It is called output in attention and outer in a feed-forward network.
     """
     last = ("output.weight", "outer.weight")
     matrices = [
@@ -327,18 +327,18 @@ def scale_residual_init(stack: nn.ModuleList) -> None:
 
 
 class Parts(NamedTuple):
-    """What makes the parts of a model, a new one at each call."""
+    """Functions that build the parts of a model, a new one at each call."""
 
     look: Callable[[], Any]
     look_across: Callable[[], Any]
     think: Callable[[], nn.Module]
     box: Callable[[], AddNorm]
-    last: Callable[[], nn.Module]  # the norm behind a stack
-    place: Callable[[], nn.Module | None]  # what is added to embeddings
+    last: Callable[[], nn.Module]  # the final norm of a stack
+    place: Callable[[], nn.Module | None]  # added to the embeddings
 
 
 def later_part(name: Any) -> Any:
-    """A part of chapter 17 if this is its name, else what was given."""
+    """Look up a part of chapter 17 by name; return anything else as is."""
     if isinstance(name, str):
         return resolve_name(f"annotated_transformer.modern:{name}")
     return name
@@ -352,8 +352,8 @@ def parts_of(
 ) -> Parts:
     """The parts that a configuration names, or your own in their place.
 
-    Yours are attention(d_model, heads, d_k, d_v, dropout), norm(d_model) and
-    feed_forward(d_model, d_ff).
+    Yours are called as attention(d_model, heads, d_k, d_v, dropout),
+    norm(d_model) and feed_forward(d_model, d_ff).
     """
     d, pre_norm = config.d_model, config.pre_norm
     sizes = config.heads, config.d_k, config.d_v, config.attention_dropout
@@ -361,8 +361,8 @@ def parts_of(
     if config.later_attention:
         if attention is not None:
             raise ValueError(
-                "an attention of your own has no kv_heads, qk_norm, rotary or "
-                "alibi positions: leave them out"
+                "an attention of your own takes no kv_heads, qk_norm, rotary "
+                "or alibi positions: leave them out"
             )
         look, across = later_part("attentions")(config)
     kind = feed_forward or later_part(FEED_FORWARDS[config.feed_forward])
@@ -383,11 +383,11 @@ def transformer(
     norm: Callable[[int], nn.Module] | None = None,
     feed_forward: Callable[[int, int], nn.Module] | None = None,
 ) -> Transformer:
-    """The Transformer of these sizes, its weights newly drawn.
+    """A Transformer of these sizes, with new random weights.
 
-    It has the parts that config names, or your own, as parts_of takes them.
-    No file can hold those: to load such a model again, build it in the
-    same way and pass it.
+    It has the parts that config names, or your own, as in parts_of. No file
+    can hold your own: to load such a model again, build it in the same way
+    and pass it in.
     """
     parts = parts_of(config, attention, norm, feed_forward)
     look, across, think, box, last, place = parts
@@ -410,19 +410,19 @@ def transformer(
 
 
 def check_published(config: ModelConfig) -> None:
-    """ValueError if a part is not one of the paper's."""
+    """Raise ValueError if a part is not the paper's."""
     names = ("norm", "feed_forward", "kv_heads", "qk_norm", "positions")
     for name in names:
         value, published = getattr(config, name), getattr(ModelConfig, name)
         if value not in (published, "learned"):
             raise ValueError(
-                f"{name} = {value!r}: only for the parts of the paper, such "
-                f"as {published!r}"
+                f"{name} = {value!r}: only the paper's parts are supported "
+                f"here, such as {published!r}"
             )
 
 
 def parameter_count(config: ModelConfig) -> int:
-    """Trained numbers in the model, counted by formula without building it.
+    """The number of parameters, by formula, without building the model.
 
     With d_k = d_v = d_model / heads an attention block has 4 d^2 + 4 d.
     """
@@ -451,7 +451,7 @@ def length_limit(
 ) -> Int[Tensor, "batch"]:
     """The longest output allowed: the input's length plus 50 (6.1).
 
-    No more than max_positions, if the model has no more than these.
+    It is at most max_positions, if the model has such a limit.
     """
     return ((source != PAD).sum(1) + 50).clamp(0, max_positions)
 
@@ -460,7 +460,7 @@ def length_limit(
 def greedy_decode(
     model: EncoderDecoder, source: Int[Tensor, "batch source_length"]
 ) -> Int[Tensor, "batch target_length"]:
-    """Take the likeliest token again and again, until EOS or the limit."""
+    """Append the most likely token, until EOS or the limit."""
     limit = length_limit(source, model.max_positions)
     target = source.new_full((len(source), 1), BOS)
     finished = limit < 1

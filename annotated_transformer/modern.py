@@ -96,14 +96,14 @@ class SquaredReLUFeedForward(FeedForward):
     def forward(
         self, x: Float[Tensor, "*batch d_model"]
     ) -> Float[Tensor, "*batch d_model"]:
-        """Widen to d_ff, cut below zero, square, narrow again."""
+        """Widen to d_ff, clip at zero, square, narrow again."""
         return self.outer(F.relu(self.inner(x)).square())
 
 
 def rotations(length: int, d_k: int) -> Float64[Tensor, "2 length pairs"]:
     """The cosines and the sines of all angles, position by position.
 
-    Pair i turns by 10000^(-2i/d_k) a position.
+    Pair i turns by 10000^(-2i/d_k) per position.
     """
     even = torch.arange(0, d_k, 2, dtype=torch.float64)
     position = torch.arange(length, dtype=torch.float64)
@@ -149,7 +149,7 @@ class GroupedProjections(MultiHeadAttention):
     def __init__(self, d_model: int, heads: int, kv_heads: int, *sizes):
         super().__init__(d_model, heads, *sizes)
         if heads % kv_heads:
-            raise ValueError(f"{heads} heads do not make {kv_heads} groups")
+            raise ValueError(f"{heads} heads cannot form {kv_heads} groups")
         self.kv_heads = kv_heads
         self.widths = [kv_heads * self.d_k, kv_heads * self.d_v]
         self.key_value = nn.Linear(d_model, sum(self.widths))
@@ -175,9 +175,9 @@ def grouped_attention(
     attn_mask: Tensor | None = None,
     dropout_p: float = 0.0,
 ) -> Float[Tensor, "batch heads queries d_v"]:
-    """Equation 1; all heads of a group have its keys and values.
+    """Equation 1; all heads of a group share its keys and values.
 
-    attn_mask is a mask, or a bias of the scores.
+    attn_mask is a mask, or a bias on the scores.
     """
     size = query.size(1) // keys.size(1)
     keys, values = (x.repeat_interleave(size, 1) for x in (keys, values))
@@ -189,7 +189,7 @@ def grouped_attention(
 class GroupedQueryAttention(GroupedProjections):
     """kv_heads = heads is multi-head attention, kv_heads = 1 multi-query.
 
-    positions takes queries and keys and places them: see RotaryPositions.
+    positions encodes positions in queries and keys: see RotaryPositions.
     With qk_norm both are normalised, head by head.
     """
 
@@ -232,10 +232,10 @@ class GroupedQueryAttention(GroupedProjections):
 
 
 class PositionCache:
-    """What depends on positions alone, for all that have been needed so far.
+    """A table that depends on positions alone, as long as needed so far.
 
     make(length) computes it, with the positions along the second last axis.
-    It is kept in the type and on the device of what asked for it last.
+    It is kept with the dtype and device that were last asked for.
     """
 
     def __init__(self, make: Callable[[int], Tensor]):
@@ -250,8 +250,8 @@ class PositionCache:
             if (kept.dtype, kept.device) == (like.dtype, like.device):
                 if length <= longest:
                     return kept
-                longest *= 2  # so that it seldom grows
-        with torch.inference_mode(False):  # what trains may use it too
+                longest *= 2  # so that it rarely grows
+        with torch.inference_mode(False):  # training may use it too
             kept = self.kept = self.make(max(length, longest)).to(like)
         return kept
 
@@ -271,7 +271,7 @@ class RotaryPositions:
     def __call__(
         self, query: Tensor, keys: Tensor
     ) -> tuple[Tensor, Tensor, None]:
-        """Both, turned; there is no bias of the scores."""
+        """Both, turned; there is no bias on the scores."""
         start, end = keys.size(2) - query.size(2), keys.size(2)
         angles = self.table(end, query)[:, :end]
         turned = apply_rotary(query, angles[:, start:])
@@ -279,7 +279,7 @@ class RotaryPositions:
 
 
 class ALiBi:
-    """Makes scores fall with the distance."""
+    """Lowers scores with distance."""
 
     def __init__(self, heads: int):
         self.table = PositionCache(lambda n: linear_bias(heads, n, n))
@@ -287,7 +287,7 @@ class ALiBi:
     def __call__(
         self, query: Tensor, keys: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Both as they are, and the bias of their scores."""
+        """Both unchanged, and the bias on their scores."""
         start, end = keys.size(2) - query.size(2), keys.size(2)
         return query, keys, self.table(end, query)[:, start:end, :end]
 
@@ -298,9 +298,9 @@ def tiled_attention(
     value: Float[Tensor, "*batch keys d_v"],
     tile: int = 64,
 ) -> tuple[Float[Tensor, "*batch queries d_v"], Tensor]:
-    """Equation 1, a tile of keys at a time: no row of scores is ever whole.
+    """Equation 1, one tile of keys at a time: no full row of scores exists.
 
-    Returns the answers, and the logarithm of each query's sum of
+    Returns the outputs, and the logarithm of each query's sum of
     exponentials, [..., queries, 1].
     """
     dtype = torch.promote_types(query.dtype, torch.float32)  # of its sums
@@ -322,7 +322,7 @@ def tiled_attention(
 def attentions(
     config: ModelConfig,
 ) -> tuple[Callable[[], nn.Module], Callable[[], nn.Module]]:
-    """What makes self-attentions, and what makes cross-attentions."""
+    """Functions that build a self-attention and a cross-attention."""
     d, heads = config.d_model, config.heads
     make = partial(
         GroupedQueryAttention,

@@ -23,7 +23,7 @@ def adam(
 
 
 def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
-    """The learning rate of the next update."""
+    """Set the learning rate of the next update."""
     for group in optimizer.param_groups:
         group["lr"] = rate
 

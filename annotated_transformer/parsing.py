@@ -52,7 +52,7 @@ WORD = "XX"  # stands for any word
 
 
 def linearise(tree: Tree) -> str:
-    """A tree as a string: labelled brackets around a sign for each word."""
+    """A tree as a string: labelled brackets around a symbol for each word."""
     inner = [
         WORD if isinstance(child, str) else linearise(child)
         for child in tree.children
@@ -63,11 +63,11 @@ def linearise(tree: Tree) -> str:
 def delinearise(text: str, words: Sequence[str]) -> Tree | None:
     """The tree over the words that a string stands for.
 
-    None if it stands for none: a bracket without its partner, an empty
-    phrase, no phrase around all, or not as many signs as there are words.
+    None if there is no such tree: an unmatched bracket, an empty phrase, no
+    phrase around everything, or a different number of symbols than words.
     """
     waiting = list(words)[::-1]
-    phrases: list[tuple[str, list]] = [("", [])]  # those that are open
+    phrases: list[tuple[str, list]] = [("", [])]  # the open ones
     for token in text.split():
         label, children = phrases[-1]
         if token == WORD and waiting:
@@ -98,7 +98,7 @@ def brackets(tree: Tree, start: int = 0) -> Counter[tuple[str, int, int]]:
 
 
 class Score(NamedTuple):
-    """Of brackets: the share that is right, the share found, and F1."""
+    """Precision, recall and F1 of brackets, as fractions."""
 
     precision: float
     recall: float
@@ -111,7 +111,7 @@ def bracket_score(found: Sequence[Tree | None], gold: Sequence[Tree]) -> Score:
     for tree, reference in zip(found, gold, strict=True):
         ours = brackets(tree) if tree else Counter()
         theirs = brackets(reference)
-        right += (ours & theirs).total()  # each as often as in both
+        right += (ours & theirs).total()  # with multiplicity
         written += ours.total()
         wanted += theirs.total()
     return Score(
@@ -124,7 +124,7 @@ def bracket_score(found: Sequence[Tree | None], gold: Sequence[Tree]) -> Score:
 PEOPLE = ("man", "woman", "boy", "girl", "nurse", "king", "doctor", "sailor")
 ANIMALS = ("dog", "cat", "horse", "fox", "bear", "goat")
 NOUNS = PEOPLE + ANIMALS
-VERBS = {  # each verb with who does it, and to whom
+VERBS = {  # each verb, with its subjects and its objects
     **dict.fromkeys(("laughed", "sang", "prayed"), (PEOPLE, ())),
     **dict.fromkeys(("howled", "grazed"), (ANIMALS, ())),
     **dict.fromkeys(("saw", "followed", "found"), (NOUNS, NOUNS)),
@@ -133,7 +133,7 @@ VERBS = {  # each verb with who does it, and to whom
     **dict.fromkeys(("bit", "licked"), (ANIMALS, NOUNS)),
     **dict.fromkeys(("rode", "groomed"), (PEOPLE, ANIMALS)),
 }
-WITH = {  # what comes after "with", and what it goes with
+WITH = {  # what may follow "with", and the heads it fits
     "telescope": ("saw", "followed", "found", "king", "sailor"),
     "stick": ("hit", "woke", "followed", "man", "dog", "doctor"),
     "brush": ("groomed", "drew", "woman", "goat"),
@@ -150,9 +150,9 @@ WITH = {  # what comes after "with", and what it goes with
 
 
 def edge(tree: Tree) -> list[str]:
-    """The verbs and nouns that what follows could belong to by its form.
+    """The verbs and nouns that the next phrase could modify, by form alone.
 
-    Of the phrases that end where the tree ends, each one's head.
+    These are the heads of the phrases that end where the tree ends.
     """
     words, first, last = leaves(tree), tree.children[0], tree.children[-1]
     if tree.label == "VP":
@@ -165,12 +165,12 @@ def edge(tree: Tree) -> list[str]:
 
 
 def pick(rng: random.Random, items: Sequence[str]) -> str:
-    """One of the items, each as likely, the same in every Python."""
+    """One of the items, all equally likely, the same in every Python."""
     return items[int(rng.random() * len(items))]
 
 
 def company(rng: random.Random, phrase: Tree, outer: list[str]) -> Tree | None:
-    """A phrase with "with" that goes with the head, and with no other."""
+    """A "with" phrase that fits the head and no other candidate."""
     head, *others = edge(phrase) + outer
     fitting = [
         thing
@@ -185,9 +185,9 @@ def company(rng: random.Random, phrase: Tree, outer: list[str]) -> Tree | None:
 def relative(
     rng: random.Random, phrase: Tree, outer: list[str]
 ) -> Tree | None:
-    """A clause whose verb suits the head, and no other noun before it."""
+    """A clause whose verb fits the head and no other noun before it."""
     head, *others = edge(phrase) + outer
-    role = int(rng.random() < 0.4)  # 0: the head does it, 1: it is done to it
+    role = int(rng.random() < 0.4)  # 0: the head is its subject, 1: its object
     fitting = [
         verb
         for verb, roles in VERBS.items()
@@ -207,7 +207,7 @@ def relative(
 def noun_phrase(
     rng: random.Random, nouns: Sequence[str], outer: list[str]
 ) -> Tree:
-    """A noun, perhaps with an owner, with company, with a clause."""
+    """A noun, perhaps with an owner, a "with" phrase or a clause."""
     phrase = Tree("NP", ("the", pick(rng, nouns)))
     if rng.random() < 0.12:
         owner = noun_phrase(rng, NOUNS, edge(phrase) + outer)
@@ -219,7 +219,7 @@ def noun_phrase(
 
 
 def verb_phrase(rng: random.Random, verb: str, outer: list[str]) -> Tree:
-    """A verb, its object if it takes one, perhaps with company."""
+    """A verb, its object if it takes one, perhaps a "with" phrase."""
     phrase = Tree("VP", (verb,))
     if objects := VERBS[verb][1]:
         thing = noun_phrase(rng, objects, [verb, *outer])
@@ -239,7 +239,7 @@ def sentence(rng: random.Random) -> Tree:
 def treebank(
     count: int, seed: int, fewest: int = 1, most: int = 3
 ) -> list[Tree]:
-    """Trees of different sentences that have so many modifiers."""
+    """Trees of distinct sentences with `fewest` to `most` modifiers."""
     rng = random.Random(seed)
     kept: dict[str, Tree] = {}
     while len(kept) < count:

@@ -23,7 +23,7 @@ def risk(
     log_p: Float[Tensor, "*sentences candidates"],
     errors: Float[Tensor, "*sentences candidates"],
 ) -> Float[Tensor, "*sentences"]:
-    """The error to expect of each sentence, among its candidates.
+    """The expected error of each sentence, over its candidates.
 
     log_p are the candidates' log-probabilities in nats, errors their errors.
     """
@@ -31,11 +31,11 @@ def risk(
 
 
 class ExpectedError:
-    """What minimum-risk training makes small: an Objective for `updates`.
+    """The loss of minimum-risk training: an Objective for `updates`.
 
-    The model translates each source with a beam of so many candidates; the
-    risk of what it found counts as often as the reference has tokens, because
-    BLEU is counted over all words of a text. Sums, like batch_loss.
+    The model translates each source with a beam of `number` candidates. The
+    risk of a source is multiplied by the number of tokens in its reference,
+    because BLEU is counted over all words of a text. Sums, like batch_loss.
     """
 
     def __init__(self, tokenizer: Tokenizer, number: int):
@@ -43,7 +43,7 @@ class ExpectedError:
         self.bleu = BLEU(lowercase=True, effective_order=True)
 
     def error(self, output: list[int], reference: list[int]) -> float:
-        """1 - BLEU of one sentence, without regard to case; 0 is perfect."""
+        """1 - BLEU of one sentence, ignoring case; 0 is perfect."""
         text = self.tokenizer.decode(output)
         right = self.tokenizer.decode(reference)
         score = self.bleu.sentence_score(text, [right]).score
@@ -74,7 +74,7 @@ class ExpectedError:
         labels: Int[Tensor, "rows length"],
         config: TrainConfig,
     ) -> Float[Tensor, "rows"]:
-        """How probable translations are, as many of each source as of any."""
+        """Log-probabilities of translations, equally many for each source."""
         inputs, where = F.pad(labels, (1, -1), value=BOS), labels != PAD
         kind = batch.source.device.type
         with torch.autocast(kind, torch.bfloat16, enabled=config.bf16):
@@ -95,9 +95,9 @@ def preference_loss(
     first: Float[Tensor, "*pairs 2"],
     beta: float,
 ) -> Float[Tensor, "*pairs"]:
-    """The loss of pairs, the preferred output first: log sigma, negated.
+    """The loss of pairs, the preferred output first: -log sigma.
 
-    log_p are log-probabilities in nats, first those of the model at first.
+    log_p are log-probabilities in nats, first those of the initial model.
     """
     better, worse = (log_p - first).unbind(-1)
     return -F.logsigmoid(beta * (better - worse))
@@ -106,8 +106,9 @@ def preference_loss(
 class Preferences(ExpectedError):
     """Direct preference optimization: an Objective for `updates`.
 
-    Of the translations that the first model finds, the best is preferred to
-    the worst; as a risk, a pair counts as often as its reference has tokens.
+    The best of the translations that the first model finds is preferred to
+    the worst. Like a risk, a pair's loss is multiplied by the number of
+    tokens in its reference.
     """
 
     def __init__(

@@ -24,7 +24,7 @@ __all__ = [
 
 
 class Recurrence(nn.Module):
-    """h_t = tanh(W x_t + U h_{t-1} + b): a state handed from word to word."""
+    """h_t = tanh(W x_t + U h_{t-1} + b): a state passed from word to word."""
 
     def __init__(self, d_model: int):
         super().__init__()
@@ -36,7 +36,7 @@ class Recurrence(nn.Module):
         inputs: Float[Tensor, "*batch d_model"],
         state: Float[Tensor, "*batch d_model"],
     ) -> Float[Tensor, "*batch d_model"]:
-        """The next state, from a projected word and the state before."""
+        """The next state, from a projected word and the previous state."""
         return (inputs + self.state(state)).tanh()
 
     def forward(
@@ -80,7 +80,7 @@ def windows(
     ahead: int = 0,
     dilation: int = 1,
 ) -> Shaped[Tensor, "*batch length places width"]:
-    """Each position's neighbours, the last one `ahead` places after it.
+    """Each position's neighbours, the last one `ahead` positions after it.
 
     Neighbours are `dilation` apart; beyond the ends they are zero.
     """
@@ -91,7 +91,7 @@ def windows(
 
 
 class Convolution(nn.Module):
-    """y_t = b + sum_j W_j x_{t - j dilation}: a matrix for each place."""
+    """y_t = b + sum_j W_j x_{t - j dilation}: one matrix per place."""
 
     def __init__(self, d_model: int, places: int, dilation: int = 1):
         super().__init__()
@@ -109,7 +109,7 @@ class Convolution(nn.Module):
 def band(
     mask: Bool[Tensor, "*batch queries keys"], n: int, r: int
 ) -> Bool[Tensor, "*batch n 1 r"]:
-    """What each of n queries may see of the r places around it."""
+    """Which of the r positions around it each of n queries may see."""
     mask = mask.expand(*mask.shape[:-2], n, n)
     mask = F.pad(mask, ((r - 1) // 2, r // 2))  # nothing beyond the ends
     diagonals = [mask.diagonal(place, -2, -1) for place in range(r)]
@@ -117,7 +117,7 @@ def band(
 
 
 class RestrictedAttention(Projections):
-    """Self-attention in which a query sees the r places around it (4)."""
+    """Self-attention in which a query sees r positions around it (4)."""
 
     def __init__(self, r: int, *sizes):
         super().__init__(*sizes)
@@ -136,7 +136,7 @@ class RestrictedAttention(Projections):
         near = partial(windows, places=self.r, ahead=self.r // 2)
         keys, values = map(near, self.keys_values(memory))
         heads = F.scaled_dot_product_attention(
-            self.split(self.query(x)).unsqueeze(-2),  # one query a window
+            self.split(self.query(x)).unsqueeze(-2),  # one query per window
             keys,
             values,
             attn_mask=band(mask, x.size(1), self.r),

@@ -48,7 +48,7 @@ class TrainConfig:
 
     steps: int = 100_000  # updates in all
     batch_tokens: int = 25_000  # at most, on each side, padding included
-    accumulation_steps: int = 1  # batches whose gradients make one update
+    accumulation_steps: int = 1  # batches per update
     schedule: str = "inverse_sqrt"  # or "linear": down to zero at the end
     warmup: int = 4000  # updates with a rising rate
     peak_lr: float | None = None  # None: the paper's, d_model and warmup
@@ -56,8 +56,8 @@ class TrainConfig:
     clip: float = math.inf  # largest norm of an update's gradient
     bf16: bool = False  # matrix products in bfloat16
     checkpoint_every: int = 1000  # updates
-    average: int = 5  # last checkpoints that make the final model
-    max_length: int = 256  # pairs with more tokens are left out, and told
+    average: int = 5  # how many of the last checkpoints to average
+    max_length: int = 256  # tokens; longer pairs are left out and reported
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -84,7 +84,7 @@ class TrainConfig:
 def predict(
     model: nn.Module, batch: Batch, bf16: bool = False
 ) -> Float[Tensor, "tokens vocab_size"]:
-    """Logits for the targets, from products in bfloat16 if asked for."""
+    """Logits for the targets, with bfloat16 products if asked for."""
     inputs = batch.source, batch.inputs, batch.places
     if not bf16:
         return model(*inputs)
@@ -106,19 +106,19 @@ Objective = Callable[[Any, Batch, TrainConfig], Tensor]  # Any: a model
 
 @dataclass(frozen=True)
 class Update:
-    """What one update did."""
+    """The result of one update."""
 
     step: int
-    loss: Float[Tensor, ""]  # nats a target token, smoothed
+    loss: Float[Tensor, ""]  # nats per target token, smoothed
     rate: float
     norm: Float[Tensor, ""]  # of the gradient, before clipping
     tokens: int  # target tokens
     finite: Bool[Tensor, ""]  # were all losses and norms up to here?
 
     def check(self) -> None:
-        """FloatingPointError if a loss or a norm up to here is not finite.
+        """Raise FloatingPointError if a loss or norm so far is not finite.
 
-        It waits until the device has come so far.
+        Waits until the device has finished this update.
         """
         if not self.finite:
             raise FloatingPointError(
@@ -139,21 +139,21 @@ def updates(
     objective: Objective = batch_loss,
     all_reduce: AllReduce | None = None,
 ) -> Iterator[Update]:
-    """Train: one update a turn, so that stopping between turns is safe.
+    """Train, one update per iteration; stopping between two is safe.
 
-    Nothing hidden is carried from update to update: its batches and its
-    random numbers depend on the seed and the step alone.
+    No hidden state is carried from update to update: batches and random
+    numbers depend only on the seed and the step.
     """
     device = next(model.parameters()).device
     finite = torch.ones((), dtype=torch.bool, device=device)
     for step in range(done + 1, config.steps + 1):
-        if not model.training:  # to say it anew takes milliseconds
+        if not model.training:  # setting it again takes milliseconds
             model.train()
         torch.manual_seed(config.seed * 10_000_019 + step)
         group = list(islice(batches, config.accumulation_steps))
         tokens = sum(batch.tokens for batch in group)
         if not tokens:
-            raise ValueError(f"update {step}: the batches have come to an end")
+            raise ValueError(f"update {step}: there are no more batches")
         loss = torch.zeros((), device=device)
         for batch in group:
             part = objective(model, batch.to(device), config) / tokens
@@ -177,13 +177,13 @@ def updates(
 class Validation:
     """How well a model predicts text that it was not trained on."""
 
-    loss: float  # nats a target token, not smoothed
-    accuracy: float  # share of target tokens predicted right
+    loss: float  # nats per target token, not smoothed
+    accuracy: float  # share of target tokens predicted correctly
 
     @property
     def perplexity(self) -> float:
-        """exp(loss), as unsure as a choice among so many tokens."""
-        return math.exp(min(self.loss, 700))  # no float is larger
+        """exp(loss): as unsure as a uniform choice among that many tokens."""
+        return math.exp(min(self.loss, 700))  # avoids overflow
 
 
 @torch.no_grad()
@@ -213,10 +213,10 @@ def average(states: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
 
 
 def rounded(model: nn.Module) -> dict[str, Tensor]:
-    """Weights and biases of all linear maps in bfloat16, by their names.
+    """The weights and biases of all linear maps in bfloat16, by name.
 
     They are rounded as one vector, and so are their gradients on the way
-    back: a device is called four times, not twice for each of them.
+    back: that takes four calls to the device, not two for each of them.
     """
     weights = {
         f"{name}.{part}": weight

@@ -50,7 +50,7 @@ class Translation:
     text: str
     score: float  # log-probability / length penalty
     log_probability: float  # in nats
-    length: int  # in tokens, the end counted
+    length: int  # in tokens, EOS included
     # the sentences of the text with their translations, if it has several
     parts: tuple[tuple[str, "Translation"], ...] = ()
 
@@ -63,10 +63,10 @@ class Translation:
 def combined(
     texts: list[str], lists: Iterable[list[Translation]], number: int
 ) -> list[Translation]:
-    """The best translations of a text, by those of each of its sentences.
+    """The best translations of a text, combined from those of its sentences.
 
-    A blank stands between two sentences; scores, log-probabilities and
-    lengths are sums.
+    Sentences are joined by spaces; scores, log-probabilities and lengths are
+    summed.
     """
     best, *others = lists
     for text, each in zip(texts[1:], others, strict=True):
@@ -96,7 +96,7 @@ class AttentionMaps:
 def weights_used(
     attention: Any, x: Tensor, memory: Tensor, mask: Mask
 ) -> Float[Tensor, "batch heads queries keys"]:
-    """The weights of an attention; UserError if it computes otherwise."""
+    """An attention's weights; UserError if they do not give its output."""
     if hasattr(attention, "weights"):
         weights: Tensor = attention.weights(x, memory, mask)
         _, values = attention.keys_values(memory)
@@ -107,7 +107,7 @@ def weights_used(
             return weights
     raise UserError(
         f"{type(attention).__name__} has no maps: give it a method weights() "
-        "whose answer, times the values, is what it computes"
+        "whose result, times the values, gives its output"
     )
 
 
@@ -117,7 +117,7 @@ def attention_maps(
     source: Int[Tensor, "batch source_length"],
     target: Int[Tensor, "batch target_length"],
 ) -> AttentionMaps:
-    """What each head looks at, as it computes, without dropout.
+    """Where each head looks, computed without dropout.
 
     A recurrent decoder has one map. UserError for a model that is neither
     recurrent nor a Transformer, and for an attention without weights.
@@ -125,8 +125,8 @@ def attention_maps(
     looks_once = hasattr(model.decoder, "weights")
     if not (isinstance(model, Transformer) or looks_once):
         raise UserError(
-            "this model has no maps of attention: only a Transformer and a "
-            "recurrent translator have; ask one of those"
+            "this model has no attention maps: only a Transformer or a "
+            "recurrent translator has them"
         )
     training = model.training
     model.eval()
@@ -180,9 +180,9 @@ class TextModel:
     ) -> tuple[AttentionMaps, list[str], list[str]]:
         """Every layer's weights while the model reads a given target.
 
-        The pieces of source and target come along as labels, with </s> for
-        EOS: row i of a cross map is where the layer looked when it had to
-        predict target piece i. UserError unless the model is a Transformer.
+        The subwords of source and target are returned as labels, with </s>
+        for EOS: row i of a cross map shows where the layer looked to predict
+        target subword i. UserError unless the model is a Transformer.
         """
         labels = self.tokenizer.encode(target)
         maps = attention_maps(
@@ -195,11 +195,11 @@ class TextModel:
 
 
 class Translator(TextModel):
-    """A trained model that takes text and gives text.
+    """A trained model that translates text.
 
-    It searches with beam, alpha (6.1) and no_repeat where a call names none,
-    and translates each sentence of a text on its own, if split names the
-    text's language; "" leaves texts whole.
+    beam, alpha (6.1) and no_repeat are the defaults of its searches. If split
+    names the language of the texts, each of their sentences is translated on
+    its own; "" leaves texts whole.
     """
 
     def __init__(
@@ -223,13 +223,13 @@ class Translator(TextModel):
         model: EncoderDecoder | None = None,
         tokenizer: Tokenizer | None = None,
     ) -> "Translator":
-        """The translator of a model folder, or of a model shipped by name.
+        """Load a translator from a model folder, or a shipped one by name.
 
-        A packed model searches as it did when it was scored, and one that has
-        learned from single sentences splits texts into them. Code of your own
-        that the model or the tokenizer has comes with them: pass a model that
-        is built as the saved one was, and the tokenizer. UserError if there
-        is no such model, or if it is not whole.
+        A packed model searches as it did when it was scored, and one trained
+        on single sentences splits texts into sentences. If the model or the
+        tokenizer has code of your own, pass them: a model built as the saved
+        one was, and the tokenizer. UserError if there is no such model, or
+        if it is incomplete.
         """
         model, tokenizer, history = load_model(
             folder, device, model, tokenizer
@@ -266,14 +266,13 @@ class Translator(TextModel):
         """The best translations of each text, best first.
 
         A blank text has one translation, itself blank. A sentence in capitals
-        or title case is translated like any other, and the translation is set
-        like it. For several sentences the best combinations are found. They
-        are decoded in batches of like length, and the texts come back in the
-        order given. A batch has
-        at most batch_tokens source tokens, padding included and counted once
-        for each place of the beam, or as many as the longest text. UserError
-        for what is not text, ValueError for a search or a batch that cannot
-        be.
+        or title case is translated like any other, and its translation gets
+        the same case. For several sentences the best combinations are found.
+        Sentences are decoded in batches of similar length, and translations
+        are returned in the order of the texts. A batch has at most
+        batch_tokens source tokens, padding included and counted once for each
+        place of the beam, or as many as the longest text. UserError for
+        anything but text, ValueError for an impossible search or batch.
         """
         texts = check_texts(texts)
         check_budget(batch_tokens)
@@ -283,7 +282,7 @@ class Translator(TextModel):
         beam = self.beam if beam is None else beam
         alpha = self.alpha if alpha is None else alpha
         no_repeat = self.no_repeat if no_repeat is None else no_repeat
-        Search(beam, alpha, no_repeat)  # ValueError for one that cannot be
+        Search(beam, alpha, no_repeat)  # ValueError for an impossible one
         found = [[Translation("", 0.0, 0.0, 1)] for _ in read]
         encoded = [self.tokenizer.encode(sentence) for sentence, _ in read]
         places = [
@@ -312,10 +311,10 @@ class Translator(TextModel):
 
 
 class MosesWords:
-    """Text as Multi30k's published files have it: lower-cased words."""
+    """Turns text into lower-cased words, as in Multi30k's published files."""
 
     def __init__(self, language: str):
-        # here, because loading it takes a quarter of a second, and
+        # imported here, because that takes a quarter of a second, and
         # translating does not need it
         from sacremoses import MosesPunctNormalizer, MosesTokenizer
 
@@ -344,7 +343,7 @@ def corpus_scores(
 ) -> Scores:
     """Three kinds of BLEU, and chrF, of detokenised text of a language.
 
-    UserError unless there are as many references as outputs, and some.
+    UserError unless there are as many references as outputs, at least one.
     """
     texts = [check_texts(side) for side in (outputs, references)]
     if not texts[0] or len(texts[0]) != len(texts[1]):

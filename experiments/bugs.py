@@ -78,7 +78,7 @@ def translate(model: Transformer, batch: Batch) -> torch.Tensor:
 
 @dataclass
 class Program:
-    """A model, and the other places in which a bug can sit."""
+    """A model, and the other places where a bug can hide."""
 
     model: Transformer
     prepare: Callable = unchanged  # a batch, before the model reads it
@@ -139,7 +139,7 @@ def right_axis(program: Program) -> None:
 
 
 def wrong_view(program: Program) -> None:
-    """Heads are read off the memory, not cut from the last axis."""
+    """Heads are split in memory order, not along the last axis."""
     for attention in attentions(program.model):
         h = attention.heads
         attention.split = lambda x, h=h: x.reshape(len(x), h, x.size(1), -1)
@@ -152,7 +152,7 @@ def softmax_twice(program: Program) -> None:
 
 
 def rate_too_high(program: Program) -> None:
-    """The peak of the learning rate has a zero too few."""
+    """The peak learning rate is ten times too high."""
     program.rate *= 10
 
 
@@ -217,7 +217,7 @@ def norm_kept(program: Program) -> None:
 
 
 def dropout_on(program: Program) -> None:
-    """Nobody calls eval()."""
+    """eval() is never called."""
 
     def decode(model, batch):
         return greedy_decode(model.train(), batch.source)
@@ -239,7 +239,7 @@ def other_start(program: Program) -> None:
 
 
 def teacher_forced(program: Program) -> None:
-    """What is scored was predicted from the reference so far."""
+    """The scored tokens are predicted from the reference so far."""
 
     def decode(model, batch):
         return model.eval()(batch.source, batch.inputs).argmax(-1)

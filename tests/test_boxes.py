@@ -311,7 +311,7 @@ def test_what_attends_by_layers_or_once_has_maps(name):
         assert maps.cross[0].shape[2:] == (len(target), len(source))
         assert source == [*tokenizer.split("abc"), "</s>"]
         return
-    with pytest.raises(UserError, match="no maps of attention"):
+    with pytest.raises(UserError, match="no attention maps"):
         translator.attention("abc", "ab")
 
 

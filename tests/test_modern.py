@@ -289,7 +289,7 @@ def test_feed_forward_is_torchs_with_another_function(activation):
 
 
 def test_what_cannot_be_is_refused():
-    with pytest.raises(ValueError, match="only for the parts of the paper"):
+    with pytest.raises(ValueError, match="only the paper's parts"):
         parameter_count(modern())
     with pytest.raises(ValueError, match="choose one of 'layer', 'rms'"):
         modern(norm="batch")
@@ -297,7 +297,7 @@ def test_what_cannot_be_is_refused():
         modern(kv_heads=3)
     with pytest.raises(ValueError, match="d_k = 3: rotations need pairs"):
         transformer(modern(d_k=3))
-    with pytest.raises(ValueError, match="an attention of your own has no"):
+    with pytest.raises(ValueError, match="an attention of your own takes no"):
         transformer(modern(), MultiHeadAttention)
 
 

@@ -122,7 +122,7 @@ def test_batches_that_end_are_no_updates(examples):
         model, batches, adam(model.parameters()), TrainConfig(steps=3), 16
     )
     assert next(turns).step == 1
-    with pytest.raises(ValueError, match="update 2: the batches have come"):
+    with pytest.raises(ValueError, match="update 2: there are no more"):
         next(turns)
 
 

@@ -1,1 +1,1 @@
-"""What the notebooks need, and nothing else."""
+"""Code for the notebooks only."""

@@ -1,8 +1,8 @@
 """Pictures in one style: the palette of the book and its few kinds of figure.
 
-Colours are those of Okabe and Ito, which readers with any colour vision tell
-apart. A figure is drawn on white; on a dark page the style sheet turns it
-round. In a notebook it is drawn as vectors, sharp on screens and in print.
+The colours are those of Okabe and Ito, which readers with any colour vision
+can tell apart. A figure is drawn on white; on a dark page the style sheet
+inverts it. In a notebook it is a vector graphic, sharp on screen and in print.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ COLOURS: dict[str, str] = {
     "muted": "#5B6672",
     "grid": "#E3E6EA",
 }
-"""The colour of each thing, the same in every chapter."""
+"""The colour of each item, the same in every chapter."""
 
 SERIES = [
     "#0072B2",
@@ -59,12 +59,12 @@ SERIES = [
 SEQUENTIAL = LinearSegmentedColormap.from_list(
     "attention", ["#FFFFFF", "#9CCBE8", "#0072B2", "#00314D"]
 )
-"""Weights, from 0 (white) up."""
+"""For weights: white at 0."""
 
 DIVERGING = LinearSegmentedColormap.from_list(
     "signed", ["#0072B2", "#FFFFFF", "#D55E00"]
 )
-"""Signed numbers, white at 0."""
+"""For signed numbers: white at 0."""
 
 Numbers = Tensor | np.ndarray | Sequence[Any]
 
@@ -72,7 +72,7 @@ Numbers = Tensor | np.ndarray | Sequence[Any]
 def style() -> None:
     """Set matplotlib's defaults to the style of the book.
 
-    `figure` calls it, so a chapter needs it only for a figure of its own.
+    `figure` calls it; only a chapter that makes its own figure needs it.
     """
     mpl.rcParams.update(
         {
@@ -103,7 +103,7 @@ def style() -> None:
 
 
 def draw_vectors() -> None:
-    """Let a notebook show figures as SVG, the same file at every run."""
+    """Make a notebook show figures as SVG, the same file on every run."""
     from matplotlib_inline.backend_inline import set_matplotlib_formats
 
     moment = ("Date", "Creator", "Format", "Type")
@@ -119,7 +119,7 @@ def figure(
 ) -> tuple[Figure, Axes | np.ndarray]:
     """A figure (inches; 7 fills the text column) with its axes.
 
-    One axes, or an array of them where there are rows or columns; further
+    A single Axes, or an array if there are several rows or columns. Other
     arguments go to `matplotlib.pyplot.subplots`.
     """
     style()
@@ -134,7 +134,7 @@ def as_array(values: Numbers) -> np.ndarray:
 
 
 def as_matrix(values: Numbers) -> np.ndarray:
-    """As `as_array`; ValueError if it has not two dimensions."""
+    """Like `as_array`; ValueError unless there are two dimensions."""
     matrix = as_array(values)
     if matrix.ndim != 2:
         raise ValueError(
@@ -153,9 +153,9 @@ def heatmap(
     limit: float | None = None,
     title: str = "",
 ) -> None:
-    """A matrix [rows, columns] as coloured cells with named rows and columns.
+    """Draw a matrix [rows, columns] as coloured cells with named axes.
 
-    Colours run from 0 to `limit`, the largest number if not given.
+    Colours run from 0 to `limit`, by default the largest number.
     """
     matrix = as_matrix(matrix)
     if limit is None:
@@ -171,7 +171,7 @@ def name_cells(
     rows: Sequence[str] | None,
     columns: Sequence[str] | None,
 ) -> None:
-    """Write the names of rows and columns, and white lines between cells."""
+    """Label rows and columns, and draw white lines between cells."""
     axes, both = (ax.yaxis, ax.xaxis), (rows, columns)
     for axis, count, names in zip(axes, shape, both, strict=True):
         if names is not None and len(names) != count:
@@ -197,7 +197,7 @@ def attention_map(
     *,
     title: str = "",
 ) -> Axes:
-    """Weights [queries, keys]: each row is a query and sums to one."""
+    """Draw weights [queries, keys]; a row is one query and sums to one."""
     weights = as_matrix(weights)
     if ax is None:
         count, length = weights.shape
@@ -219,7 +219,7 @@ def mask_map(
     *,
     title: str = "",
 ) -> Axes:
-    """A boolean mask [queries, keys]: coloured where a query may look."""
+    """Draw a Boolean mask [queries, keys], coloured where a query may look."""
     mask = as_matrix(mask)
     if ax is None:
         style()
@@ -240,9 +240,9 @@ def curves(
     y_label: str = "",
     log: bool = False,
 ) -> None:
-    """Named lines {name: (x, y)}, told apart by colour and by dashes.
+    """Draw named lines {name: (x, y)} in different colours and dashes.
 
-    A name of `COLOURS` ("loss", "validation") has its own colour.
+    A name in `COLOURS` ("loss", "validation") gets the colour listed there.
     """
     for number, (name, (x, y)) in enumerate(series.items()):
         ax.plot(

@@ -1,8 +1,8 @@
-"""The sentence that the book follows, and all that differ by a word or two.
+"""The book's running example, and its variations by up to three words.
 
 "The dog ate the soup because it was hungry." Another animal, another food or
-another quality may turn the German pronoun. The shipped model "pronouns" has
-read none of them.
+another quality may change the German pronoun. The shipped model "pronouns"
+was trained on none of these sentences.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ PRONOUNS = ("er", "sie", "es")  # for masculine, feminine and neuter nouns
 
 
 class Variation(NamedTuple):
-    """The words that were put in, and which of the PRONOUNS is right."""
+    """The words put into the sentence, and which of PRONOUNS is right."""
 
     animal: str
     food: str
@@ -38,16 +38,16 @@ class Variation(NamedTuple):
 
 
 def gender(noun: Noun) -> int | None:
-    """The place of its pronoun in PRONOUNS; None if translations differ."""
+    """The index of its pronoun in PRONOUNS; None if translations differ."""
     genders = {german.gender for german in noun.german.values}
     return genders.pop() if len(genders) == 1 else None
 
 
 def variations(contested: bool = True) -> Iterator[Variation]:
-    """Every such sentence; if contested, only those with two genders.
+    """Every variation; if contested, only those whose nouns differ in gender.
 
-    Moods are of animals and tastes of food, so the quality decides. A rabbit
-    is left out: it may be a Kaninchen (neuter) or a Hase (masculine).
+    Animals have moods and food has a taste, so the quality decides. Rabbits
+    are left out: a Kaninchen is neuter, a Hase masculine.
     """
     for animal, food in product(KINDS["animal"], KINDS["food"]):
         genders = gender(animal), gender(food)

@@ -1,4 +1,4 @@
-"""Recorded runs: long ones, which a chapter shows without repeating."""
+"""Recorded runs: long ones, shown by chapters without being repeated."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Results in rows and columns: plain text, of which the page makes a table."""
+"""Results in rows and columns: plain text, which a page shows as a table."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,10 +8,10 @@ __all__ = ["Table"]
 
 
 class Table:
-    """Rows of text under their headings, as the last thing of a cell.
+    """Rows of text under headings, for the last line of a cell.
 
-    Columns with words in them are aligned left, those of numbers right.
-    ValueError if a row and the headings differ in length.
+    Columns with words are aligned left, columns of numbers right. ValueError
+    if a row and the headings differ in length.
     """
 
     def __init__(self, heads: Sequence[str], rows: Iterable[Sequence[object]]):
@@ -29,6 +29,6 @@ class Table:
             self.heads,
             "simple",
             colalign=self.sides,
-            disable_numparse=True,  # numbers stay as the chapter wrote them
+            disable_numparse=True,  # numbers stay as the chapter writes them
         )
         return text
