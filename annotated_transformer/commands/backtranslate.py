@@ -24,7 +24,6 @@ from annotated_transformer.system.text_lines import blocks, read_lines
 
 BATCH_TOKENS = {"cuda": 32768}  # elsewhere 4096
 BLOCK = 1000  # lines, after which the console says how far it is
-TRIED = 100  # lines that are translated first, to see how well it goes
 
 
 def backtranslate(
@@ -55,29 +54,23 @@ def backtranslate(
     made for.
     """
     from annotated_transformer.corpora.parallel_text import write_tsv
-    from annotated_transformer.pairs.back_translation import back_translate
+    from annotated_transformer.pairs.back_translation import made_pairs
 
     lines = read_lines(file)
     translator = load(model, device, beam, alpha, no_repeat)
     check_lengths(translator, lines, f"{file}, line")
-    at_once = BATCH_TOKENS.get(translator.device.type, 4096)
+    budget = batch_tokens or BATCH_TOKENS.get(translator.device.type, 4096)
     if output.exists():
         raise UserError(f"{output}: exists already; choose another name")
     watch = watch_for(translator, model, str(file))
-    tried = translator.n_best(lines[:TRIED], 1)
-    watch.look(lines[:TRIED], [best[0] for best in tried])
-    watch.sum_up()
-    watch.look(lines[TRIED:])
     pairs: list[tuple[str, str]] = []
     done = 0
     for some in blocks(lines, BLOCK):
-        pairs += back_translate(
-            translator,
-            some,
-            tag=tag,
-            forward=forward,
-            batch_tokens=batch_tokens or at_once,
-        )
+        found = translator.n_best(some, 1, batch_tokens=budget)
+        best = [translations[0] for translations in found]
+        watch.look(some, best)
+        watch.sum_up()
+        pairs += made_pairs(some, [one.text for one in best], tag, forward)
         done += len(some)
         console.out(f"{done:,} of {len(lines):,} lines")
     write_tsv(output, pairs)

@@ -33,6 +33,13 @@ def back_translate(
     """
     texts = check_texts(texts)
     written = translator(texts, batch_tokens=batch_tokens)
+    return made_pairs(texts, written, tag, forward)
+
+
+def made_pairs(
+    texts: list[str], written: list[str], tag: str = "", forward: bool = False
+) -> list[Pair]:
+    """The pairs of texts and of what was written for them."""
     sides = (texts, written) if forward else (written, texts)
     mark = f"{tag} " if tag else ""
     return [
