@@ -17,7 +17,6 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from annotated_transformer.corpora.multi30k import multi30k_descriptions
 from annotated_transformer.corpora.parallel_text import read_table, write_tsv
 from annotated_transformer.data import Tokenizer, encode_pairs
 from annotated_transformer.pairs.back_translation import back_translate
@@ -32,6 +31,7 @@ from annotated_transformer.translation import Translator, corpus_scores
 from .low_resource_recipes import dealt
 from .shared.drawn_translations import draw_translations
 from .shared.grid import grid
+from .shared.multi30k_descriptions import multi30k_descriptions
 from .table3_captions import corpus
 
 __all__ = ["RECIPE", "RUNS", "corpus"]

@@ -44,8 +44,8 @@ write_tsv(output, zip(made, lines, strict=True))
 DESCRIPTIONS='
 import sys
 from pathlib import Path
-from annotated_transformer.corpora.multi30k import multi30k_descriptions
 from annotated_transformer.system.atomic_files import write_text
+from experiments.shared.multi30k_descriptions import multi30k_descriptions
 
 language, output = sys.argv[1:]
 lines = multi30k_descriptions(language)
