@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from annotated_transformer.pairs.alignment import align_pairs
     from annotated_transformer.pairs.back_translation import back_translate
     from annotated_transformer.pairs.likelihood import score_pairs
-    from annotated_transformer.pairs.sampling import Sampling
     from annotated_transformer.runs.recipes import RECIPES, LabConfig, Recipe
     from annotated_transformer.runs.run import train
     from annotated_transformer.system.batcher import Batcher
@@ -63,7 +62,6 @@ __all__ = [
     "ModelConfig",
     "Recipe",
     "RunningText",
-    "Sampling",
     "Tokenizer",
     "TrainConfig",
     "Transformer",
@@ -102,7 +100,6 @@ HOMES = {
     "ModelConfig": "model",
     "Recipe": "runs.recipes",
     "RunningText": "corpora.running_text",
-    "Sampling": "pairs.sampling",
     "Tokenizer": "data",
     "TrainConfig": "training",
     "Transformer": "model",

@@ -17,11 +17,9 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from annotated_transformer.corpora.multi30k import multi30k_descriptions
 from annotated_transformer.corpora.parallel_text import read_table, write_tsv
 from annotated_transformer.data import Tokenizer, encode_pairs
 from annotated_transformer.pairs.back_translation import back_translate
-from annotated_transformer.pairs.sampling import Sampling
 from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.runs.devices import choose_device
 from annotated_transformer.runs.prepare import learn_tokenizer
@@ -31,7 +29,9 @@ from annotated_transformer.training import validate
 from annotated_transformer.translation import Translator, corpus_scores
 
 from .low_resource_recipes import dealt
+from .shared.drawn_translations import draw_translations
 from .shared.grid import grid
+from .shared.multi30k_descriptions import multi30k_descriptions
 from .table3_captions import corpus
 
 __all__ = ["RECIPE", "RUNS", "corpus"]
@@ -68,7 +68,7 @@ RECIPE = {
         ),
     },
 }
-SAMPLING = {"sampling": Sampling(), "top 10": Sampling(top_k=10)}
+TOP_K = {"sampling": 0, "top 10": 10}  # to draw from; 0: all
 
 
 @cache
@@ -88,13 +88,20 @@ def written(how: str) -> Path:
         return path
     forward = how == "targets"
     name, language = ("en-de", "en") if forward else ("de-en", "de")
-    pairs = back_translate(
-        Translator.load(WRITERS / f"multi30k-{name}-pairs", DEVICE),
-        multi30k_descriptions(language),
-        SAMPLING.get(how),
-        forward=forward,
-        batch_tokens=32768 if DEVICE == "cuda" else 4096,
-    )
+    writer = Translator.load(WRITERS / f"multi30k-{name}-pairs", DEVICE)
+    lines = multi30k_descriptions(language)
+    budget = 32768 if DEVICE == "cuda" else 4096
+    if how in TOP_K:
+        sources = draw_translations(writer, lines, budget, TOP_K[how])
+        pairs = [
+            pair
+            for pair in zip(sources, lines, strict=True)
+            if all(map(str.strip, pair))
+        ]
+    else:
+        pairs = back_translate(
+            writer, lines, forward=forward, batch_tokens=budget
+        )
     write_tsv(path, pairs)
     return path
 

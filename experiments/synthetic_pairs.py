@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import cache
 
 from annotated_transformer.data import Pair
-from annotated_transformer.pairs.augmentation import other_targets, swapped
 from annotated_transformer.translation import Translator
 
 from .low_resource_recipes import (
@@ -25,6 +24,7 @@ from .low_resource_recipes import (
 )
 from .low_resource_recipes import RECIPE as LITTLE
 from .shared.grid import grid
+from .shared.made_pairs import other_targets, swapped
 
 NUMBER, BEAM = 3, 8  # what each model adds to a pair, and chooses it from
 RECIPE = LITTLE | {

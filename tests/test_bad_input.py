@@ -14,7 +14,6 @@ from annotated_transformer import Translator
 from annotated_transformer.data import copy_task
 from annotated_transformer.errors import UserError, printable
 from annotated_transformer.pairs.alignment import align_pairs
-from annotated_transformer.pairs.augmentation import extra_pairs
 from annotated_transformer.pairs.likelihood import score_pairs
 from annotated_transformer.system.processes import stop_signals
 
@@ -28,8 +27,6 @@ def test_what_is_no_pair_is_named(wrong, trained):
     for use in (score_pairs, align_pairs):
         with pytest.raises(UserError, match=r"pair \d"):
             use(translator, iter(wrong))
-    with pytest.raises(UserError, match=r"pair \d"):
-        extra_pairs(translator, translator, iter(wrong))
     assert len(score_pairs(translator, iter(PAIRS))) == len(PAIRS)
 
 

@@ -16,8 +16,8 @@ MORE_PAIRS='
 import sys
 from annotated_transformer import Translator
 from annotated_transformer.corpora.parallel_text import read_pairs, write_tsv
-from annotated_transformer.pairs.augmentation import extra_pairs
 from annotated_transformer.runs.devices import choose_device
+from experiments.shared.made_pairs import extra_pairs
 
 *folders, source, target, output = sys.argv[1:]
 models = [Translator.load(x, choose_device()) for x in folders]
@@ -27,11 +27,25 @@ made = extra_pairs(*models, read_pairs(source, target), number=3)
 write_tsv(output, made)
 '
 
+# Sources for targets, each token drawn from the ten likeliest.
+DRAWN='
+import sys
+from annotated_transformer import Translator
+from annotated_transformer.corpora.parallel_text import write_tsv
+from annotated_transformer.system.text_lines import read_lines
+from experiments.shared.drawn_translations import draw_translations
+
+folder, text, output = sys.argv[1:]
+lines = read_lines(text)
+made = draw_translations(Translator.load(folder), lines, 4096, top_k=10)
+write_tsv(output, zip(made, lines, strict=True))
+'
+
 DESCRIPTIONS='
 import sys
 from pathlib import Path
-from annotated_transformer.corpora.multi30k import multi30k_descriptions
 from annotated_transformer.system.atomic_files import write_text
+from experiments.shared.multi30k_descriptions import multi30k_descriptions
 
 language, output = sys.argv[1:]
 lines = multi30k_descriptions(language)
@@ -124,6 +138,11 @@ other_side() { # FILE MODEL LANGUAGE OPTION...: pairs of descriptions
     transformer backtranslate "$model" "$lines" --output "$output" "$@"
 }
 
+drawn() { # FILE MODEL LANGUAGE: the same, drawn
+    if [ -e "$here/$1" ]; then return; fi
+    $python -c "$DRAWN" "$here/$2" "$here/descriptions.$3" "$here/$1"
+}
+
 misspell() { # FILE NEW: the same pairs, typed carelessly
     if [ -e "$here/$2" ]; then return; fi
     $python -c "$MISSPELL" "$here/$1" "$here/$2"
@@ -186,7 +205,7 @@ pack de-en-pairs de-en 3
 
 # those of the package: they learn from descriptions of the pictures as well,
 # with sources that a model wrote for them, and targets
-other_side back.en-de de-en-pairs de --top-k 10
+drawn back.en-de de-en-pairs de
 other_side ahead.en-de en-de-pairs en --forward
 other_side ahead.de-en de-en-pairs de --forward
 swap ahead.en-de back.de-en
@@ -209,7 +228,7 @@ risk de-en-6 de-en --from "$here/de-en-5" --risk 4 --max-steps 600 \
     --peak-rate 2e-4
 
 # and as people type: with noise, the descriptions translated once more
-other_side typed.back.en-de de-en-6 de --top-k 10
+drawn typed.back.en-de de-en-6 de
 other_side typed.ahead.en-de en-de-6 en --forward
 other_side typed.ahead.de-en de-en-6 de --forward
 swap typed.ahead.en-de typed.back.de-en

@@ -24,7 +24,6 @@ from annotated_transformer.system.text_lines import blocks, read_lines
 
 BATCH_TOKENS = {"cuda": 32768}  # elsewhere 4096
 BLOCK = 1000  # lines, after which the console says how far it is
-TRIED = 100  # lines that are translated first, to see how well it goes
 
 
 def backtranslate(
@@ -38,16 +37,6 @@ def backtranslate(
         "--forward",
         help="TEXT holds sources, and MODEL makes their targets",
     ),
-    sample: bool = Option(
-        False, "--sample", help="draw each token instead of searching"
-    ),
-    top_k: int = Option(
-        0, help="draw each token from the K likeliest; 0: from all"
-    ),
-    temperature: float = Option(
-        1.0, help="what is drawn varies more above 1, less below"
-    ),
-    seed: int = Option(0, help="another one draws other text"),
     tag: str = Option(
         "", help="a word to put before each source, such as '<BT>'"
     ),
@@ -61,43 +50,27 @@ def backtranslate(
 
     TEXT holds targets, and MODEL translates from their language; --forward has
     it the other way. Each line of the file made is a source, a tab and its
-    target, as train --extra reads them. It searches, or with --sample, --top-k
-    or --temperature draws. It warns if TEXT is not what MODEL was made for.
+    target, as train --extra reads them. It warns if TEXT is not what MODEL was
+    made for.
     """
     from annotated_transformer.corpora.parallel_text import write_tsv
-    from annotated_transformer.pairs.back_translation import back_translate
-    from annotated_transformer.pairs.sampling import Sampling
+    from annotated_transformer.pairs.back_translation import made_pairs
 
-    draws = sample or top_k != 0 or temperature != 1
-    if draws and (beam, alpha, no_repeat) != (None, None, None):
-        raise UserError(
-            "--beam, --alpha and --no-repeat search, and --sample, --top-k "
-            "and --temperature draw; choose one of the two"
-        )
-    sampling = Sampling(top_k, temperature, seed) if draws else None
     lines = read_lines(file)
     translator = load(model, device, beam, alpha, no_repeat)
     check_lengths(translator, lines, f"{file}, line")
-    at_once = BATCH_TOKENS.get(translator.device.type, 4096)
+    budget = batch_tokens or BATCH_TOKENS.get(translator.device.type, 4096)
     if output.exists():
         raise UserError(f"{output}: exists already; choose another name")
     watch = watch_for(translator, model, str(file))
-    tried = translator.n_best(lines[:TRIED], 1)
-    watch.look(lines[:TRIED], [best[0] for best in tried])
-    watch.sum_up()
-    watch.look(lines[TRIED:])
     pairs: list[tuple[str, str]] = []
     done = 0
     for some in blocks(lines, BLOCK):
-        pairs += back_translate(
-            translator,
-            some,
-            sampling,
-            tag=tag,
-            forward=forward,
-            batch_tokens=batch_tokens or at_once,
-            first=done,
-        )
+        found = translator.n_best(some, 1, batch_tokens=budget)
+        best = [translations[0] for translations in found]
+        watch.look(some, best)
+        watch.sum_up()
+        pairs += made_pairs(some, [one.text for one in best], tag, forward)
         done += len(some)
         console.out(f"{done:,} of {len(lines):,} lines")
     write_tsv(output, pairs)

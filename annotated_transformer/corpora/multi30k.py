@@ -2,7 +2,6 @@
 
 import os
 import tomllib
-import unicodedata
 from collections.abc import Collection
 from pathlib import Path
 
@@ -11,22 +10,18 @@ import pooch
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.parallel_text import read_pairs
 from annotated_transformer.errors import UserError
-from annotated_transformer.system.text_lines import read_lines
 
-__all__ = ["multi30k", "multi30k_descriptions"]
+__all__ = ["multi30k"]
 
 MULTI30K_URL = (
     "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw/"
 )
-DESCRIPTIONS_URL = MULTI30K_URL.replace("task1", "task2")
 MULTI30K_LANGUAGES = ("en", "de", "fr")
 MULTI30K_TESTS = ("test_2016_flickr", "test_2017_flickr", "test_2017_mscoco")
 DATA_VARIABLE = "ANNOTATED_TRANSFORMER_DATA"
-MULTI30K_SUMS: dict[str, str]
-DESCRIPTION_SUMS: dict[str, str]
-MULTI30K_SUMS, DESCRIPTION_SUMS = tomllib.loads(
+MULTI30K_SUMS: dict[str, str] = tomllib.loads(
     Path(__file__).with_name("multi30k.toml").read_text("utf-8")
-).values()
+)
 
 
 def fetch(url: str, sums: dict[str, str], folder: str = "") -> list[Path]:
@@ -87,31 +82,3 @@ def multi30k(source: str = "en", target: str = "de") -> Corpus:
     train, valid = read("train"), read("val")
     tests = {split: read(split) for split in MULTI30K_TESTS}
     return Corpus(train, valid, tests, "multi30k", source, target, sums)
-
-
-def multi30k_descriptions(language: str = "de") -> list[str]:
-    """Five descriptions of each training image, written in one language.
-
-    They are task 2 of Multi30k, no translations of its captions, and
-    downloaded where they are absent. Those that stand in the English or the
-    German captions, of training, validation or a test, are left out; case,
-    spaces and punctuation do not count. UserError for another language.
-    """
-    sums = of_languages(DESCRIPTION_SUMS, [language])
-    if not sums:
-        raise UserError(
-            f"Multi30k has no descriptions in {language!r:.40}; choose en or "
-            "de"
-        )
-    corpus = multi30k("en", "de")
-    captions = [corpus.train, corpus.valid, *corpus.tests.values()]
-    known = {letters(x) for text in captions for pair in text for x in pair}
-    paths = fetch(DESCRIPTIONS_URL, sums, "descriptions")
-    lines = [line for path in paths for line in read_lines(path)]
-    return [line for line in lines if letters(line) not in known]
-
-
-def letters(text: str) -> str:
-    """The letters and digits of a text, without regard to case."""
-    text = unicodedata.normalize("NFKC", text).casefold()
-    return "".join(filter(str.isalnum, text))

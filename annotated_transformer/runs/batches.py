@@ -130,34 +130,17 @@ class TrainingText:
             found += dealt(places, count, name, number)
         return found
 
-    def first_epoch(self) -> list[list[Example]]:
-        """The batches of the first epoch, as they are before any change."""
-        read = [self.examples[i] for i in self.epoch(0)]
-        lengths = [(len(source), len(target)) for source, target in read]
-        cut = bucket(
-            lengths,
-            self.config.batch_tokens,
-            f"{self.seed} 0",
-            self.labs.order,
-        )
-        return [[read[i] for i in batch] for batch in cut]
-
     def reading(self, recipe: Recipe) -> Reading:
         """What an update and an epoch have, by the first epoch's batches."""
-        epoch = self.first_epoch()
-        tokens, padding = [], []
-        for side in (0, 1):
-            lengths = [[len(example[side]) for example in x] for x in epoch]
-            tokens.append(sum(map(sum, lengths)))
-            cells = sum(len(batch) * max(batch) for batch in lengths)
-            padding.append(1 - tokens[side] / cells)
-        updates = len(epoch) / recipe.batches_of_update
+        read = [self.examples[i] for i in self.epoch(0)]
+        lengths = [(len(source), len(target)) for source, target in read]
+        limit, seed = self.config.batch_tokens, f"{self.seed} 0"
+        batches = bucket(lengths, limit, seed, self.labs.order)
+        updates = len(batches) / recipe.batches_of_update
+        tokens = map(sum, zip(*lengths, strict=True))
         source, target = (round(side / updates) for side in tokens)
         return (source, target), {
-            "pairs an epoch": f"{sum(map(len, epoch)):,}",
-            "tokens an epoch": f"{tokens[0]:,} source, {tokens[1]:,} target",
-            "padding": f"{padding[0]:.1%} source, {padding[1]:.1%} target",
-            "batches an epoch": f"{len(epoch):,}",
+            "pairs an epoch": f"{len(read):,}",
             "tokens an update": f"about {source:,} source, {target:,} target",
             "updates an epoch": f"about {updates:,.1f}",
             "epochs": f"about {recipe.train.steps / updates:,.1f}",

@@ -109,10 +109,6 @@ OTHERS = {
     "translate model b.srt": "b.srt: no subtitles",
     "curve good --output a.svg": "good: no metrics.jsonl with a line",
     "curve model --output a.txt": "a.txt: .* choose .svg, .png or .pdf",
-    "backtranslate model good --output x --top-k=5 --beam=2": "choose one",
-    "backtranslate model good --output x --temperature=0": (
-        "--temperature 0.0: must be from 0.01"
-    ),
     "backtranslate model good --output good": "exists already",
     "generate pronouns --temperature=-1": "pronouns: a translator, which writ",
     "perplexity multi30k-en-de good": "multi30k-en-de: a translator",

@@ -10,11 +10,10 @@ from collections import Counter
 import pytest
 
 from annotated_transformer.corpora import multi30k as multi30k_files
-from annotated_transformer.corpora.multi30k import (
-    multi30k,
-    multi30k_descriptions,
-)
+from annotated_transformer.corpora.multi30k import multi30k
 from annotated_transformer.errors import UserError
+from experiments.shared import multi30k_descriptions as descriptions
+from experiments.shared.multi30k_descriptions import multi30k_descriptions
 
 NAME, WHERE = "train.de.gz", "ANNOTATED_TRANSFORMER_DATA"
 
@@ -148,7 +147,7 @@ def test_descriptions_that_stand_in_the_captions(tmp_path, monkeypatch):
         "train en neu",
     ]
     sums = write(tmp_path / "descriptions", described)
-    monkeypatch.setattr(multi30k_files, "DESCRIPTION_SUMS", sums)
+    monkeypatch.setattr(descriptions, "DESCRIPTION_SUMS", sums)
     assert multi30k_descriptions("de") == [
         *("Neues 1", "Neues 2", "train en neu"),
         *("Neues 3", "Neues 4", "Neues 5"),

@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from annotated_transformer import (
-    Sampling,
     Translator,
     UserError,
     back_translate,
@@ -20,7 +19,6 @@ from annotated_transformer.model import ModelConfig, transformer
 LETTERS = "abcdefgh"
 TEXTS = [LETTERS[n % 5 :][: 1 + n % 7] * (1 + n % 3) for n in range(8)]
 SIZES = ModelConfig(vocab_size=30, layers=1, d_model=16, d_ff=16, heads=2)
-DRAWN = Sampling(seed=2)
 
 
 @pytest.fixture(scope="module")
@@ -47,28 +45,12 @@ def test_a_search_says_what_it_says_of_each_text_alone(translator):
     assert marked == [(f"<BT> {made}", text) for made, text in expected]
 
 
-def test_draws_depend_on_the_place_and_on_no_batch(translator):
-    expected = back_translate(translator, TEXTS, DRAWN)
-    made = back_translate(translator, TEXTS, DRAWN, batch_tokens=20)
-    assert made == expected
-    parts = [
-        back_translate(translator, TEXTS[i : i + 3], DRAWN, first=i)
-        for i in range(0, 8, 3)
-    ]
-    assert sum(parts, []) == expected
-    assert back_translate(translator, TEXTS, Sampling(seed=1)) != made
-    best = back_translate(translator, TEXTS, Sampling(top_k=1))
-    plain = Translator(translator.model, translator.tokenizer, beam=1)
-    assert best == back_translate(plain, TEXTS)
-
-
 def test_what_cannot_be_made(translator):
     with pytest.raises(UserError, match="text 1"):
         unwrap(back_translate)(translator, ["a", 1])
-    for sampling in (None, DRAWN):
-        with pytest.raises(ValueError, match="batch_tokens=0"):
-            back_translate(translator, TEXTS, sampling, batch_tokens=0)
-        assert back_translate(translator, ["", " "], sampling) == []
+    with pytest.raises(ValueError, match="batch_tokens=0"):
+        back_translate(translator, TEXTS, batch_tokens=0)
+    assert back_translate(translator, ["", " "]) == []
 
 
 # The command
@@ -78,7 +60,7 @@ def test_what_cannot_be_made(translator):
     ("model", "texts", "options"),
     [
         ("multi30k-de-en", ["Ein Hund\trennt.", "Ein Kind."], ["--beam=2"]),
-        ("multi30k-en-de", ["A dog runs.", "Two women."], ["--top-k=1"]),
+        ("multi30k-en-de", ["A dog runs.", "Two women."], ["--beam=1"]),
     ],
 )
 def test_the_command_makes_what_train_reads(
@@ -94,7 +76,7 @@ def test_the_command_makes_what_train_reads(
     assert ended.status == 0 and ended.out == f"{output}: 2 pairs\n"
     assert "2 of 3 lines" in ended.err
     assert "left out 1 lines with a blank side" in ended.err
-    search = {"beam": 1, "no_repeat": 0} if forward else {"beam": 2}
+    search = {"beam": 1 if forward else 2}
     made = Translator.load(model)(texts, **search)
     texts = [text.replace("\t", " ") for text in texts]
     if forward:
@@ -105,16 +87,3 @@ def test_the_command_makes_what_train_reads(
     assert read_table(output) == expected
     again = command(*words, *options)
     assert again.status == 1 and "exists already" in again.err
-
-
-def test_the_command_draws_as_if_all_were_drawn_at_once(
-    command, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(the_command, "BLOCK", 2)
-    path, output = tmp_path / "text", tmp_path / "made.tsv"
-    path.write_text("Ein Hund.\n" * 4)
-    words = ("backtranslate", "multi30k-de-en", path, "--output", output)
-    assert command(*words, "--sample", "--seed=2").status == 0
-    translator = Translator.load("multi30k-de-en")
-    expected = back_translate(translator, ["Ein Hund."] * 4, DRAWN)
-    assert read_table(output) == expected and len({*expected}) > 2

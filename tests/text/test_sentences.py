@@ -13,7 +13,6 @@ from annotated_transformer.pairs.alignment import (
     align_translations,
 )
 from annotated_transformer.pairs.back_translation import back_translate
-from annotated_transformer.pairs.sampling import Sampling
 from annotated_transformer.text.sentences import sentences, single_sentences
 from annotated_transformer.translation import Translation, Translator
 
@@ -114,10 +113,9 @@ def test_links_count_words_through_the_line():
     assert alone == align_pairs(model, [(ONE[0], "Ein Mann.")])[0]
 
 
-@pytest.mark.parametrize("sampling", [None, Sampling(top_k=1)])
-def test_pairs_are_made_of_sentences(sampling):
+def test_pairs_are_made_of_sentences():
     line = " ".join(ONE[:2])
-    found = back_translate(translator(), [line, *ONE[:2]], sampling)
+    found = back_translate(translator(), [line, *ONE[:2]])
     (joined, _), (first, _), (second, _) = found
     assert joined == f"{first} {second}"
 

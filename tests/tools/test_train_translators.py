@@ -14,14 +14,15 @@ import typer.main
 from annotated_transformer import Translator
 from annotated_transformer.commands.app import app
 from annotated_transformer.corpora.parallel_text import read_table
-from annotated_transformer.pairs.augmentation import extra_pairs
 from annotated_transformer.storage.history import History
 from annotated_transformer.storage.model_folder import (
     load_model,
     read_config,
 )
+from experiments.shared.made_pairs import extra_pairs
 
-SCRIPT = Path(__file__).parents[2] / "tools" / "train_translators.sh"
+ROOT = Path(__file__).parents[2]
+SCRIPT = ROOT / "tools" / "train_translators.sh"
 STAND_IN = '''\
 """Notes each command, and makes what it would make, empty."""
 import sys, json, pathlib
@@ -119,7 +120,7 @@ def test_what_is_written_in_the_script_runs(called, tmp_path, real_folder):
     """The programs in it make what the functions that they call give."""
     calls, _ = called
     codes = [*dict.fromkeys(words[1] for words in calls if words[0] == "-c")]
-    descriptions, pairs, misspell, mean = codes
+    descriptions, pairs, drawn, misspell, mean = codes
     lines = {
         "en": ["A dog\truns on the beach.", "Two children are playing."],
         "de": ["Ein Hund rennt am Strand.", "Zwei Kinder spielen."],
@@ -128,14 +129,19 @@ def test_what_is_written_in_the_script_runs(called, tmp_path, real_folder):
         (tmp_path / name).write_text("\n".join(text) + "\n")
     names = ("multi30k-en-de", "multi30k-de-en")
     program = [sys.executable, "-c", pairs, *names, "en", "de", "made"]
-    subprocess.run(program, cwd=tmp_path, check=True)
+    environ = os.environ | {"PYTHONPATH": str(ROOT)}  # it runs in ROOT
+    subprocess.run(program, cwd=tmp_path, env=environ, check=True)
     models = [Translator.load(name) for name in names]
     for model in models:
         model.beam = 8
-    expected = extra_pairs(*models, zip(*lines.values(), strict=True))
+    expected = extra_pairs(*models, [*zip(*lines.values(), strict=True)])
     assert read_table(tmp_path / "made") == [
         (source.replace("\t", " "), target) for source, target in expected
     ]
+    program = [sys.executable, "-c", drawn, names[1], "de", "drawn"]
+    subprocess.run(program, cwd=tmp_path, env=environ, check=True)
+    targets = [target for _, target in read_table(tmp_path / "drawn")]
+    assert targets == lines["de"]
     program = [sys.executable, "-c", misspell, "made", "typed"]
     subprocess.run(program, cwd=tmp_path, check=True)
     typed = read_table(tmp_path / "typed")

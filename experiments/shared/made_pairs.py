@@ -5,10 +5,7 @@ from collections.abc import Iterable
 from sacrebleu.metrics import BLEU
 
 from annotated_transformer.data import Pair
-from annotated_transformer.errors import check_pairs
 from annotated_transformer.translation import Translation, Translator
-
-__all__ = ["extra_pairs", "nearest", "other_targets", "swapped"]
 
 
 def nearest(
@@ -29,14 +26,13 @@ def nearest(
 
 
 def other_targets(
-    translator: Translator, pairs: Iterable[Pair], number: int
+    translator: Translator, pairs: list[Pair], number: int
 ) -> list[Pair]:
     """Each pair's source with new targets that the translator writes.
 
     Of all translations in its beam, those nearest to the pair's target are
-    taken, at most `number` of them. UserError for what is not text.
+    taken, at most `number` of them.
     """
-    pairs = check_pairs(pairs)
     sources = [source for source, _ in pairs]
     found = translator.n_best(sources, translator.beam)
     return [
@@ -46,7 +42,7 @@ def other_targets(
     ]
 
 
-def swapped(pairs: Iterable[Pair]) -> list[Pair]:
+def swapped(pairs: list[Pair]) -> list[Pair]:
     """The pairs of the other direction: target, source."""
     return [(target, source) for source, target in pairs]
 
@@ -54,7 +50,7 @@ def swapped(pairs: Iterable[Pair]) -> list[Pair]:
 def extra_pairs(
     forward: Translator,
     backward: Translator,
-    pairs: Iterable[Pair],
+    pairs: list[Pair],
     number: int = 3,
 ) -> list[Pair]:
     """Pairs in which a model wrote one side: up to 2 * number for each pair.
@@ -63,6 +59,5 @@ def extra_pairs(
     forward model new targets, which is distillation: together, data
     diversification (Nguyen et al., 2020). See other_targets.
     """
-    pairs = check_pairs(pairs)
     sources = other_targets(backward, swapped(pairs), number)
     return swapped(sources) + other_targets(forward, pairs, number)

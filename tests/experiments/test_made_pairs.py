@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU
 
 from annotated_transformer import Translator
-from annotated_transformer.pairs.augmentation import (
+from annotated_transformer.translation import Translation
+from experiments.shared.made_pairs import (
     extra_pairs,
     nearest,
     other_targets,
     swapped,
 )
-from annotated_transformer.translation import Translation
 
 PAIRS = [
     ("A dog runs on the beach.", "Ein Hund rennt am Strand."),
