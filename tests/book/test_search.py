@@ -63,7 +63,15 @@ SHIPPED = ["11_translation#the-training-data-of-the-shipped-models"]
 SEARCHES |= {
     "different tokenizer at test time": PREPARED,
     "normaliser at test time": PREPARED,
-    "loss on own prefixes": ["16_bugs#exposure-bias"],
+    "loss on own prefixes": [
+        "16_bugs#exposure-bias",
+        "18_writing#exposure-bias-many-words-of-its-own",
+    ],
+    "exposure bias": ["18_writing#exposure-bias-many-words-of-its-own"],
+    "errors add up": ["18_writing#exposure-bias-many-words-of-its-own"],
+    "beam search on a language model": [
+        "18_writing#beam-search-on-a-language-model"
+    ],
     "source in the wrong language": SPOILED,
     "source too long": SPOILED,
     "rotary stretching longer": LONGER,
