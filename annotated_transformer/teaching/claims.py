@@ -298,9 +298,10 @@ def needs(entry: Claim, found: Estimate, control: Estimate) -> str:
     """What would decide that this leaves undecided; "" if it is decided."""
     if judge(entry, found, control) != UNDECIDED:
         return ""
-    lacking = ""
-    if place(entry, control) != CONTRADICTED:
-        lacking = "; the control does not come out the other way"
+    lacking, other = "", place(entry, control)
+    if other != CONTRADICTED:
+        meets = "meets it" if other == HOLDS else "may meet it"
+        lacking = f"; the control, which should miss the bound, {meets}"
     if place(entry, found) == HOLDS or not found.deviation:
         return lacking  # a finished model has no seeds
     number = seeds_to_decide(entry, found)
