@@ -37,7 +37,7 @@ SEARCHES = {
         "03_embedding#sines-and-cosines-are-clocks",
         "03_embedding#the-layer-that-adds-them",
     ],
-    "beam search": ["10_decoding#the-beam"],
+    "beam search": ["10_decoding#the-beam", "10_decoding#the-search"],
     "pre-norm or post-norm": [
         "04_layers#before-or-after-the-sum",
         "questions#norm-before-or-after-the-sum",
