@@ -65,7 +65,7 @@ def test_the_formula_is_the_loop(queries, keys, d_k, d_v):
 def test_a_mask_of_ones_and_zeros_is_refused(dtype):
     """A kernel would add it to the scores, and hide nothing."""
     x, layer = torch.randn(1, 3, 8), MultiHeadAttention(8, 2)
-    mask, told = causal_mask(3).to(dtype), f"is {dtype}; of ones and zeros"
+    mask, told = causal_mask(3).to(dtype), f"is {dtype}; mask.bool()"
     for reads in (layer, layer.weights, RestrictedAttention(3, 8, 2)):
         with unchecked(), pytest.raises(TypeError, match=told):
             reads(x, x, mask)

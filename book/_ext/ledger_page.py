@@ -355,7 +355,7 @@ def details(
     ]
     rows += [
         (field, marked(entry[field]))
-        for field in ("caveat", "note")
+        for field in ("caveat", "differs", "note")
         if field in entry
     ]
     if full:
@@ -476,6 +476,8 @@ def show_badges(app: Sphinx, doctree: nodes.document) -> None:
         said = [nodes.literal_block(rest, rest, **block.attributes)]
         badges = [badge(app.env, name) for name in names]
         block.parent.replace(block, (said if rest else []) + badges)
+    # whether a page needs MathJax was decided before its folds were there
+    app.env.get_domain("math").process_doc(app.env, app.env.docname, doctree)
 
 
 def badge(env: BuildEnvironment, name: str) -> nodes.Node:

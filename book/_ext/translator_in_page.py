@@ -155,10 +155,13 @@ def what_they_are(names: list[str], size: int) -> str:
     for name in names:
         model, _, history = load_model(name)
         millions = parameter_count(model.config) / 1e6
+        pairs = f"{history.data.pairs:,} pairs of sentences"
+        if extra := history.data.extra:
+            pairs += f" and on {extra:,} of which models wrote one side"
         said.append(
             f"{OPENINGS[name]['label'].capitalize()}: {millions:.2f} million "
-            f"parameters, trained on {history.data.pairs:,} pairs of "
-            f"sentences. {TEXT_LICENCES[history.data.name]}"
+            f"parameters, trained on {pairs}. "
+            f"{TEXT_LICENCES[history.data.name]}"
         )
     return f"{' '.join(said)} Together they take {size / 1e6:.1f} MB."
 

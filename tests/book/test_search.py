@@ -70,7 +70,7 @@ SEARCHES |= {
     "exposure bias": ["18_writing#exposure-bias-many-words-of-its-own"],
     "errors add up": ["18_writing#exposure-bias-many-words-of-its-own"],
     "beam search on a language model": [
-        "18_writing#beam-search-on-a-language-model"
+        "18_writing#if-a-language-model-searches"
     ],
     "source in the wrong language": SPOILED,
     "source too long": SPOILED,
