@@ -9,8 +9,9 @@ goes on. So a long training pays for the short ones, and each of them has ended
 as it would have ended alone. The text that chooses the rate is not the text
 that is measured on. Budgets are 6 N D operations.
 
-On the plays the first seed spends eight times as much as the others: what it
-finds there can be foretold from the rest. The grammar has one seed.
+On the plays the first seed spends eight times as much on every size, and the
+others on the three sizes that were best there: what they find can be foretold
+from the rest. The grammar has one seed.
 """
 
 import math
@@ -69,7 +70,8 @@ RECIPE: dict[str, Any] = {
 WIDTHS = [*LAYERS]
 LARGEST = (  # budgets: text, seeds, widths
     (1.28e12, "plays", [0], WIDTHS),
-    (1.6e11, "plays", [1, 2], WIDTHS),
+    (1.28e12, "plays", [1, 2], WIDTHS[1:4]),  # where the best size is sought
+    (1.6e11, "plays", [1, 2], WIDTHS[:1] + WIDTHS[4:]),
     (3.2e11, "grammar", [0], WIDTHS[1:]),
     (6.4e11, "grammar", [0], WIDTHS[:1]),  # which comes nearest to the floor
 )
