@@ -1,7 +1,7 @@
 """Recurrence, convolution and attention at equal size, on the same work.
 
 Three translators of about 250,000 parameters learn the built-in corpus, and
-to reverse and to copy strings of letters. The recipe is shared: Adam, a
+to reverse strings of letters. The recipe is shared: Adam, a
 linear schedule, gradients clipped at 1, no dropout, the same batches. Only
 the peak of the rate is each model's own: the best of four in shorter runs
 (the runs "rate=..."). The control is a recurrent translator whose
@@ -55,7 +55,7 @@ from annotated_transformer.translation import corpus_scores
 
 from .shared import translators
 from .shared.grid import grid
-from .shared.letter_strings import COPYING, REVERSING, copying, reversal
+from .shared.letter_strings import REVERSING, reversal
 from .shared.pronoun_attention import probe, words_of_pieces
 from .shared.small_translator import corpus, tokenizer
 from .shared.translators import RATES, TRAIN, decoded, models, trained
@@ -87,7 +87,6 @@ RECIPE = translators.RECIPE | {
         "pairs": SHORTER,
         "layers": SHORTER,
         "reverse": REVERSING,
-        "copy": COPYING,
     },
 }
 
@@ -247,7 +246,6 @@ def speed(name: str, words: int, seed: int) -> dict:
 
 FOUR = tuple(RATES)
 THREE, TWO = FOUR[:3], FOUR[:2]
-COPYISTS = (*TWO, "unattended")
 KEY = "{name} seed={seed}"
 shorter = partial(translate, steps=SHORTER)
 RUNS = grid(
@@ -292,7 +290,6 @@ RUNS |= grid(
 RUNS |= grid(
     partial(shorter, pairs=FEW), f"pairs={FEW} {KEY}", seed=SEEDS, name=THREE
 )
-RUNS |= grid(copying, f"copy {KEY}", seed=SEEDS, name=COPYISTS)
 for name, depths in zip(TWO, ((2, 8), (1, 8)), strict=True):
     RUNS |= grid(
         partial(shorter, rate=CAREFUL),

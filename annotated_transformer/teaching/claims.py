@@ -304,9 +304,7 @@ def needs(entry: Claim, found: Estimate, control: Estimate) -> str:
     if judge(entry, found, control) != UNDECIDED:
         return ""
     if place(entry, found) == CONTRADICTED:
-        return (
-            "; it misses the bound, under other conditions than the source's"
-        )
+        return "; outside the bound, but not under the source's conditions"
     lacking, other = "", place(entry, control)
     if other != CONTRADICTED:
         meets = "meets it" if other == HOLDS else "may meet it"
