@@ -48,6 +48,8 @@ def curve(
             series[str(run)] = steps, [line[field] for line in there]
         log = field != "loss"
         curves(panel, series, x_label="updates", y_label=name, log=log)
+        if legend := panel.get_legend():
+            legend.set_in_layout(False)  # long paths would squeeze the panel
     if output.suffix[1:] not in drawing.canvas.get_supported_filetypes():
         raise UserError(
             f"{output}: no picture has this ending; choose .svg, .png or .pdf"
