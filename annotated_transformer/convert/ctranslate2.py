@@ -17,8 +17,6 @@ from annotated_transformer.storage.history import History
 from annotated_transformer.system.machine import needed
 from annotated_transformer.writing import LanguageModel
 
-__all__ = ["to_ctranslate2", "write_ctranslate2"]
-
 
 def to_ctranslate2(model: EncoderDecoder, pieces: list[str]) -> Any:
     """The model as a specification of CTranslate2, which can save itself.

@@ -14,8 +14,6 @@ from annotated_transformer.storage.history import History
 from annotated_transformer.storage.model_card import CONFIG, model_card
 from annotated_transformer.system.atomic_files import replacing
 
-__all__ = ["export_model"]
-
 CARDS = Path(__file__).parent / "cards"
 
 

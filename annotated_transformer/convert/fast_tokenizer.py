@@ -8,8 +8,6 @@ from annotated_transformer.errors import UserError
 from annotated_transformer.system.machine import needed
 from annotated_transformer.text.normalization import rules
 
-__all__ = ["fast_tokenizer"]
-
 OTHERS = "ﬁ Å ① ２ ｶﾞ ㎏ \u0308 ﷺ"  # what the rules of other makers rewrite
 
 

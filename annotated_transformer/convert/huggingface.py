@@ -31,13 +31,6 @@ from annotated_transformer.storage.history import History, Search
 from annotated_transformer.system.machine import needed
 from annotated_transformer.writing import LanguageModel, LanguageModelConfig
 
-__all__ = [
-    "from_huggingface",
-    "generation",
-    "to_huggingface",
-    "write_huggingface",
-]
-
 EXTRA = "huggingface"
 POSITIONS = 1024  # of a translator there: their table has an end
 LONGEST = 256  # tokens of a translation

@@ -21,8 +21,6 @@ from annotated_transformer.model import EncoderDecoder, Transformer
 from annotated_transformer.storage.history import History, Search
 from annotated_transformer.system.machine import needed
 
-__all__ = ["DecoderStep", "EncoderGraph", "write_onnx"]
-
 POSITIONS = 1024  # of a model that has no limit of its own
 
 Read = Float[Tensor, "layers batch heads source_length _"]

@@ -26,17 +26,6 @@ from annotated_transformer.model import (
 from annotated_transformer.modern import SwiGLU
 from annotated_transformer.storage.builders import find_builder, own_code
 
-__all__ = [
-    "PAPER",
-    "TorchTransformer",
-    "check_convertible",
-    "check_field",
-    "from_torch",
-    "pairs",
-    "projections",
-    "to_torch",
-]
-
 ENCODER_LAYER = (
     "self_attention around_attention.norm "
     "feed_forward.inner feed_forward.outer around_feed_forward.norm"

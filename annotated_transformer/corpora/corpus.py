@@ -12,8 +12,6 @@ from annotated_transformer.corpora.parallel_text import (
 )
 from annotated_transformer.errors import UserError, check_pairs
 
-__all__ = ["Corpus", "Extra", "pairs_sha256"]
-
 
 @dataclass(frozen=True)
 class Extra:

@@ -4,8 +4,6 @@ import re
 
 from annotated_transformer.corpora.corpus import Corpus
 
-__all__ = ["builtin_corpus", "copy_corpus", "pronoun_corpus"]
-
 # The sentence that the book follows, and all that differ in noun or quality.
 FOLLOWED = re.compile(r"The \w+ ate the \w+ because it was \w+\.")
 

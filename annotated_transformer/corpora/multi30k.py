@@ -11,8 +11,6 @@ from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.parallel_text import read_pairs
 from annotated_transformer.errors import UserError
 
-__all__ = ["multi30k"]
-
 MULTI30K_URL = (
     "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw/"
 )

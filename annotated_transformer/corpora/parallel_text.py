@@ -17,8 +17,6 @@ from annotated_transformer.system.atomic_files import write_text
 from annotated_transformer.system.console import in_column
 from annotated_transformer.system.text_lines import ending, read_lines
 
-__all__ = ["read_pairs", "read_parallel", "read_table", "write_tsv"]
-
 SIDES = ("source", "target")
 HALF = re.compile("[\ud800-\udfff]")  # of a character: no file can hold it
 Pairs = list[tuple[str, str]]

@@ -9,8 +9,6 @@ from typing import Any
 from annotated_transformer.errors import UserError, check_kind
 from annotated_transformer.system.text_lines import stream_lines
 
-__all__ = ["RunningText", "plays"]
-
 
 @dataclass(frozen=True)
 class RunningText:

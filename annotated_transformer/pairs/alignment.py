@@ -20,15 +20,6 @@ from annotated_transformer.translation import (
     attention_maps,
 )
 
-__all__ = [
-    "Links",
-    "align_pairs",
-    "align_translations",
-    "members",
-    "pharaoh",
-    "skipped_words",
-]
-
 Links = list[tuple[int, int]]  # numbers of words, source and target
 TINY = torch.finfo(torch.float32).tiny  # no weight at all stays none
 

@@ -10,8 +10,6 @@ from annotated_transformer.data import Pair
 from annotated_transformer.errors import check_texts
 from annotated_transformer.translation import Translator
 
-__all__ = ["back_translate"]
-
 
 def back_translate(
     translator: Translator,

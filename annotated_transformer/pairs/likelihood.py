@@ -11,8 +11,6 @@ from annotated_transformer.loss import log_probabilities
 from annotated_transformer.storage.history import Search
 from annotated_transformer.translation import Translation, Translator
 
-__all__ = ["score_pairs"]
-
 
 @torch.inference_mode()
 def score_pairs(

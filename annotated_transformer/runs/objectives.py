@@ -16,8 +16,6 @@ from annotated_transformer.training import (
     predict,
 )
 
-__all__ = ["RDrop", "objective_of"]
-
 
 @dataclass(frozen=True)
 class RDrop:

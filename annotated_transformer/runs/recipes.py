@@ -19,15 +19,6 @@ from annotated_transformer.storage.dataclass_json import from_plain, of_type
 from annotated_transformer.training import TrainConfig
 from annotated_transformer.writing import LanguageModelConfig
 
-__all__ = [
-    "RECIPES",
-    "LabConfig",
-    "Recipe",
-    "fine_tuning",
-    "flat",
-    "recipe_of",
-]
-
 # What JSON calls what Python, and so an error, calls otherwise.
 IN_JSON = {
     "None": "null",

@@ -69,8 +69,6 @@ from annotated_transformer.training import (
 )
 from annotated_transformer.translation import Translator, corpus_scores
 
-__all__ = ["Run", "train"]
-
 
 class Run:
     """One run in its folder: the model, its text and how far it has come."""

@@ -29,8 +29,6 @@ from annotated_transformer.training import validate
 VALID_TOKENS = 4096  # of a batch without gradients
 WINDOW = 256  # tokens, for a model of your own whose context has no end
 
-__all__ = ["TextScore", "TextWindows", "read_corpus", "score_text"]
-
 
 def token_ids(
     text: RunningText, tokenizer: Tokenizer, held_out: bool | None = None

@@ -20,16 +20,6 @@ from annotated_transformer.system.atomic_files import (
     write_text,
 )
 
-__all__ = [
-    "Checkpoints",
-    "Line",
-    "Progress",
-    "checkpoint_paths",
-    "checkpoint_weights",
-    "read_checkpoint",
-    "read_metrics",
-]
-
 MOMENTS = ("exp_avg", "exp_avg_sq", "step")  # what Adam keeps of a parameter
 
 Line = dict[str, int | float]  # of metrics.jsonl: what an interval measured

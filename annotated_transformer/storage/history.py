@@ -6,8 +6,6 @@ from typing import Any
 from annotated_transformer.errors import check_fields
 from annotated_transformer.system.machine import Machine
 
-__all__ = ["Data", "History", "Result", "Search", "SourceLines", "Start"]
-
 SINGLE = 0.95  # share of single sentences from which on lines are split
 
 

@@ -44,8 +44,6 @@ from annotated_transformer.system.atomic_files import (
     sha256,
 )
 
-__all__ = ["load_model", "read_config", "read_tokenizer", "save_model"]
-
 FORMAT = 2
 SUMMED = ("model.safetensors", "tokenizer.model", "README.md")
 MOST_TOKENIZER = 1 << 26  # bytes

@@ -27,8 +27,6 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from annotated_transformer.errors import UserError, out_of_memory
 
-__all__ = ["ALONE", "Processes", "joined", "launched", "stop_signals"]
-
 PATIENCE = timedelta(hours=3)  # the first may learn subwords as long as that
 
 
