@@ -29,18 +29,6 @@ run = partial(Option, rich_help_panel="The run")
 # What few runs need; book/toolkit_options.md says what it is for.
 rare = partial(Option, hidden=True)
 
-# Options that set a field of the recipe, which --set FIELD=VALUE does, too.
-FIELDS = {
-    "": ("vocab_size", "tokenizer", "tf32"),
-    "model.": ("dropout", "pre_norm"),
-    "train.": (
-        *("steps", "batch_tokens", "accumulation_steps", "schedule"),
-        *("warmup", "peak_lr", "label_smoothing", "max_length", "bf16"),
-        *("checkpoint_every", "average", "seed"),
-    ),
-    "labs.": ("r_drop", "risk", "bpe_dropout", "noise"),
-}
-
 
 def train(
     output: Path = Argument(help="the folder to make; it must be new"),
@@ -173,22 +161,19 @@ def train(
     from annotated_transformer.corpora.running_text import RunningText, plays
     from annotated_transformer.runs.devices import choose_device
     from annotated_transformer.runs.dry_run import plan
-    from annotated_transformer.runs.recipes import fine_tuning, recipe_of
+    from annotated_transformer.runs.recipes import fine_tuning, flat, recipe_of
     from annotated_transformer.runs.run import train as run_training
     from annotated_transformer.system.processes import launched
 
     chosen = choose_device(device)
-    asked = [
-        f"{part}{name}={given[name]}"
-        for part, names in FIELDS.items()
-        for name in names
-        if given[name] is not None
-    ]
-    asked += fields or []
-    if start is not None:
-        check_kept(asked, new_subwords)
     fast = chosen.startswith("cuda") and is_bf16_supported(False)  # emulated
     usual = recipe_of(task, preset)
+    # an option with the name of a field sets it, as --set FIELD=VALUE does
+    paths = {x.rpartition(".")[2]: x for x in flat(usual.as_json())}
+    named = [x for x in paths if given.get(x) is not None]
+    asked = [f"{paths[x]}={given[x]}" for x in named] + (fields or [])
+    if start is not None:
+        check_kept(asked, new_subwords)
     own_text = task in (None, "text")  # another task has settings of its own
     if start is not None and not new_subwords and own_text:
         usual = fine_tuning(usual)

@@ -187,7 +187,7 @@ def evaluate(
     many lines are typed otherwise, and how many translations differ.
     """
     from annotated_transformer.storage.model_folder import read_config
-    from annotated_transformer.text.robustness import scores_as_typed
+    from annotated_transformer.text.noise import scores_as_typed
     from annotated_transformer.translation import corpus_scores
 
     language = read_config(model).languages[1]
