@@ -4,8 +4,8 @@ from pathlib import Path
 
 from typer import Argument, Option
 
-from annotated_transformer.commands.options import DEVICE, MODEL, Device
-from annotated_transformer.system.console import in_digits, put
+from ..system.console import in_digits, put
+from .options import DEVICE, MODEL, Device
 
 SEPARATOR = "---\n"
 
@@ -38,8 +38,8 @@ def generate(
     The text begins with the prompt, and what follows is drawn token by token.
     """
     # what loads PyTorch, here: --help does without it
-    from annotated_transformer.runs.devices import choose_device
-    from annotated_transformer.writing import Writer
+    from ..runs.devices import choose_device
+    from ..writing import Writer
 
     texts = Writer.load(model, choose_device(device))(
         [prompt] * number,
@@ -63,10 +63,10 @@ def perplexity(
     The text is read in windows as long as the model's context. Bits per byte
     compare models with different tokens.
     """
-    from annotated_transformer.corpora.running_text import RunningText
-    from annotated_transformer.runs.devices import choose_device
-    from annotated_transformer.runs.windows import score_text
-    from annotated_transformer.writing import Writer
+    from ..corpora.running_text import RunningText
+    from ..runs.devices import choose_device
+    from ..runs.windows import score_text
+    from ..writing import Writer
 
     writer = Writer.load(model, choose_device(device))
     text = RunningText.from_files([file], writer.mark)

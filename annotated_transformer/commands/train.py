@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Literal
 
 from typer import Argument, Option
 
-from annotated_transformer.commands.options import DEVICE, Device
-from annotated_transformer.errors import UserError
-from annotated_transformer.system.console import put
+from ..errors import UserError
+from ..system.console import put
+from .options import DEVICE, Device
 
 # What loads PyTorch is imported where it is used: --help does without it.
 if TYPE_CHECKING:
-    from annotated_transformer.corpora.corpus import Corpus
+    from ..corpora.corpus import Corpus
 
 Task = Literal["copy", "builtin", "pronouns", "multi30k", "plays", "text"]
 Preset = Literal["tiny", "modern", "small", "base", "big"]
@@ -158,12 +158,12 @@ def train(
     given = locals()  # all options, by their names
     from torch.cuda import is_bf16_supported
 
-    from annotated_transformer.corpora.running_text import RunningText, plays
-    from annotated_transformer.runs.devices import choose_device
-    from annotated_transformer.runs.dry_run import plan
-    from annotated_transformer.runs.recipes import fine_tuning, flat, recipe_of
-    from annotated_transformer.runs.run import train as run_training
-    from annotated_transformer.system.processes import launched
+    from ..corpora.running_text import RunningText, plays
+    from ..runs.devices import choose_device
+    from ..runs.dry_run import plan
+    from ..runs.recipes import fine_tuning, flat, recipe_of
+    from ..runs.run import train as run_training
+    from ..system.processes import launched
 
     chosen = choose_device(device)
     fast = chosen.startswith("cuda") and is_bf16_supported(False)  # emulated
@@ -236,13 +236,9 @@ def read_pairs(
     extras: Iterable[str],
 ) -> "Corpus":
     """The corpus that the options name, with the extra pairs of files."""
-    from annotated_transformer.corpora.corpus import Corpus
-    from annotated_transformer.corpora.generated import (
-        builtin_corpus,
-        copy_corpus,
-        pronoun_corpus,
-    )
-    from annotated_transformer.corpora.multi30k import multi30k
+    from ..corpora.corpus import Corpus
+    from ..corpora.generated import builtin_corpus, copy_corpus, pronoun_corpus
+    from ..corpora.multi30k import multi30k
 
     made = {
         "copy": copy_corpus,

@@ -6,11 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from annotated_transformer.corpora.parallel_text import (
-    read_parallel,
-    read_table,
-)
-from annotated_transformer.errors import UserError, check_pairs
+from ..errors import UserError, check_pairs
+from .parallel_text import read_parallel, read_table
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from annotated_transformer.data import Tokenizer
-from annotated_transformer.errors import UserError, check_fields
-from annotated_transformer.model import EncoderDecoder
-from annotated_transformer.storage.dataclass_json import from_plain, of_type
+from ..data import Tokenizer
+from ..errors import UserError, check_fields
+from ..model import EncoderDecoder
+from .dataclass_json import from_plain, of_type
 
 PACKAGE = __name__.partition(".")[0]
 # The chapter of each, which is imported when it is asked for, and the class

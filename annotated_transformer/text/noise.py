@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from annotated_transformer.data import Example, Tokenizer
-from annotated_transformer.embedding import UNK
-from annotated_transformer.text.casing import as_sentence, in_title_case
-from annotated_transformer.translation import Translator, corpus_scores
+from ..data import Example, Tokenizer
+from ..embedding import UNK
+from ..translation import Translator, corpus_scores
+from .casing import as_sentence, in_title_case
 
 Way = Callable[[str, random.Random], str]
 
