@@ -48,8 +48,10 @@ def imported(module: str, source: str) -> Iterator[str]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             assert not any(x.name.startswith(NAME) for x in node.names)
-        if not isinstance(node, ast.ImportFrom) or node.level == 1:
-            continue  # with one dot it is a neighbour in the same folder
+        if not isinstance(node, ast.ImportFrom):
+            continue
+        if node.level == 1 and "." in module:
+            continue  # a neighbour in the same folder
         package, _, found = (node.module or "").partition(".")
         if node.level:  # with a dot more for each folder up to the package
             assert node.level == 1 + module.count("."), module
