@@ -1,4 +1,4 @@
-"""Translating with a decoder alone: source, mark and target in a row.
+"""Translating with a decoder-only model: source, mark and target in a row.
 
 Written in book/decoder_only.ipynb: edit the chapter, then `make package`.
 """

@@ -40,7 +40,7 @@ def token_operations(model: LanguageModel, keys: int) -> int:
 
 
 def cache_bytes(config: ModelConfig, tokens: int, size: int = 4) -> int:
-    """Bytes of the keys and values of a text that a decoder alone has read.
+    """Bytes of keys and values of a text that a decoder-only model has read.
 
     size is that of a number: 4 in float32, 2 in half precision.
     """
@@ -49,7 +49,7 @@ def cache_bytes(config: ModelConfig, tokens: int, size: int = 4) -> int:
 
 
 class CachedReader:
-    """A decoder alone that reads on where it stopped, and can go back."""
+    """A decoder-only model that reads on where it stopped, and can go back."""
 
     def __init__(self, model: EncoderDecoder):
         self.model, self.calls = model, 0

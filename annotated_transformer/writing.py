@@ -1,4 +1,4 @@
-"""A decoder alone: a language model, and how its words are drawn.
+"""A decoder-only model: a language model, and how its words are drawn.
 
 Written in book/18_writing.ipynb: edit the chapter, then `make package`.
 """
@@ -79,7 +79,7 @@ class DecoderOnlyLayer(nn.Module):
 
 @dataclass(frozen=True)
 class LanguageModelConfig(ModelConfig):
-    """Sizes and parts of a decoder alone; max_length is its context."""
+    """Sizes and parts of a decoder-only model; max_length is its context."""
 
 
 class LanguageModel(EncoderDecoder):

@@ -8,15 +8,12 @@ the peak of the rate is each model's own: the best of four in shorter runs
 decoder sees nothing of the source but its own first state; it tries to
 reverse strings at each of the rates, and with four times the updates.
 
-The runs "whole" try rates in trainings of full length, on the text held out
-for such choices; where a new rate was best, further seeds train at it.
-
 Those of "sentences" learn the same text without the sentence that the book
 follows. They translate it, what differs from it by a word or two, and the
 first sentences of the test.
 
-With "pairs=..." the text is small. With "layers=..." an encoder is shallow
-or deep, and all learn at one careful rate, which suits deep ones.
+With "layers=..." an encoder is shallow or deep, and all learn at one careful
+rate, which suits deep ones.
 """
 
 import time
@@ -67,24 +64,17 @@ DECODED = 200  # sentences that are translated for BLEU
 TRIED = (3e-3, 6e-3, 1.2e-2, 2.4e-2)
 TUNED = (0, 1)  # the seeds of the shorter runs that choose a rate
 SEEDS = (0, 1, 2)
-WHOLE = {  # rates that are tried in trainings of full length
-    "transformer": (6e-3, 9e-3, 1.2e-2),
-    "convolutional": (1.2e-2, 2.4e-2),
-}
-ONE, DECIDING = (3,), (4, 5, 6)  # the seed that chose, those at a new rate
 DRAWN = 6000  # further sentences, to find enough of "it" among them
-FEW = 1000  # pairs, for the runs on a small text
 BOOK = tuple(
     f"The dog ate the soup because it was {quality}."
     for quality in ("hungry", "sweet")
 )
 SHOWN = 4  # sentences of the test whose translations are kept
-SHORTER = 400  # updates of the runs on a small text, and of deep encoders
+SHORTER = 400  # updates of shallow and deep encoders
 CAREFUL = TRIED[0]
 RECIPE = translators.RECIPE | {
     "updates": {
         "rate": 300,
-        "pairs": SHORTER,
         "layers": SHORTER,
         "reverse": REVERSING,
     },
@@ -136,13 +126,12 @@ def translate(
     seed: int,
     rate: float | None = None,
     steps: int = TRAIN.steps,
-    pairs: int | None = None,
     layers: int | None = None,
 ) -> dict:
-    """Train on the built-in corpus or its first pairs, and test."""
+    """Train on the built-in corpus, and test."""
     train, test = example_splits()[::2]
     pieces = tokenizer()
-    examples, _ = encode_pairs(pairs_of(train[:pairs]), pieces, 64)
+    examples, _ = encode_pairs(pairs_of(train), pieces, 64)
     build = models(len(pieces), layers)[name]
     model, losses = trained(build, examples, seed, rate or RATES[name], steps)
     held_out, _ = encode_pairs(pairs_of(test), pieces, 64)
@@ -177,22 +166,6 @@ def translate(
             found = probe(each, pieces, new)
             result |= {kind + key: value for key, value in found.items()}
     return result
-
-
-def whole(name: str, rate: float, seed: int) -> dict:
-    """Train on the built-in corpus; what chooses a rate, what is compared."""
-    train, valid, test = example_splits()
-    pieces = tokenizer()
-    build = models(len(pieces))[name]
-    examples, valid, test = (
-        encode_pairs(pairs_of(part), pieces, 64)[0]
-        for part in (train, valid, test)
-    )
-    model, _ = trained(build, examples, seed, rate, TRAIN.steps)
-    return {
-        "valid_loss": round(validate(model, [make_batch(valid)]).loss, 4),
-        "accuracy": round(validate(model, [make_batch(test)]).accuracy, 4),
-    }
 
 
 def sentences(name: str, seed: int) -> dict:
@@ -256,14 +229,6 @@ RUNS = grid(
     seed=TUNED,
 )
 RUNS |= grid(translate, f"translate {KEY}", seed=SEEDS, name=THREE)
-for name, rates in WHOLE.items():
-    for rate in rates:
-        new = (name, rate) == ("transformer", 9e-3)  # the best of its three
-        RUNS |= grid(
-            partial(whole, name=name, rate=rate),
-            f"whole rate={rate} {name} seed={{seed}}",
-            seed=ONE + DECIDING if new else ONE,
-        )
 RUNS |= grid(sentences, f"sentences {KEY}", seed=SEEDS, name=THREE)
 RUNS |= grid(
     speed,
@@ -286,9 +251,6 @@ RUNS |= grid(
     name=["unattended"],
     rate=TRIED,
     seed=SEEDS,
-)
-RUNS |= grid(
-    partial(shorter, pairs=FEW), f"pairs={FEW} {KEY}", seed=SEEDS, name=THREE
 )
 for name, depths in zip(TWO, ((2, 8), (1, 8)), strict=True):
     RUNS |= grid(

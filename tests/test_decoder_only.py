@@ -1,4 +1,4 @@
-"""A decoder alone that translates, against one row under one mask."""
+"""A decoder-only model that translates, against one row under one mask."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""A decoder alone: it reads from left to right, and draws as it should."""
+"""A decoder-only model: it reads left to right, and draws as it should."""
 
 import math
 from dataclasses import replace

@@ -46,7 +46,7 @@ FIELDS = ("statement", "source", "rests_on", "quantity", "control")
 OPTIONAL = (
     *("place", "quote", "translation", "why", "metric", "demands"),
     *("at_least", "at_most", "equals", "records", "no_chance", "known"),
-    *("caveat", "differs", "note", "history"),
+    *("caveat", "note", "history"),
 )
 CHINESE = re.compile(r"[\u3400-\u9fff]")
 WORDS = {"statement": 30, "quote": 60}  # at most
@@ -77,7 +77,6 @@ class Claim(TypedDict):
     no_chance: NotRequired[str]
     known: NotRequired[str]  # of the figure, when the bound was set
     caveat: NotRequired[str]  # what could turn the verdict
-    differs: NotRequired[str]  # our conditions from those of the source
     note: NotRequired[str]
     history: NotRequired[str]
 
@@ -206,12 +205,9 @@ def judge(entry: Claim, found: Estimate, control: Estimate) -> str:
     """The verdict on a claim, whoever makes it.
 
     A claim that lies inside its bounds is undecided, too, where the control
-    is not outside: then the measurement cannot tell the two apart. One that
-    lies outside is not contradicted where the source has other conditions.
+    is not outside: then the measurement cannot tell the two apart.
     """
     said = place(entry, found)
-    if said == CONTRADICTED and "differs" in entry:
-        return UNDECIDED
     if said != HOLDS:
         return said
     if place(entry, control) != CONTRADICTED:
@@ -289,8 +285,6 @@ def needs(entry: Claim, found: Estimate, control: Estimate) -> str:
     """What would decide that this leaves undecided; "" if it is decided."""
     if judge(entry, found, control) != UNDECIDED:
         return ""
-    if place(entry, found) == CONTRADICTED:
-        return "; outside the bound, but not under the source's conditions"
     lacking, other = "", place(entry, control)
     if other != CONTRADICTED:
         meets = "meets it" if other == HOLDS else "may meet it"

@@ -355,7 +355,7 @@ def details(
     ]
     rows += [
         (field, marked(entry[field]))
-        for field in ("caveat", "differs", "note")
+        for field in ("caveat", "note")
         if field in entry
     ]
     if full:

@@ -116,11 +116,6 @@ def test_each_bound_accepts_its_edge_and_refuses_beyond(form, good, bad):
     assert judge(made, as_estimate(bad), as_estimate(good)) == (
         "contradicted here"
     )
-    elsewhere = made | {"differs": "The source has longer sentences."}
-    assert judge(elsewhere, as_estimate(bad), as_estimate(good)) == (
-        "undecided here"
-    )
-    assert judge(elsewhere, as_estimate(good), as_estimate(bad)) == "holds"
 
 
 WIDE = Estimate(0, -9, 9, 3, 9.0)

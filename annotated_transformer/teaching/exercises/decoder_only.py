@@ -1,4 +1,4 @@
-"""Exercises of the lab on a decoder alone: who sees whom, what is asked."""
+"""Exercises of the decoder-only lab: who sees whom, what is asked."""
 
 import torch
 from torch import Tensor

@@ -8,7 +8,7 @@ const ALSO = {
   ddp: "torchrun processes",
   ffn: "feed forward",
   gqa: "grouped query",
-  gpt: "decoder alone",
+  gpt: "decoder only",
   huggingface: "hugging face",
   interpolation: "slow rotations",
   kv: "keys values kept",
