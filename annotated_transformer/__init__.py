@@ -6,82 +6,41 @@ from typing import TYPE_CHECKING
 
 # What type checkers read; a test compares it with HOMES.
 if TYPE_CHECKING:
-    from annotated_transformer.corpora.corpus import Corpus, Extra
-    from annotated_transformer.corpora.generated import (
-        builtin_corpus,
-        copy_corpus,
-    )
-    from annotated_transformer.corpora.multi30k import multi30k
-    from annotated_transformer.corpora.running_text import RunningText, plays
-    from annotated_transformer.data import Tokenizer
-    from annotated_transformer.decoding import (
-        Hypothesis,
-        beam_decode,
-        beam_search,
-    )
-    from annotated_transformer.errors import Interrupted, UserError
-    from annotated_transformer.model import (
-        PRESETS,
-        ModelConfig,
-        Transformer,
-        transformer,
-    )
-    from annotated_transformer.pairs.alignment import align_pairs
-    from annotated_transformer.pairs.back_translation import back_translate
-    from annotated_transformer.pairs.likelihood import score_pairs
-    from annotated_transformer.runs.recipes import RECIPES, LabConfig, Recipe
-    from annotated_transformer.runs.run import train
-    from annotated_transformer.system.batcher import Batcher
-    from annotated_transformer.teaching.exercises import check_exercise
-    from annotated_transformer.training import TrainConfig
-    from annotated_transformer.translation import (
-        AttentionMaps,
-        Translation,
-        Translator,
-    )
-    from annotated_transformer.writing import (
-        LanguageModel,
-        LanguageModelConfig,
-        Writer,
-    )
+    from .corpora.corpus import Corpus as Corpus
+    from .corpora.corpus import Extra as Extra
+    from .corpora.generated import builtin_corpus as builtin_corpus
+    from .corpora.generated import copy_corpus as copy_corpus
+    from .corpora.multi30k import multi30k as multi30k
+    from .corpora.running_text import RunningText as RunningText
+    from .corpora.running_text import plays as plays
+    from .data import Tokenizer as Tokenizer
+    from .decoding import Hypothesis as Hypothesis
+    from .decoding import beam_decode as beam_decode
+    from .decoding import beam_search as beam_search
+    from .errors import Interrupted as Interrupted
+    from .errors import UserError as UserError
+    from .model import PRESETS as PRESETS
+    from .model import ModelConfig as ModelConfig
+    from .model import Transformer as Transformer
+    from .model import transformer as transformer
+    from .pairs.alignment import align_pairs as align_pairs
+    from .pairs.back_translation import back_translate as back_translate
+    from .pairs.likelihood import score_pairs as score_pairs
+    from .runs.recipes import RECIPES as RECIPES
+    from .runs.recipes import LabConfig as LabConfig
+    from .runs.recipes import Recipe as Recipe
+    from .runs.run import train as train
+    from .system.batcher import Batcher as Batcher
+    from .teaching.exercises import check_exercise as check_exercise
+    from .training import TrainConfig as TrainConfig
+    from .translation import AttentionMaps as AttentionMaps
+    from .translation import Translation as Translation
+    from .translation import Translator as Translator
+    from .writing import LanguageModel as LanguageModel
+    from .writing import LanguageModelConfig as LanguageModelConfig
+    from .writing import Writer as Writer
 
 __version__ = "0.1.0"
-
-__all__ = [
-    "PRESETS",
-    "RECIPES",
-    "AttentionMaps",
-    "Batcher",
-    "Corpus",
-    "Extra",
-    "Hypothesis",
-    "Interrupted",
-    "LabConfig",
-    "LanguageModel",
-    "LanguageModelConfig",
-    "ModelConfig",
-    "Recipe",
-    "RunningText",
-    "Tokenizer",
-    "TrainConfig",
-    "Transformer",
-    "Translation",
-    "Translator",
-    "UserError",
-    "Writer",
-    "align_pairs",
-    "back_translate",
-    "beam_decode",
-    "beam_search",
-    "builtin_corpus",
-    "check_exercise",
-    "copy_corpus",
-    "multi30k",
-    "plays",
-    "score_pairs",
-    "train",
-    "transformer",
-]
 
 # The module of each name. PyTorch takes over a second to load, so nothing
 # is loaded before it is asked for.
@@ -120,6 +79,7 @@ HOMES = {
     "train": "runs.run",
     "transformer": "model",
 }
+__all__ = [*HOMES]
 
 
 if not TYPE_CHECKING:  # else checkers would believe that every name exists

@@ -7,18 +7,6 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, get_args, get_type_hints
 
-__all__ = [
-    "Interrupted",
-    "UserError",
-    "check_budget",
-    "check_fields",
-    "check_kind",
-    "check_pairs",
-    "check_texts",
-    "out_of_memory",
-    "printable",
-]
-
 # PyTorch's class for it and its allocators' texts, and what cuBLAS says
 OUT_OF_MEMORY = re.compile(
     "OutOfMemoryError|out of memory|[Cc]an(no|')t allocate memory|"

@@ -8,8 +8,7 @@ times. Two words that run together are the control: no training had any.
 
 from annotated_transformer.corpora.multi30k import multi30k
 from annotated_transformer.storage.pretrained import pretrained
-from annotated_transformer.text.noise import WAYS
-from annotated_transformer.text.robustness import scores_as_typed
+from annotated_transformer.text.noise import WAYS, scores_as_typed
 
 from .shared.grid import grid
 from .shared.shipped_translator import corpus, translator, weights

@@ -9,23 +9,15 @@ from typing import Annotated
 import typer
 import typer.main
 
-from annotated_transformer import __version__
-from annotated_transformer.commands.backtranslate import backtranslate
-from annotated_transformer.commands.curve import curve
-from annotated_transformer.commands.export import export
-from annotated_transformer.commands.generate import generate, perplexity
-from annotated_transformer.commands.train import train
-from annotated_transformer.commands.translate import (
-    evaluate,
-    score,
-    translate,
-)
-from annotated_transformer.errors import (
-    Interrupted,
-    UserError,
-    out_of_memory,
-)
-from annotated_transformer.system.console import console, drop_unwritten, put
+from .. import __version__
+from ..errors import Interrupted, UserError, out_of_memory
+from ..system.console import console, drop_unwritten, put
+from .backtranslate import backtranslate
+from .curve import curve
+from .export import export
+from .generate import generate, perplexity
+from .train import train
+from .translate import evaluate, score, translate
 
 OUT_OF_MEMORY = (
     "out of memory; split long lines, or lower --beam or --batch-tokens"

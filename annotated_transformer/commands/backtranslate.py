@@ -4,7 +4,10 @@ from pathlib import Path
 
 from typer import Argument, Option
 
-from annotated_transformer.commands.options import (
+from ..errors import UserError
+from ..system.console import console, put
+from ..system.text_lines import blocks, read_lines
+from .options import (
     ALPHA,
     BEAM,
     DEVICE,
@@ -13,14 +16,7 @@ from annotated_transformer.commands.options import (
     Device,
     batch_tokens_option,
 )
-from annotated_transformer.commands.translate import (
-    check_lengths,
-    load,
-    watch_for,
-)
-from annotated_transformer.errors import UserError
-from annotated_transformer.system.console import console, put
-from annotated_transformer.system.text_lines import blocks, read_lines
+from .translate import check_lengths, load, watch_for
 
 BATCH_TOKENS = {"cuda": 32768}  # elsewhere 4096
 BLOCK = 1000  # lines, after which the console says how far it is
@@ -53,8 +49,8 @@ def backtranslate(
     target, as train --extra reads them. It warns if TEXT is not what MODEL was
     made for.
     """
-    from annotated_transformer.corpora.parallel_text import write_tsv
-    from annotated_transformer.pairs.back_translation import made_pairs
+    from ..corpora.parallel_text import write_tsv
+    from ..pairs.back_translation import made_pairs
 
     lines = read_lines(file)
     translator = load(model, device, beam, alpha, no_repeat)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from typer import Argument, Option
 
-from annotated_transformer.errors import UserError
-from annotated_transformer.system.console import put
+from ..errors import UserError
+from ..system.console import put
 
 PANELS = {
     "loss": "loss in training",
@@ -24,9 +24,9 @@ def curve(
     It has the loss and the validation perplexity after each interval, as
     metrics.jsonl has them.
     """
-    from annotated_transformer.storage.checkpoints import read_metrics
-    from annotated_transformer.system.atomic_files import replacing
-    from annotated_transformer.system.machine import needed
+    from ..storage.checkpoints import read_metrics
+    from ..system.atomic_files import replacing
+    from ..system.machine import needed
 
     known = [(run, read_metrics(run)) for run in runs]
     for run, lines in known:
@@ -36,7 +36,7 @@ def curve(
                 "of a run, which writes a line at each checkpoint"
             )
     needed("matplotlib", "plot").use("agg")  # no window, nor a notebook
-    from annotated_transformer.teaching.plotting import curves, figure
+    from ..teaching.plotting import curves, figure
 
     drawing, _ = figure(9.0, 3.4, columns=len(PANELS))
     for panel, (field, name) in zip(drawing.axes, PANELS.items(), strict=True):
@@ -48,6 +48,8 @@ def curve(
             series[str(run)] = steps, [line[field] for line in there]
         log = field != "loss"
         curves(panel, series, x_label="updates", y_label=name, log=log)
+        if legend := panel.get_legend():
+            legend.set_in_layout(False)  # long paths would squeeze the panel
     if output.suffix[1:] not in drawing.canvas.get_supported_filetypes():
         raise UserError(
             f"{output}: no picture has this ending; choose .svg, .png or .pdf"

@@ -5,8 +5,8 @@ from typing import Literal
 
 from typer import Argument, Option
 
-from annotated_transformer.commands.options import MODEL
-from annotated_transformer.system.console import put
+from ..system.console import put
+from .options import MODEL
 
 Format = Literal["huggingface", "ctranslate2", "onnx"]
 Quantization = Literal["int8", "int8_float16", "int16", "float16", "bfloat16"]
@@ -27,8 +27,8 @@ def export(
     FOLDER has all that the program needs, the subwords included, and a
     README.md with an example.
     """
-    from annotated_transformer.convert.export import export_model
-    from annotated_transformer.storage.model_folder import load_model
+    from ..convert.export import export_model
+    from ..storage.model_folder import load_model
 
     export_model(folder, to, *load_model(model), quantization=quantization)
     put(f"{folder}: see its README.md\n")

@@ -1,16 +1,11 @@
 """The commands that use a language model: generate and perplexity."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from typer import Argument, Option
 
-from annotated_transformer.commands.options import DEVICE, MODEL, Device
-from annotated_transformer.system.console import in_digits, put
-
-# What loads PyTorch is imported where it is used: --help does without it.
-if TYPE_CHECKING:
-    from annotated_transformer.writing import Writer
+from ..system.console import in_digits, put
+from .options import DEVICE, MODEL, Device
 
 SEPARATOR = "---\n"
 
@@ -42,7 +37,11 @@ def generate(
 
     The text begins with the prompt, and what follows is drawn token by token.
     """
-    texts = load(model, device)(
+    # what loads PyTorch, here: --help does without it
+    from ..runs.devices import choose_device
+    from ..writing import Writer
+
+    texts = Writer.load(model, choose_device(device))(
         [prompt] * number,
         max_new_tokens=max_tokens,
         temperature=temperature,
@@ -64,10 +63,12 @@ def perplexity(
     The text is read in windows as long as the model's context. Bits per byte
     compare models with different tokens.
     """
-    from annotated_transformer.corpora.running_text import RunningText
-    from annotated_transformer.runs.windows import score_text
+    from ..corpora.running_text import RunningText
+    from ..runs.devices import choose_device
+    from ..runs.windows import score_text
+    from ..writing import Writer
 
-    writer = load(model, device)
+    writer = Writer.load(model, choose_device(device))
     text = RunningText.from_files([file], writer.mark)
     found = score_text(writer.model, writer.tokenizer, text)
     rows = {
@@ -80,11 +81,3 @@ def perplexity(
         "perplexity per byte": in_digits(2**found.bits_per_byte),
     }
     put("".join(f"{name:22}{x}\n" for name, x in rows.items()))
-
-
-def load(model: Path, device: Device) -> "Writer":
-    """The language model of a folder, on the device that is asked for."""
-    from annotated_transformer.runs.devices import choose_device
-    from annotated_transformer.writing import Writer
-
-    return Writer.load(model, choose_device(device))

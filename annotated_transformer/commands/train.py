@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Literal
 
 from typer import Argument, Option
 
-from annotated_transformer.commands.options import DEVICE, Device
-from annotated_transformer.errors import UserError
-from annotated_transformer.system.console import put
+from ..errors import UserError
+from ..system.console import put
+from .options import DEVICE, Device
 
 # What loads PyTorch is imported where it is used: --help does without it.
 if TYPE_CHECKING:
-    from annotated_transformer.corpora.corpus import Corpus
+    from ..corpora.corpus import Corpus
 
 Task = Literal["copy", "builtin", "pronouns", "multi30k", "plays", "text"]
 Preset = Literal["tiny", "modern", "small", "base", "big"]
@@ -28,18 +28,6 @@ learning = partial(Option, rich_help_panel="The training")
 run = partial(Option, rich_help_panel="The run")
 # What few runs need; book/toolkit_options.md says what it is for.
 rare = partial(Option, hidden=True)
-
-# Options that set a field of the recipe, which --set FIELD=VALUE does, too.
-FIELDS = {
-    "": ("vocab_size", "tokenizer", "tf32"),
-    "model.": ("dropout", "pre_norm"),
-    "train.": (
-        *("steps", "batch_tokens", "accumulation_steps", "schedule"),
-        *("warmup", "peak_lr", "label_smoothing", "max_length", "bf16"),
-        *("checkpoint_every", "average", "seed"),
-    ),
-    "labs.": ("r_drop", "risk", "bpe_dropout", "noise"),
-}
 
 
 def train(
@@ -170,25 +158,22 @@ def train(
     given = locals()  # all options, by their names
     from torch.cuda import is_bf16_supported
 
-    from annotated_transformer.corpora.running_text import RunningText, plays
-    from annotated_transformer.runs.devices import choose_device
-    from annotated_transformer.runs.dry_run import plan
-    from annotated_transformer.runs.recipes import fine_tuning, recipe_of
-    from annotated_transformer.runs.run import train as run_training
-    from annotated_transformer.system.processes import launched
+    from ..corpora.running_text import RunningText, plays
+    from ..runs.devices import choose_device
+    from ..runs.dry_run import plan
+    from ..runs.recipes import fine_tuning, flat, recipe_of
+    from ..runs.run import train as run_training
+    from ..system.processes import launched
 
     chosen = choose_device(device)
-    asked = [
-        f"{part}{name}={given[name]}"
-        for part, names in FIELDS.items()
-        for name in names
-        if given[name] is not None
-    ]
-    asked += fields or []
-    if start is not None:
-        check_kept(asked, new_subwords)
     fast = chosen.startswith("cuda") and is_bf16_supported(False)  # emulated
     usual = recipe_of(task, preset)
+    # an option with the name of a field sets it, as --set FIELD=VALUE does
+    paths = {x.rpartition(".")[2]: x for x in flat(usual.as_json())}
+    named = [x for x in paths if given.get(x) is not None]
+    asked = [f"{paths[x]}={given[x]}" for x in named] + (fields or [])
+    if start is not None:
+        check_kept(asked, new_subwords)
     own_text = task in (None, "text")  # another task has settings of its own
     if start is not None and not new_subwords and own_text:
         usual = fine_tuning(usual)
@@ -251,13 +236,9 @@ def read_pairs(
     extras: Iterable[str],
 ) -> "Corpus":
     """The corpus that the options name, with the extra pairs of files."""
-    from annotated_transformer.corpora.corpus import Corpus
-    from annotated_transformer.corpora.generated import (
-        builtin_corpus,
-        copy_corpus,
-        pronoun_corpus,
-    )
-    from annotated_transformer.corpora.multi30k import multi30k
+    from ..corpora.corpus import Corpus
+    from ..corpora.generated import builtin_corpus, copy_corpus, pronoun_corpus
+    from ..corpora.multi30k import multi30k
 
     made = {
         "copy": copy_corpus,

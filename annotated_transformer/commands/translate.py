@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from typer import Argument, Option
 
-from annotated_transformer.commands.options import (
+from ..errors import UserError
+from ..system.console import arriving, console, in_column, in_digits, put
+from ..system.text_lines import blocks, decode_lines, ending, read_bytes
+from .options import (
     ALPHA,
     BEAM,
     DEVICE,
@@ -17,25 +20,11 @@ from annotated_transformer.commands.options import (
     Device,
     batch_tokens_option,
 )
-from annotated_transformer.errors import UserError
-from annotated_transformer.system.console import (
-    arriving,
-    console,
-    in_column,
-    in_digits,
-    put,
-)
-from annotated_transformer.system.text_lines import (
-    blocks,
-    decode_lines,
-    ending,
-    read_bytes,
-)
 
 # What loads PyTorch is imported where it is used: --help does without it.
 if TYPE_CHECKING:
-    from annotated_transformer.text.checks import Watch
-    from annotated_transformer.translation import Translation, Translator
+    from ..text.checks import Watch
+    from ..translation import Translation, Translator
 
 LONGEST_LINE = 10_000  # characters; a page of a book has three thousand
 SKIPPED = 6  # words in a row; in fewer than one caption of a hundred
@@ -84,11 +73,8 @@ def translate(
     keep their timecodes. On standard error it warns of lines that the model
     was not made for.
     """
-    from annotated_transformer.pairs.alignment import (
-        align_translations,
-        pharaoh,
-    )
-    from annotated_transformer.text.subtitles import ENDINGS
+    from ..pairs.alignment import align_translations, pharaoh
+    from ..text.subtitles import ENDINGS
 
     translator = load(model, device, beam, alpha, no_repeat)
     if no_split:
@@ -142,7 +128,7 @@ def subtitles(
     translator: "Translator", file: Path, batch_tokens: int, watch: "Watch"
 ) -> str:
     """A file of subtitles with its texts translated, to the same line ends."""
-    from annotated_transformer.text.subtitles import Subtitles
+    from ..text.subtitles import Subtitles
 
     data = read_bytes(file)
     found = Subtitles(decode_lines(data, file), file)
@@ -186,9 +172,9 @@ def evaluate(
     a line for each way to type the text: its BLEU, the same lower-cased, how
     many lines are typed otherwise, and how many translations differ.
     """
-    from annotated_transformer.storage.model_folder import read_config
-    from annotated_transformer.text.robustness import scores_as_typed
-    from annotated_transformer.translation import corpus_scores
+    from ..storage.model_folder import read_config
+    from ..text.noise import scores_as_typed
+    from ..translation import corpus_scores
 
     language = read_config(model).languages[1]
     given, (where, _) = read_given(model, (source, reference), pairs)
@@ -237,7 +223,7 @@ def score(
     For each line its log-probability: the natural logarithm, summed over the
     tokens of the line and its end. A blank line is the end alone.
     """
-    from annotated_transformer.pairs.likelihood import score_pairs
+    from ..pairs.likelihood import score_pairs
 
     given, names = read_given(model, (source, target), pairs, blank=True)
     translator = load(model, device, alpha=alpha)
@@ -258,8 +244,8 @@ def read_given(
 
     UserError for both, or neither.
     """
-    from annotated_transformer.corpora.parallel_text import read_parallel
-    from annotated_transformer.storage.model_folder import read_config
+    from ..corpora.parallel_text import read_parallel
+    from ..storage.model_folder import read_config
 
     named = [file for file in files if file is not None]
     if len(named) != (2 if pairs is None else 0):
@@ -281,9 +267,9 @@ def load(
     no_repeat: int | None = None,
 ) -> "Translator":
     """A translator that searches as asked for, or as suits the model."""
-    from annotated_transformer.runs.devices import choose_device
-    from annotated_transformer.storage.history import Search
-    from annotated_transformer.translation import Translator
+    from ..runs.devices import choose_device
+    from ..storage.history import Search
+    from ..translation import Translator
 
     search = {"beam": beam, "alpha": alpha, "no_repeat": no_repeat}
     asked: dict[str, Any] = {x: y for x, y in search.items() if y is not None}
@@ -296,9 +282,9 @@ def load(
 
 def watch_for(translator: "Translator", model: Path, name: str) -> "Watch":
     """What checks the lines of a file, and their translations by a model."""
-    from annotated_transformer.pairs.alignment import skipped_words
-    from annotated_transformer.storage.model_folder import read_config
-    from annotated_transformer.text.checks import Check, Watch, checks
+    from ..pairs.alignment import skipped_words
+    from ..storage.model_folder import read_config
+    from ..text.checks import Check, Watch, checks
 
     def skips(line: str, one: "Translation | None") -> bool:
         return bool(one and skipped_words(translator, line, one) >= SKIPPED)
@@ -328,7 +314,7 @@ def check_lengths(
     A line of megabytes would take all memory, and its characters alone
     minutes to be cut into subwords.
     """
-    from annotated_transformer.text.sentences import sentences
+    from ..text.sentences import sentences
 
     def cut(line: str) -> list[str]:
         """What the model reads at once of a line."""

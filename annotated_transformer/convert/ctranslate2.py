@@ -6,18 +6,13 @@ It comes there by way of Hugging Face's models, which CTranslate2 reads.
 from pathlib import Path
 from typing import Any
 
-from annotated_transformer.convert.huggingface import (
-    generation,
-    to_huggingface,
-)
-from annotated_transformer.data import Tokenizer
-from annotated_transformer.embedding import BOS, EOS, UNK
-from annotated_transformer.model import EncoderDecoder
-from annotated_transformer.storage.history import History
-from annotated_transformer.system.machine import needed
-from annotated_transformer.writing import LanguageModel
-
-__all__ = ["to_ctranslate2", "write_ctranslate2"]
+from ..data import Tokenizer
+from ..embedding import BOS, EOS, UNK
+from ..model import EncoderDecoder
+from ..storage.history import History
+from ..system.machine import needed
+from ..writing import LanguageModel
+from .huggingface import generation, to_huggingface
 
 
 def to_ctranslate2(model: EncoderDecoder, pieces: list[str]) -> Any:

@@ -6,15 +6,13 @@ from pathlib import Path
 from pkgutil import resolve_name
 from warnings import catch_warnings
 
-from annotated_transformer.data import Tokenizer
-from annotated_transformer.errors import UserError
-from annotated_transformer.model import EncoderDecoder
-from annotated_transformer.storage.builders import own_code
-from annotated_transformer.storage.history import History
-from annotated_transformer.storage.model_card import CONFIG, model_card
-from annotated_transformer.system.atomic_files import replacing
-
-__all__ = ["export_model"]
+from ..data import Tokenizer
+from ..errors import UserError
+from ..model import EncoderDecoder
+from ..storage.builders import own_code
+from ..storage.history import History
+from ..storage.model_card import CONFIG, model_card
+from ..system.atomic_files import replacing
 
 CARDS = Path(__file__).parent / "cards"
 

@@ -2,13 +2,11 @@
 
 from typing import Any
 
-from annotated_transformer.data import Tokenizer
-from annotated_transformer.embedding import EOS, UNK
-from annotated_transformer.errors import UserError
-from annotated_transformer.system.machine import needed
-from annotated_transformer.text.normalization import rules
-
-__all__ = ["fast_tokenizer"]
+from ..data import Tokenizer
+from ..embedding import EOS, UNK
+from ..errors import UserError
+from ..system.machine import needed
+from ..text.normalization import rules
 
 OTHERS = "ﬁ Å ① ２ ｶﾞ ㎏ \u0308 ﷺ"  # what the rules of other makers rewrite
 

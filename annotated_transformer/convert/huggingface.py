@@ -15,28 +15,21 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from annotated_transformer.convert.fast_tokenizer import fast_tokenizer
-from annotated_transformer.convert.torch_layers import (
+from ..data import Tokenizer
+from ..embedding import BOS, EOS, PAD, UNK
+from ..model import EncoderDecoder, ModelConfig
+from ..modern import MODERN
+from ..storage.history import History, Search
+from ..system.machine import needed
+from ..writing import LanguageModel, LanguageModelConfig
+from .fast_tokenizer import fast_tokenizer
+from .torch_layers import (
     PAPER,
     check_convertible,
     check_field,
     pairs,
     projections,
 )
-from annotated_transformer.data import Tokenizer
-from annotated_transformer.embedding import BOS, EOS, PAD, UNK
-from annotated_transformer.model import EncoderDecoder, ModelConfig
-from annotated_transformer.modern import MODERN
-from annotated_transformer.storage.history import History, Search
-from annotated_transformer.system.machine import needed
-from annotated_transformer.writing import LanguageModel, LanguageModelConfig
-
-__all__ = [
-    "from_huggingface",
-    "generation",
-    "to_huggingface",
-    "write_huggingface",
-]
 
 EXTRA = "huggingface"
 POSITIONS = 1024  # of a translator there: their table has an end

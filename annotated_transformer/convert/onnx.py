@@ -14,14 +14,12 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from annotated_transformer.data import Tokenizer
-from annotated_transformer.embedding import EOS
-from annotated_transformer.errors import UserError
-from annotated_transformer.model import EncoderDecoder, Transformer
-from annotated_transformer.storage.history import History, Search
-from annotated_transformer.system.machine import needed
-
-__all__ = ["DecoderStep", "EncoderGraph", "write_onnx"]
+from ..data import Tokenizer
+from ..embedding import EOS
+from ..errors import UserError
+from ..model import EncoderDecoder, Transformer
+from ..storage.history import History, Search
+from ..system.machine import needed
 
 POSITIONS = 1024  # of a model that has no limit of its own
 

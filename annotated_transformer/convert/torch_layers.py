@@ -11,11 +11,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from annotated_transformer.attention import causal_mask
-from annotated_transformer.embedding import PAD
-from annotated_transformer.errors import UserError
-from annotated_transformer.heads import MultiHeadAttention
-from annotated_transformer.model import (
+from ..attention import causal_mask
+from ..embedding import PAD
+from ..errors import UserError
+from ..heads import MultiHeadAttention
+from ..model import (
     EncoderDecoder,
     ModelConfig,
     Transformer,
@@ -23,19 +23,8 @@ from annotated_transformer.model import (
     chosen,
     transformer,
 )
-from annotated_transformer.modern import SwiGLU
-from annotated_transformer.storage.builders import find_builder, own_code
-
-__all__ = [
-    "PAPER",
-    "TorchTransformer",
-    "check_convertible",
-    "check_field",
-    "from_torch",
-    "pairs",
-    "projections",
-    "to_torch",
-]
+from ..modern import SwiGLU
+from ..storage.builders import find_builder, own_code
 
 ENCODER_LAYER = (
     "self_attention around_attention.norm "

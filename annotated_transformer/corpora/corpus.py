@@ -6,13 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from annotated_transformer.corpora.parallel_text import (
-    read_parallel,
-    read_table,
-)
-from annotated_transformer.errors import UserError, check_pairs
-
-__all__ = ["Corpus", "Extra", "pairs_sha256"]
+from ..errors import UserError, check_pairs
+from .parallel_text import read_parallel, read_table
 
 
 @dataclass(frozen=True)

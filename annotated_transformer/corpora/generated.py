@@ -2,9 +2,7 @@
 
 import re
 
-from annotated_transformer.corpora.corpus import Corpus
-
-__all__ = ["builtin_corpus", "copy_corpus", "pronoun_corpus"]
+from .corpus import Corpus
 
 # The sentence that the book follows, and all that differ in noun or quality.
 FOLLOWED = re.compile(r"The \w+ ate the \w+ because it was \w+\.")
@@ -14,7 +12,7 @@ def builtin_corpus(
     train: int = 20000, valid: int = 500, test: int = 500, seed: int = 0
 ) -> Corpus:
     """Make the built-in English-German corpus; the numbers count pairs."""
-    from annotated_transformer.corpora.builtin import example_splits
+    from .builtin import example_splits
 
     learned, chosen, tried = (
         [(one.source, one.target) for one in split]
@@ -41,7 +39,7 @@ def pronoun_corpus() -> Corpus:
 
 def copy_corpus() -> Corpus:
     """Make the corpus of the copy task: distinct strings of letters."""
-    from annotated_transformer.data import copy_task
+    from ..data import copy_task
 
     pairs, of = copy_task(21_000), "letters"
     tests = {"test": pairs[500:1000]}

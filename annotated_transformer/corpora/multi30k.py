@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pooch
 
-from annotated_transformer.corpora.corpus import Corpus
-from annotated_transformer.corpora.parallel_text import read_pairs
-from annotated_transformer.errors import UserError
-
-__all__ = ["multi30k"]
+from ..errors import UserError
+from .corpus import Corpus
+from .parallel_text import read_pairs
 
 MULTI30K_URL = (
     "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw/"

@@ -12,12 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from annotated_transformer.errors import UserError
-from annotated_transformer.system.atomic_files import write_text
-from annotated_transformer.system.console import in_column
-from annotated_transformer.system.text_lines import ending, read_lines
-
-__all__ = ["read_pairs", "read_parallel", "read_table", "write_tsv"]
+from ..errors import UserError
+from ..system.atomic_files import write_text
+from ..system.console import in_column
+from ..system.text_lines import ending, read_lines
 
 SIDES = ("source", "target")
 HALF = re.compile("[\ud800-\udfff]")  # of a character: no file can hold it

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from annotated_transformer.errors import UserError, check_kind
-from annotated_transformer.system.text_lines import stream_lines
-
-__all__ = ["RunningText", "plays"]
+from ..errors import UserError, check_kind
+from ..system.text_lines import stream_lines
 
 
 @dataclass(frozen=True)

@@ -7,27 +7,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from annotated_transformer.data import Pair, bucket, make_batch
-from annotated_transformer.errors import (
-    UserError,
-    check_budget,
-    check_pairs,
-)
-from annotated_transformer.text.casing import as_sentence
-from annotated_transformer.translation import (
-    TextModel,
-    Translation,
-    attention_maps,
-)
-
-__all__ = [
-    "Links",
-    "align_pairs",
-    "align_translations",
-    "members",
-    "pharaoh",
-    "skipped_words",
-]
+from ..data import Pair, bucket, make_batch
+from ..errors import UserError, check_budget, check_pairs
+from ..text.casing import as_sentence
+from ..translation import TextModel, Translation, attention_maps
 
 Links = list[tuple[int, int]]  # numbers of words, source and target
 TINY = torch.finfo(torch.float32).tiny  # no weight at all stays none

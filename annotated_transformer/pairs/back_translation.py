@@ -6,11 +6,9 @@ Sources written for real targets are pairs to train on (Sennrich et al.,
 
 from collections.abc import Iterable
 
-from annotated_transformer.data import Pair
-from annotated_transformer.errors import check_texts
-from annotated_transformer.translation import Translator
-
-__all__ = ["back_translate"]
+from ..data import Pair
+from ..errors import check_texts
+from ..translation import Translator
 
 
 def back_translate(

@@ -4,14 +4,12 @@ from collections.abc import Iterable
 
 import torch
 
-from annotated_transformer.data import Pair, bucket, make_batch
-from annotated_transformer.decoding import length_penalty
-from annotated_transformer.errors import check_budget, check_pairs
-from annotated_transformer.loss import log_probabilities
-from annotated_transformer.storage.history import Search
-from annotated_transformer.translation import Translation, Translator
-
-__all__ = ["score_pairs"]
+from ..data import Pair, bucket, make_batch
+from ..decoding import length_penalty
+from ..errors import check_budget, check_pairs
+from ..loss import log_probabilities
+from ..storage.history import Search
+from ..translation import Translation, Translator
 
 
 @torch.inference_mode()

@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import torch
 
-from annotated_transformer.corpora.corpus import Corpus
-from annotated_transformer.data import (
+from ..corpora.corpus import Corpus
+from ..data import (
     Batch,
     BPEDropout,
     Example,
@@ -23,10 +23,10 @@ from annotated_transformer.data import (
     make_batch,
     training_batches,
 )
-from annotated_transformer.errors import UserError
-from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.system.console import console
-from annotated_transformer.text.noise import SourceNoise
+from ..errors import UserError
+from ..system.console import console
+from ..text.noise import SourceNoise
+from .recipes import Recipe
 
 Change = Callable[[list[Example], str], list[Example]]  # as a seed decides
 # The tokens that an update reads of source and target, on average, and a table

@@ -9,10 +9,10 @@ from torch.backends.cpu import get_cpu_capability
 from torch.cuda import get_device_capability
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from annotated_transformer.errors import UserError
-from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.system.machine import processor
-from annotated_transformer.system.processes import launched
+from ..errors import UserError
+from ..system.machine import processor
+from ..system.processes import launched
+from .recipes import Recipe
 
 AMPERE = (8, 0)  # the first compute capability with TF32
 

@@ -7,12 +7,12 @@ import torch
 from rich.filesize import decimal
 from torch import nn
 
-from annotated_transformer.corpora.corpus import Corpus
-from annotated_transformer.corpora.running_text import RunningText
-from annotated_transformer.runs.prepare import prepare
-from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.runs.windows import read_corpus
-from annotated_transformer.storage.builders import outline, parameters_of
+from ..corpora.corpus import Corpus
+from ..corpora.running_text import RunningText
+from ..storage.builders import outline, parameters_of
+from .prepare import prepare
+from .recipes import Recipe
+from .windows import read_corpus
 
 FLOAT = 4  # bytes
 

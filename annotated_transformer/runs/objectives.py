@@ -5,18 +5,11 @@ from typing import Any
 
 from torch import Tensor
 
-from annotated_transformer.data import Batch, Tokenizer
-from annotated_transformer.loss import consistency_loss, label_smoothing_loss
-from annotated_transformer.risk import ExpectedError
-from annotated_transformer.runs.recipes import LabConfig
-from annotated_transformer.training import (
-    Objective,
-    TrainConfig,
-    batch_loss,
-    predict,
-)
-
-__all__ = ["RDrop", "objective_of"]
+from ..data import Batch, Tokenizer
+from ..loss import consistency_loss, label_smoothing_loss
+from ..risk import ExpectedError
+from ..training import Objective, TrainConfig, batch_loss, predict
+from .recipes import LabConfig
 
 
 @dataclass(frozen=True)

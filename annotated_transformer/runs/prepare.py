@@ -9,42 +9,21 @@ from typing import NamedTuple
 
 import torch
 
-from annotated_transformer.corpora.corpus import Corpus
-from annotated_transformer.corpora.running_text import RunningText
-from annotated_transformer.data import Tokenizer, train_tokenizer
-from annotated_transformer.embedding import (
-    BOS,
-    EOS,
-    PAD,
-    UNK,
-    SinusoidalPositions,
-    TokenEmbedding,
-)
-from annotated_transformer.errors import UserError
-from annotated_transformer.model import EncoderDecoder
-from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.storage.builders import (
-    build,
-    find_builder,
-    outline,
-    own_code,
-)
-from annotated_transformer.storage.history import (
-    Data,
-    History,
-    SourceLines,
-    Start,
-)
-from annotated_transformer.storage.model_folder import (
-    load_model,
-    read_config,
-    read_tokenizer,
-)
-from annotated_transformer.system.console import console
-from annotated_transformer.system.machine import this_machine, versions
-from annotated_transformer.text.checks import subwords_per_word
-from annotated_transformer.text.sentences import single_sentences
-from annotated_transformer.writing import LanguageModelConfig
+from ..corpora.corpus import Corpus
+from ..corpora.running_text import RunningText
+from ..data import Tokenizer, train_tokenizer
+from ..embedding import BOS, EOS, PAD, UNK, SinusoidalPositions, TokenEmbedding
+from ..errors import UserError
+from ..model import EncoderDecoder
+from ..storage.builders import build, find_builder, outline, own_code
+from ..storage.history import Data, History, SourceLines, Start
+from ..storage.model_folder import load_model, read_config, read_tokenizer
+from ..system.console import console
+from ..system.machine import this_machine, versions
+from ..text.checks import subwords_per_word
+from ..text.sentences import single_sentences
+from ..writing import LanguageModelConfig
+from .recipes import Recipe
 
 RESERVED = {"pad_id": PAD, "bos_id": BOS, "eos_id": EOS, "unk_id": UNK}
 SAMPLE = 10_000  # lines that show what a text is like

@@ -6,27 +6,14 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from annotated_transformer.data import ORDERS
-from annotated_transformer.errors import UserError, check_fields
-from annotated_transformer.model import PRESETS, ModelConfig
-from annotated_transformer.modern import MODERN
-from annotated_transformer.storage.builders import (
-    builder_of,
-    check_depth,
-    read_sizes,
-)
-from annotated_transformer.storage.dataclass_json import from_plain, of_type
-from annotated_transformer.training import TrainConfig
-from annotated_transformer.writing import LanguageModelConfig
-
-__all__ = [
-    "RECIPES",
-    "LabConfig",
-    "Recipe",
-    "fine_tuning",
-    "flat",
-    "recipe_of",
-]
+from ..data import ORDERS
+from ..errors import UserError, check_fields
+from ..model import PRESETS, ModelConfig
+from ..modern import MODERN
+from ..storage.builders import builder_of, check_depth, read_sizes
+from ..storage.dataclass_json import from_plain, of_type
+from ..training import TrainConfig
+from ..writing import LanguageModelConfig
 
 # What JSON calls what Python, and so an error, calls otherwise.
 IN_JSON = {

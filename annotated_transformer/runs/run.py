@@ -13,63 +13,32 @@ import torch
 from rich.progress import Progress as Bar
 from torch import Tensor
 
-from annotated_transformer.corpora.corpus import Corpus
-from annotated_transformer.corpora.running_text import RunningText
-from annotated_transformer.data import Batch, Tokenizer
-from annotated_transformer.errors import (
-    Interrupted,
-    UserError,
-    out_of_memory,
-)
-from annotated_transformer.model import EncoderDecoder
-from annotated_transformer.optimizer import adam
-from annotated_transformer.runs.batches import prefetch
-from annotated_transformer.runs.devices import (
-    allow_tf32,
-    attention_kernel,
-    choose_device,
-    device_line,
-)
-from annotated_transformer.runs.objectives import objective_of
-from annotated_transformer.runs.prepare import (
-    build_model,
-    copy_parent_weights,
-    describe,
-    prepare,
-)
-from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.runs.run_dir import (
-    begin_run,
-    check_same_run,
-    locked_run,
-    read_history,
-)
-from annotated_transformer.runs.windows import read_corpus
-from annotated_transformer.storage.checkpoints import (
+from ..corpora.corpus import Corpus
+from ..corpora.running_text import RunningText
+from ..data import Batch, Tokenizer
+from ..errors import Interrupted, UserError, out_of_memory
+from ..model import EncoderDecoder
+from ..optimizer import adam
+from ..storage.checkpoints import (
     Checkpoints,
     Line,
     Progress,
     checkpoint_weights,
 )
-from annotated_transformer.storage.history import History, Result
-from annotated_transformer.storage.model_folder import save_model
-from annotated_transformer.storage.weight_files import set_weights
-from annotated_transformer.system.console import console
-from annotated_transformer.system.processes import (
-    ALONE,
-    Processes,
-    joined,
-    stop_signals,
-)
-from annotated_transformer.training import (
-    Update,
-    average,
-    updates,
-    validate,
-)
-from annotated_transformer.translation import Translator, corpus_scores
-
-__all__ = ["Run", "train"]
+from ..storage.history import History, Result
+from ..storage.model_folder import save_model
+from ..storage.weight_files import set_weights
+from ..system.console import console
+from ..system.processes import ALONE, Processes, joined, stop_signals
+from ..training import Update, average, updates, validate
+from ..translation import Translator, corpus_scores
+from .batches import prefetch
+from .devices import allow_tf32, attention_kernel, choose_device, device_line
+from .objectives import objective_of
+from .prepare import build_model, copy_parent_weights, describe, prepare
+from .recipes import Recipe
+from .run_dir import begin_run, check_same_run, locked_run, read_history
+from .windows import read_corpus
 
 
 class Run:

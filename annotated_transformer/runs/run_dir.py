@@ -9,18 +9,14 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from annotated_transformer.data import Tokenizer
-from annotated_transformer.errors import UserError
-from annotated_transformer.runs.recipes import flat
-from annotated_transformer.storage.checkpoints import checkpoint_paths
-from annotated_transformer.storage.dataclass_json import from_plain
-from annotated_transformer.storage.history import History
-from annotated_transformer.system.atomic_files import (
-    read_json,
-    replacing,
-    unwritable,
-)
-from annotated_transformer.system.console import console
+from ..data import Tokenizer
+from ..errors import UserError
+from ..storage.checkpoints import checkpoint_paths
+from ..storage.dataclass_json import from_plain
+from ..storage.history import History
+from ..system.atomic_files import read_json, replacing, unwritable
+from ..system.console import console
+from .recipes import flat
 
 # where a history has what the weights of a run follow from
 KEPT = "start.files", "tokenizer_sha256", "own", "recipe", "data"

@@ -10,26 +10,24 @@ from itertools import count
 import numpy as np
 import torch
 
-from annotated_transformer.corpora.corpus import Corpus
-from annotated_transformer.corpora.running_text import RunningText
-from annotated_transformer.data import Batch, Pair, Tokenizer
-from annotated_transformer.embedding import EOS, UNK
-from annotated_transformer.errors import UserError
-from annotated_transformer.model import EncoderDecoder
-from annotated_transformer.runs.batches import (
+from ..corpora.corpus import Corpus
+from ..corpora.running_text import RunningText
+from ..data import Batch, Pair, Tokenizer
+from ..embedding import EOS, UNK
+from ..errors import UserError
+from ..model import EncoderDecoder
+from ..training import validate
+from .batches import (
     Reading,
     TrainingText,
     encode_text,
     fixed_batches,
     longest_side,
 )
-from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.training import validate
+from .recipes import Recipe
 
 VALID_TOKENS = 4096  # of a batch without gradients
 WINDOW = 256  # tokens, for a model of your own whose context has no end
-
-__all__ = ["TextScore", "TextWindows", "read_corpus", "score_text"]
 
 
 def token_ids(

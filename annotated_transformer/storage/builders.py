@@ -1,37 +1,35 @@
 """Builders by name: what a folder names, so that its model can be built."""
 
 from collections.abc import Callable, Iterator
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from annotated_transformer.data import Tokenizer
-from annotated_transformer.errors import UserError, check_fields
-from annotated_transformer.model import EncoderDecoder
-from annotated_transformer.storage.dataclass_json import from_plain, of_type
+from ..data import Tokenizer
+from ..errors import UserError, check_fields
+from ..model import EncoderDecoder
+from .dataclass_json import from_plain, of_type
 
 PACKAGE = __name__.partition(".")[0]
 # The chapter of each, which is imported when it is asked for, and the class
 # of the sizes that it takes.
 BUILDERS = {
-    "transformer": ("model", "ModelConfig"),
-    "LanguageModel": ("writing", "LanguageModelConfig"),
-    "recurrent_translator": ("recurrence", "RecurrentConfig"),
-    "convolutional_translator": ("recurrence", "ConvolutionalConfig"),
+    "transformer": "model:ModelConfig",
+    "LanguageModel": "writing:LanguageModelConfig",
+    "recurrent_translator": "recurrence:RecurrentConfig",
+    "convolutional_translator": "recurrence:ConvolutionalConfig",
 }
 FILLING = {Tensor.normal_, Tensor.uniform_, Tensor.div_}
 
 
 def find_builder(config: object) -> str | None:
     """The name of the builder that a configuration is for, if there is one."""
-    given = type(config).__module__, type(config).__name__
-    for name, (chapter, kind) in BUILDERS.items():
-        if given == (f"{PACKAGE}.{chapter}", kind):
-            return name
-    return None
+    given = f"{type(config).__module__}:{type(config).__name__}"
+    names = {f"{PACKAGE}.{sizes}": name for name, sizes in BUILDERS.items()}
+    return names.get(given)
 
 
 def builder_of(config: object) -> str:
@@ -87,18 +85,16 @@ def read_sizes(builder: Any, plain: object, name: str = "model") -> Any:
         raise ValueError(
             f"`builder={builder!r:.40}`: choose {', '.join(BUILDERS)}"
         )
-    chapter, kind = BUILDERS[builder]
-    module = import_module(f"{PACKAGE}.{chapter}")
-    config = from_plain(getattr(module, kind), plain, name)
+    kind = resolve_name(f"{PACKAGE}.{BUILDERS[builder]}")
+    config = from_plain(kind, plain, name)
     check_depth(config)
     return config
 
 
 def build(config: object) -> EncoderDecoder:
     """The model of these sizes, newly drawn, by the builder for them."""
-    name = builder_of(config)
-    module = import_module(f"{PACKAGE}.{BUILDERS[name][0]}")
-    model: EncoderDecoder = getattr(module, name)(config)
+    builder = resolve_name(f"{type(config).__module__}:{builder_of(config)}")
+    model: EncoderDecoder = builder(config)
     return model
 
 

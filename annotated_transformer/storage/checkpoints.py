@@ -9,26 +9,9 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from annotated_transformer.errors import UserError
-from annotated_transformer.storage.weight_files import (
-    read_tensors,
-    set_weights,
-    weights,
-)
-from annotated_transformer.system.atomic_files import (
-    replacing,
-    write_text,
-)
-
-__all__ = [
-    "Checkpoints",
-    "Line",
-    "Progress",
-    "checkpoint_paths",
-    "checkpoint_weights",
-    "read_checkpoint",
-    "read_metrics",
-]
+from ..errors import UserError
+from ..system.atomic_files import replacing, write_text
+from .weight_files import read_tensors, set_weights, weights
 
 MOMENTS = ("exp_avg", "exp_avg_sq", "step")  # what Adam keeps of a parameter
 

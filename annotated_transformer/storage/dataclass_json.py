@@ -4,7 +4,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from annotated_transformer.errors import check_kind
+from ..errors import check_kind
 
 NUMBERS = (0, 10**12)  # whole ones: whatever a field counts
 

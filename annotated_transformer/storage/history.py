@@ -3,10 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from annotated_transformer.errors import check_fields
-from annotated_transformer.system.machine import Machine
-
-__all__ = ["Data", "History", "Result", "Search", "SourceLines", "Start"]
+from ..errors import check_fields
+from ..system.machine import Machine
 
 SINGLE = 0.95  # share of single sentences from which on lines are split
 

@@ -3,9 +3,9 @@
 from dataclasses import asdict
 from textwrap import fill
 
-from annotated_transformer.model import EncoderDecoder
-from annotated_transformer.storage.builders import find_builder
-from annotated_transformer.storage.history import Data, History
+from ..model import EncoderDecoder
+from .builders import find_builder
+from .history import Data, History
 
 # what the texts allow that models were trained on
 MULTI30K_LICENCE = (

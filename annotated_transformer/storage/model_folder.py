@@ -15,21 +15,16 @@ from typing import Any
 import torch
 from safetensors.torch import save_file
 
-from annotated_transformer.data import Tokenizer
-from annotated_transformer.errors import UserError
-from annotated_transformer.model import EncoderDecoder
-from annotated_transformer.storage.builders import (
-    build,
-    find_builder,
-    outline,
-    own_code,
-    read_sizes,
-)
-from annotated_transformer.storage.dataclass_json import from_plain
-from annotated_transformer.storage.history import History
-from annotated_transformer.storage.model_card import model_card
-from annotated_transformer.storage.pretrained import find_model
-from annotated_transformer.storage.weight_files import (
+from ..data import Tokenizer
+from ..errors import UserError
+from ..model import EncoderDecoder
+from ..system.atomic_files import read_json, read_some, replacing, sha256
+from .builders import build, find_builder, outline, own_code, read_sizes
+from .dataclass_json import from_plain
+from .history import History
+from .model_card import model_card
+from .pretrained import find_model
+from .weight_files import (
     WHOLE,
     check_fit,
     damaged,
@@ -37,14 +32,6 @@ from annotated_transformer.storage.weight_files import (
     set_weights,
     weights,
 )
-from annotated_transformer.system.atomic_files import (
-    read_json,
-    read_some,
-    replacing,
-    sha256,
-)
-
-__all__ = ["load_model", "read_config", "read_tokenizer", "save_model"]
 
 FORMAT = 2
 SUMMED = ("model.safetensors", "tokenizer.model", "README.md")

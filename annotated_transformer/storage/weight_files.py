@@ -7,7 +7,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
-from annotated_transformer.errors import UserError, out_of_memory
+from ..errors import UserError, out_of_memory
 
 WHOLE = "copy the whole folder again"
 UNREADABLE = MemoryError, OSError, RuntimeError, SafetensorError, ValueError

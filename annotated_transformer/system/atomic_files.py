@@ -11,7 +11,7 @@ from typing import Any
 
 from safetensors import SafetensorError
 
-from annotated_transformer.errors import UserError
+from ..errors import UserError
 
 
 def unreadable(path: Path | str, error: OSError) -> UserError:

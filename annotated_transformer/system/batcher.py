@@ -4,8 +4,6 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import Any
 
-__all__ = ["Batcher"]
-
 
 class Batcher:
     """Gathers the calls of many users into batches for one function.

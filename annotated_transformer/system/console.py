@@ -9,8 +9,8 @@ from typing import IO, Any, cast
 
 from rich.console import Console
 
-from annotated_transformer.errors import UserError, printable
-from annotated_transformer.system.text_lines import decode_lines
+from ..errors import UserError, printable
+from .text_lines import decode_lines
 
 MOST_WAITING = 1 << 26  # bytes of a line that has not ended
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from annotated_transformer.errors import UserError
+from ..errors import UserError
 
 PACKAGES = ("torch", "sentencepiece", "sacrebleu", "safetensors", "numpy")
 

@@ -25,9 +25,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
-from annotated_transformer.errors import UserError, out_of_memory
-
-__all__ = ["ALONE", "Processes", "joined", "launched", "stop_signals"]
+from ..errors import UserError, out_of_memory
 
 PATIENCE = timedelta(hours=3)  # the first may learn subwords as long as that
 

@@ -8,8 +8,8 @@ from io import BufferedIOBase
 from pathlib import Path
 from typing import Any
 
-from annotated_transformer.errors import UserError
-from annotated_transformer.system.atomic_files import unreadable
+from ..errors import UserError
+from .atomic_files import unreadable
 
 
 def blocks(lines: list[Any], size: int = 1000) -> Iterator[list[Any]]:

@@ -23,20 +23,6 @@ from annotated_transformer.teaching.intervals import (
     seeds_to_reach,
 )
 
-__all__ = [
-    "GROUNDS",
-    "MARGINS",
-    "OURS",
-    "VERDICTS",
-    "Claim",
-    "bounds",
-    "claim",
-    "demand",
-    "find_book",
-    "judge",
-    "read_claims",
-]
-
 HOLDS, CAVEAT, CONTRADICTED, UNDECIDED = VERDICTS = (
     "holds",
     "holds with a caveat",

@@ -18,16 +18,6 @@ from typing import NamedTuple
 # not scipy.stats, which takes a second to import
 from scipy.special import ndtri, stdtrit
 
-__all__ = [
-    "Estimate",
-    "difference",
-    "draws",
-    "mean",
-    "redrawn",
-    "seeds_needed",
-    "seeds_to_reach",
-]
-
 LEAST = 3  # seeds a side
 DRAWS = 20  # of a test text: from the least to the greatest is 19 of 21 parts
 

@@ -16,19 +16,6 @@ from matplotlib.colors import LinearSegmentedColormap, ListedColormap
 from matplotlib.figure import Figure
 from torch import Tensor
 
-__all__ = [
-    "COLOURS",
-    "DIVERGING",
-    "SEQUENTIAL",
-    "SERIES",
-    "attention_map",
-    "curves",
-    "figure",
-    "heatmap",
-    "mask_map",
-    "style",
-]
-
 COLOURS: dict[str, str] = {
     "query": "#0072B2",
     "key": "#E69F00",

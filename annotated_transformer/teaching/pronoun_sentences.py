@@ -15,8 +15,6 @@ from annotated_transformer.corpora.builtin.lexicon import (
     Noun,
 )
 
-__all__ = ["PRONOUNS", "Variation", "gender", "variations"]
-
 PRONOUNS = ("er", "sie", "es")  # for masculine, feminine and neuter nouns
 
 

@@ -5,8 +5,6 @@ from typing import Any
 
 from annotated_transformer.teaching.claims import find_book
 
-__all__ = ["read_run", "show_run"]
-
 
 def read_run(name: str) -> dict[str, Any]:
     """The record book/runs/NAME.json; FileNotFoundError if there is none."""

@@ -4,8 +4,6 @@ from collections.abc import Iterable, Sequence
 
 from tabulate import tabulate
 
-__all__ = ["Table"]
-
 
 class Table:
     """Rows of text under headings, for the last line of a cell.

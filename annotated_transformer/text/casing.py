@@ -8,8 +8,8 @@ tokenizer has met keeps its capitals, and so does a German noun.
 import re
 from collections.abc import Callable
 
-from annotated_transformer.data import Tokenizer
-from annotated_transformer.embedding import UNK
+from ..data import Tokenizer
+from ..embedding import UNK
 
 Setting = Callable[[str], str]
 

@@ -6,12 +6,12 @@ from itertools import repeat
 from math import inf
 from typing import NamedTuple
 
-from annotated_transformer.data import Tokenizer
-from annotated_transformer.embedding import UNK
-from annotated_transformer.text.casing import as_sentence
-from annotated_transformer.text.sentences import sentences
-from annotated_transformer.text.subtitles import TIMECODE
-from annotated_transformer.translation import Translation, Translator
+from ..data import Tokenizer
+from ..embedding import UNK
+from ..translation import Translation, Translator
+from .casing import as_sentence
+from .sentences import sentences
+from .subtitles import TIMECODE
 
 THOUSANDS = re.compile(r"\b(\d{1,3})[.,'’\s](?=\d{3}\b)")
 

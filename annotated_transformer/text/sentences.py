@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from annotated_transformer.data import well_formed
+from ..data import well_formed
 
 # None ends with a number, be it of a list or the German "2." (second), nor
 # with a single letter, as in the French "M. Dupont".

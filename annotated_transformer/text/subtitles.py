@@ -11,7 +11,7 @@ from html import escape, unescape
 from pathlib import Path
 from textwrap import TextWrapper
 
-from annotated_transformer.errors import UserError
+from ..errors import UserError
 
 ENDINGS = (".srt", ".vtt")
 TIMECODE = re.compile(r"\d:\d\d[.,]\d+ *-->")

@@ -5,8 +5,7 @@ from statistics import mean
 
 import pytest
 
-from annotated_transformer.text.noise import WAYS
-from annotated_transformer.text.robustness import scores_as_typed
+from annotated_transformer.text.noise import WAYS, scores_as_typed
 from annotated_transformer.translation import Translator, corpus_scores
 
 SOURCES = [

@@ -33,14 +33,6 @@ from typing import NamedTuple
 from . import context, sentences
 from .draw import Draw, Word
 
-__all__ = [
-    "GrammarExample",
-    "example_splits",
-    "entropy_floor",
-    "sentence_pairs",
-    "words",
-]
-
 # Rules and how often each is drawn, in percent.
 RULES = (
     (sentences.plain, 15),

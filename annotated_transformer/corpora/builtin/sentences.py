@@ -4,15 +4,7 @@ from collections.abc import Callable
 
 from .clauses import bare_verb, clause_of, verb_words
 from .draw import NOTHING, Draw, Nominal, Phrase, Predicate, arrange
-from .lexicon import (
-    CONJUNCTIONS,
-    SAYING,
-    SCENES,
-    TRYING,
-    VERBS,
-    Choice,
-    Tense,
-)
+from .lexicon import CONJUNCTIONS, SAYING, SCENES, TRYING, VERBS, Choice, Tense
 from .phrases import place_phrase, time_phrase, verb_phrase
 from .predicates import attaching, predicate_of, subject_of, tense_of
 

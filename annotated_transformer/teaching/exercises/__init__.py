@@ -12,8 +12,6 @@ from itertools import groupby
 from annotated_transformer.errors import UserError
 from annotated_transformer.teaching.exercises.judge import Exercise, hint
 
-__all__ = ["check_exercise", "exercises"]
-
 CHAPTERS = (
     *("attention", "heads", "embedding", "layers", "model"),
     *("data", "loss", "optimizer", "training"),

@@ -8,8 +8,6 @@ from torch.nn import functional as F
 
 from annotated_transformer.teaching.exercises.judge import Exercise
 
-__all__ = ["EXERCISES"]
-
 
 def causal_mask(length: int) -> Tensor:
     """One cell at a time."""

@@ -9,8 +9,6 @@ from torch.nn.utils.rnn import pad_sequence
 
 from annotated_transformer.teaching.exercises.judge import Exercise
 
-__all__ = ["EXERCISES"]
-
 PAD, BOS, EOS = range(3)
 
 

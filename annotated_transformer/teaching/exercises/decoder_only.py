@@ -5,8 +5,6 @@ from torch import Tensor
 
 from annotated_transformer.teaching.exercises.judge import Exercise
 
-__all__ = ["EXERCISES"]
-
 
 def prefix_mask(source: int, length: int) -> Tensor:
     """True where key j of a row may be seen by query i."""

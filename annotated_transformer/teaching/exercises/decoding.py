@@ -9,8 +9,6 @@ from torch import Tensor
 
 from annotated_transformer.teaching.exercises.judge import Exercise
 
-__all__ = ["EXERCISES"]
-
 PAD, BOS, EOS = range(3)
 
 

@@ -7,8 +7,6 @@ from torch import Tensor
 
 from annotated_transformer.teaching.exercises.judge import Exercise
 
-__all__ = ["EXERCISES"]
-
 
 def positions(length: int, d_model: int) -> Tensor:
     """The formula, one number at a time."""

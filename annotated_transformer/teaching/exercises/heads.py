@@ -5,8 +5,6 @@ from torch import Tensor
 
 from annotated_transformer.teaching.exercises.judge import Exercise
 
-__all__ = ["EXERCISES"]
-
 
 def vectors() -> list[tuple[Tensor, int]]:
     """Vectors [batch, length, width], and how many heads share the width."""

@@ -5,8 +5,6 @@ from torch import Tensor
 
 from annotated_transformer.teaching.exercises.judge import Exercise
 
-__all__ = ["EXERCISES"]
-
 
 def maps_of_pieces() -> list[tuple[Tensor, Tensor, Tensor]]:
     """Weights of two heads, and the word that each piece belongs to."""

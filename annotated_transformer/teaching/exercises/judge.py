@@ -15,8 +15,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-__all__ = ["Exercise", "hint"]
-
 # Where code lies that is not the reader's: installed packages, and this one.
 NOT_THEIRS = (
     sysconfig.get_path("purelib"),

@@ -6,8 +6,6 @@ from torch.nn import functional as F
 
 from annotated_transformer.teaching.exercises.judge import Exercise
 
-__all__ = ["EXERCISES"]
-
 
 def norm_inputs() -> list[tuple[Tensor, Tensor, Tensor, float]]:
     """Ordinary vectors first, then some that are nearly constant."""

@@ -9,8 +9,6 @@ from torch.nn import functional as F
 
 from annotated_transformer.teaching.exercises.judge import Exercise
 
-__all__ = ["EXERCISES"]
-
 PAD = 0
 
 

@@ -7,8 +7,6 @@ from torch import Tensor, nn
 
 from annotated_transformer.teaching.exercises.judge import Exercise
 
-__all__ = ["EXERCISES"]
-
 Change = Callable[[Tensor, Tensor, Tensor], Tensor]  # of mask, queries, keys
 Masks = Callable[[Tensor, Tensor], tuple[Tensor, ...]]
 

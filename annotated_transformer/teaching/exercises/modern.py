@@ -7,8 +7,6 @@ from torch import Tensor
 
 from annotated_transformer.teaching.exercises.judge import Exercise
 
-__all__ = ["EXERCISES"]
-
 
 def vectors() -> list[tuple[Tensor]]:
     """Sentences of several lengths, of an even width."""

@@ -4,8 +4,6 @@ import math
 
 from annotated_transformer.teaching.exercises.judge import Exercise
 
-__all__ = ["EXERCISES"]
-
 
 def rate(step: int, d_model: int, warmup: int) -> float:
     """A line to the peak, then an inverse root, by cases."""

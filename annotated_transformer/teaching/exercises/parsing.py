@@ -2,8 +2,6 @@
 
 from annotated_transformer.teaching.exercises.judge import Exercise
 
-__all__ = ["EXERCISES"]
-
 Bracket = tuple[str, int, int]
 
 

@@ -7,8 +7,6 @@ from torch import Tensor
 
 from annotated_transformer.teaching.exercises.judge import Exercise
 
-__all__ = ["EXERCISES"]
-
 
 def additive_inputs() -> list[tuple[Tensor, Tensor, Tensor, Tensor]]:
     """Queries and keys that are projected, the vector v, and a mask."""

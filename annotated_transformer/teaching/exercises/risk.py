@@ -4,8 +4,6 @@ import math
 
 from annotated_transformer.teaching.exercises.judge import Exercise
 
-__all__ = ["EXERCISES"]
-
 
 def shares(log_p: list[float], power: float = 1.0) -> list[float]:
     """The probability of each candidate among all of them."""

@@ -4,8 +4,6 @@ import math
 
 from annotated_transformer.teaching.exercises.judge import Exercise
 
-__all__ = ["EXERCISES"]
-
 
 def cache_length(
     w: float, b: int, L: int, g: int, d_k: int, size: int = 2

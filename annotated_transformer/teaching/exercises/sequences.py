@@ -8,8 +8,6 @@ from torch.nn import functional as F
 
 from annotated_transformer.teaching.exercises.judge import Exercise
 
-__all__ = ["EXERCISES"]
-
 
 def scan_inputs() -> list[tuple[Tensor, Tensor]]:
     """Sentences of 8, 11 and 1 words, with a matrix that shrinks."""

@@ -2,8 +2,6 @@
 
 from annotated_transformer.teaching.exercises.judge import Exercise
 
-__all__ = ["EXERCISES"]
-
 
 def joint_loss(counts: list[int], means: list[float]) -> float:
     """Every token counts once."""

@@ -6,8 +6,6 @@ import torch
 
 from annotated_transformer.teaching.exercises.judge import Exercise
 
-__all__ = ["EXERCISES"]
-
 
 def brevity_penalty(output: int, reference: int) -> float:
     """By cases, as in the paper on BLEU."""

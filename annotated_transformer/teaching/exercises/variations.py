@@ -8,8 +8,6 @@ from torch import Tensor
 
 from annotated_transformer.teaching.exercises.judge import Exercise
 
-__all__ = ["EXERCISES"]
-
 
 def enough(difference: float, spread: float) -> int:
     """Add seeds until three deviations of a difference are small enough."""
