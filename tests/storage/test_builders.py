@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from dataclasses import asdict
 
 import pytest
 import torch
@@ -17,7 +16,6 @@ from annotated_transformer.model import (
 )
 from annotated_transformer.storage.builders import (
     build,
-    builder_of,
     outline,
     parameters_of,
     read_sizes,
@@ -34,14 +32,6 @@ KINDS = [
         for feed_forward in FEED_FORWARDS
     ),
 ]
-
-
-@pytest.mark.parametrize("name", TINY)
-def test_a_builder_is_known_by_the_class_of_its_sizes(name):
-    builder = "transformer" if name == "modern" else name
-    assert builder_of(TINY[name]) == builder
-    assert read_sizes(builder, asdict(TINY[name])) == TINY[name]
-    assert build(TINY[name]).config == TINY[name]
 
 
 @pytest.mark.parametrize("config", KINDS, ids=repr)
