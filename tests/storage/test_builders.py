@@ -1,8 +1,5 @@
 """Builders: known by their sizes, and outlined without memory."""
 
-import subprocess
-import sys
-
 import pytest
 import torch
 from modern_choices import modern
@@ -59,20 +56,3 @@ def test_an_outline_is_the_model_without_memory(config):
 def test_sizes_of_a_stranger(builder, plain, told):
     with pytest.raises(ValueError, match=told):
         read_sizes(builder, plain)
-
-
-def test_loading_imports_no_chapter_that_is_not_needed():
-    """Nor the compiler that PyTorch would need to draw without memory."""
-    code = """
-import sys
-from annotated_transformer.storage.model_folder import load_model
-load_model("multi30k-en-de")
-others = ("modern", "recurrence", "writing")
-unused = {f"annotated_transformer.{name}" for name in others}
-found = {*unused, "torch._dynamo", "sympy"}.intersection(sys.modules)
-assert not found, found
-"""
-    ended = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True
-    )
-    assert ended.returncode == 0, ended.stderr
