@@ -1,4 +1,4 @@
-"""One thread, one seed, and shapes checked in every signature."""
+"""One thread, one seed, and shapes checked in the chapters' signatures."""
 
 import io
 import os
@@ -14,21 +14,12 @@ import jaxtyping
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # of what tests start, too
 
-# Before any test imports the package, so that every signature is checked;
-# but the grammar's are called millions of times and hold no tensor.
+# Before any test imports the package, so that every signature is checked that
+# may have shapes: those of the chapters, and of what converts their layers.
 (PACKAGE,) = find_spec("annotated_transformer").submodule_search_locations
-GRAMMAR = "annotated_transformer.corpora.builtin"
-FILES = [
-    x.relative_to(Path(PACKAGE).parent) for x in Path(PACKAGE).rglob("*.py")
-]
-MODULES = {".".join(path.with_suffix("").parts) for path in FILES}
-MODULES = {name.removesuffix(".__init__") for name in MODULES}
+CHAPTERS = [path.stem for path in Path(PACKAGE).glob("*.py")]
 jaxtyping.install_import_hook(
-    [  # a name stands for all that begins with it
-        name
-        for name in sorted(MODULES)
-        if not (GRAMMAR.startswith(name) or name.startswith(GRAMMAR))
-    ],
+    [f"annotated_transformer.{name}" for name in [*CHAPTERS, "convert"]],
     "beartype.beartype",
 )
 
@@ -68,6 +59,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return item.path.suffix == ".py" and item.path.stem not in LONG
 
     items.sort(key=late)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Check shapes in the tests of the chapters, which lie beside this file.
+
+    Elsewhere, where whole texts are translated, it took half of the time.
+    """
+    here = item.path.parent == Path(__file__).parent
+    jaxtyping.config.update("jaxtyping_disable", not here)
 
 
 @pytest.fixture(autouse=True)

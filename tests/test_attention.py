@@ -6,6 +6,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jaxtyping import TypeCheckError
 from torch.nn import functional as F
 from unchecked import unchecked
 
@@ -46,6 +47,11 @@ def test_masks_are_true_where_a_key_may_be_seen():
     for i in range(4):
         for j in range(4):
             assert causal_mask(4)[i, j].item() == (j <= i)
+
+
+def test_signatures_are_checked():
+    with pytest.raises(TypeCheckError, match="batch length"):
+        padding_mask(torch.ones(2, 3, 4, dtype=torch.long))
 
 
 @given(SIZES, SIZES, SIZES, SIZES)

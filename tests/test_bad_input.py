@@ -1,7 +1,5 @@
 """What strangers write, or leave out: one clear line, and nothing lost."""
 
-import os
-import shlex
 import signal
 import subprocess
 import sys
@@ -66,30 +64,6 @@ def test_escapes_are_written_out(command, trained, tmp_path):
     assert printable("a\x1b[2J\u202eb\n") == "a\\x1b[2J\\u202eb\n"
     ended = command("translate", tmp_path / "no\x1b[2Jmodel", stdin=b"abc\n")
     refused(ended, "no\\x1b[2Jmodel")
-
-
-LOST = {
-    "full disk": "2>/dev/full",
-    "reader that has left": "2>&1 | head -n 1",
-}
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="not Linux")
-@pytest.mark.parametrize("name", LOST)
-def test_a_training_outlives_its_standard_error(
-    name, recipe_options, trained, tmp_path
-):
-    program = shlex.join([*PROGRAM, "train", f"{tmp_path / 'out'}"])
-    options = shlex.join(recipe_options)
-    ended = subprocess.run(
-        ["bash", "-c", f"set -o pipefail; {program} {options} {LOST[name]}"],
-        capture_output=True,
-        env={k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"},
-    )
-    assert ended.returncode == 0
-    assert (tmp_path / "out/model.safetensors").read_bytes() == (
-        trained / "model.safetensors"
-    ).read_bytes()
 
 
 def test_hanging_up_is_ignored_where_it_was(monkeypatch):

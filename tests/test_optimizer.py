@@ -10,7 +10,6 @@ from annotated_transformer.optimizer import (
     adam,
     inverse_sqrt_rate,
     linear_rate,
-    set_rate,
 )
 
 
@@ -50,21 +49,3 @@ def test_adam_has_the_papers_constants():
     assert group["betas"] == (0.9, 0.98)
     assert group["eps"] == 1e-9
     assert not group["weight_decay"]
-
-
-def test_the_first_update_moves_everything_by_the_rate():
-    parameter = nn.Parameter(torch.zeros(4))
-    optimizer = adam([parameter])
-    parameter.grad = torch.tensor([1e-4, -3.0, 50.0, -1e-2])
-    set_rate(optimizer, 0.25)
-    optimizer.step()
-    expected = torch.tensor([-0.25, 0.25, -0.25, 0.25])
-    assert torch.allclose(parameter, expected, atol=1e-4)
-
-
-def test_a_rate_that_was_never_set_changes_nothing():
-    parameter = nn.Parameter(torch.ones(3))
-    optimizer = adam([parameter])
-    parameter.grad = torch.ones(3)
-    optimizer.step()
-    assert torch.equal(parameter, torch.ones(3))

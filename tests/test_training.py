@@ -16,7 +16,6 @@ from annotated_transformer.optimizer import adam
 from annotated_transformer.runs.objectives import RDrop
 from annotated_transformer.training import (
     TrainConfig,
-    average,
     batch_loss,
     updates,
     validate,
@@ -220,8 +219,3 @@ def test_validation_is_a_plain_mean_over_tokens(examples):
     assert result.loss == pytest.approx(mean, rel=1e-5)
     assert result.perplexity == pytest.approx(math.exp(mean), rel=1e-5)
     assert result.accuracy == pytest.approx(sum(right) / len(right))
-
-
-def test_average_is_the_mean():
-    states = [{"w": torch.full((2, 2), float(i))} for i in (1, 2, 6)]
-    assert torch.equal(average(states)["w"], torch.full((2, 2), 3.0))

@@ -3,11 +3,13 @@
 import json
 import re
 import tomllib
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 
 import pytest
 
+from benchmarks import clock
 from benchmarks.clock import Sample, interleave, summary
 
 ROOT = Path(__file__).parents[2]
@@ -53,7 +55,10 @@ def remember(place, name):
     return job
 
 
-def test_systems_work_in_turns(tmp_path):
+def test_systems_work_in_turns(tmp_path, monkeypatch):
+    """In processes that need not import PyTorch again."""
+    forks = get_context("fork")
+    monkeypatch.setattr(clock, "get_context", lambda _: forks)
     place = str(tmp_path / "turns")
     makers = {name: (remember, (place, name)) for name in "ab"}
     samples, memory, outputs = interleave(makers, parts=2, rounds=2)

@@ -147,12 +147,17 @@ def test_page_and_type_checkers_have_the_same_names():
 
 
 def test_names_are_there_before_they_are_loaded():
+    """And a model loads no chapter that it does not need."""
     python(
         f"""
 import sys, annotated_transformer as package
 assert {{"__version__", *package.__all__}} <= {{*dir(package)}}
 assert package.errors.UserError is package.UserError
 assert "torch" not in sys.modules
+others = ("modern", "recurrence", "writing")  # chapters, and a compiler
+unused = {{*(f"annotated_transformer.{{name}}" for name in others)}}
+package.Translator.load("multi30k-en-de")
+assert not {{*unused, "torch._dynamo", "sympy"}}.intersection(sys.modules)
 assert package.translation.Translator is package.Translator
 assert callable(package.train) and "torch" in sys.modules
 from annotated_transformer import *

@@ -8,7 +8,9 @@ import fcntl
 import json
 import os
 import shutil
+import sys
 import threading
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -354,6 +356,22 @@ def test_progress_is_a_bar_on_a_terminal(tmp_path, corpus):
         shown = os.read(main, 1 << 16).decode()
     os.close(main)
     assert "100%" in shown and "update 6 of 6" in shown
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="not Linux")
+@pytest.mark.parametrize("left", [True, False])
+def test_a_training_outlives_its_standard_error(
+    tmp_path, corpus, undisturbed, left, monkeypatch
+):
+    """Whose disk is full, or whose reader has left."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing if left else "/dev/full", "w", 1) as stream:
+        monkeypatch.setattr(sys, "stderr", stream)
+        train(tmp_path / "model", corpus, SMALL, device="cpu")
+        with suppress(OSError):
+            stream.close()
+    assert same_weights(tmp_path / "model", undisturbed)
 
 
 @pytest.fixture(scope="module")

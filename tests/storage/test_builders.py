@@ -1,9 +1,5 @@
 """Builders: known by their sizes, and outlined without memory."""
 
-import subprocess
-import sys
-from dataclasses import asdict
-
 import pytest
 import torch
 from modern_choices import modern
@@ -17,7 +13,6 @@ from annotated_transformer.model import (
 )
 from annotated_transformer.storage.builders import (
     build,
-    builder_of,
     outline,
     parameters_of,
     read_sizes,
@@ -34,14 +29,6 @@ KINDS = [
         for feed_forward in FEED_FORWARDS
     ),
 ]
-
-
-@pytest.mark.parametrize("name", TINY)
-def test_a_builder_is_known_by_the_class_of_its_sizes(name):
-    builder = "transformer" if name == "modern" else name
-    assert builder_of(TINY[name]) == builder
-    assert read_sizes(builder, asdict(TINY[name])) == TINY[name]
-    assert build(TINY[name]).config == TINY[name]
 
 
 @pytest.mark.parametrize("config", KINDS, ids=repr)
@@ -69,20 +56,3 @@ def test_an_outline_is_the_model_without_memory(config):
 def test_sizes_of_a_stranger(builder, plain, told):
     with pytest.raises(ValueError, match=told):
         read_sizes(builder, plain)
-
-
-def test_loading_imports_no_chapter_that_is_not_needed():
-    """Nor the compiler that PyTorch would need to draw without memory."""
-    code = """
-import sys
-from annotated_transformer.storage.model_folder import load_model
-load_model("multi30k-en-de")
-others = ("modern", "recurrence", "writing")
-unused = {f"annotated_transformer.{name}" for name in others}
-found = {*unused, "torch._dynamo", "sympy"}.intersection(sys.modules)
-assert not found, found
-"""
-    ended = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True
-    )
-    assert ended.returncode == 0, ended.stderr

@@ -11,15 +11,11 @@ import export
 import nbformat
 import pytest
 import run_chapters
-import torch
-from jaxtyping import TypeCheckError
 from nbformat.v4 import (
     new_code_cell,
     new_markdown_cell,
     new_notebook,
 )
-
-from annotated_transformer.attention import padding_mask
 
 SUMMARY = "Circles and their areas."
 EXPORTED = [
@@ -205,8 +201,3 @@ def test_output_that_changes_and_a_kernel_that_dies_are_found(tmp_path):
     assert [*map(int, failed)] == fails, verdict
     assert "the kernel died" in verdict
     assert f"{len(fails) + 1} failed, {sum(passes) + 1} passed" in verdict
-
-
-def test_signatures_are_checked():
-    with pytest.raises(TypeCheckError, match="batch length"):
-        padding_mask(torch.ones(2, 3, 4, dtype=torch.long))
