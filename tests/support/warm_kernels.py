@@ -32,6 +32,8 @@ class WarmKernel(RunningKernel):
         forks.stdin.write(f"{cwd}\t{self.kc.connection_file}\n")
         forks.stdin.flush()
         self.process = psutil.Process(int(forks.stdout.readline()))
+        # as long as it may take to start: on a busy machine, a beat is late
+        self.kc.hb_channel.time_to_dead = startup_timeout
         self.kc.start_channels()
         self.kc.wait_for_ready(timeout=startup_timeout)
 
@@ -79,6 +81,7 @@ def serve() -> None:
         words = ["-f", connection, f"--IPKernelApp.parent_handle={parent}"]
         IPKernelApp.launch_instance(words)
         return
+    os._exit(0)  # torch takes a second to be taken down
 
 
 if __name__ == "__main__":
