@@ -10,11 +10,12 @@ import re
 import time
 from queue import Empty
 
+import nbval.plugin
 import pytest
-from nbval.kernel import RunningKernel
 from nbval.plugin import IPyNbCell
+from warm_kernels import WarmKernel
 
-await_reply = RunningKernel.await_reply
+await_reply = WarmKernel.await_reply
 sanitize = IPyNbCell.sanitize
 NUMBER = re.compile(r" *[-+]?\d[\d,]*(\.\d+)?(e[-+]\d+)?")
 WIDTH = re.compile(r"--+| +")
@@ -30,7 +31,7 @@ def words_of_measured(cell: IPyNbCell, text: str) -> str:
 
 
 def await_reply_or_death(
-    kernel: RunningKernel, msg_id: str, timeout: float
+    kernel: WarmKernel, msg_id: str, timeout: float
 ) -> None:
     """nbval's await_reply, which would wait for a kernel that is gone."""
     end = time.monotonic() + timeout
@@ -49,4 +50,5 @@ def await_reply_or_death(
 
 
 IPyNbCell.sanitize = words_of_measured
-RunningKernel.await_reply = await_reply_or_death
+nbval.plugin.RunningKernel = WarmKernel
+WarmKernel.await_reply = await_reply_or_death

@@ -63,13 +63,6 @@ def test_every_cell_was_run_in_order(path):
 
 
 @each_notebook
-def test_cells_are_python(path):
-    """A cell of `!command` passes, whatever the command's status is."""
-    for cell in code_cells(path):
-        ast.parse(cell.source)
-
-
-@each_notebook
 def test_outputs_hold_nothing_of_a_machine_or_a_moment(path):
     for cell in code_cells(path):
         assert "execution" not in cell.metadata, "a timestamp"
@@ -109,6 +102,7 @@ def definitions(cells) -> set[str]:
 
 @each_notebook
 def test_sketch_never_shares_the_name_of_an_exported_definition(path):
+    """And all cells are Python: `!command` passes, whatever its status is."""
     exported = export.export_cells(NOTEBOOKS[path])
     sketches = [cell for cell in code_cells(path) if cell not in exported]
     assert not definitions(exported) & definitions(sketches)

@@ -54,17 +54,20 @@ def turn(window: Window, where: Path | str, size: dict) -> Page:
 def test_page_from_a_file(reader: Window, looks: set[str], where: Path):
     reader.page.emulate_media(color_scheme="dark")
     page = turn(reader, where, PHONE)
-    framed = where in FRAMED
     faults = {
         "formulas": pages.formulas(page),
         "figures": pages.figures(page),
         "phone": pages.sideways(page),
-        "keyboard": pages.keyboard(page) if framed else [],
-        "menu": pages.menu(page) if framed else [],
-        "dark": pages.theme(page, "dark") + pages.contrast(page, looks),
-        "light": pages.theme(page, "light") + pages.contrast(page, looks),
-        "access": pages.access(page),
     }
+    if where in FRAMED:
+        faults["keyboard"] = pages.keyboard(page)
+        faults["menu"] = pages.menu(page)
+    faults["dark"] = pages.theme(page, "dark") + pages.contrast(page, looks)
+    if where in OF_A_KIND:
+        faults["light"] = pages.theme(page, "light")
+        faults["light"] += pages.contrast(page, looks)
+    alike = [] if where in OF_A_KIND else pages.OF_STYLE
+    faults["access"] = pages.access(page, without=alike)
     page.set_viewport_size(WIDE)
     faults["wide"] = pages.sideways(page)
     if where in FRAMED[:1]:

@@ -138,25 +138,6 @@ def test_an_exercise_has_one_fold(phone, book):
         assert first.locator(inside).last.is_visible()
 
 
-def test_an_x_is_as_high_in_formulas_as_in_the_text(phone, book):
-    page = turn(phone, book, "01_attention")
-    heights = page.evaluate("""() => {
-      const formula = document.querySelector("article p mjx-container");
-      return [[formula.parentElement, ""], [formula, "MJXTEX"]].map(
-        ([e, family]) => {
-          const x = document.createElement("span");
-          x.style = `display: inline-block; height: 10ex`;
-          if (family) x.style.fontFamily = family;
-          e.append(x);
-          const { height } = x.getBoundingClientRect();
-          x.remove();
-          return height;
-        });
-    }""")
-    text, formula = heights
-    assert formula == pytest.approx(text, rel=0.03)
-
-
 def test_every_chinese_sign_comes_with_the_pages(phone, book):
     """Whatever fonts a machine has: of signs it may have none."""
     texts = [x.read_text("utf-8") for x in pages.pages_of(book / "book")]

@@ -250,20 +250,6 @@ def test_shade_and_sentence_speak_of_the_chosen_attention(intro):
     assert pages.access(page, ".at-translator") == []
 
 
-def test_a_map_that_goes_on_says_so(intro):
-    intro.set_viewport_size({"width": 390, "height": 844})
-    intro.get_by_label("A sentence in English").fill(TWELVE)
-    intro.keyboard.press("Enter")
-    answered(intro)
-    map_ = intro.locator(".at-map")
-    intro.wait_for_function("document.querySelector('.at-map').dataset.more")
-    assert map_.get_attribute("data-more") == "right"
-    map_.evaluate("e => e.scrollTo(e.scrollWidth, 0)")
-    intro.wait_for_function(
-        "document.querySelector('.at-map').dataset.more === 'left'"
-    )
-
-
 def test_a_weight_tells_what_it_was_made_of(book, intro):
     page = intro
     page.get_by_label("pronouns", exact=True).check()

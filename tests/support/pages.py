@@ -1,11 +1,15 @@
 """What must hold of a page in a browser: each check lists its faults."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, TimeoutError
 
 AXE = Axe().axe_script
+# These two ask of links what the style sheet gives them on every page alike,
+# and take longer than all other rules together.
+OF_STYLE = ["link-in-text-block", "target-size"]
 LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 # Axe goes by all elements of a page, and for contrast needs only those of
 # window.looks and what they lie in: what stands beside them gives way to
@@ -82,9 +86,11 @@ def figures(page: Page) -> list[str]:
     }""")
 
 
-def access(page: Page, part: str = "html") -> list[str]:
+def access(
+    page: Page, part: str = "html", without: Sequence[str] = ()
+) -> list[str]:
     """What axe-core finds against WCAG 2.2 A and AA, but for contrast."""
-    off = {"color-contrast": {"enabled": False}}
+    off = {rule: {"enabled": False} for rule in ("color-contrast", *without)}
     # The colours of code make most of a page's elements; axe goes by all.
     # A page that has changed its size marks what scrolls at the next frame.
     page.evaluate("""async () => {
@@ -147,7 +153,8 @@ def run_axe(page: Page, context: str, **options: object) -> list[str]:
         "preload": False,  # it would fetch the style sheets
         **options,
     }
-    page.evaluate(AXE)
+    if not page.evaluate("!!window.axe"):
+        page.evaluate(AXE)
     return page.evaluate(
         f"options => axe.run({context}, options).then(found =>"
         " found.violations.flatMap(rule => rule.nodes.map(node =>"

@@ -1,19 +1,16 @@
-"""Pictures: right numbers in right cells, one palette, same file twice."""
+"""Pictures: right numbers in right cells, one palette."""
 
 from itertools import combinations
-from textwrap import dedent
 
 import matplotlib
 
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
-import nbformat
 import numpy as np
 import pytest
 import torch
 from matplotlib.colors import to_rgb
-from nbclient import NotebookClient
 
 from annotated_transformer.teaching import plotting
 
@@ -92,19 +89,3 @@ def test_curves_keep_the_colour_of_what_they_show():
     assert first.get_linestyle() != second.get_linestyle()
     assert ax.get_yscale() == "log"
     assert [text.get_text() for text in ax.get_legend().texts] == [*lines]
-
-
-def test_a_notebook_draws_the_same_vectors_at_every_run():
-    code = """
-        from annotated_transformer.teaching import plotting
-        _, ax = plotting.figure()
-        plotting.curves(ax, {"a": ([0, 1], [0, 1])})
-        plotting.plt.show()
-    """
-    cells = [nbformat.v4.new_code_cell(dedent(code)) for _ in range(2)]
-    notebook = nbformat.v4.new_notebook(cells=cells)
-    NotebookClient(notebook, kernel_name="python3").execute()
-    first, again = (cell.outputs[0].data for cell in notebook.cells)
-    assert first == again
-    assert first.keys() == {"text/plain", "image/svg+xml"}
-    assert "date" not in first["image/svg+xml"]

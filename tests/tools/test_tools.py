@@ -1,5 +1,6 @@
 """Each tool catches the faults it is there for."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -130,15 +131,28 @@ def test_pull_refuses_what_no_cell_owns(book, module, old, new, message):
     assert (book / "01_circle.ipynb").read_bytes() == stored
 
 
+DRAWING = """
+from annotated_transformer.teaching import plotting
+
+_, ax = plotting.figure()
+plotting.curves(ax, {"a": ([0, 1], [0, 1])})
+plotting.plt.show()
+"""
+
+
 def test_second_run_changes_nothing(book):
     path = book / "01_circle.ipynb"
+    drawn = chapters.read(path)
+    drawn.cells.append(new_code_cell(DRAWING.strip()))
+    chapters.write(drawn, path)
     run_chapters.run(path, timeout=60)
     first = path.read_bytes()
     run_chapters.run(path, timeout=60)
     assert path.read_bytes() == first
     cells = [c for c in chapters.read(path).cells if c.cell_type == "code"]
-    assert [cell.execution_count for cell in cells] == [1, 2, 3, 4]
-    assert cells[-1].outputs[0].text == "3.1416\n"
+    assert [cell.execution_count for cell in cells] == [1, 2, 3, 4, 5]
+    assert cells[-2].outputs[0].text == "3.1416\n"
+    assert "image/svg+xml" in cells[-1].outputs[0].data
     assert first.endswith(b"}\n")
 
 
@@ -192,8 +206,14 @@ def test_output_that_changes_and_a_kernel_that_dies_are_found(tmp_path):
     words = [sys.executable, "-m", "pytest", "-q", "--nbval", tmp_path]
     words += ["--nbval-current-env", f"--nbval-sanitize-with={sanitize}"]
     words += ["-p", "no:cacheprovider", f"--rootdir={tmp_path}"]
+    support = Path(__file__).parents[1] / "support"
     verdict = subprocess.run(
-        words, cwd=tmp_path, capture_output=True, text=True, timeout=120
+        words,
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(support)},
+        capture_output=True,
+        text=True,
+        timeout=120,
     ).stdout
     passes = [True, *PRINTED.values(), *MEASURED.values()]
     failed = re.findall(r"^FAILED 01.*::Cell (\d) ", verdict, re.MULTILINE)
