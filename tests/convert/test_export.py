@@ -14,6 +14,9 @@ import ctranslate2
 import pytest
 import torch
 from builtin_text import LINES
+from histories import HISTORY
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from odd_text import odd_strings
 from refusal import refused
 from sentencepiece import SentencePieceProcessor
@@ -24,18 +27,19 @@ from transformers import (
     AutoModelForSeq2SeqLM,
     AutoTokenizer,
 )
-from unchecked import unchecked
 
 from annotated_transformer import Translator, Writer
 from annotated_transformer.convert.export import export_model
 from annotated_transformer.corpora.generated import builtin_corpus
-from annotated_transformer.data import Tokenizer, train_tokenizer
+from annotated_transformer.data import Tokenizer, pad, train_tokenizer
+from annotated_transformer.decoding import beam_decode
 from annotated_transformer.embedding import UNK
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.modern import MODERN
 from annotated_transformer.storage.builders import build
-from annotated_transformer.storage.model_folder import load_model
+from annotated_transformer.storage.history import Search
+from annotated_transformer.storage.model_folder import load_model, save_model
 
 sys.path.insert(0, str(chapters.BOOK))
 import translate_onnx
@@ -43,6 +47,7 @@ import translate_onnx
 NAME = "pronouns"  # exported to each program
 TEXTS = [text for text, _ in builtin_corpus(train=24).train]
 TEXT = train_tokenizer(TEXTS, 60)
+LONGEST = 120  # tokens, of the random model
 
 
 def huggingface(folder, texts, beam):
@@ -64,20 +69,35 @@ def ct2(folder, texts, beam):
 
 
 def onnx(folder, texts, beam):
-    return translate_onnx.Translator(folder)(texts, width=beam, no_repeat=3)
+    translator = translate_onnx.Translator(folder, LONGEST)
+    return translator(texts, width=beam, no_repeat=3)
 
 
 PROGRAMS = {"huggingface": huggingface, "ctranslate2": ct2, "onnx": onnx}
 
 
+@pytest.fixture(scope="module")
+def random_folder(tmp_path_factory):
+    """A model of many parts, which seldom ends by itself."""
+    torch.manual_seed(0)
+    sizes = ModelConfig(len(TEXT), 1, 8, 8, 2, kv_heads=1, d_k=3)
+    sizes = replace(sizes, positions="learned", max_length=LONGEST)
+    folder = tmp_path_factory.mktemp("random") / "random"
+    model = lively(transformer(sizes)).float()
+    data = replace(HISTORY.data, name=NAME)
+    history = replace(HISTORY, data=data, search=Search(no_repeat=3))
+    save_model(folder, model, TEXT, history)
+    return folder
+
+
 @pytest.fixture(scope="module", params=PROGRAMS)
-def exported(request, command, tmp_path_factory):
-    """A program, and the folder that the command writes for it."""
+def exported(request, command, random_folder, tmp_path_factory):
+    """A program, a model, and the folder that the command writes of it."""
     folder = tmp_path_factory.mktemp(request.param) / NAME
-    with unchecked():  # lengths are symbols while a graph is traced
-        ended = command("export", NAME, folder, "--to", request.param)
+    model = random_folder if request.param == "onnx" else NAME
+    ended = command("export", model, folder, "--to", request.param)
     assert ended == (0, f"{folder}: see its README.md\n", "")
-    return request.param, folder
+    return request.param, model, folder
 
 
 def imported(code):
@@ -109,8 +129,8 @@ def example(monkeypatch, capsys):
 
 
 def test_a_translator_says_the_same(exported, example):
-    to, folder = exported
-    ours = Translator.load(NAME)
+    to, name, folder = exported
+    ours = Translator.load(name)
     for beam in (1, 5):
         assert PROGRAMS[to](folder, TEXTS, beam) == ours(TEXTS, beam=beam)
     expected = ours("A dog runs.")
@@ -121,6 +141,34 @@ def test_a_translator_says_the_same(exported, example):
         pieces = SentencePieceProcessor(str(folder / "tokenizer.model"))
         for text in odd_strings():
             assert pieces.encode_as_pieces(text) == ours.tokenizer.split(text)
+
+
+@pytest.mark.parametrize("exported", ["onnx"], indirect=True)
+@settings(max_examples=12)
+@given(
+    st.lists(
+        st.lists(st.integers(4, len(TEXT) - 1), min_size=1, max_size=LONGEST),
+        min_size=1,
+        max_size=6,
+    ),
+    st.integers(1, 5),
+    st.sampled_from([0.0, 0.6, 2.0]),
+    st.integers(0, 3),
+)
+def test_the_search_in_numpy_finds_the_same_tokens(
+    exported, rows, width, alpha, no_repeat
+):
+    _, name, folder = exported
+    ours, theirs = (
+        load_model(name)[0],
+        translate_onnx.Translator(folder, LONGEST),
+    )
+    options = {"width": width, "alpha": alpha, "no_repeat": no_repeat}
+    expected = beam_decode(ours, pad(rows), **options)
+    found = theirs.search(pad(rows).numpy(), **options)
+    for (best,), (score, tokens) in zip(expected, found, strict=True):
+        assert score == pytest.approx(best.score, abs=1e-4)
+        assert tokens == best.tokens
 
 
 def test_ctranslate2_has_the_norm_last_too(tmp_path):

@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 from models_in_page import rounded
 from safetensors.torch import load_file
-from unchecked import unchecked
 from writer_in_page import BITS
 
 from annotated_transformer.corpora.parallel_text import read_pairs
@@ -132,11 +131,10 @@ def test_the_writer_of_plays_is_small_and_as_good_as_card_and_page_say():
     model, tokenizer, _ = load_model("plays")
     ids = token_ids(plays(), tokenizer, held_out=True)
     windows, in_page = TextWindows(ids, 128, 32), copy.deepcopy(model)
-    with unchecked():
-        bits, in_eight = (
-            validate(one, windows).loss / math.log(2)
-            for one in (model, rounded(in_page).float())
-        )
+    bits, in_eight = (
+        validate(one, windows).loss / math.log(2)
+        for one in (model, rounded(in_page).float())
+    )
     assert (bits, in_eight) == pytest.approx(BITS["plays"], abs=6e-5)
     card = (find_model("plays") / "README.md").read_text("utf-8")
     assert f"it needs {bits:.2f} bits a character" in " ".join(card.split())
@@ -225,8 +223,7 @@ def test_a_shipped_model_has_the_scores_on_its_card(name, real_folder):
         real_folder / f"test_2016_flickr.{history.data.source}.gz",
         real_folder / f"test_2016_flickr.{history.data.target}.gz",
     )
-    with unchecked():
-        outputs = Translator.load(name)([source for source, _ in pairs])
+    outputs = Translator.load(name)([source for source, _ in pairs])
     language = history.data.target
     found = asdict(
         corpus_scores(outputs, [text for _, text in pairs], language)
