@@ -38,7 +38,7 @@ def learn(pairs: list[Pair], seed: int) -> Translator:
     """A model of the pairs, with the pieces of people's text."""
     pieces = tokenizer(BASE.vocab_size)
     train = replace(BASE.train, **LONG, seed=seed)
-    return Translator(trained(pairs, pieces, train)[0], pieces)
+    return Translator(trained(pairs, pieces, train, BASE.labs)[0], pieces)
 
 
 @cache

@@ -289,8 +289,8 @@ def needs(entry: Claim, found: Estimate, control: Estimate) -> str:
     if other != CONTRADICTED:
         meets = "meets it" if other == HOLDS else "may meet it"
         lacking = f"; the control, which should miss the bound, {meets}"
-    if place(entry, found) == HOLDS or not found.deviation:
-        return lacking  # a finished model has no seeds
+    if HOLDS in (place(entry, found), other) or not found.deviation:
+        return lacking  # more seeds would not decide it; or there are none
     number = seeds_to_decide(entry, found)
     if number <= found.runs or number > 1000:
         return "; too close to the bound for seeds to decide" + lacking
