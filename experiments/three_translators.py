@@ -31,7 +31,10 @@ TRIED = (6e-3, 9e-3, 1.2e-2, 1.8e-2)
 CHOOSES, SEEDS = 3, (4, 5, 6, 7, 8)
 FEW = 1000  # pairs, for the runs on a small text
 UPDATES = {None: TRAIN.steps, FEW: 400}  # by the pairs; None: all
-RECIPE = translators.RECIPE | {"rates": TRIED, "rate_chosen_by_seed": CHOOSES}
+RECIPE = translators.RECIPE | {
+    "rates": [*TRIED],
+    "rate_chosen_by_seed": CHOOSES,
+}
 
 
 @cache

@@ -50,10 +50,11 @@ def imported(module: str, source: str) -> Iterator[str]:
             assert not any(x.name.startswith(NAME) for x in node.names)
         if not isinstance(node, ast.ImportFrom):
             continue
-        if node.level == 1 and "." in module:
-            continue  # a neighbour in the same folder
         package, _, found = (node.module or "").partition(".")
-        if node.level:  # with a dot more for each folder up to the package
+        folder = module.rpartition(".")[0]
+        if folder and node.level == 1:  # a neighbour
+            yield f"{folder}.{node.module}"
+        elif node.level:  # with a dot more for each folder up to the package
             assert node.level == 1 + module.count("."), module
             yield node.module or "__init__"
         elif package == NAME:

@@ -111,7 +111,8 @@ def test_sketch_never_shares_the_name_of_an_exported_definition(path):
 @each_notebook
 def test_chapter_does_not_import_the_module_it_builds(path):
     if path.stem.split("_")[0].isdigit():
-        used = imported("\n".join(cell.source for cell in code_cells(path)))
+        source = "\n".join(cell.source for cell in code_cells(path))
+        used = imported("a_notebook", source)
         assert chapters.module_name(path) not in {*used} & set(BUILT)
 
 
@@ -122,7 +123,7 @@ def test_module_stands_on_earlier_chapters_only(module):
     waiting, seen = [(module, [module])], set()
     while waiting:
         name, way = waiting.pop()
-        for used in {*imported(sources.get(name, ""))} - seen:
+        for used in {*imported(name, sources.get(name, ""))} - seen:
             seen.add(used)
             path = " -> ".join([*way, used])
             assert used != "__init__", path
