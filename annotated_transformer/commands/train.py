@@ -168,8 +168,11 @@ def train(
     chosen = choose_device(device)
     fast = chosen.startswith("cuda") and is_bf16_supported(False)  # emulated
     usual = recipe_of(task, preset)
-    # an option with the name of a field sets it, as --set FIELD=VALUE does
-    paths = {x.rpartition(".")[2]: x for x in flat(usual.as_json())}
+    # An option with the name of a field sets it, as --set FIELD=VALUE does:
+    # the run's field, where the model has another of that name.
+    all_fields = flat(usual.as_json())
+    every = sorted(all_fields, key=lambda x: not x.startswith("model."))
+    paths = {x.rpartition(".")[2]: x for x in every}
     named = [x for x in paths if given.get(x) is not None]
     asked = [f"{paths[x]}={given[x]}" for x in named] + (fields or [])
     if start is not None:
