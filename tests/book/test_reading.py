@@ -8,7 +8,7 @@ import chapters
 import pages
 import pytest
 from browser import Window, opened
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 PHONE = {"width": 390, "height": 844}
 FIGURES = sorted((chapters.BOOK / "figures").glob("*.svg"))
@@ -77,12 +77,18 @@ def test_story_and_code_are_chosen_once_for_all_pages(phone, book):
     assert page.locator(OPEN).count() == folds
     page = turn(phone, book, "12_inside_heads")
     code = page.get_by_role("button", name="Code", exact=True)
-    assert code.get_attribute("aria-pressed") == "true"
+    story = page.get_by_role("button", name="Story", exact=True)
+    expect(code).to_have_attribute("aria-pressed", "true")
     assert page.locator(OPEN).count() > 10
-    page.get_by_role("button", name="Story", exact=True).press("Enter")
+    other = phone.context.new_page()
+    other.goto((book / "book" / "13_sequences.html").as_uri())
+    expect(other.locator(OPEN)).to_have_count(folds)
+    story.press("Enter")
     assert page.locator(OPEN).count() == 0
+    expect(other.locator(OPEN)).to_have_count(0)  # open pages follow
+    other.close()
     page = turn(phone, book, "13_sequences")
-    assert page.locator(OPEN).count() == 0
+    expect(page.locator(OPEN)).to_have_count(0)
     assert not turn(phone, book, "notation").locator(".story").count()
 
 
