@@ -34,7 +34,7 @@ from .shared.small_translator import measured
 from .table3_captions import HELD_OUT
 
 PARENT = "multi30k-en-de"
-SEEDS = (0, 1, 2)
+SEEDS = (0, 1, 2, 3, 4, 5)
 FEW = 2000  # captions of a child that has little to learn from
 LEARNING = {
     "steps": 600,
@@ -142,5 +142,5 @@ RUNS = grid(
     way=WAYS,
 )
 RUNS |= grid(
-    run, "{way}, 29000 seed={seed}", seed=SEEDS, way=["nothing", "all"]
+    run, "{way}, 29000 seed={seed}", seed=SEEDS[:3], way=["nothing", "all"]
 )

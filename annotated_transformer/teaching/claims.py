@@ -30,6 +30,7 @@ HOLDS, CAVEAT, CONTRADICTED, UNDECIDED = VERDICTS = (
     "undecided here",
 )
 GROUNDS = ("arithmetic", "identity", "experiment", "record")
+MEETS = "meets it"  # what a control should not do
 OURS = "this book"  # the source of a claim that nobody else makes
 
 # Differences that no reader would care about, fixed before any measurement:
@@ -204,15 +205,28 @@ def place(entry: Claim, found: Estimate) -> str:
 def judge(entry: Claim, found: Estimate, control: Estimate) -> str:
     """The verdict on a claim, whoever makes it.
 
-    A claim that lies inside its bounds is undecided, too, where the control
-    is not outside: then the measurement cannot tell the two apart.
+    A claim that lies inside its bounds is undecided, too, where its control
+    does not miss them: then the measurement cannot tell the two apart.
     """
     said = place(entry, found)
     if said != HOLDS:
         return said
-    if place(entry, control) != CONTRADICTED:
+    if fault_of_control(entry, found, control):
         return UNDECIDED
     return CAVEAT if entry.get("caveat") else HOLDS
+
+
+def fault_of_control(entry: Claim, found: Estimate, control: Estimate) -> str:
+    """What a control does in place of clearly missing the bound, or "".
+
+    To miss it, its middle lies outside the bounds, and its interval is apart
+    from the measured one.
+    """
+    low, high = bounds(entry)
+    if low <= control.value <= high:
+        return MEETS
+    apart = control.high < found.low or found.high < control.low
+    return "" if apart else "does not"
 
 
 def claim(name: str, *, measured: Measured, control: Measured) -> None:
@@ -285,16 +299,15 @@ def needs(entry: Claim, found: Estimate, control: Estimate) -> str:
     """What would decide that this leaves undecided; "" if it is decided."""
     if judge(entry, found, control) != UNDECIDED:
         return ""
-    lacking, other = "", place(entry, control)
-    if other != CONTRADICTED:
-        meets = "meets it" if other == HOLDS else "may meet it"
-        lacking = f"; the control, which should miss the bound, {meets}"
-    if HOLDS in (place(entry, found), other) or not found.deviation:
-        return lacking  # more seeds would not decide it; or there are none
+    fault = fault_of_control(entry, found, control)
+    if fault == MEETS or place(entry, found) == HOLDS:
+        return f"; the control, which should clearly miss the bound, {fault}"
+    if not found.deviation:
+        return ""
     number = seeds_to_decide(entry, found)
     if number <= found.runs or number > 1000:
-        return "; too close to the bound for seeds to decide" + lacking
-    return f"; {number} seeds would be needed{lacking}"
+        return "; too close to the bound for seeds to decide"
+    return f"; {number} seeds would be needed"
 
 
 def figures(found: Estimate) -> str:
