@@ -47,6 +47,7 @@ COMMENTARIES = {
     *("selfattentionqa", "xie2020source"),
 }
 KINDS = ("the paper", "commentaries", "other works", OURS)
+FIRST = ("yes", "in part", "no", "no record shows it")
 SIGNS = dict(zip(VERDICTS, "✓◐✗?", strict=True))
 PRINTED = re.compile(
     rf"^claim (\S+) ({'|'.join(sorted(VERDICTS, reverse=True))}): "
@@ -511,44 +512,43 @@ METRICS = {
 class LedgerCounts(SphinxDirective):
     """```{ledger-counts}``` counts claims by source and by verdict.
 
-    What nothing random can move, arithmetic and identities, has its own table.
+    What nothing random can move, arithmetic and identities, has its own
+    table. The last one goes by whether the bound came first.
     """
 
     def run(self) -> list[nodes.Node]:
         claims = read_claims(BOOK)
         count = Counter()
         for name, found in everywhere().items():
-            what = grounds(claims[name])
-            for source in (kind(claims[name]["source"]), "all"):
+            entry = claims[name]
+            first = bound_first(name, entry).partition(":")[0]
+            by = {
+                grounds(entry): kind(entry["source"]),
+                "bound first": first if first in FIRST else FIRST[-1],
+            }
+            for what, which in by.items():
                 for verdict in (found.verdict, "all"):
-                    count[what, source, verdict] += 1
+                    count[what, which, verdict] += 1
+                    count[what, "all", verdict] += 1
         verdicts = [*VERDICTS, "all"]
-        first = Counter(
-            bound_first(name, entry).partition(":")[0]
-            for name, entry in claims.items()
-        )
-        said = paragraph(
-            f"The bound came first for {first['yes']} of these {len(claims)} "
-            f"claims, as a record shows, and in part for {first['in part']}."
-        )
         return [
             table(
                 [what, *verdicts],
                 [
                     row(
-                        paragraph(source),
+                        paragraph(which),
                         *(
-                            paragraph(str(count[what, source, v]))
+                            paragraph(str(count[what, which, v]))
                             for v in verdicts
                         ),
                     )
-                    for source in (*KINDS, "all")
-                    if count[what, source, "all"]
+                    for which in (*KINDS, *FIRST, "all")
+                    if count[what, which, "all"]
                 ],
                 style="ledger-counts",
             )
-            for what in ("measured", "computed")
-        ] + [said]
+            for what in ("measured", "computed", "bound first")
+        ]
 
 
 def grounds(entry: Claim) -> str:
