@@ -157,7 +157,10 @@ def what_they_are(names: list[str], size: int) -> str:
         millions = parameter_count(model.config) / 1e6
         pairs = f"{history.data.pairs:,} pairs of sentences"
         if extra := history.data.extra:
-            pairs += f", and on {extra:,} more with one side written by models"
+            pairs += (
+                ", and, with one side written by models, on these again and "
+                f"on {extra:,} more"
+            )
         said.append(
             f"{OPENINGS[name]['label'].capitalize()}: {millions:.2f} million "
             f"parameters, trained on {pairs}. "
