@@ -69,6 +69,15 @@ def difference(first: Sequence[float], second: Sequence[float]) -> Estimate:
     return Estimate(value, value - far, value + far, runs, deviation, freedom)
 
 
+def halves(values: Sequence[float]) -> Estimate:
+    """What chance does: the first half of a row of seeds less the second.
+
+    ValueError with fewer than six figures.
+    """
+    half = len(values) // 2
+    return difference(values[:half], values[half:])
+
+
 def redrawn(sentences: int) -> list[list[int]]:
     """Twenty draws of a test text's sentences, with replacement, by place."""
     rng = random.Random(0)
