@@ -12,6 +12,7 @@ from scipy import stats
 from annotated_transformer.teaching.intervals import (
     difference,
     draws,
+    halves,
     mean,
     redrawn,
     seeds_needed,
@@ -41,6 +42,14 @@ def test_without_a_pool_a_difference_is_welch_s(first, second):
         test = stats.ttest_ind(first, second, equal_var=False)
         low, high = test.confidence_interval(0.9)
         assert (found.low, found.high) == pytest.approx((low, high))
+
+
+@given(figures, figures)
+def test_halves_share_no_seed_and_leave_none_out(first, second):
+    if len(second) - len(first) in (0, 1):
+        assert halves([*first, *second]) == difference(first, second)
+    with pytest.raises(ValueError, match="2 seeds"):
+        halves([1.0, 2.0, 3.0, 4.0, 5.0])
 
 
 @pytest.mark.parametrize("sides", [(1.0, 1.0), (1.0, 5.0)])
