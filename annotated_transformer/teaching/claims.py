@@ -293,7 +293,8 @@ def needs(entry: Claim, found: Estimate, control: Estimate) -> str:
     number = seeds_to_decide(entry, found)
     if number <= found.runs or number > 1000:
         return "; too close to the bound for seeds to decide"
-    return f"; {number} seeds would be needed"
+    side = " a side" if found.rows > 1 else ""
+    return f"; {number} seeds{side} would be needed"
 
 
 def figures(found: Estimate) -> str:

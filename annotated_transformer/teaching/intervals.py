@@ -30,7 +30,8 @@ class Estimate(NamedTuple):
     high: float
     runs: int = 1  # seeds on the smaller side, or draws; 1: no chance
     deviation: float = 0.0  # between the seeds of a row; 0 without seeds
-    freedom: float = inf  # degrees of freedom that the interval rests on
+    rows: int = 1  # of seeds that are compared
+    freedom: float = inf  # degrees, for each seed a side beyond the first
 
 
 def mean(values: Sequence[float]) -> Estimate:
@@ -44,7 +45,7 @@ def mean(values: Sequence[float]) -> Estimate:
     far = quantile(0.95, freedom) * deviation / sqrt(len(values))
     value = fmean(values)
     low, high = value - far, value + far
-    return Estimate(value, low, high, len(values), deviation, freedom)
+    return Estimate(value, low, high, len(values), deviation, 1, 1.0)
 
 
 def difference(first: Sequence[float], second: Sequence[float]) -> Estimate:
@@ -57,25 +58,31 @@ def difference(first: Sequence[float], second: Sequence[float]) -> Estimate:
     enough(second)
     value = fmean(first) - fmean(second)
     runs = min(len(first), len(second))
-    shares = [stdev(row) ** 2 / len(row) for row in (first, second)]
-    deviation = sqrt((stdev(first) ** 2 + stdev(second) ** 2) / 2)
+    spreads = [stdev(row) ** 2 for row in (first, second)]
+    shares = [spreads[0] / len(first), spreads[1] / len(second)]
+    deviation = sqrt(sum(spreads) / 2)
     far, freedom = 0.0, inf
     if total := sum(shares):
-        freedom = total**2 / sum(
+        now = total**2 / sum(
             share**2 / (len(row) - 1)
             for share, row in zip(shares, (first, second), strict=True)
         )
-        far = quantile(0.95, freedom) * sqrt(total)
-    return Estimate(value, value - far, value + far, runs, deviation, freedom)
+        far = quantile(0.95, now) * sqrt(total)
+        freedom = sum(spreads) ** 2 / sum(x**2 for x in spreads)
+    low, high = value - far, value + far
+    return Estimate(value, low, high, runs, deviation, 2, freedom)
 
 
 def halves(values: Sequence[float]) -> Estimate:
-    """What chance does: the first half of a row of seeds less the second.
+    """What chance does: how far two halves of a row of seeds may be apart.
 
-    ValueError with fewer than six figures.
+    In both directions, since neither half comes first. ValueError with fewer
+    than six figures.
     """
     half = len(values) // 2
-    return difference(values[:half], values[half:])
+    found = difference(values[:half], values[half:])
+    far = max(found.high, -found.low)
+    return found._replace(value=0.0, low=-far, high=far)
 
 
 def redrawn(sentences: int) -> list[list[int]]:
@@ -110,18 +117,15 @@ def seeds_needed(deviation: float, margin: float) -> int:
 
 
 def seeds_to_reach(found: Estimate, far: float) -> int:
-    """The seeds with which an interval would reach no farther than this.
+    """The seeds a side with which an interval would reach no farther.
 
     If they deviate as these do: Student's quantile and the root of the number
     are those of the seeds that are asked for.
     """
-    half = (found.high - found.low) / 2
-    per_seed = found.freedom / (found.runs - 1)
-    now = quantile(0.95, found.freedom)
 
     def enough_of(seeds: int) -> bool:
-        shrink = quantile(0.95, per_seed * (seeds - 1)) / now
-        return half * shrink * sqrt(found.runs / seeds) <= far
+        student = quantile(0.95, found.freedom * (seeds - 1))
+        return student * found.deviation * sqrt(found.rows / seeds) <= far
 
     return fewest(enough_of)
 

@@ -193,20 +193,20 @@ def test_misuse_is_refused(book):
 
 
 @pytest.mark.parametrize(
-    ("demands", "interval", "said"),
+    ("demands", "interval", "deviation", "said"),
     [
-        ("same", (-1.5, 1.1), "57 seeds would be needed"),
-        ("more", (0.5, 2.5), "9 seeds would be needed"),  # half as wide
-        ("less", (-2.5, -0.5), "9 seeds would be needed"),
-        ("more", (0.0, 2.0), "too close to the bound for seeds to decide"),
+        ("same", (-1.5, 1.1), 1.8, "57 seeds a side would be needed"),
+        ("more", (0.5, 2.5), 0.57, "9 seeds a side would be needed"),
+        ("less", (-2.5, -0.5), 0.57, "9 seeds a side would be needed"),
+        ("more", (0.0, 2.0), 1, "too close to the bound for seeds to decide"),
     ],
 )
 def test_undecided_says_how_many_seeds_it_would_take(
-    book, capsys, demands, interval, said
+    book, capsys, demands, interval, deviation, said
 ):
     book(C=of_bleu(demands))
     low, high = interval
-    found = Estimate((low + high) / 2, low, high, 3, 1.8, 4.0)
+    found = Estimate((low + high) / 2, low, high, 3, deviation, 2, 2.0)
     claim("C", measured=found, control=GOOD if demands == "less" else BAD)
     line = capsys.readouterr().out.splitlines()[0]
     assert line.startswith("claim C undecided here: ")

@@ -47,7 +47,9 @@ def test_without_a_pool_a_difference_is_welch_s(first, second):
 @given(figures, figures)
 def test_halves_share_no_seed_and_leave_none_out(first, second):
     if len(second) - len(first) in (0, 1):
-        assert halves([*first, *second]) == difference(first, second)
+        one, other = difference(first, second), difference(second, first)
+        both = halves([*first, *second])
+        assert both.high == max(one.high, other.high) == -both.low
     with pytest.raises(ValueError, match="2 seeds"):
         halves([1.0, 2.0, 3.0, 4.0, 5.0])
 
@@ -98,6 +100,24 @@ def test_an_interval_of_the_seeds_asked_for_reaches_as_far_as_wanted(
         t = stats.t.ppf(0.95, seeds - 1)
         reaches = t * stdev(values) / seeds**0.5
         assert (reaches <= far) == (seeds == number)
+
+
+@given(figures, figures, st.floats(1, 3e3))
+def test_rows_of_unequal_length_get_as_many_seeds_a_side(first, second, far):
+    deviation = (stdev(first) ** 2 + stdev(second) ** 2) ** 0.5
+    if min(stdev(first), stdev(second)) < 1e-3 or deviation > 30 * far:
+        return
+    number = seeds_to_reach(difference(first, second), far)
+    for seeds in {max(3, number - 1), number}:
+        rows = [stats.norm.ppf((np.arange(seeds) + 0.5) / seeds)] * 2
+        scaled = [
+            (stdev(row) / np.std(x, ddof=1) * x).tolist()
+            for row, x in zip((first, second), rows, strict=True)
+        ]
+        reaches = difference(*scaled)
+        half = (reaches.high - reaches.low) / 2
+        if abs(half - far) > 1e-6 * far:
+            assert (half <= far) == (seeds == number)
 
 
 @pytest.mark.parametrize(
