@@ -13,7 +13,7 @@ RECENT = import sys; sys.exit(sys.version_info < (3, 11))
 
 export OMP_NUM_THREADS ?= 1
 .PHONY: setup book serve pdf run package one-page pull test fresh measure \
-	soak bench gpu gpu-kit translators lint clean browser
+	soak shake bench gpu gpu-kit translators lint clean browser
 
 setup: $(READY)  ## a fresh .venv with everything that the book needs
 
@@ -74,6 +74,9 @@ measure: $(READY)  ## the trained experiments, ten hours: their records
 soak: $(READY)  ## faults at length: 50 kills, 1,000 mutants; models' scores
 	SOAK=1 $(BIN)/python -m pytest -q tests/test_faults.py \
 	  tests/planted.py tests/storage/test_shipped.py
+
+shake: $(READY)  ## other processors: what moves if sums are in another order
+	$(BIN)/python tools/shake.py
 
 bench: $(BENCH)/.stamp  ## side by side with others: make bench RECORD=x.json
 	$(BENCH)/bin/python -m benchmarks $(RECORD)

@@ -3,7 +3,7 @@
 import io
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,6 +26,7 @@ jaxtyping.install_import_hook(
 import pytest  # noqa: E402
 import torch  # noqa: E402
 from hypothesis import settings  # noqa: E402
+from shaken import shaken  # noqa: E402
 
 # without playwright there are no tests of pages, and all others run
 pytest_plugins = ["browser"] if find_spec("playwright") else []
@@ -69,6 +70,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """
     here = item.path.parent == Path(__file__).parent
     jaxtyping.config.update("jaxtyping_disable", not here)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Iterator[None]:
+    """Add up in another order, fixtures included, where that is asked for."""
+    with shaken():
+        return (yield)
 
 
 @pytest.fixture(autouse=True)

@@ -22,6 +22,7 @@ from annotated_transformer.teaching.intervals import (
     seeds_needed,
     seeds_to_reach,
 )
+from annotated_transformer.teaching.rounding import below
 
 HOLDS, CAVEAT, CONTRADICTED, UNDECIDED = VERDICTS = (
     "holds",
@@ -308,4 +309,6 @@ def show(number: Number, digits: int = 3) -> str:
     """A number as it is read: whole with commas, or with so many digits."""
     if float(number).is_integer() and abs(number) < 1e15:
         return f"{int(number):,}"
+    if abs(number) < 1e-9:
+        return below(1e-9, number)
     return f"{float(number):.{digits}g}"

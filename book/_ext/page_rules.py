@@ -1,11 +1,13 @@
-"""What every page keeps to: a budget of words, a picture on the first screen.
+"""What every page keeps to: words, a first picture, no rounding errors.
 
 Words are those of running prose: no exercises and questions, tables,
 formulas, captions, code or what code printed. words.json, beside the built
-book, lists them.
+book, lists them. A rounding error is no number: it is another one on another
+processor.
 """
 
 import json
+import re
 from pathlib import Path
 
 from docutils import nodes
@@ -22,6 +24,10 @@ WORKED = ("Exercises", "Five questions")
 NO_PROSE = (nodes.table, nodes.caption, nodes.legend, nodes.math)
 NO_PROSE += (nodes.math_block, nodes.literal_block, nodes.raw, nodes.citation)
 NO_PROSE += (nodes.comment, nodes.footnote, addnodes.desc, addnodes.toctree)
+# What is below 1e-9 was left by rounding, unless it is a bound.
+ERROR = re.compile(r"(?<!below )(?<!at most )\b\d(\.\d+)?e-[1-9]\d")
+# Cells that may print one: their numbers are not compared, or it is the point.
+MAY_BE_SMALL = {"tag_measured", "tag_nbval-ignore-output", "tag_small-numbers"}
 logger = logging.getLogger(__name__)
 
 
@@ -59,11 +65,29 @@ def first_screen(doctree: nodes.document) -> list[nodes.Node]:
     return shown
 
 
+def rounding_errors(doctree: nodes.document) -> list[str]:
+    """The rounding errors that cells print, each with its number."""
+    return [
+        found[0]
+        for output in doctree.findall(nodes.container)
+        if "cell_output" in output["classes"]
+        and not MAY_BE_SMALL.intersection(output.parent["classes"])
+        for found in ERROR.finditer(output.astext())
+    ]
+
+
 def look_over(app: Sphinx, doctree: nodes.document) -> None:
     """Count a page's words, and look for its picture."""
     page = app.env.docname
     if page.startswith("book/api"):  # docstrings, no prose of the book
         return
+    for error in rounding_errors(doctree):
+        logger.warning(
+            "%s: a rounding error as a number; print it by `below`, or tag "
+            "the cell small-numbers",
+            error,
+            location=page,
+        )
     app.env.metadata[page]["words"] = count = words(doctree)
     if not numbered(page):
         return

@@ -9,7 +9,10 @@ from pathlib import Path
 
 import measured_numbers
 import nbformat
+import page_rules
 import pytest
+from docutils import nodes
+from docutils.utils import new_document
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from small_book import build_pages
 
@@ -125,6 +128,28 @@ def test_chapter_begins_with_a_picture(
     text = f"A question?\n\n{above}\n\nSection\n-------\n\n{below}"
     assert ("no picture" in build(**{"01_page": text})) == found
     assert "no picture" not in build(page=text)
+
+
+@pytest.mark.parametrize(
+    ("tag", "printed", "found"),
+    [
+        ("", "heads 6e-17 at most", "6e-17"),
+        ("", "share 1.25e-10", "1.25e-10"),
+        ("", "heads below 1e-12, 3e-09 or so", ""),
+        ("", "9.5e-10 expected at most 1e-10", "9.5e-10"),
+        ("", "0.2, expected at most 1e-10", ""),
+        ("tag_measured", "6e-17", ""),
+        ("tag_small-numbers", "3e-40", ""),
+        ("tag_export", "3e-40", "3e-40"),
+    ],
+)
+def test_rounding_error_is_no_number(tag: str, printed: str, found: str):
+    text = nodes.literal_block(printed, printed)
+    output = nodes.container("", text, classes=["cell_output"])
+    document = new_document("page")
+    document += nodes.container("", output, classes=["cell", tag])
+    said = page_rules.rounding_errors(document)
+    assert said == ([found] if found else [])
 
 
 def test_words_of_running_prose_are_counted(build: Build):

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 
 import psutil
 from ipykernel.kernelapp import IPKernelApp
@@ -25,7 +26,7 @@ INLINE = "module://matplotlib_inline.backend_inline"
 class WarmKernel(RunningKernel):
     """What nbval runs the cells of a notebook in."""
 
-    def __init__(self, _: str, cwd: str, startup_timeout: float) -> None:
+    def __init__(self, cwd: str, startup_timeout: float) -> None:
         self.kc = BlockingKernelClient()
         self.kc.write_connection_file()
         forks = server()
@@ -67,6 +68,10 @@ def serve() -> None:
     """Fork a kernel for each line that names a folder and a connection."""
     for name in IMPORTED:
         import_module(name)
+    sys.path.insert(0, str(Path(__file__).parent))  # cells must not see it
+    from shaken import shaken
+
+    del sys.path[0]
     parent = os.getpid()
     signal.signal(signal.SIGCHLD, lambda *_: os.waitpid(-1, os.WNOHANG))
     for line in sys.stdin:
@@ -76,6 +81,7 @@ def serve() -> None:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         folder, connection = line.rstrip("\n").split("\t")
         os.chdir(folder)
+        shaken().__enter__()  # for as long as the kernel lives
         for number in range(3):
             os.dup2(os.open(os.devnull, os.O_RDWR), number)
         words = ["-f", connection, f"--IPKernelApp.parent_handle={parent}"]
