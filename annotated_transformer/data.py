@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from annotated_transformer.embedding import BOS, EOS, PAD, UNK
-from annotated_transformer.errors import UserError
+from annotated_transformer.errors import UserError, check_kind
 from annotated_transformer.text.normalization import normalized, with_rules
 
 __all__ = [
@@ -334,6 +334,7 @@ def copy_task(
 ) -> list[Pair]:
     """Distinct random strings, each to be translated into itself."""
     shortest, longest = lengths
+    check_kind("lengths[0]", shortest, int, (1, longest))
     possible = sum(
         len(set(letters)) ** n for n in range(shortest, longest + 1)
     )

@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from annotated_transformer.errors import UserError, check_kind
+
 __all__ = [
     "Tree",
     "leaves",
@@ -239,13 +241,24 @@ def sentence(rng: random.Random) -> Tree:
 def treebank(
     count: int, seed: int, fewest: int = 1, most: int = 3
 ) -> list[Tree]:
-    """Trees of distinct sentences with `fewest` to `most` modifiers."""
+    """Trees of distinct sentences with `fewest` to `most` modifiers.
+
+    UserError if so many cannot be found.
+    """
+    check_kind("fewest", fewest, int, (0, most))
     rng = random.Random(seed)
     kept: dict[str, Tree] = {}
+    vain = 0  # draws since the last that was kept
     while len(kept) < count:
         tree = sentence(rng)
         words = leaves(tree)
         modifiers = sum(words.count(word) for word in ("with", "of", "that"))
-        if fewest <= modifiers <= most:
-            kept.setdefault(" ".join(words), tree)
+        text, vain = " ".join(words), vain + 1
+        if fewest <= modifiers <= most and text not in kept:
+            kept[text], vain = tree, 0
+        if vain == 100_000:
+            raise UserError(
+                f"`count={count}`: only {len(kept)} different sentences have "
+                f"{fewest} to {most} modifiers, as far as can be found"
+            )
     return [*kept.values()]

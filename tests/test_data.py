@@ -161,6 +161,14 @@ def test_copy_task_is_distinct_and_deterministic(seed, size, longest):
         assert 3 <= len(source) <= longest and set(source) <= set("abcdef")
 
 
+@pytest.mark.parametrize("lengths", [(10, 3), (0, 3), (-2, -1)])
+def test_lengths_that_no_string_has_are_refused(lengths):
+    for size in (0, 5):
+        told = rf"lengths\[0\]={lengths[0]}`: must be from 1 to {lengths[1]}"
+        with pytest.raises(UserError, match=told):
+            copy_task(size, lengths=lengths)
+
+
 def test_over_long_pairs_are_left_out_and_reported_by_place():
     pairs = [("a", "b"), ("a" * 9, "b"), ("a", "b" * 9), ("c", "d")]
     characters = train_tokenizer(["abcd"], 9, "char")

@@ -65,8 +65,7 @@ def modules() -> Iterator[tuple[str, str]]:
     """Every module by its name below the package, and its source."""
     for path in chapters.PACKAGE.rglob("*.py"):
         parts = path.relative_to(chapters.PACKAGE).with_suffix("").parts
-        module = ".".join(parts).removesuffix(".__init__")
-        yield module, path.read_text("utf-8")
+        yield ".".join(parts), path.read_text("utf-8")
 
 
 def test_every_module_stands_on_floors_below():

@@ -32,12 +32,12 @@ def test_no_public_name_means_two_things():
             parts = path.relative_to(chapters.ROOT).with_suffix("").parts
             name = ".".join(parts).removesuffix(".__init__")
             trees[name] = ast.parse(path.read_text("utf-8"))
-    for module, tree in trees.items():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom) and node.level != 1:
-                home = f"{'.' * node.level}{node.module or ''}"
-                home = resolve_name(home, module.rpartition(".")[0])
-                public[home] |= {x.name for x in node.names}
+            above = ".".join(parts[:-1])
+            for node in ast.walk(trees[name]):
+                if isinstance(node, ast.ImportFrom) and node.level != 1:
+                    home = f"{'.' * node.level}{node.module or ''}"
+                    home = resolve_name(home, above)
+                    public[home] |= {x.name for x in node.names}
     for module, tree in trees.items():
         names = defined(tree)
         if "__all__" in names:

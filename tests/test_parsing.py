@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotated_transformer import parsing
+from annotated_transformer.errors import UserError
 from annotated_transformer.parsing import (
     NOUNS,
     VERBS,
@@ -191,6 +193,27 @@ def test_a_treebank_is_as_asked_for():
     assert len({*texts}) == 50 and trees == treebank(50, 3, 2, 2)
     for text in texts:
         assert len(re.findall(r"\b(?:with|of|that)\b", text)) == 2
+
+
+@pytest.mark.parametrize("fewest, most", [(4, 3), (0, -1), (-1, 3)])
+def test_a_treebank_without_sentences_is_refused(fewest, most, monkeypatch):
+    monkeypatch.setattr(parsing, "sentence", None)  # none is drawn
+    for count in (0, 5):
+        with pytest.raises(UserError, match=rf"fewest={fewest}.* to {most}"):
+            treebank(count, 0, fewest, most)
+
+
+def test_a_treebank_ends_where_no_more_sentences_are_found(monkeypatch):
+    """Of the two that are ever drawn, one has no modifier."""
+    rng = random.Random(0)
+    plain = Tree("S", ("the", "dog", "howled"))
+    both = [plain, Tree("S", ("the", "dog", "of", "the", "man", "howled"))]
+    drawn = (rng.choice(both) for _ in range(150_000))
+    monkeypatch.setattr(parsing, "sentence", lambda _: next(drawn))
+    assert treebank(1, 0, 0, 0) == [plain]
+    assert sorted(treebank(2, 0, 0, 1)) == sorted(both)
+    with pytest.raises(UserError, match=r"count=2`: only 1 .* 0 to 0 mod"):
+        treebank(2, 0, 0, 0)
 
 
 @pytest.mark.parametrize("name", ["transformer", "recurrent", "unattended"])

@@ -15,7 +15,9 @@ from annotated_transformer.corpora.builtin import (
     words,
 )
 from annotated_transformer.corpora.builtin.lexicon import VERBS
+from annotated_transformer.corpora.generated import builtin_corpus
 from annotated_transformer.corpora.parallel_text import read_table
+from annotated_transformer.errors import UserError
 
 DIGEST = "d9da1eba1ecab4e57f52edef921b29897d67ba9772a14b06b3ef71983e8e5913"
 
@@ -155,6 +157,12 @@ def test_each_phenomenon_is_frequent(examples):
     assert set(counts) == set(SHARES)
     for tag, percent in SHARES.items():
         assert counts[tag] >= percent / 100 * len(examples), tag
+
+
+@pytest.mark.parametrize("name", ["train", "valid", "test"])
+def test_a_number_of_pairs_below_none_is_refused(name):
+    with pytest.raises(UserError, match=f"{name}=-5`: must be from 0"):
+        builtin_corpus(**{name: -5})
 
 
 def test_splits_share_no_source_sentence():

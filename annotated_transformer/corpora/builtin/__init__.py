@@ -30,6 +30,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from ...errors import check_kind
 from . import context, sentences
 from .draw import Draw, Word
 
@@ -137,6 +138,8 @@ def example_splits(
     A source that was drawn before is left out. What is kept depends on the
     sources alone, so the targets, given them, stay as the grammar has them.
     """
+    for name, count in {"train": train, "valid": valid, "test": test}.items():
+        check_kind(name, count, int, (0, 10**12))
     kept: dict[str, GrammarExample] = {}
     examples = _examples(seed)
     while len(kept) < train + valid + test:
