@@ -37,7 +37,13 @@ from .devices import allow_tf32, attention_kernel, choose_device, device_line
 from .objectives import objective_of
 from .prepare import build_model, copy_parent_weights, describe, prepare
 from .recipes import Recipe
-from .run_dir import begin_run, check_same_run, locked_run, read_history
+from .run_dir import (
+    begin_run,
+    check_same_run,
+    locked_run,
+    read_history,
+    resumed,
+)
 from .windows import read_corpus
 
 
@@ -401,6 +407,8 @@ def train(
         history = describe(command, ready, corpus, device, model)
         if began is not None:
             check_same_run(output, began, history)
+            if processes.rank == 0:  # which writes for all
+                began = resumed(output, began, history)
             history = began
         elif ready.parent is not None:
             copy_parent_weights(model, ready.tokenizer, ready.parent)

@@ -4,7 +4,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -14,7 +14,12 @@ from ..errors import UserError
 from ..storage.checkpoints import checkpoint_paths
 from ..storage.dataclass_json import from_plain
 from ..storage.history import History
-from ..system.atomic_files import read_json, replacing, unwritable
+from ..system.atomic_files import (
+    read_json,
+    replacing,
+    unwritable,
+    write_text,
+)
 from ..system.console import console
 from .recipes import flat
 
@@ -91,13 +96,17 @@ def begin_run(
 
     run.json, which is written last, makes it a run.
     """
-    text = json.dumps(asdict(history), indent=1, allow_nan=False) + "\n"
     with replacing(output, "tokenizer.model", "run.json") as new:
         (output / "run.json").unlink(missing_ok=True)  # of one that failed
         (output / "checkpoints").mkdir(exist_ok=True)
         save()
         (new / "tokenizer.model").write_bytes(tokenizer.model)
-        (new / "run.json").write_bytes(text.encode())
+        (new / "run.json").write_bytes(as_text(history).encode())
+
+
+def as_text(history: History) -> str:
+    """The text of run.json."""
+    return json.dumps(asdict(history), indent=1, allow_nan=False) + "\n"
 
 
 def read_history(output: Path) -> History:
@@ -126,3 +135,19 @@ def check_same_run(output: Path, began: History, asked: History) -> None:
                 f"{before.get(name)!s:.80}, now it is {now.get(name)!s:.80}; "
                 "resume with the options, texts and models that began it"
             )
+
+
+def resumed(output: Path, began: History, now: History) -> History:
+    """What a run is that goes on; run.json says so if that is elsewhere."""
+    here = now.environment
+    before, after = began.environment.differences(here)
+    if not after:
+        return began
+    console.out(
+        f"{output}: this run was begun with {before}; it goes on with "
+        f"{after}, so it may end with other numbers"
+    )
+    if here not in began.resumed:
+        began = replace(began, resumed=[*began.resumed, here])
+        write_text(output / "run.json", as_text(began))
+    return began

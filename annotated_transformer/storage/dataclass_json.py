@@ -43,6 +43,10 @@ def read(kind: Any, value: object, name: str) -> Any:
         inner = get_args(kind)[1]
         entries = of_type(dict, value, name)
         return {x: read(inner, entries[x], f"{name}.{x}") for x in entries}
+    if get_origin(kind) is list:
+        (inner,) = get_args(kind)
+        items = enumerate(of_type(list, value, name))
+        return [read(inner, item, f"{name}.{i}") for i, item in items]
     return of_type(kind, value, name)
 
 

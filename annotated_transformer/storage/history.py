@@ -1,6 +1,6 @@
 """The history of a model: how it was trained, on what, with which result."""
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..errors import check_fields
@@ -81,6 +81,26 @@ class Search:
 
 
 @dataclass(frozen=True)
+class Environment:
+    """What a run was computed with, or a part of it."""
+
+    versions: dict[str, str]  # of packages
+    machine: Machine
+
+    def differences(self, other: "Environment") -> tuple[str, str]:
+        """What differs in another, as it is here and there; "" if nothing.
+
+        What one of them does not tell is not known to differ.
+        """
+        here, there = (x.versions | asdict(x.machine) for x in (self, other))
+        names = [x for x in here if x in there and here[x] != there[x]]
+        told = (
+            ", ".join(f"{x} {of[x]}" for x in names) for of in (here, there)
+        )
+        return next(told), next(told)
+
+
+@dataclass(frozen=True)
 class History:
     """How a model was trained, on what, where, and with which result."""
 
@@ -95,6 +115,12 @@ class History:
     own: dict[str, str] = field(default_factory=dict)  # its maker's code
     result: Result = Result()
     search: Search | None = None  # that its scores were made with
+    resumed: list[Environment] = field(default_factory=list)  # in others
+
+    @property
+    def environment(self) -> Environment:
+        """What it was begun with."""
+        return Environment(self.versions, self.machine)
 
     def starts(self) -> list[Start]:
         """The runs that this one went on from, the first one first."""

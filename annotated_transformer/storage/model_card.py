@@ -5,7 +5,7 @@ from textwrap import fill
 
 from ..model import EncoderDecoder
 from .builders import find_builder
-from .history import Data, History
+from .history import Data, Environment, History
 
 # what the texts allow that models were trained on
 MULTI30K_LICENCE = (
@@ -51,6 +51,7 @@ def model_card(
     rows += [
         ("command", quoted(history.command)),
         ("machine", history.machine.processor),
+        *(("resumed", in_place_of(history, x)) for x in history.resumed),
         *(result | scores | search).items(),
     ]
     table = [f"| {name} | {x} |" for name, x in rows if x is not None]
@@ -80,6 +81,12 @@ def model_card(
 def quoted(command: str) -> str:
     """A command as code; a run begun from Python has none."""
     return f"`{command}`" if command else "none, called from Python"
+
+
+def in_place_of(history: History, resumed: Environment) -> str:
+    """What a run was resumed with that is not what it was begun with."""
+    before, after = history.environment.differences(resumed)
+    return f"with {after} in place of {before}"
 
 
 def licence(text: Data | None) -> str:

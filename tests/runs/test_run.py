@@ -27,7 +27,7 @@ from annotated_transformer.corpora.generated import builtin_corpus
 from annotated_transformer.data import copy_task, train_tokenizer
 from annotated_transformer.errors import UserError, out_of_memory
 from annotated_transformer.model import PRESETS, transformer
-from annotated_transformer.runs import objectives
+from annotated_transformer.runs import objectives, prepare
 from annotated_transformer.runs.prepare import (
     Parent,
     Prepared,
@@ -50,6 +50,7 @@ from annotated_transformer.storage.weight_files import (
     set_weights,
 )
 from annotated_transformer.system.console import console
+from annotated_transformer.system.machine import this_machine, versions
 
 
 @pytest.fixture(scope="module")
@@ -133,6 +134,53 @@ def test_resume_with_anything_else_names_the_field(tmp_path, corpus):
         recipe = plain.get("history", plain)["recipe"]
         assert recipe["train"]["schedule"] == "test_resume.Steps"
         assert "inverse_sqrt" not in json.dumps(plain)
+
+
+def test_a_run_that_goes_on_elsewhere_says_so(
+    tmp_path, corpus, undisturbed, capsys, monkeypatch
+):
+    """And an equal machine says nothing, in a folder of an older version too.
+
+    The card has what a run was begun with and all that it was resumed with.
+    """
+    part, here = tmp_path / "part", this_machine()
+    file, options = part / "run.json", {"device": "cpu", "max_minutes": 0.0}
+    train(part, corpus, SMALL, **options)
+    plain = json.loads(file.read_text())
+    assert plain.pop("resumed") == []  # older ones have no such field
+    file.write_text(json.dumps(plain))
+
+    def go_on():
+        """What is said of machines, and what the card then says."""
+        capsys.readouterr()
+        train(part, corpus, SMALL, resume=True, **options)
+        said = capsys.readouterr().err.splitlines()
+        rows = (part / "README.md").read_text().splitlines()
+        return (
+            [line for line in said if "begun with" in line],
+            [row for row in rows if row.startswith("| resumed")],
+        )
+
+    assert go_on() == ([], [])
+    plain["versions"]["torch"], plain["machine"]["threads"] = "1.2.3", 99
+    file.write_text(json.dumps(plain))
+    before = "torch 1.2.3, threads 99"
+    after = f"torch {versions()['torch']}, threads {here.threads}"
+    said = (
+        f"{part}: this run was begun with {before}; it goes on with {after}, "
+        "so it may end with other numbers"
+    )
+    row = f"| resumed | with {after} in place of {before} |"
+    assert go_on() == go_on() == ([said], [row])
+    there = replace(here, processor="abacus")
+    with monkeypatch.context() as patch:
+        patch.setattr(prepare, "this_machine", lambda _: there)
+        (said,), rows = go_on()
+    assert "processor abacus" in said
+    assert rows[0] == row and "processor abacus" in rows[1] and len(rows) == 2
+    assert load_model(part)[2].resumed[1].machine == there
+    train(part, corpus, SMALL, device="cpu", resume=True)
+    assert same_weights(part, undisturbed)  # it was the same machine
 
 
 def test_the_model_is_the_mean_of_the_last_or_the_last(

@@ -13,6 +13,7 @@ from annotated_transformer.runs.recipes import Recipe, flat
 from annotated_transformer.storage.dataclass_json import from_plain
 from annotated_transformer.storage.history import (
     Data,
+    Environment,
     History,
     Result,
     Search,
@@ -33,6 +34,7 @@ LONG = replace(
     tokenizer_sha256="34",
     result=Result(updates=3, seconds=1.5, scores={"test, bleu": "38.13"}),
     search=Search(3, 1.0, 2),
+    resumed=[Environment({"torch": "2.14.0"}, HISTORY.machine)],
 )
 
 
@@ -51,14 +53,17 @@ def test_a_shipped_history_comes_back(name):
     assert Recipe.from_json(known["recipe"]).model  # also an old one
 
 
-Path = tuple[str, ...]
+Path = tuple[str | int, ...]
 
 
-def parts(plain: dict, path: Path = ()) -> Iterator[tuple[Path, object]]:
+def parts(
+    plain: dict | list, path: Path = ()
+) -> Iterator[tuple[Path, object]]:
     """Every value of JSON by its path, but inside of the recipe."""
-    for name, value in plain.items():
+    each = plain.items() if isinstance(plain, dict) else enumerate(plain)
+    for name, value in each:
         yield (*path, name), value
-        if isinstance(value, dict) and name != "recipe":
+        if isinstance(value, dict | list) and name != "recipe":
             yield from parts(value, (*path, name))
 
 
@@ -71,7 +76,7 @@ def refused(path: Path, value: object) -> None:
     part[path[-1]] = value
     with pytest.raises(ValueError, match="must be|no field") as told:
         from_plain(History, plain)
-    assert path[-1] in str(told.value) and len(str(told.value)) < 300
+    assert str(path[-1]) in str(told.value) and len(str(told.value)) < 300
 
 
 WRONG = {  # whatever stands where such a value belongs
@@ -80,6 +85,7 @@ WRONG = {  # whatever stands where such a value belongs
     str: [3, True, ["x"], {}],
     bool: [1, "yes"],
     dict: [3, "x", []],
+    list: [3, "x", {}],
 }
 BESIDE = {  # further fields, and values that are out of bounds
     ("search", "beam"): [0, 10**9],
@@ -100,6 +106,24 @@ def test_a_field_that_is_wrong_is_named():
     for plain in (None, [], 3, "x"):
         with pytest.raises(ValueError, match="`History="):
             from_plain(History, plain)
+
+
+def test_an_older_history_was_resumed_nowhere_else():
+    plain = asdict(HISTORY)
+    del plain["resumed"]
+    assert from_plain(History, plain) == HISTORY
+
+
+def test_only_what_is_known_of_both_differs():
+    one, other = (
+        replace(HISTORY, versions=known).environment
+        for known in ({"torch": "2.12", "numpy": "2"}, {"torch": "2.12"})
+    )
+    assert one.differences(other) == one.differences(one) == ("", "")
+    machine = replace(HISTORY.machine, threads=2)
+    other = Environment({"torch": "2.13", "numpy": "2"}, machine)
+    expected = "torch 2.12, threads 1", "torch 2.13, threads 2"
+    assert one.differences(other) == expected
 
 
 def test_a_field_that_is_missing_is_named():

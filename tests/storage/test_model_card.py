@@ -28,7 +28,7 @@ def test_the_card_has_command_licence_and_size():
     assert "| command | `annotated-transformer train here` |" in card
     assert "29,000 sentence pairs of multi30k" in card
     assert "Flickr30k" in card and "| averaged | 8 |" in card
-    for absent in ("| start |", "| beam |", "None"):
+    for absent in ("| start |", "| beam |", "| resumed |", "None"):
         assert absent not in card
 
 
