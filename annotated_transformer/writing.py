@@ -125,9 +125,10 @@ def next_token_probs(
     """The softmax of logits / temperature, its tail cut off.
 
     What stays is among the top_k likeliest, unless top_k is 0, and among the
-    fewest whose probabilities add up to top_p or more. A temperature of 0
-    leaves the likeliest. UserError for an option that cannot be, ValueError
-    for logits that are not numbers.
+    fewest whose probabilities add up to top_p or more, in float32 at least.
+    The likeliest always stays, and a temperature of 0 leaves nothing else.
+    UserError for an option that cannot be, ValueError for logits that are
+    not numbers.
     """
     if not temperature >= 0 or top_k < 0 or not 0 < top_p <= 1:
         raise UserError(
@@ -135,9 +136,10 @@ def next_token_probs(
             "the first two must be at least 0, and the last above 0 and at "
             "most 1"
         )
-    coldest = torch.finfo(logits.dtype).tiny
+    logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
+    tiny = torch.finfo(logits.dtype).tiny  # what is smaller may be zero
     below = logits - logits.amax(-1, keepdim=True)
-    p = (below / max(temperature, coldest)).softmax(-1)
+    p = (below / max(temperature, tiny)).softmax(-1)
     if p.isnan().any():
         raise ValueError("logits are not numbers, or none of them is finite")
     if top_k == 0 and top_p == 1:
@@ -145,7 +147,7 @@ def next_token_probs(
     vocab = p.size(-1)
     ranked, order = p.topk(min(top_k or vocab, vocab))
     before = ranked.cumsum(-1) - ranked  # of those that are likelier
-    cut = (before >= top_p) & (top_p < 1)
+    cut = (before >= max(top_p, tiny)) & (top_p < 1)
     p = torch.zeros_like(p).scatter(-1, order, ranked.masked_fill(cut, 0))
     return p / p.sum(-1, keepdim=True)
 

@@ -3,10 +3,12 @@
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from modern_choices import OLD, each_choice, each_position, modern
 from torch_twins import lively
 
@@ -107,6 +109,42 @@ def test_the_coldest_is_greedy(temperature, dtype):
     logits = torch.tensor([[-9.0, 5.0, 4.0], [0.0, -torch.inf, 0.5]]).to(dtype)
     p = next_token_probs(logits, temperature)
     assert p.tolist() == [[0, 1, 0], [0, 0, 1]]
+
+
+@given(
+    logits=arrays(
+        np.float32,
+        st.integers(1, 40),
+        elements=st.floats(-30, 30, width=32),
+    ),
+    dtype=st.sampled_from(
+        [torch.bfloat16, torch.float16, torch.float32, double]
+    ),
+    top_p=st.floats(0, 1, exclude_min=True) | st.sampled_from([1e-300, 1e-8]),
+    temperature=st.sampled_from([0.0, 0.5, 1.0]),
+)
+def test_a_nucleus_has_the_likeliest_and_no_more_than_it_needs(
+    logits, dtype, top_p, temperature
+):
+    """In every precision, by probabilities that are added up in float64."""
+    given = torch.from_numpy(logits).to(dtype)
+    found = next_token_probs(given, temperature, top_p=top_p)
+    assert found[given == given.max()].any()
+    assert found.sum().item() == pytest.approx(1, abs=1e-5)
+    p = next_token_probs(given.double(), temperature)
+    kept = p[found > 0]
+    assert kept.sum() >= top_p - 1e-5
+    assert len(kept) == 1 or kept.sum() - kept.min() < top_p + 1e-5
+
+
+def test_a_nucleus_in_bfloat16_has_its_share():
+    """Of many tokens, whose sum bfloat16 would round away."""
+    logits = torch.randn(4, 5000).bfloat16()
+    p = logits.double().softmax(-1)
+    kept = (p * (next_token_probs(logits, top_p=0.99) > 0)).sum(-1)
+    torch.testing.assert_close(
+        kept, torch.full_like(kept, 0.99), rtol=0, atol=5e-4
+    )
 
 
 @pytest.mark.parametrize("bad", [torch.nan, torch.inf, -torch.inf])
