@@ -282,7 +282,11 @@ class ALiBi:
     """Lowers scores with distance."""
 
     def __init__(self, heads: int):
-        self.table = PositionCache(lambda n: linear_bias(heads, n, n))
+        self.heads, self.table = heads, PositionCache(self.bias)
+
+    def bias(self, length: int) -> Tensor:
+        """The bias of that many queries on as many keys."""
+        return linear_bias(self.heads, length, length)
 
     def __call__(
         self, query: Tensor, keys: Tensor

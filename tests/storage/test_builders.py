@@ -1,5 +1,9 @@
 """Builders: known by their sizes, and outlined without memory."""
 
+import copy
+import io
+import pickle
+
 import pytest
 import torch
 from modern_choices import modern
@@ -41,6 +45,39 @@ def test_an_outline_is_the_model_without_memory(config):
     assert {x: found[x].shape for x in found} == {x: own[x].shape for x in own}
     assert all(x.is_meta for x in found.values())
     assert parameters_of(config) == sum(x.numel() for x in own.values())
+
+
+def pickled(model):
+    return pickle.loads(pickle.dumps(model))
+
+
+def saved(model):
+    file = io.BytesIO()
+    torch.save(model, file)
+    file.seek(0)
+    return torch.load(file, weights_only=False)
+
+
+GROUPED = [
+    modern(positions=positions, kv_heads=2, qk_norm=True)
+    for positions in POSITIONS
+]
+
+
+@pytest.mark.parametrize("config", [*KINDS, *GROUPED], ids=repr)
+@torch.no_grad()
+def test_a_model_is_pickled_saved_and_copied_whole(config):
+    """Before its tables are made, and after; copies make longer ones."""
+    model = build(config).eval()
+    ids = torch.randint(4, 16, (2, 5))
+    for made in (False, True):
+        copies = [way(model) for way in (pickled, saved, copy.deepcopy)]
+        for length in (3, 5):
+            wanted = model(ids[:, :length], ids[:, :length])
+            for other in copies:
+                assert other.config == config
+                found = other(ids[:, :length], ids[:, :length])
+                assert torch.equal(found, wanted), made
 
 
 @pytest.mark.parametrize(
