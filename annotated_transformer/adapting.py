@@ -15,6 +15,7 @@ from torch.nn.utils.parametrize import (
     remove_parametrizations,
 )
 
+from annotated_transformer.errors import COUNT, UserError, check_kind
 from annotated_transformer.model import Transformer, transformer
 
 __all__ = [
@@ -50,10 +51,25 @@ LINEAR_MAPS = ("query", "key_value", "output", "inner", "outer")
 def add_adapters(
     model: nn.Module, rank: int, names: Iterable[str] = LINEAR_MAPS
 ) -> None:
-    """Freeze a model and add adapters to its linear maps of these names."""
+    """Freeze a model and add adapters to its linear maps of these names.
+
+    UserError for a rank below 1, and for a name that no linear map has.
+    """
+    maps = [
+        (path.rpartition(".")[2], layer)
+        for path, layer in model.named_modules()
+        if isinstance(layer, nn.Linear)
+    ]
+    check_kind("rank", rank, int, COUNT)
+    wanted, known = {*names}, {name for name, _ in maps}
+    if isinstance(names, str) or not wanted or wanted - known:
+        raise UserError(
+            f"`names={names!r:.80}`: must be a list of names of linear maps; "
+            f"this model has {', '.join(sorted(known)) or 'none'}"
+        )
     model.requires_grad_(False)
-    for path, layer in [*model.named_modules()]:
-        if path.rpartition(".")[2] in names and isinstance(layer, nn.Linear):
+    for name, layer in maps:
+        if name in wanted:
             adapter = LowRank(layer.weight, rank)
             register_parametrization(layer, "weight", adapter)
 

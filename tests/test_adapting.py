@@ -13,6 +13,7 @@ from annotated_transformer.adapting import (
     merge_adapters,
 )
 from annotated_transformer.data import copy_task, make_batch, train_tokenizer
+from annotated_transformer.errors import UserError
 from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.training import TrainConfig, batch_loss, updates
@@ -34,6 +35,10 @@ def model_of(**changes):
     torch.manual_seed(1)
     made = transformer(ModelConfig(**(vars(SIZES) | changes)))
     return lively(made)
+
+
+def parameters(model):
+    return [*model.named_parameters()]
 
 
 def logits(model, batch):
@@ -94,6 +99,36 @@ def test_an_adapter_changes_nothing_at_first_and_little_later(batch, rank):
             assert 0 < torch.linalg.matrix_rank(change, rtol=1e-9) <= rank
         else:
             assert not change.any()
+
+
+@pytest.mark.parametrize(
+    ("rank", "names", "told"),
+    [
+        (2, "query", "`names='query'`: must be a list.* inner, key_value,"),
+        (2, ("query", "qeury"), r"`names=\('query', 'qeury'\)`: .* query$"),
+        (2, ("cross_attention",), "this model has inner, key_value, outer,"),
+        (2, (), r"`names=\(\)`: must be a list"),
+        *((rank, LINEAR_MAPS, f"`rank={rank}`") for rank in (0, -1)),
+    ],
+)
+def test_adapters_that_cannot_be_change_nothing(rank, names, told):
+    model = model_of()
+    before = {name: kept.requires_grad for name, kept in parameters(model)}
+    with pytest.raises(UserError, match=told):
+        add_adapters(model, rank, names)
+    after = {name: kept.requires_grad for name, kept in parameters(model)}
+    assert after == before and all(after.values())
+
+
+def test_names_are_read_once_and_a_model_may_have_no_linear_map():
+    model = model_of()
+    add_adapters(model, 1, (name for name in ("query", "inner")))
+    ways = {
+        name.split(".")[-5] for name, x in parameters(model) if x.requires_grad
+    }
+    assert ways == {"query", "inner"}
+    with pytest.raises(UserError, match="this model has none"):
+        add_adapters(torch.nn.LayerNorm(3), 1)
 
 
 @pytest.mark.parametrize("groups", [1, 2, 4])
