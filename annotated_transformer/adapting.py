@@ -114,4 +114,4 @@ def group_heads(
             )
             state[name] = torch.cat([keys, values])
     grouped.load_state_dict(state)
-    return grouped
+    return grouped.train(model.training)

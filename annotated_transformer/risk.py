@@ -14,7 +14,7 @@ from annotated_transformer.decoding import beam_decode
 from annotated_transformer.embedding import BOS, EOS, PAD
 from annotated_transformer.loss import log_probabilities
 from annotated_transformer.model import EncoderDecoder
-from annotated_transformer.training import TrainConfig
+from annotated_transformer.training import TrainConfig, evaluating
 
 __all__ = ["risk", "ExpectedError", "preference_loss", "Preferences"]
 
@@ -55,10 +55,9 @@ class ExpectedError:
         Int[Tensor, "rows length"], Float[Tensor, "sentences candidates"]
     ]:
         """The model's own translations as labels, and their errors."""
-        model.eval()
         number = self.number
-        found = beam_decode(model, batch.source, number, number=number)
-        model.train()
+        with evaluating(model):
+            found = beam_decode(model, batch.source, number, number=number)
         rows, errors, most = [], [], model.max_positions
         for beam, reference in zip(found, batch.labels.tolist(), strict=True):
             beam += beam[-1:] * (number - len(beam))  # the search found fewer
@@ -129,8 +128,8 @@ class Preferences(ExpectedError):
         ends = torch.stack([errors.argmin(1), errors.argmax(1)], dim=1)
         rows = torch.arange(len(labels), device=labels.device).view_as(errors)
         pairs = labels[rows.gather(1, ends).flatten()]
-        with torch.no_grad():
-            first = self.log_p(self.first.eval(), batch, pairs, config)
+        with torch.no_grad(), evaluating(self.first):
+            first = self.log_p(self.first, batch, pairs, config)
         log_p = self.log_p(model, batch, pairs, config)
         ratios = log_p.view_as(ends), first.view_as(ends)
         loss = preference_loss(*ratios, self.beta)

@@ -5,6 +5,7 @@ Written in book/09_training.ipynb: edit the chapter, then `make package`.
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -33,6 +34,7 @@ __all__ = [
     "AllReduce",
     "updates",
     "Validation",
+    "evaluating",
     "validate",
     "average",
     "rounded",
@@ -186,20 +188,30 @@ class Validation:
         return math.exp(min(self.loss, 700))  # avoids overflow
 
 
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Evaluation mode; then each part has its own again, whatever happens."""
+    modes = {part: part.training for part in model.modules()}
+    model.eval()
+    try:
+        yield
+    finally:
+        for part, training in modes.items():
+            part.training = training
+
+
 @torch.no_grad()
 def validate(model: nn.Module, batches: Iterable[Batch]) -> Validation:
     """Teacher-forced loss and accuracy, without gradients or dropout."""
-    training = model.training
-    model.eval()
     device = next(model.parameters()).device
     losses, hits, tokens = [], [], 0
-    for batch in batches:
-        batch = batch.to(device)
-        logits = predict(model, batch)
-        losses.append(label_smoothing_loss(logits, batch.targets, 0.0))
-        hits.append((logits.argmax(-1) == batch.targets).sum())
-        tokens += batch.tokens
-    model.train(training)
+    with evaluating(model):
+        for batch in batches:
+            batch = batch.to(device)
+            logits = predict(model, batch)
+            losses.append(label_smoothing_loss(logits, batch.targets, 0.0))
+            hits.append((logits.argmax(-1) == batch.targets).sum())
+            tokens += batch.tokens
     loss, right = (sum(torch.stack(x).tolist()) for x in (losses, hits))
     return Validation(loss / tokens, right / tokens)
 

@@ -28,12 +28,14 @@ from annotated_transformer.storage.history import Search
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.text.casing import as_sentence
 from annotated_transformer.text.sentences import sentences
+from annotated_transformer.training import evaluating
 
 __all__ = [
     "Translation",
     "combined",
     "AttentionMaps",
     "weights_used",
+    "transformer_maps",
     "attention_maps",
     "TextModel",
     "Translator",
@@ -111,31 +113,13 @@ def weights_used(
     )
 
 
-@torch.no_grad()
-def attention_maps(
-    model: EncoderDecoder,
+def transformer_maps(
+    model: Transformer,
     source: Int[Tensor, "batch source_length"],
     target: Int[Tensor, "batch target_length"],
 ) -> AttentionMaps:
-    """Where each head looks, computed without dropout.
-
-    A recurrent decoder has one map. UserError for a model that is neither
-    recurrent nor a Transformer, and for an attention without weights.
-    """
-    looks_once = hasattr(model.decoder, "weights")
-    if not (isinstance(model, Transformer) or looks_once):
-        raise UserError(
-            "this model has no attention maps: only a Transformer or a "
-            "recurrent translator has them"
-        )
-    training = model.training
-    model.eval()
+    """The maps of every attention, layer by layer."""
     maps = AttentionMaps([], [], [])
-    if looks_once:
-        x, memory = model.target(target), model.read(source)
-        maps.cross.append(model.decoder.weights(x, memory))
-        model.train(training)
-        return maps
     mask = padding_mask(source, PAD)
     x = model.source(source)
     for layer in model.encoder.layers:
@@ -155,8 +139,31 @@ def attention_maps(
             weights_used(layer.cross_attention, y, encoded, mask)
         )
         x, _ = layer(x, keys_values, mask, causal)
-    model.train(training)
     return maps
+
+
+@torch.no_grad()
+def attention_maps(
+    model: EncoderDecoder,
+    source: Int[Tensor, "batch source_length"],
+    target: Int[Tensor, "batch target_length"],
+) -> AttentionMaps:
+    """Where each head looks, computed without dropout.
+
+    A recurrent decoder has one map. UserError for a model that is neither
+    recurrent nor a Transformer, and for an attention without weights.
+    """
+    with evaluating(model):
+        if hasattr(model.decoder, "weights"):  # looks once
+            x, memory = model.target(target), model.read(source)
+            weights = model.decoder.weights(x, memory)
+            return AttentionMaps([], [], [weights])
+        if isinstance(model, Transformer):
+            return transformer_maps(model, source, target)
+    raise UserError(
+        "this model has no attention maps: only a Transformer or a "
+        "recurrent translator has them"
+    )
 
 
 class TextModel:

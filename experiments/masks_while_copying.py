@@ -22,7 +22,7 @@ from annotated_transformer.model import (
     transformer,
 )
 from annotated_transformer.optimizer import adam
-from annotated_transformer.training import TrainConfig, updates
+from annotated_transformer.training import TrainConfig, evaluating, updates
 
 from .bugs import Program, control, no_mask, target_s_mask, upside_down
 from .shared.grid import grid
@@ -114,7 +114,8 @@ def train(bug, step: int, seed: int) -> dict:
     ):
         losses.append(update.loss.item())
         if update.step % EVERY == 0:
-            written = greedy_decode(model.eval(), asked.source).tolist()
+            with evaluating(model):
+                written = greedy_decode(model, asked.source).tolist()
             right.append(
                 sum(
                     row[: len(string)] == [*string[::step]]

@@ -25,7 +25,7 @@ from annotated_transformer.teaching.pronoun_sentences import (
     PRONOUNS,
     variations,
 )
-from annotated_transformer.training import validate
+from annotated_transformer.training import evaluating, validate
 from annotated_transformer.translation import Translator, attention_maps
 
 from .pronoun_resolution import BASE as SHIPPED
@@ -114,10 +114,10 @@ def train(seed: int, watched: bool) -> dict:
         if update.step in LOOKS:
             score = validate(model, valid)
             seen = {"loss": score.loss, "accuracy": score.accuracy}
-            model.eval()  # the loop sets it back
-            seen |= look(translator)
-            if watched:
+            with evaluating(model):
+                seen |= look(translator)
                 each = [guided(translator, pair) for pair in PAIRS.items()]
+            if watched:
                 seen["chances"] = [
                     [round(p, 3) for p in chances] for chances, _ in each
                 ]

@@ -131,6 +131,12 @@ def test_names_are_read_once_and_a_model_may_have_no_linear_map():
         add_adapters(torch.nn.LayerNorm(3), 1)
 
 
+@pytest.mark.parametrize("training", [True, False])
+def test_a_grouped_model_has_the_mode_of_its_model(training):
+    grouped = group_heads(model_of().train(training), 2)
+    assert {part.training for part in grouped.modules()} == {training}
+
+
 @pytest.mark.parametrize("groups", [1, 2, 4])
 def test_groups_of_equal_heads_lose_nothing(batch, groups):
     """Any model with heads that are equal in each group of neighbours."""

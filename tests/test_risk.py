@@ -216,6 +216,23 @@ def test_a_preference_is_the_log_odds_of_a_plain_formula():
         assert found.item() == pytest.approx(wanted)
 
 
+def test_no_objective_changes_a_mode(tokenizer, corpus, monkeypatch):
+    """Nor does a search that fails."""
+    first, model = fresh(tokenizer), fresh(tokenizer)
+    batch = batch_of(corpus, tokenizer)
+    objective = Preferences(tokenizer, 2, first)
+    for training in (True, False):
+        first.train(training)
+        model.train(not training)
+        objective(model, batch, CONFIG)
+        ExpectedError(tokenizer, 2)(model, batch, CONFIG)
+        with monkeypatch.context() as patch, pytest.raises(TypeError):
+            patch.setattr("annotated_transformer.risk.beam_decode", None)
+            objective.candidates(first, batch)
+        assert {part.training for part in first.modules()} == {training}
+        assert {part.training for part in model.modules()} == {not training}
+
+
 def test_what_is_preferred_becomes_likelier(tokenizer, corpus):
     """The best of a list to the worst; the first model stays as it was."""
     model = fresh(tokenizer, dropout=0.0)

@@ -2,6 +2,7 @@
 
 import copy
 import math
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -17,6 +18,7 @@ from annotated_transformer.runs.objectives import RDrop
 from annotated_transformer.training import (
     TrainConfig,
     batch_loss,
+    evaluating,
     updates,
     validate,
 )
@@ -113,6 +115,28 @@ def test_dropout_is_back_on_after_a_validation(examples):
         model.eval()
         if update.step == 2:
             break
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("fails", [True, False])
+def test_each_part_has_its_own_mode_after_an_evaluation(training, fails):
+    model = fresh().train(training)
+    model.encoder.train(not training)
+    before = [part.training for part in model.modules()]
+    with suppress(KeyboardInterrupt), evaluating(model):
+        assert not any(part.training for part in model.modules())
+        if fails:
+            raise KeyboardInterrupt
+    assert [part.training for part in model.modules()] == before
+
+
+def test_a_validation_that_fails_changes_no_mode(examples):
+    model = fresh().train()
+    batch = make_batch(examples)
+    batch.source[0, 0] = SIZES.vocab_size  # no such token
+    with pytest.raises(IndexError):
+        validate(model, [batch])
+    assert all(part.training for part in model.modules())
 
 
 def test_batches_that_end_are_no_updates(examples):

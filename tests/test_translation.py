@@ -95,6 +95,16 @@ def test_dropout_is_off_whatever_mode_the_model_was_in(tokenizer):
     assert model.training  # as it was
 
 
+@pytest.mark.parametrize("training", [True, False])
+def test_maps_that_fail_change_no_mode(tokenizer, training):
+    model = make_translator(tokenizer).model.train(training)
+    model.decoder.layers[-1].cross_attention.weights = torch.zeros_like
+    ids = pad([tokenizer.encode(LINES[0])])
+    with pytest.raises(TypeError):
+        attention_maps(model, ids, ids)
+    assert {part.training for part in model.modules()} == {training}
+
+
 def sharper(query, keys, values, **options):
     """An attention of one's own, whose weights are not those of PyTorch's."""
     return F.scaled_dot_product_attention(3 * query, keys, values, **options)

@@ -30,7 +30,7 @@ from ..storage.model_folder import save_model
 from ..storage.weight_files import set_weights
 from ..system.console import console
 from ..system.processes import ALONE, Processes, joined, stop_signals
-from ..training import Update, average, updates, validate
+from ..training import Update, average, evaluating, updates, validate
 from ..translation import Translator, corpus_scores
 from .batches import prefetch
 from .devices import allow_tf32, attention_kernel, choose_device, device_line
@@ -213,8 +213,10 @@ class Run:
     def bleu(self) -> float:
         """BLEU, cased, of greedy translations of validation sentences."""
         sources, references = zip(*self.to_translate, strict=True)
-        translator = Translator(self.model, self.tokenizer)
-        return corpus_scores(translator([*sources], beam=1), references).bleu
+        with evaluating(self.model):
+            translator = Translator(self.model, self.tokenizer)
+            outputs = translator([*sources], beam=1)
+        return corpus_scores(outputs, references).bleu
 
     def finish(self, history: History) -> None:
         """Make the final model: the mean of the last checkpoints.
