@@ -6,7 +6,7 @@ PYTEST = $(BIN)/python -m pytest -q $(if $(filter none,$(BROWSER)),--no-browser 
 BOOK = _build/html/.stamp
 SOURCES = _config.yml _toc.yml pyproject.toml $(shell find book \
 	annotated_transformer tools -type f -not -path '*/.*' \
-	-not -path '*/__pycache__/*')
+	-not -path '*/__pycache__/*' -not -path '*/node_modules/*')
 PYTHONS = python3 python3.13 python3.12 python3.11 python
 # what a processor of 2013 has; both are read when a process starts
 RECENT = import sys; sys.exit(sys.version_info < (3, 11))
