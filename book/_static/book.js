@@ -39,8 +39,7 @@ addEventListener("load", () => {
   const drawn = new MutationObserver(markAll);
   for (const live of document.querySelectorAll(".widget, .at-place"))
     drawn.observe(live, { childList: true, subtree: true });
-  const scrolled = ({ target }) =>
-    target.matches?.(scrolling) && fade(target);
+  const scrolled = ({ target }) => target.matches?.(scrolling) && fade(target);
   document.addEventListener("scroll", scrolled, true);
 });
 

@@ -17,7 +17,7 @@
       show(choice.value);
     });
   // Another open page may choose too; between processes a choice takes time.
-  addEventListener("storage", ({key, newValue}) => {
+  addEventListener("storage", ({ key, newValue }) => {
     if (key === "reading") show(newValue);
   });
   if (localStorage.getItem("reading") === "code") show("code");

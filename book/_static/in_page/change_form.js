@@ -131,8 +131,7 @@
           cell.append(make("span.op-p", share(p), p.toFixed(2)));
         }
       };
-      const text =
-        "Try each head: how likely is the next subword without it?";
+      const text = "Try each head: how likely is the next subword without it?";
       const button = make("button.at-quiet", { type: "button", click }, text);
       return make("section", {}, this.table, button);
     }

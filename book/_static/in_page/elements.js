@@ -26,7 +26,10 @@
 
   /** A number with its digits and a true minus, but for −0.00. */
   const digits = (x, count) =>
-    x.toFixed(count).replace(/^-(?=[0.]+$)/, "").replace("-", "−");
+    x
+      .toFixed(count)
+      .replace(/^-(?=[0.]+$)/, "")
+      .replace("-", "−");
 
   /** A probability in three digits. */
   const chance = (p) => (p < 0.0005 ? "< 0.001" : p.toFixed(3));

@@ -223,7 +223,8 @@
     /** Draw all that is to be seen. */
     draw() {
       const { run, sizes, focus, pinned, head, at, open } = this;
-      const later = at < 0 || this.tab !== "walk" ? 0 : (this.steps(sizes)[at].later ?? 0);
+      const later =
+        at < 0 || this.tab !== "walk" ? 0 : (this.steps(sizes)[at].later ?? 0);
       const moment = Math.min(this.moment + later, run.target.length - 1);
       const chosen = { sizes, focus, pinned, head, moment };
       const { cells } = model;

@@ -41,7 +41,7 @@
       if (!this.rules.size) return text;
       const characters = [...text];
       let found = "";
-      for (let i = 0; i < characters.length; ) {
+      for (let i = 0; i < characters.length;) {
         let length = this.longest;
         let from = characters.slice(i, i + length).join("");
         while (length > 1 && !this.rules.has(from))

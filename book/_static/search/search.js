@@ -72,7 +72,8 @@ index.addAll(
 );
 
 // The chapters come first; after all others, what lists, tests or repeats.
-const LATER = /^(Claim |Exercises|Five questions|What we have|References|Where we differ)/;
+const LATER =
+  /^(Claim |Exercises|Five questions|What we have|References|Where we differ)/;
 
 function weight(id) {
   const [page, , title] = BOOK.sections[id];

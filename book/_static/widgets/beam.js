@@ -159,11 +159,13 @@ widgets.register("beam", "A beam search, step by step", (widget) => {
   function ranking(tree, { finished, lead }) {
     const heads = ["finished", "tokens", "log p", "score"];
     const head = make("tr", {}, ...heads.map((h) => make("th", {}, h)));
-    const rows = [...finished].sort((a, b) => score(b) - score(a)).map((n) => {
-      const cells = [words(tree, n), n.step, number(n.total)];
-      const row = [...cells, number(score(n))].map((c) => make("td", {}, c));
-      return make("tr", n === lead ? { class: "leading" } : {}, ...row);
-    });
+    const rows = [...finished]
+      .sort((a, b) => score(b) - score(a))
+      .map((n) => {
+        const cells = [words(tree, n), n.step, number(n.total)];
+        const row = [...cells, number(score(n))].map((c) => make("td", {}, c));
+        return make("tr", n === lead ? { class: "leading" } : {}, ...row);
+      });
     for (let i = rows.length; i < tree.width; i++) {
       const empty = ["…", "", "", ""].map((c) => make("td", {}, c));
       rows.push(make("tr", {}, ...empty));

@@ -51,7 +51,10 @@ widgets.register("positions", "Positions as the hands of clocks", (widget) => {
     const arc = `A ${r} ${r} 0 ${large} 1 ${tip(there, 0.55).join(" ")}`;
     const d = `M ${x} ${y} L ${from} ${arc} Z`;
     svg.append(face, shape("path", { d, class: "turn" }));
-    for (const [at, series] of [[there, 1], [here, 0]]) {
+    for (const [at, series] of [
+      [there, 1],
+      [here, 0],
+    ]) {
       const [x2, y2] = tip(at);
       const hand = { x1: x, y1: y, x2, y2, class: `hand series-${series}` };
       svg.append(shape("line", hand));

@@ -30,9 +30,7 @@ widgets.register("pronoun", "What is it?", (widget) => {
 
   return (svg, room) => {
     const [animal, food, quality] = chosen.map((menu) => menu.value);
-    const { german, chances, weights } = cases[
-      `${animal} ${food} ${quality}`
-    ];
+    const { german, chances, weights } = cases[`${animal} ${food} ${quality}`];
     const source = `The ${animal} ate the ${food} because it was ${quality} .`;
     const words = source.split(" ");
     const most = Math.max(...chances);
@@ -40,8 +38,7 @@ widgets.register("pronoun", "What is it?", (widget) => {
     // What the pronoun can stand for: both nouns, if they have one gender.
     const nouns = [animal, food].filter((noun) => meant[noun] === best);
     // On a phone the translation takes two lines.
-    const lines =
-      8 * german.length > room ? german.split(/(?<=,) /) : [german];
+    const lines = 8 * german.length > room ? german.split(/(?<=,) /) : [german];
     lines.forEach((said, i) => text(svg, 0, 13 + 18 * i, said, "title on"));
     let y = 18 * lines.length + 8;
     chances.forEach((chance, i) => {

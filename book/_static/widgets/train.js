@@ -154,8 +154,7 @@ widgets.register("train", "Train it yourself", (widget) => {
     const choose = (name) => () => {
       run.secret = false;
       const hit = name === run.mask ? "Yes" : "No";
-      said =
-        `${hit}: program ${run.name} is “${run.mask}”. ` + MASKS[run.mask];
+      said = `${hit}: program ${run.name} is “${run.mask}”. ` + MASKS[run.mask];
       show();
       row.firstChild.focus({ preventScroll: true }); // the buttons are gone
     };
@@ -182,11 +181,13 @@ widgets.register("train", "Train it yourself", (widget) => {
 
   /** The means of each few losses, so that a line is not all noise. */
   function smooth(losses, few = 5) {
-    return upTo(Math.floor(losses.length / few)).slice(1).map((i) => {
-      const some = losses.slice((i - 1) * few, i * few);
-      const mean = some.reduce((a, b) => a + b) / few;
-      return [i * few, Number.isFinite(mean) ? Math.min(4, mean) : 4];
-    });
+    return upTo(Math.floor(losses.length / few))
+      .slice(1)
+      .map((i) => {
+        const some = losses.slice((i - 1) * few, i * few);
+        const mean = some.reduce((a, b) => a + b) / few;
+        return [i * few, Number.isFinite(mean) ? Math.min(4, mean) : 4];
+      });
   }
 
   return (svg, room) => {
