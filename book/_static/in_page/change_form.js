@@ -172,7 +172,10 @@
       const click = () => {
         const { name, head: number } = places[head.value];
         const from = donor.value.trim();
-        if (!from) return donor.focus();
+        if (!from) {
+          donor.focus();
+          return;
+        }
         const change = changes.patch(name, number, this.sizes.heads, from);
         const label = `${titleOf(name)}, head ${number + 1} is patched from “${from}”`;
         this.set({ ...change, label, name, head: number }, change.id);

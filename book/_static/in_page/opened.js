@@ -345,9 +345,11 @@
       const steps = this.steps(this.sizes);
       if (at < 0) return;
       if (at >= steps.length) {
-        if (this.small) return this.go(0);
-        this.choose("changes");
-        this.tabs.at(-1).focus();
+        if (this.small) this.go(0);
+        else {
+          this.choose("changes");
+          this.tabs.at(-1).focus();
+        }
         return;
       }
       const { box: open, head: number } = steps[at];
@@ -369,10 +371,12 @@
       if (key === " " && target.closest("button, a, summary")) return;
       event.preventDefault();
       const tab = this.tabs.indexOf(target);
-      if (tab < 0) return this.go(this.at + by);
-      const next = this.tabs.at((tab + by) % this.tabs.length);
-      this.choose(next.dataset.tab);
-      next.focus();
+      if (tab < 0) this.go(this.at + by);
+      else {
+        const next = this.tabs.at((tab + by) % this.tabs.length);
+        this.choose(next.dataset.tab);
+        next.focus();
+      }
     }
 
     /** What is pointed at: a word, or an axis of a shape. */

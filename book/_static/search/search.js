@@ -62,7 +62,7 @@ const index = new MiniSearch({
   processTerm: term,
 });
 index.addAll(
-  BOOK.sections.map(([page, anchor, title, text, names], id) => ({
+  BOOK.sections.map(([page, , title, text, names], id) => ({
     id,
     title,
     page: BOOK.pages[page][1],

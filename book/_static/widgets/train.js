@@ -2,7 +2,7 @@
 "use strict";
 
 widgets.register("train", "Train it yourself", (widget) => {
-  const { make, shape, text, size, chart, number, upTo } = widgets;
+  const { make, text, size, chart, number, upTo } = widgets;
   const recipe = widget.data;
   const { steps } = recipe;
   const PROGRAM = "../in_page/learner.js";
