@@ -34,7 +34,7 @@ function markAll() {
 
 addEventListener("load", () => {
   markAll();
-  window.MathJax?.startup?.promise?.then(markAll); // formulas have widths
+  globalThis.MathJax?.startup?.promise?.then(markAll); // formulas have widths
   document.fonts.ready.then(markAll);
   const drawn = new MutationObserver(markAll);
   for (const live of document.querySelectorAll(".widget, .at-place"))
@@ -44,8 +44,11 @@ addEventListener("load", () => {
 });
 
 // On a phone the rows of some tables are cards, whose lines say their column.
-for (const table of document.querySelectorAll("article table.cards")) {
-  const names = [...table.tHead.rows[0].cells].map((cell) => cell.innerText);
+/** @type {NodeListOf<HTMLTableElement>} */
+const cards = document.querySelectorAll("article table.cards");
+for (const table of cards) {
+  const [head] = table.rows;
+  const names = [...head.cells].map((cell) => cell.innerText);
   for (const row of table.tBodies[0].rows)
     [...row.cells].slice(1).forEach((cell, i) => {
       if (cell.innerText.trim()) cell.dataset.column = names[i + 1].trim();
@@ -54,6 +57,7 @@ for (const table of document.querySelectorAll("article table.cards")) {
 
 // What opens the list of a page's own pages has no name in the theme.
 for (const toggle of document.querySelectorAll(".bd-sidebar li > details")) {
-  const { textContent: parent } = toggle.previousElementSibling;
-  toggle.firstElementChild.ariaLabel = `Pages of ${parent.trim()}`;
+  const [summary] = toggle.children;
+  const parent = toggle.previousElementSibling?.textContent ?? "";
+  summary.ariaLabel = `Pages of ${parent.trim()}`;
 }

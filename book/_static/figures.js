@@ -49,7 +49,7 @@
       if (key === "Escape") dialog.close(); // the theme keeps it from closing
     });
     dialog.addEventListener("close", () => dialog.remove());
-    document.querySelector("article").append(dialog);
+    document.querySelector("article")?.append(dialog);
     dialog.showModal();
     const { naturalWidth: width, naturalHeight: height } = picture;
     const rooms = [stage.clientWidth / width, stage.clientHeight / height];

@@ -2,7 +2,9 @@
 "use strict";
 
 (() => {
+  /** @type {NodeListOf<HTMLButtonElement>} */
   const choices = document.querySelectorAll(".story button");
+  /** @type {NodeListOf<HTMLDetailsElement>} */
   const folds = document.querySelectorAll("article details.hide");
 
   function show(kind) {

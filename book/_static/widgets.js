@@ -62,6 +62,7 @@ const widgets = (() => {
     const output = make("span", { "aria-hidden": true }); // also valuetext
     const slider = {
       input,
+      values,
       get value() {
         return this.values[input.value];
       },
@@ -70,7 +71,7 @@ const widgets = (() => {
         this.tell();
       },
       // Other values; what was chosen stays, or the last one is taken.
-      offer(values, value = this.value) {
+      offer(values, value = slider.value) {
         this.values = values;
         input.max = values.length - 1;
         this.value = values.includes(value) ? value : values.at(-1);
@@ -219,8 +220,14 @@ const widgets = (() => {
     text(svg, x + width + 6, y + 13, said);
   }
 
-  // Axes in a box [left, top, width, height]; x and y are [from, to].
-  // Ticks are {value: text}. Returns where values lie, and a pen for lines.
+  /**
+   * Axes in a box [left, top, width, height]; x and y are [from, to].
+   * Ticks are {value: text}. Returns where values lie, and a pen for lines.
+   * @param {SVGElement} svg
+   * @param {{box: number[], x: [number, number], y: [number, number],
+   *   xTicks: object, yTicks: object, title?: string, xLabel?: string,
+   *   log?: boolean}} given
+   */
   function chart(svg, { box, x, y, xTicks, yTicks, title, xLabel, log }) {
     const [left, top, width, height] = box;
     const scale = log ? Math.log : (value) => value;
@@ -254,8 +261,8 @@ const widgets = (() => {
       try {
         new Widget(script, title, build);
       } catch (error) {
-        script.parentElement.classList.remove("is-live");
-        script.parentElement.querySelector(".widget-live")?.remove();
+        script.parentElement?.classList.remove("is-live");
+        script.parentElement?.querySelector(".widget-live")?.remove();
         throw error;
       }
   }

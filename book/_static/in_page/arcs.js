@@ -37,5 +37,5 @@
     );
   }
 
-  Object.assign((globalThis.inPage ??= {}), { arcs, shape });
+  globalThis.inPage = { ...globalThis.inPage, arcs, shape };
 })();

@@ -77,6 +77,10 @@
   const largest = (weights) => weights.indexOf(Math.max(...weights));
 
   class AttentionView {
+    /** @type {AttentionRun} */ run;
+    /** @type {number} */ at; // the step, from 0
+    /** @type {number | undefined} */ reader; // the piece that was chosen
+
     /**
      * @param {{layers: number, heads: number, layer: number, head: number}}
      *   sizes how many there are, and which one is shown first, from 1
@@ -105,7 +109,9 @@
       ]);
       const [layer, layerLabel] = choose("layer", numbers(layers));
       const [head, headLabel] = choose("head", numbers(heads));
-      Object.assign(this, { kind, layer, head });
+      this.kind = kind;
+      this.layer = layer;
+      this.head = head;
       layer.value = first - 1;
       head.value = firstHead - 1;
       this.element = make(
@@ -122,11 +128,12 @@
 
     /**
      * Show a translation at a step, counted from 0.
-     * @param {object} run its `read` and `target` (pieces), the encoder's
-     *   `maps` and the `best` hypothesis
+     * @param {AttentionRun} run
+     * @param {number} at
      */
     show(run, at) {
-      Object.assign(this, run, { at });
+      this.run = run;
+      this.at = at;
       this.reader = undefined;
       this.draw();
     }
@@ -139,8 +146,9 @@
      */
     chosen() {
       const [layer, head] = [Number(this.layer.value), Number(this.head.value)];
-      const way = this.best.node.way.slice(0, -1);
-      const said = ["<s>", ...this.target.slice(0, -1)];
+      const { read, target, maps, best } = this.run;
+      const way = best.node.way.slice(0, -1);
+      const said = ["<s>", ...target.slice(0, -1)];
       const cross = way.map((node) => node.cross[layer][head]);
       const moment =
         "each row is the moment before the piece on the left was written";
@@ -148,8 +156,8 @@
       return [
         {
           name: "Cross-attention",
-          rows: this.target,
-          columns: this.read,
+          rows: target,
+          columns: read,
           weights: cross,
           at: this.at,
           when: before,
@@ -158,9 +166,9 @@
         },
         {
           name: "Encoder self-attention",
-          rows: this.read,
-          columns: this.read,
-          weights: this.maps[layer].map((query) => query[head]),
+          rows: read,
+          columns: read,
+          weights: maps[layer].map((query) => query[head]),
           at: this.reader ?? largest(cross[this.at]),
           when: "When it read ",
           queries: "each row is a piece that the encoder reads",
@@ -173,7 +181,7 @@
         },
         {
           name: "Decoder self-attention",
-          rows: this.target,
+          rows: target,
           columns: said,
           weights: way.map((node) => node.decoder[layer][head]),
           at: this.at,
@@ -205,7 +213,13 @@
       this.shade(map, which);
     }
 
-    /** What a row looks at, shaded by how much, and the most of it in words. */
+    /**
+     * What a row looks at, shaded by how much, and the most of it in words.
+     * @param {{name: string, rows: string[], columns: string[], at: number,
+     *   weights: Weights[], when: string, lang: string,
+     *   choose?: (i: number) => void}} map
+     * @param {string} which
+     */
     shade({ rows, columns, at, choose, ...map }, which) {
       const weights = map.weights[at];
       const name = map.name.replace(/^./, (letter) => letter.toLowerCase());
@@ -246,7 +260,8 @@
     }
   }
 
-  Object.assign(globalThis.inPage, {
+  globalThis.inPage = {
+    ...globalThis.inPage,
     ...{ AttentionView, attentionTable, explanation },
-  });
+  };
 })();

@@ -52,7 +52,7 @@
    * continued has `candidates`, the tokens most likely to come next.
    *
    * @param {Model} model
-   * @param {object} source what model.encode has returned
+   * @param {Encoded} source
    * @param {{width: number, alpha: number, noRepeat: number, limit: number}}
    *   options limit is the most tokens of an output, its end included
    */
@@ -101,7 +101,7 @@
   }
 
   class Translator {
-    /** @param {object} packed what _ext/models_in_page.py has written */
+    /** @param {PackedTranslator} packed */
     constructor(packed) {
       this.model = new Model(packed);
       this.tokenizer = new Tokenizer(packed.vocabulary);
@@ -133,5 +133,5 @@
     }
   }
 
-  Object.assign(globalThis.inPage, { Translator });
+  globalThis.inPage = { ...globalThis.inPage, Translator };
 })();

@@ -321,7 +321,8 @@
     return [title, cell, formula, ...shown, code];
   }
 
-  Object.assign(globalThis.inPage, {
-    boxes: { contents, openedSay, KINDS, largest, percent, plain, sideOf },
-  });
+  globalThis.inPage = {
+    ...globalThis.inPage,
+    boxes: { contents, openedSay, largest, percent, plain, sideOf },
+  };
 })();

@@ -36,7 +36,7 @@
     ];
     const [, setting] = settings.find(([like]) => like === text) ?? [];
     if (!setting || small === large(text)) return [text, asGiven];
-    const most = rarity(text, tokenizer) - (text !== small);
+    const most = rarity(text, tokenizer) - (text === small ? 0 : 1);
     const sentence = text
       .replace(WORD, (word) => usual(word, tokenizer))
       .replace(FIRST, large);
@@ -60,5 +60,5 @@
     return ways[counts.indexOf(Math.min(...counts))];
   }
 
-  Object.assign((globalThis.inPage ??= {}), { asSentence });
+  globalThis.inPage = { ...globalThis.inPage, asSentence };
 })();

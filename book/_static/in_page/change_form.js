@@ -6,22 +6,30 @@
 
   class ChangeForm {
     /**
-     * @param {{layers: number, heads: number, d_k: number, units: number,
-     *   donor: string}} sizes
-     * @param {(change: object | undefined, id: string) => void} set puts a
+     * @param {Sizes & {d_k: number, donor: string}} sizes
+     * @param {(change: Change | undefined, id: string) => void} set puts a
      *   change in, or takes the one with this id out
      * @param {() => [string, number][]} tryAll how likely what is written stays
      *   under each change, named by its id, that silences one head
      */
     constructor(sizes, set, tryAll) {
-      Object.assign(this, { sizes, set, tryAll });
+      this.sizes = sizes;
+      this.set = set;
+      this.tryAll = tryAll;
+      /** @type {Map<string, Change>} */
+      this.active = new Map();
+      this.switches = new Map(); // by the ids of changes
+      this.alls = new Map(); // by the names of attentions
       this.element = make(".op-changes", {});
     }
 
-    /** Show what is in force. @param {Map<string, object>} active */
+    /**
+     * Show what is in force.
+     * @param {Map<string, Change>} active
+     */
     draw(active) {
       this.active = active;
-      if (!this.switches) this.build();
+      if (!this.switches.size) this.build();
       for (const [id, box] of this.switches) box.checked = !active.has(id);
       for (const [name, box] of this.alls)
         box.checked = this.silences(name).every(({ id }) => !active.has(id));
@@ -57,8 +65,6 @@
     }
 
     build() {
-      this.switches = new Map();
-      this.alls = new Map();
       this.list = make("ul.op-list", {});
       this.none = make("p.at-note", {}, "Nothing is changed.");
       const clear = () => {
@@ -201,11 +207,13 @@
     /** Mask, positions, scale and temperature; units are in their boxes. */
     rest() {
       const { d_k } = this.sizes;
-      const parts = [
+      /** @type {[title: string, label: string, change: Change][]} */
+      const kinds = [
         ["the mask", "The mask is off", changes.maskOff()],
         ["positions", "Positions are off", changes.positionsOff()],
         [`division by √${d_k}`, "The scale is off", changes.scaleOff(d_k)],
-      ].map(([title, label, change]) => {
+      ];
+      const parts = kinds.map(([title, label, change]) => {
         const box = this.switch(title, true, () =>
           this.set(box.checked ? undefined : { ...change, label }, change.id),
         );
@@ -248,5 +256,5 @@
     return { ...change, label, name, unit };
   }
 
-  Object.assign(globalThis.inPage, { ChangeForm, silentUnit });
+  globalThis.inPage = { ...globalThis.inPage, ChangeForm, silentUnit };
 })();

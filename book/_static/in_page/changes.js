@@ -78,10 +78,11 @@
     apply: (logits) => logits.map((x) => x.map((logit) => logit / degree)),
   });
 
-  Object.assign(globalThis.inPage, {
+  globalThis.inPage = {
+    ...globalThis.inPage,
     changes: {
       ...{ silence, patch, silenceUnit },
       ...{ maskOff, positionsOff, scaleOff, temperature },
     },
-  });
+  };
 })();

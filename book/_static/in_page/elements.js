@@ -53,7 +53,8 @@
     });
   }
 
-  Object.assign(globalThis.inPage, {
+  globalThis.inPage = {
+    ...globalThis.inPage,
     elements: { make, rest, share, digits, chance, named, chips },
-  });
+  };
 })();

@@ -10,9 +10,14 @@
   const { plain, sideOf } = globalThis.inPage.boxes;
 
   class Figure {
-    /** @param {(box: object) => void} open called by a click on a box */
+    /** @param {(box: Box) => void} open called by a click on a box */
     constructor(open) {
       this.open = open;
+      this.width = 0;
+      /** @type {Box[]} */
+      this.boxes = []; // none before there is room
+      /** @type {HTMLElement[]} */
+      this.buttons = [];
       this.element = make(".op-figure", {});
     }
 
@@ -65,10 +70,10 @@
           const text = english ? "English" : "German so far";
           return make("span.op-foot", { style }, text);
         });
-      const { x, width: wide } = boxes.find(({ kind }) => kind === "memory");
+      const [memory] = boxes.filter(({ kind }) => kind === "memory");
       const legend = make(
         "p.op-legend",
-        { style: `left: ${x}px; width: ${wide}px` },
+        { style: `left: ${memory.x}px; width: ${memory.width}px` },
         ...["A row of colour is a word: ", make("b", {}, "blue"), " is below "],
         ...["zero, ", make("b", {}, "orange"), " above. Four small squares "],
         "are the maps of four heads.",
@@ -80,14 +85,14 @@
     /** Fill the boxes with the numbers of a view. */
     draw(view, { open, reached }) {
       this.place(view.layers);
-      this.boxes?.forEach((box, i) => {
+      this.boxes.forEach((box, i) => {
         const button = this.buttons[i];
         button.replaceChildren(
           make("span.op-name", {}, box.title),
           this.inside(box, view),
         );
         const pressed = box.id === open;
-        button.setAttribute("aria-pressed", pressed);
+        button.setAttribute("aria-pressed", String(pressed));
         button.classList.toggle("op-ahead", i > reached);
         const changed = view.changed(box.id);
         button.classList.toggle("op-changed", changed);
@@ -111,7 +116,7 @@
 
     /** The index of a box in the order in which the sentence passes. */
     indexOf(id) {
-      return this.boxes?.findIndex((box) => box.id === id) ?? -1;
+      return this.boxes.findIndex((box) => box.id === id);
     }
 
     /** What a box shows while it is closed. */
@@ -151,5 +156,5 @@
     }
   }
 
-  Object.assign(globalThis.inPage, { Figure });
+  globalThis.inPage = { ...globalThis.inPage, Figure };
 })();

@@ -15,7 +15,11 @@
     return `${stack}, layer ${Number(layer) + 1}`;
   }
 
-  /** Whose places the queries and the keys of an attention are. */
+  /**
+   * Whose places the queries and the keys of an attention are.
+   * @param {string} name
+   * @returns {[queries: Side, keys: Side]}
+   */
   const sidesOf = (name) => [
     name.startsWith("encoder") ? "source" : "target",
     /encoder|cross/.test(name) ? "source" : "target",
@@ -42,7 +46,8 @@
     const [room, wide] = [view.room[queries], view.room[keys]];
     const canvas = paintMap(make("canvas", {}), rows, room, wide);
     const box = make(".op-thumb.op-rows", rowsOf(queries, room, keys), canvas);
-    box.light = ({ side, place: at } = {}) => {
+    /** @param {Partial<Word>} word */
+    box.light = ({ side, place: at = -1 } = {}) => {
       box.querySelector("svg")?.remove();
       const into = side !== queries && side === keys; // who looks at it?
       const column = into && rows.map((row) => row[at] ?? 0);
@@ -56,9 +61,11 @@
 
   /** The table of all heads: a column for each attention. */
   class HeadGrid {
-    /** @param {(place: object) => void} open called by a click */
+    /** @param {(place: Head) => void} open called by a click */
     constructor(open) {
       this.open = open;
+      /** @type {Lit[]} */
+      this.thumbs = [];
       this.element = make(".op-grid", {});
     }
 
@@ -90,11 +97,12 @@
 
     /** Draw the lines of the word that is pointed at: {side, place}. */
     light(word) {
-      for (const thumb of this.thumbs ?? []) thumb.light(word);
+      for (const thumb of this.thumbs) thumb.light(word);
     }
   }
 
-  Object.assign(globalThis.inPage, {
+  globalThis.inPage = {
+    ...globalThis.inPage,
     heads: { HeadGrid, thumbnail, titleOf, sidesOf, attentions, mapOf },
-  });
+  };
 })();

@@ -11,13 +11,19 @@
   const FOOT = 18; // what says what comes in
   const RAIL = 11; // beside the boxes, for the residual
 
-  /** The boxes of a stack, from the bottom up, and where layers begin. */
+  /**
+   * The boxes of a stack, from the bottom up; they have no places yet.
+   * @param {Box["side"]} side
+   * @param {number} layers
+   */
   function stack(side, layers) {
     const encoder = side === "encoder";
     const input = encoder ? "source" : "target";
+    /** @type {Box[]} */
     const boxes = [];
+    const none = { x: 0, y: 0, width: 0, height: 0 };
     const add = (id, kind, title, more) =>
-      boxes.push({ id, kind, title, side, ...more });
+      boxes.push({ id, kind, title, side, ...none, ...more });
     add(`${input}.tokens`, "embedding", "Embedding", { big: true });
     const wave = { reads: `${input}.tokens`, adds: `${input}.positions.table` };
     add(input, "positions", "Positions", wave);
@@ -31,22 +37,25 @@
       ["around_feed_forward", "feed_forward", "Feed-forward"],
     ];
     const order = [...Array(layers).keys()].flatMap((layer) =>
-      sublayers.map((names) => [layer, ...names]),
+      sublayers.map(([around, part, title]) => ({
+        layer,
+        part,
+        title,
+        name: `${side}.layers.${layer}.${around}`,
+      })),
     );
-    const nameOf = ([layer, around]) => `${side}.layers.${layer}.${around}`;
-    add(`${nameOf(order[0])}.norm`, "norm", "Norm", { layer: 0, reads: input });
+    add(`${order[0].name}.norm`, "norm", "Norm", { layer: 0, reads: input });
     let before = input;
-    order.forEach((each, i) => {
-      const [layer, , part, title] = each;
+    order.forEach(({ layer, part, title, name }, i) => {
       const id = `${side}.layers.${layer}.${part}`;
       const kind = part === "feed_forward" ? "feedForward" : "attention";
-      const reads = `${nameOf(each)}.norm`;
+      const reads = `${name}.norm`;
       add(id, kind, title, { layer, reads, part, big: true });
       const next = order[i + 1];
-      const norm = next && `${nameOf(next)}.norm`;
+      const norm = next && `${next.name}.norm`;
       const sum = { layer, reads: before, adds: id, norm };
-      add(nameOf(each), "add", norm ? "Add & Norm" : "Add", sum);
-      before = nameOf(each);
+      add(name, "add", norm ? "Add & Norm" : "Add", sum);
+      before = name;
     });
     const last = { big: true, reads: `${side}.norm` };
     if (encoder)
@@ -62,6 +71,9 @@
   /**
    * The figure: its height, boxes with x, y, width and height, frames around
    * layers, and wires as lists of points.
+   * @param {number} width
+   * @param {number} layers
+   * @returns {Layout}
    */
   function layout(width, layers) {
     const between = Math.max(24, 0.1 * width); // for the way of the memory
@@ -70,10 +82,12 @@
     const frames = [];
     const wires = [];
     let top = 0; // heights are negative until all are known
-    for (const [side, left] of [
+    /** @type {[Box["side"], number][]} */
+    const stacks = [
       ["encoder", 0],
       ["decoder", column + between],
-    ]) {
+    ];
+    for (const [side, left] of stacks) {
       const encoder = side === "encoder";
       const rail = encoder ? left + RAIL / 2 + 2 : left + column - RAIL / 2 - 2;
       const x = encoder ? left + RAIL + 5 : left + 5;
@@ -127,7 +141,7 @@
     for (const frame of frames) frame.height = frame.bottom - top - frame.y;
     for (const wire of wires)
       wire.points = wire.points.map(([x, y]) => [x, y - top]);
-    const memory = boxes.find(({ kind }) => kind === "memory");
+    const [memory] = boxes.filter(({ kind }) => kind === "memory");
     for (const box of boxes.filter(({ part }) => part === "cross_attention"))
       for (const [i, kind] of ["keys", "values"].entries()) {
         const edge = memory.x + memory.width;
@@ -145,5 +159,5 @@
     return { height: FOOT - top, boxes, frames, wires };
   }
 
-  Object.assign((globalThis.inPage ??= {}), { layout });
+  globalThis.inPage = { ...globalThis.inPage, layout };
 })();

@@ -17,7 +17,8 @@
 
     class Matrix {
       constructor(rows, columns) {
-        Object.assign(this, { rows, columns });
+        this.rows = rows;
+        this.columns = columns;
         this.values = new Float32Array(rows * columns);
         this.gradient = new Float32Array(rows * columns);
       }
@@ -82,7 +83,11 @@
         return y;
       }
 
-      /** x W^T + b. */
+      /**
+       * x W^T + b.
+       * @param {Matrix} x
+       * @param {{weight: Matrix, bias?: Matrix}} layer
+       */
       linear(x, { weight, bias }) {
         const [rows, inner, n] = [x.rows, x.columns, weight.rows];
         const y = new Matrix(rows, n);
@@ -293,10 +298,20 @@
 
     /** The Transformer: norms before the sub-layers, one embedding. */
     class Transformer {
-      /** @param {object} sizes vocab_size, layers, d_model, d_ff, heads */
+      /**
+       * @param {{vocab_size: number, layers: number, d_model: number,
+       *   d_ff: number, heads: number}} sizes
+       * @param {() => number} random
+       * @param {string | null} bug
+       */
       constructor(sizes, random, bug = null) {
-        Object.assign(this, sizes, { bug, parameters: {} });
-        const { layers, d_model: d, d_ff } = sizes;
+        const { layers, d_model: d, d_ff, heads } = sizes;
+        this.d_model = d;
+        this.heads = heads;
+        this.bug = bug;
+        /** @type {Record<string, Matrix>} */
+        this.parameters = {};
+        this.pass = new Pass();
         const parameter = (name, rows, columns, draw) => {
           const made = new Matrix(rows, columns);
           made.values.forEach((_, i) => (made.values[i] = draw()));
@@ -469,22 +484,28 @@
     /** One training, on strings that are drawn as it goes. */
     class Training {
       /**
-       * @param {object} recipe sizes of the `model`; letters, lengths, batch,
-       *   steps; how many strings are `tested`, and `asked` before all are
+       * @param {{model: {vocab_size: number, layers: number, d_model: number,
+       *   d_ff: number, heads: number}, letters: string, lengths: number[],
+       *   batch: number, steps: number, every: number, tested: number,
+       *   asked: number}} recipe how many strings are `tested`, and how many
+       *   are `asked` before all are
        * @param {{task: string, bug: string | null, seed: number}} chosen
        */
       constructor(recipe, { task, bug, seed }) {
-        Object.assign(this, recipe, { task, step: 0, finished: false });
+        this.recipe = recipe;
+        this.task = task;
+        this.step = 0;
+        this.finished = false;
         this.random = randomNumbers(seed);
         this.network = new Transformer(recipe.model, this.random, bug);
         this.adam = new Adam(this.network.parameters);
         this.unread = new Set();
-        while (this.unread.size < this.tested) this.unread.add(this.string());
+        while (this.unread.size < recipe.tested) this.unread.add(this.string());
       }
 
       string() {
-        const { letters, lengths, random } = this;
-        const among = (count) => Math.floor(random() * count);
+        const { letters, lengths } = this.recipe;
+        const among = (count) => Math.floor(this.random() * count);
         const length = lengths[0] + among(lengths[1] - lengths[0] + 1);
         const letter = () => letters[among(letters.length)];
         return Array.from({ length }, letter).join("");
@@ -496,13 +517,15 @@
       }
 
       ids(string) {
-        return [...string].map((x) => FIRST + this.letters.indexOf(x));
+        const { letters } = this.recipe;
+        return [...string].map((x) => FIRST + letters.indexOf(x));
       }
 
       /** One update, on strings that are not tested: its loss. */
       update({ rate, warmup }) {
+        const { batch, steps } = this.recipe;
         const drawn = [];
-        while (drawn.length < this.batch) {
+        while (drawn.length < batch) {
           const string = this.string();
           if (!this.unread.has(string)) drawn.push(string);
         }
@@ -511,16 +534,17 @@
           drawn.map((string) => [...this.ids(string), EOS]),
           drawn.map((string) => [...this.ids(this.answer(string)), EOS]),
         );
-        this.adam.update(linearRate(this.step, rate, warmup, this.steps));
+        this.adam.update(linearRate(this.step, rate, warmup, steps));
         return loss;
       }
 
       /** Unread strings, what is written for them, and what should be. */
       written(count) {
+        const { letters, lengths } = this.recipe;
         const strings = [...this.unread].slice(0, count);
         const sources = strings.map((string) => [...this.ids(string), EOS]);
-        const found = this.network.translate(sources, this.lengths[1] + 2);
-        const named = (id) => this.letters[id - FIRST] ?? "?";
+        const found = this.network.translate(sources, lengths[1] + 2);
+        const named = (id) => letters[id - FIRST] ?? "?";
         return strings.map((string, i) => {
           const text = found[i].map(named).join("");
           return [string, text, this.answer(string)];
@@ -529,39 +553,50 @@
 
       /** How many are right: of some, and if all of those are, of all. */
       exam() {
-        let samples = this.written(this.asked);
+        const { asked, tested } = this.recipe;
+        let samples = this.written(asked);
         const right = () => samples.filter(([, x, y]) => x === y).length;
-        if (right() === this.asked) samples = this.written(this.tested);
-        this.finished = right() === this.tested;
+        if (right() === asked) samples = this.written(tested);
+        this.finished = right() === tested;
         return { right: right(), of: samples.length, samples };
       }
     }
 
     /** What answers the page: it trains, and hears the page in between. */
     function answers(post) {
-      let [training, settings, seconds] = [null, {}, 0];
-      let [running, timer] = [false, null];
+      /** @type {Training} */
+      let training;
+      let settings = { rate: 0, warmup: 0 };
+      let [seconds, running] = [0, false];
+      /** @type {number | undefined} */
+      let timer;
+      const over = () =>
+        training.finished || training.step >= training.recipe.steps;
       const work = () => {
         const began = performance.now();
         const losses = [];
         let exam;
         while (!exam && performance.now() - began < 80) {
           losses.push(training.update(settings));
-          if (training.step % training.every === 0) exam = training.exam();
+          if (training.step % training.recipe.every === 0)
+            exam = training.exam();
         }
         seconds += (performance.now() - began) / 1000;
-        const { step, steps, finished } = training;
-        const ended = finished || step >= steps;
+        const { step } = training;
+        const ended = over();
         post({ step, losses, exam, seconds, ended });
         running &&= !ended;
         if (running) timer = setTimeout(work);
       };
       return ({ begin, run, ...given }) => {
-        if (begin) training = new Training(...begin);
+        if (begin) {
+          const [recipe, chosen] = begin;
+          training = new Training(recipe, chosen);
+        }
         settings = given.settings ?? settings;
         if (run === undefined) return;
         clearTimeout(timer);
-        running = run && !training.finished && training.step < training.steps;
+        running = run && !over();
         if (running) timer = setTimeout(work);
       };
     }
@@ -580,5 +615,5 @@
     return made;
   }
 
-  Object.assign((globalThis.inPage ??= {}), { learner, worker });
+  globalThis.inPage = { ...globalThis.inPage, learner, worker };
 })();

@@ -7,14 +7,22 @@
   const [BEGIN, END] = [1, 2];
   const MORE = 14; // tokens that an output may have more than its source
 
-  /** Tokens as nodes that follow each other. */
-  const chainOf = (tokens) =>
-    tokens.reduce(
-      (nodes, token) => [...nodes, new Node(token, nodes.at(-1) ?? null)],
-      [],
-    );
+  /**
+   * Tokens as nodes that follow each other.
+   * @param {number[]} tokens
+   */
+  function chainOf(tokens) {
+    /** @type {TokenNode | null} */
+    let last = null;
+    return tokens.map((token) => (last = new Node(token, last)));
+  }
 
-  /** A tap that keeps what passes: by name, an array over the places. */
+  /**
+   * A tap that keeps what passes: by name, an array over the places.
+   * @param {Activations} seen
+   * @param {Tap} tap
+   * @returns {Tap}
+   */
   function recorder(seen, tap = (_, values) => values) {
     return (name, values, places) => {
       const found = tap(name, values, places);
@@ -31,11 +39,10 @@
     numbers.reduce((best, x, i) => (x > numbers[best] ? i : best), 0);
 
   class Machine {
-    /** @param {object} packed what _ext/models_in_page.py has written */
+    /** @param {PackedOpened} packed */
     constructor(packed) {
       this.model = new Model(packed);
       this.tokenizer = new Tokenizer(packed.vocabulary);
-      this.words = packed.words;
     }
 
     /** A text as the model reads it: its pieces and their ids. */
@@ -62,15 +69,21 @@
       while (tokens.length <= ids.length + MORE && tokens.at(-1) !== END) {
         const news = again ? chainOf(tokens) : [nodes.at(-1)];
         const rows = this.step(news, sources);
-        tokens.push(largest(rows.at(-1)));
-        nodes = [...nodes, new Node(tokens.at(-1), nodes.at(-1))];
+        const token = largest(rows.at(-1));
+        tokens.push(token);
+        nodes = [...nodes, new Node(token, nodes[nodes.length - 1])];
       }
       const target = tokens.slice(1).map((id) => this.tokenizer.pieces[id]);
       const written = this.tokenizer.decode(tokens.slice(1));
       return { text, changes, ids, pieces, tokens, target, written };
     }
 
-    /** Read a source, and the donors of the changes. */
+    /**
+     * Read a source, and the donors of the changes.
+     * @param {number[]} ids
+     * @param {Pick<Change, "touches" | "apply" | "donor">[]} changes
+     * @param {Activations} seen
+     */
     begin(ids, changes, seen = {}) {
       const donors = new Map();
       for (const { donor } of changes)
@@ -85,7 +98,7 @@
           .filter(({ touches }) => touches(name))
           .reduce(
             (found, { apply, donor }) =>
-              apply(found, places, donors.get(donor)?.seen[name], name),
+              apply(found, places, donors.get(donor)?.seen[name]),
             values,
           );
       const source = this.model.encode(ids, recorder(seen, tap));
@@ -109,7 +122,7 @@
 
     /**
      * Every activation when a token was written, by name and place.
-     * @param {object} run what run has returned
+     * @param {Run} run
      * @param {number} moment how many tokens were written before it
      */
     look({ ids, tokens, changes }, moment) {
@@ -161,5 +174,5 @@
     }
   }
 
-  Object.assign(globalThis.inPage, { Machine, recorder });
+  globalThis.inPage = { ...globalThis.inPage, Machine };
 })();

@@ -216,15 +216,17 @@
   class Node {
     /**
      * @param {number} token
-     * @param {Node | null} parent
+     * @param {TokenNode | null} parent
      */
     constructor(token, parent) {
       this.token = token;
+      /** @type {TokenNode[]} */
       this.way = parent ? [...parent.way, this] : [this];
       this.keys = []; // by layer, like the rest: filled in when it is read
       this.values = [];
       this.decoder = []; // the weights of its self-attention, by layer, head
       this.cross = []; // and of its cross-attention
+      this.candidates = []; // what a search has found likely after it
     }
 
     get position() {
@@ -233,7 +235,7 @@
   }
 
   class Model {
-    /** @param {object} packed what _ext/models_in_page.py has written */
+    /** @param {Packed} packed what _ext/models_in_page.py has written */
     constructor(packed) {
       const { source, target, encoder, decoder } = unpack(packed);
       const { norm, feed_forward, positions, heads, d_k } = packed.config;
@@ -327,7 +329,7 @@
      * values, the encoder's weights by layer, query and head, and the tap, by
      * which step goes on.
      * @param {number[]} ids the source's, closed by the end of the sentence
-     * @param {(name: string, values: any[], places: any[]) => any[]} tap
+     * @param {Tap} tap
      */
     encode(ids, tap = asItIs) {
       const maps = [];
@@ -365,10 +367,10 @@
      * other; the nodes keep their keys, values and attention weights. Returns
      * the log-probabilities of what comes next, an array over the vocabulary
      * for each node.
-     * @param {Node[]} nodes
-     * @param {object} source what encode has returned, if there is an encoder
+     * @param {TokenNode[]} nodes
+     * @param {Partial<Encoded>} source of encode, if there is an encoder
      */
-    step(nodes, { sources, tap = asItIs } = {}) {
+    step(nodes, { sources = [], tap = asItIs } = {}) {
       const [tokens, positions] = ["token", "position"].map((key) =>
         nodes.map((node) => node[key]),
       );
@@ -416,5 +418,5 @@
     }
   }
 
-  Object.assign((globalThis.inPage ??= {}), { Model, Node });
+  globalThis.inPage = { ...globalThis.inPage, Model, Node };
 })();

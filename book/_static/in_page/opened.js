@@ -6,6 +6,7 @@
   const { Machine, Figure, ChangeForm, silentUnit } = globalThis.inPage;
   const { heads, boxes, walk, viewOf } = globalThis.inPage;
   const { make, chips, share, chance } = globalThis.inPage.elements;
+  const { HeadGrid } = heads;
   const { plain } = boxes;
   const model = globalThis.inPage.models.opened;
   const WAIT = 250; // ms after the last key before a sentence is read
@@ -29,6 +30,12 @@
   }
 
   class Opened {
+    /** @type {Run} */ plain; // without changes
+    /** @type {Run} */ run; // with those that are in force
+    /** @type {View} */ view;
+    /** @type {HTMLElement[]} */ tabs;
+    /** @type {Record<string, HTMLElement>} */ panels;
+
     constructor(place) {
       this.place = place;
       this.small = place.classList.contains("at-small"); // five steps, no more
@@ -38,10 +45,26 @@
       const name = `decoder.layers.${layer - 1}.cross_attention`;
       const decides = { name, head: head - 1 };
       this.sizes = { layers: decoder.length, heads, decides };
+      /** @type {Map<string, Change>} */
       this.changes = new Map();
       const begins = (tab) => place.classList.contains(`begins-${tab}`);
-      const tab = Object.keys(TABS).find(begins) ?? "walk";
-      Object.assign(this, { tab, at: -1, open: name }); // no step yet
+      this.tab = Object.keys(TABS).find(begins) ?? "walk";
+      this.at = -1; // no step yet
+      this.open = name;
+      this.whole = false; // the box was opened outside the walk
+      this.moment = 0;
+      this.focus = 0;
+      /** @type {Head | undefined} */
+      this.head = undefined;
+      /** @type {Word | undefined} */
+      this.pinned = undefined;
+      this.figure = new Figure(({ id }) => this.openBox(id));
+      this.grid = new HeadGrid((place) => this.openBox(place.name, place));
+      this.changing = new ChangeForm(
+        { ...this.sizes, d_k: model.config.d_k, donor: model.donor },
+        (change, id) => this.change(change, id),
+        () => this.tryAll(),
+      );
       place.classList.add("at-live");
       place.querySelector(".at-still").after(this.form(), this.body());
       const listen = (kinds, act) =>
@@ -103,16 +126,6 @@
 
     /** The figure at the left, and at the right three things to do with it. */
     body() {
-      this.figure = new Figure(({ id }) => this.openBox(id));
-      this.grid = new heads.HeadGrid((place) =>
-        this.openBox(place.name, place),
-      );
-      const { donor, config } = model;
-      this.changing = new ChangeForm(
-        { ...this.sizes, d_k: config.d_k, donor },
-        (change, id) => this.change(change, id),
-        () => this.tryAll(),
-      );
       this.saying = make("p.op-say", { role: "status" });
       this.count = make("span.op-count", {});
       const go = (by) => () => this.go(this.at + by);
@@ -207,7 +220,10 @@
       this.change(this.changes.has(id) ? undefined : change, id);
     }
 
-    /** How likely the next subword stays, without one head after the other. */
+    /**
+     * How likely the next subword stays, without one head after the other.
+     * @returns {[id: string, p: number][]}
+     */
     tryAll() {
       const [{ token }] = this.view.ranked;
       const silences = heads
@@ -235,10 +251,11 @@
       this.drawSentences();
       for (const tab of this.tabs) {
         const chosen = tab.dataset.tab === this.tab;
-        tab.setAttribute("aria-selected", chosen);
+        tab.setAttribute("aria-selected", String(chosen));
         tab.tabIndex = chosen ? 0 : -1;
-        this.panels[tab.dataset.tab].hidden = !chosen;
       }
+      for (const [tab, panel] of Object.entries(this.panels))
+        panel.hidden = tab !== this.tab;
       if (this.tab === "heads") this.grid.draw(this.view);
       if (this.tab === "changes") this.changing.draw(this.changes);
       if (this.tab === "walk") this.drawStep();
@@ -291,7 +308,7 @@
 
     /** The box that is open, as soon as there is room for the figure. */
     get box() {
-      return this.figure.boxes?.[this.figure.indexOf(this.open)];
+      return this.figure.boxes[this.figure.indexOf(this.open)];
     }
 
     /** The steps of the walk here. */
@@ -348,7 +365,7 @@
         if (this.small) this.go(0);
         else {
           this.choose("changes");
-          this.tabs.at(-1).focus();
+          this.tabs[this.tabs.length - 1].focus();
         }
         return;
       }
@@ -373,7 +390,8 @@
       const tab = this.tabs.indexOf(target);
       if (tab < 0) this.go(this.at + by);
       else {
-        const next = this.tabs.at((tab + by) % this.tabs.length);
+        const { length } = this.tabs;
+        const next = this.tabs[(tab + by + length) % length];
         this.choose(next.dataset.tab);
         next.focus();
       }
@@ -382,14 +400,17 @@
     /** What is pointed at: a word, or an axis of a shape. */
     point({ target, clientY, type }) {
       if (!(target instanceof Element)) return;
-      const axis = target.closest("[data-axis]")?.dataset.axis;
+      /** @type {(selector: string) => HTMLElement | null} */
+      const around = (selector) => target.closest(selector);
+      const { axis } = around("[data-axis]")?.dataset ?? {};
       for (const name of axis === this.axis ? [] : ["axis", "across", "down"])
         for (const part of this.place.querySelectorAll(`[data-${name}]`))
           part.classList.toggle(`op-${name}-lit`, part.dataset[name] === axis);
       this.axis = axis;
-      const rows = type !== "focusin" && target.closest("[data-of]");
-      const { side, place } = target.closest("[data-side]")?.dataset ?? {};
-      let word = side && { side, place: Number(place) };
+      const rows = type !== "focusin" && around("[data-of]");
+      const { side, place } = around("[data-side]")?.dataset ?? {};
+      /** @type {{side?: string, place: number} | undefined} */
+      let word = side ? { side, place: Number(place) } : undefined;
       if (!word && rows) {
         const { top, height } = rows.getBoundingClientRect();
         const count = Number(rows.style.getPropertyValue("--rows"));

@@ -18,12 +18,18 @@
   }
 
   class Writer {
-    /** @param {object} packed what _ext/models_in_page.py has written */
+    /** @param {PackedWriter} packed */
     constructor(packed) {
       this.model = new Model(packed);
       this.tokenizer = new Tokenizer(packed.vocabulary);
       this.context = packed.config.context;
       this.mark = packed.mark;
+      /** @type {number[]} */
+      this.tokens = [];
+      /** @type {TokenNode | null} */
+      this.node = null;
+      /** @type {[token: number, logP: number][]} */
+      this.ranked = [];
     }
 
     /** Begin a text. */
@@ -47,7 +53,7 @@
         tokens = this.tokens.slice(-Math.floor(this.context / 2));
       }
       const nodes = tokens.map((id) => (this.node = new Node(id, this.node)));
-      const following = this.model.step(nodes).at(-1);
+      const [following] = this.model.step(nodes).slice(-1);
       this.ranked = [...following.entries()].sort((a, b) => b[1] - a[1]);
     }
 
@@ -57,5 +63,5 @@
     }
   }
 
-  Object.assign(globalThis.inPage, { Writer, uniform });
+  globalThis.inPage = { ...globalThis.inPage, Writer, uniform };
 })();

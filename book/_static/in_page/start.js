@@ -21,7 +21,7 @@
     ],
   };
   const UNASKED = ["opened"]; // kinds that start when they are nearly in sight
-  const here = document.currentScript.src;
+  const here = /** @type {HTMLScriptElement} */ (document.currentScript).src;
   const loaded = new Map(); // a page may have places for several kinds
 
   /** Load one script, once; the promise fails with its name. */

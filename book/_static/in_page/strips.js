@@ -29,17 +29,20 @@
    * Paint rows of numbers, and leave room for rows to come.
    * @param {HTMLCanvasElement} canvas
    * @param {ArrayLike<number>[]} rows those of a map may be of unequal length
+   * @param {{room?: number, wide?: number, limit?: number}} given
    */
   function paint(canvas, rows, { room = rows.length, wide, limit } = {}) {
     const width = wide ?? Math.max(...rows.map((row) => row.length));
-    limit ??= limitOf(rows);
+    const most = limit ?? limitOf(rows);
     Object.assign(canvas, { width, height: room });
-    const context = canvas.getContext("2d");
+    const context = /** @type {CanvasRenderingContext2D} */ (
+      canvas.getContext("2d")
+    );
     const image = context.createImageData(width, room);
     const [minus, plus] = colours().map(bytes);
     rows.forEach((row, y) => {
       for (let x = 0; x < row.length; x++) {
-        const strength = Math.min(1, Math.abs(row[x]) / limit);
+        const strength = Math.min(1, Math.abs(row[x]) / most);
         const place = 4 * (y * width + x);
         image.data.set(row[x] < 0 ? minus : plus, place);
         image.data[place + 3] = 255 * strength ** 0.8;
@@ -81,8 +84,8 @@
 
   /**
    * A labelled strip: what it is, its shape, and a row of colour for a word.
-   * @param {{title: string, side: string, pieces: string[], across: string,
-   *   rows: ArrayLike<number>[]}} given across is the axis of the numbers
+   * @param {{title: string, side: Side, pieces: string[], across?: string,
+   *   rows: Float64Array[]}} given across is the axis of the numbers
    */
   function strip({ title, side, pieces, rows, across = "d_model" }) {
     const [low, high] = [Math.min, Math.max].map((f) =>
@@ -116,7 +119,8 @@
     );
   }
 
-  Object.assign(globalThis.inPage, {
+  globalThis.inPage = {
+    ...globalThis.inPage,
     strips: { paint, paintMap, strip, labels, rowsOf, axis },
-  });
+  };
 })();

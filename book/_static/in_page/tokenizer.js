@@ -15,8 +15,7 @@
 
   class Tokenizer {
     /**
-     * @param {{pieces: string[], scores: number[], rules: string[][],
-     *   prefix: boolean}} vocabulary pieces and scores by id, what stands for
+     * @param {Vocabulary} vocabulary pieces and scores by id, what stands for
      *   what, and whether a blank is put before a text
      */
     constructor({ pieces, scores, rules, prefix }) {
@@ -116,7 +115,5 @@
     }
   }
 
-  Object.assign((globalThis.inPage ??= {}), {
-    Tokenizer,
-  });
+  globalThis.inPage = { ...globalThis.inPage, Tokenizer };
 })();

@@ -11,8 +11,22 @@
   const PATIENCE = 50; // ms of work after which the page may answer
 
   class Widget {
+    /** @type {PackedTranslator} */ model;
+    /** @type {Translator} */ translator;
+    /** @type {string[]} */ pieces; // by token
+    /** @type {string} */ typed;
+    /** @type {string} */ sentence; // as it was read
+    /** @type {(text: string) => string} */ setting;
+    /** @type {string[]} */ read; // the pieces of the sentence
+    /** @type {string[]} */ target; // and of the output
+    /** @type {Weights[][][]} */ maps; // of the encoder
+    /** @type {Hypothesis} */ best;
+    /** @type {InstanceType<InPage["AttentionView"]>} */ attention;
+
     constructor(place) {
       this.run = 0; // a new translation ends the one before
+      /** @type {SearchStep[]} */
+      this.steps = [];
       place.classList.add("at-live");
       place.querySelector(".at-still").after(this.form(), this.result());
       this.use(models[0]);
@@ -173,8 +187,11 @@
       const begin = performance.now();
       let rested = begin;
       const reading = this.translator.translate(text, { width });
-      const { pieces: read, maps, sentence, setting } = reading;
-      Object.assign(this, { typed: text, read, maps, sentence, setting });
+      this.typed = text;
+      this.read = reading.pieces;
+      this.maps = reading.maps;
+      this.sentence = reading.sentence;
+      this.setting = reading.setting;
       for (;;) {
         const { value, done } = reading.search.next();
         if (done) {

@@ -8,10 +8,11 @@
 
   /**
    * @param {Machine} machine
-   * @param {object} run what machine.run has returned
-   * @param {{moment: number, focus: number, pinned: object, head: object,
-   *   sizes: object, cells: object}} chosen focus is the word of the source
+   * @param {Run} run
+   * @param {{moment: number, focus: number, pinned?: Word, head?: Head,
+   *   sizes: Sizes, cells: Cells}} chosen focus is the word of the source
    *   that the walk follows, pinned one that the reader has clicked
+   * @returns {View}
    */
   function viewOf(machine, run, { sizes, pinned, ...chosen }) {
     const { moment, focus } = chosen;
@@ -31,8 +32,8 @@
       wide: (name) => room[sidesOf(name)[1]],
       /** The word of a side that is looked at, if none is pointed at. */
       wordOf(side) {
-        const wanted = pinned?.side === side && pinned.place;
-        if (pieces[side][wanted] !== undefined) return wanted;
+        if (pinned?.side === side && pinned.place in pieces[side])
+          return pinned.place;
         return side === "source" ? focus : moment;
       },
       mixed(place) {
@@ -53,5 +54,5 @@
     };
   }
 
-  Object.assign(globalThis.inPage, { viewOf });
+  globalThis.inPage = { ...globalThis.inPage, viewOf };
 })();

@@ -228,5 +228,5 @@
     return found;
   }
 
-  Object.assign(globalThis.inPage, { walk: { steps, spoken } });
+  globalThis.inPage = { ...globalThis.inPage, walk: { steps, spoken } };
 })();

@@ -17,6 +17,13 @@
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
   class Widget {
+    writing = false;
+    count = 0; // letters that were written
+    chosen = 0; // of these, by the reader
+    spent = 0; // ms
+    /** @type {HTMLElement[]} */ buttons; // of the candidates
+    /** @type {(logP: number[]) => number[]} */ allowed; // by the options
+
     constructor(place) {
       this.run = 0; // writing ends when another run has begun
       this.writer = new Writer(model);
@@ -51,7 +58,7 @@
         beginnings[0][1],
       );
       const options = make(".widget-controls", {});
-      this.allowed = widgets.samplingOptions(options, () => this.look(), 0.8);
+      this.allowed = samplingOptions(options, () => this.look(), 0.8);
       const number = { type: "number", min: 0, max: 999999, value: 1 };
       this.seed = make("input", { id: "at-seed", input: begin, ...number });
       const label = make("label", { for: "at-seed" }, "seed");
@@ -110,7 +117,7 @@
       const text = this.beginning.value;
       this.writer.begin(text);
       this.page.replaceChildren(make("span.at-given", {}, text));
-      Object.assign(this, { count: 0, chosen: 0, spent: 0 });
+      this.count = this.chosen = this.spent = 0;
       this.line = text.split("\n").at(-1); // what will be read aloud
       this.unseen = ""; // written, but not yet on the page
       const strange = tokenizer
@@ -199,7 +206,10 @@
       this.buttons.forEach((button, i) => {
         const piece = tokenizer.pieces[ranked[i][0]];
         const p = shares[i] ? chance(shares[i]) : "cut";
-        button.parentElement.style.setProperty("--share", shares[i].toFixed(3));
+        button.parentElement?.style.setProperty(
+          "--share",
+          shares[i].toFixed(3),
+        );
         button.replaceChildren(
           make("span", {}, NAMES[piece] ?? piece),
           " ",

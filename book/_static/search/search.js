@@ -174,17 +174,22 @@ function show(query, place) {
     more.addEventListener("click", () => {
       more.remove();
       draw(found.slice(SHOWN));
-      list.children[SHOWN].querySelector("a").focus();
+      list.children[SHOWN].querySelector("a")?.focus();
     });
     place.append(more);
   }
 }
 
-const place = document.getElementById("search-results");
-const form = place.parentElement.querySelector("form.bd-search");
+const place = /** @type {HTMLElement} */ (
+  document.getElementById("search-results")
+);
+const form = /** @type {HTMLFormElement} */ (
+  place.parentElement?.querySelector("form.bd-search")
+);
 const asking = new URLSearchParams(location.search).get("q") ?? "";
-for (const field of document.querySelectorAll("form.bd-search input"))
-  field.value = asking;
+/** @type {NodeListOf<HTMLInputElement>} */
+const fields = document.querySelectorAll("form.bd-search input");
+for (const field of fields) field.value = asking;
 const PAUSE = 150; // ms between two keys, after which an answer is wanted
 let pause;
 let shown = asking;
@@ -192,7 +197,7 @@ let shown = asking;
 // What is asked now, unless it is what was answered last.
 function answer() {
   clearTimeout(pause);
-  const query = form.elements.q.value;
+  const query = String(new FormData(form).get("q"));
   if (query === shown) return;
   shown = query;
   history.replaceState(null, "", `?${new URLSearchParams({ q: query })}`);

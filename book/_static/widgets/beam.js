@@ -24,16 +24,17 @@ widgets.register("beam", "A beam search, step by step", (widget) => {
     (i) => `${i} of ${last(chosen())}`,
   );
   widget.title.append(`: “${caption}”`);
-  let timer = null;
+  /** @type {number | undefined} */
+  let timer;
 
   function move(by) {
     step.value = Math.min(Math.max(0, step.value + by), last(chosen()));
     widget.update();
   }
 
-  function play(button, on = timer === null) {
+  function play(button, on = timer === undefined) {
     clearInterval(timer);
-    timer = on ? setInterval(advance, 1200) : null;
+    timer = on ? setInterval(advance, 1200) : undefined;
     button.textContent = on ? "pause" : "play";
     if (!on) return;
     if (step.value === last(chosen())) move(-step.value);
@@ -139,7 +140,7 @@ widgets.register("beam", "A beam search, step by step", (widget) => {
     const columns = columnsOf(tree);
     const end = columns[now].middle + 150;
     const first = columns.find(({ begin }) => end - begin <= room);
-    size(svg, room, row * tree.width + 4, first.begin);
+    size(svg, room, row * tree.width + 4, (first ?? columns[now]).begin);
     const places = positions(tree, state, columns, row);
     const leading = new Set(path(tree, lead));
     const shown = state.nodes.filter((n) => kept(n) || n.step === now);

@@ -13,7 +13,9 @@ widgets.register("pronoun", "What is it?", (widget) => {
     { label: "quality", values: qualities, start: "hungry" },
     ".",
   ]);
-  const ruler = document.createElement("canvas").getContext("2d");
+  const ruler = /** @type {CanvasRenderingContext2D} */ (
+    document.createElement("canvas").getContext("2d")
+  );
 
   // How large letters may be, and the middle and width of each word in a line.
   function line(words, room) {

@@ -26,7 +26,7 @@ widgets.formulas.pick = (shares, random) => {
 
 // The sliders of the three options. Returns the function that applies them to
 // logits, which come likeliest first.
-widgets.samplingOptions = (controls, update, start = 1) => {
+function samplingOptions(controls, update, start = 1) {
   const { number, slider } = widgets;
   const say = (value) => number(value, 1);
   const all = (value) => (value ? String(value) : "all");
@@ -45,7 +45,7 @@ widgets.samplingOptions = (controls, update, start = 1) => {
       logits,
       ...sliders.map(({ value }) => value),
     );
-};
+}
 
 widgets.register("sampling", "Which words may come?", (widget) => {
   const { make, shape, text, size, percent } = widgets;
@@ -55,7 +55,7 @@ widgets.register("sampling", "Which words may come?", (widget) => {
   const bars = 12;
   const all = words.length;
   const update = () => widget.update();
-  const allowed = widgets.samplingOptions(widget.controls, update);
+  const allowed = samplingOptions(widget.controls, update);
   const now = () => allowed(logits);
   const drawn = make("p", { class: "widget-drawn" }, "Drawn: nothing yet");
   let some = [];

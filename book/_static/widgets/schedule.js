@@ -24,7 +24,7 @@ widgets.register("schedule", "What the schedule depends on", (widget) => {
   function ticks(largest) {
     const power = 10 ** Math.floor(Math.log10(largest));
     const steps = [0.2, 0.5, 1, 2].map((factor) => factor * power);
-    const step = steps.find((size) => largest / size < 5);
+    const step = steps.find((size) => largest / size < 5) ?? 2 * power;
     const count = Math.ceil(largest / step);
     return upTo(count).map((i) => i * step);
   }
@@ -41,7 +41,7 @@ widgets.register("schedule", "What the schedule depends on", (widget) => {
     const at = chart(svg, {
       box: [38, 46, room - 70, 220],
       x: [0, steps],
-      y: [0, levels.at(-1)],
+      y: [0, levels[levels.length - 1]],
       xTicks: Object.fromEntries(marks.map((v) => [v, number(v)])),
       yTicks: Object.fromEntries(levels.map((v) => [v, thousandths(v)])),
       xLabel: "update",

@@ -45,9 +45,9 @@ widgets.register("softmax", "How far the softmax saturates", (widget) => {
     const most = Math.max(...weights);
     const x = at.x(weights.indexOf(most) + 0.5);
     const y = most < 0.9 ? at.y(most) - 5 : at.y(1) + 14;
-    const side = x > box[0] + box[2] / 2 ? [-14, "end"] : [14, ""];
+    const left = x > box[0] + box[2] / 2;
     if (most < 0.9) text(svg, x, y, percent(most), "middle");
-    else text(svg, x + side[0], y, percent(most), side[1]);
+    else text(svg, x + (left ? -14 : 14), y, percent(most), left ? "end" : "");
   }
 
   function lines(svg, box, chosen, place) {

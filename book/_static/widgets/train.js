@@ -6,7 +6,7 @@ widgets.register("train", "Train it yourself", (widget) => {
   const recipe = widget.data;
   const { steps } = recipe;
   const PROGRAM = "../in_page/learner.js";
-  const here = document.currentScript.src;
+  const here = /** @type {HTMLScriptElement} */ (document.currentScript).src;
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
   const MASKS = {
     right: "Its masks are right.",
@@ -39,13 +39,24 @@ widgets.register("train", "Train it yourself", (widget) => {
   const guesses = make("div", { class: "widget-buttons widget-guess" });
   widget.under.append(guesses, samples);
 
-  let [worker, runs, said] = [null, [], ""];
-  const now = () => runs.at(-1);
+  /**
+   * What has been chosen for a program, and how far it has come.
+   * @typedef {{name: string, task: string, mask: string, secret: boolean,
+   *   losses: number[], exams: {step: number, right: number, of: number}[],
+   *   step: number, seconds?: number, running: boolean, ended: boolean}} Program
+   */
+
+  /** @type {Worker | null} */
+  let worker = null;
+  /** @type {Program[]} */
+  let runs = [];
+  let said = "";
+  const now = () => runs[runs.length - 1];
   const settings = () => ({ rate: rate.value, warmup: warmup.value });
 
   /** The program, which is loaded when it is first wanted. */
   function program() {
-    if (globalThis.inPage?.learner) return Promise.resolve();
+    if (globalThis.inPage?.learner !== undefined) return Promise.resolve();
     return new Promise((done, fail) => {
       const src = new URL(PROGRAM, here).href;
       const script = make("script", { src });
@@ -64,10 +75,13 @@ widgets.register("train", "Train it yourself", (widget) => {
       ? all[Math.floor(all.length * Math.random())]
       : mask.value;
     const letter = String.fromCharCode(
-      now() ? Math.min(90, now().name.charCodeAt() + 1) : 65,
+      now() ? Math.min(90, now().name.charCodeAt(0) + 1) : 65,
     );
-    const run = { name: letter, task: task.value, mask: chosen, secret };
-    Object.assign(run, { losses: [], exams: [], step: 0, running: true });
+    /** @type {Program} */
+    const run = {
+      ...{ name: letter, task: task.value, mask: chosen, secret },
+      ...{ losses: [], exams: [], step: 0, running: true, ended: false },
+    };
     runs = [...runs.slice(-2), run]; // as many as have a colour
     said = `Program ${letter} begins.`;
     samples.replaceChildren();
@@ -113,6 +127,7 @@ widgets.register("train", "Train it yourself", (widget) => {
     if (exam || !calm.matches) show();
   }
 
+  /** @param {Program} run */
   function progress({ name, step, seconds, losses, exams, mask, secret }) {
     const recent = losses.slice(-recipe.every);
     const sum = recent.reduce((a, b) => a + b, 0);
@@ -212,7 +227,7 @@ widgets.register("train", "Train it yourself", (widget) => {
       ...{ title: "new strings without a slip", xLabel: "update" },
     });
     runs.forEach((run, i) => {
-      const kind = (run.name.charCodeAt() - 65) % 3;
+      const kind = (run.name.charCodeAt(0) - 65) % 3;
       const line = `line series-${kind}${run === now() ? " on" : ""}`;
       loss.line(smooth(run.losses), line);
       const exams = run.exams.map(({ step, right, of }) => [step, right / of]);
