@@ -8,12 +8,16 @@ SOURCES = _config.yml _toc.yml pyproject.toml $(shell find book \
 	annotated_transformer tools -type f -not -path '*/.*' \
 	-not -path '*/__pycache__/*' -not -path '*/node_modules/*')
 PYTHONS = python3 python3.13 python3.12 python3.11 python
+WEB = tools/web/node_modules
 # what a processor of 2013 has; both are read when a process starts
 RECENT = import sys; sys.exit(sys.version_info < (3, 11))
+# what eslint needs
+NODE = node -e 'const [a, b] = process.versions.node.split("."); \
+	process.exit(Number(a < 20 || (a == 20 && b < 19)))' 2> /dev/null
 
 export OMP_NUM_THREADS ?= 1
 .PHONY: setup book serve pdf run package one-page pull test fresh measure \
-	soak shake bench gpu gpu-kit translators lint clean browser
+	soak shake bench gpu gpu-kit translators lint web clean browser
 
 setup: $(READY)  ## a fresh .venv with everything that the book needs
 
@@ -39,10 +43,24 @@ run: package  ## run every chapter and store its outputs
 pull: $(READY)  ## bring edits back: make pull MODULE=attention
 	$(BIN)/python tools/export.py --pull $(MODULE)
 
-lint: $(READY)
+lint: $(READY) web
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+
+web: $(WEB)/.stamp  # JavaScript and style sheets, where node is
+	@if $(NODE) && [ -e $(WEB)/.stamp ]; then \
+	  $(WEB)/.bin/prettier --cache --cache-location $(WEB)/.prettier \
+	    --check 'book/_static/**/*.{css,js}' '!**/minisearch.js' \
+	    'tools/web/*.{json,mjs,ts}' && \
+	  $(WEB)/.bin/eslint --cache --cache-location $(WEB)/.eslint \
+	    -c tools/web/eslint.config.mjs book/_static tools/web && \
+	  $(WEB)/.bin/tsc -p tools/web; \
+	else \
+	  echo "JavaScript and style sheets are not linted: that takes node" \
+	    "20.19 or newer and what npm ci installs in tools/web"; \
+	  [ -z "$$GITHUB_ACTIONS" ]; \
+	fi
 
 browser: $(READY)  # before all else: who has none is told at once
 ifneq ($(BROWSER),none)
@@ -114,6 +132,10 @@ $(READY): requirements.txt pyproject.toml
 	$(BIN)/python -m pip install -q --disable-pip-version-check \
 	  -r requirements.txt
 	@touch $@
+
+$(WEB)/.stamp: tools/web/package-lock.json
+	@rm -f $@
+	@$(NODE) && (cd tools/web && npm ci --silent) 2> /dev/null && touch $@ || :
 
 $(BENCH)/.stamp: $(wildcard benchmarks/requirements*.txt) | $(READY)
 	$(BIN)/python -m venv $(BENCH)
