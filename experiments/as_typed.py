@@ -10,7 +10,7 @@ from annotated_transformer.corpora.multi30k import multi30k
 from annotated_transformer.storage.pretrained import pretrained
 from annotated_transformer.text.noise import WAYS, scores_as_typed
 
-from .shared.grid import grid
+from .shared.grid import Result, grid
 from .shared.shipped_translator import corpus, translator, weights
 
 __all__ = ["RECIPE", "RUNS", "corpus"]
@@ -21,7 +21,7 @@ CASED = {"capitals", "title case", "small letters"}
 RECIPE = {"ways": [*WAYS]}
 
 
-def typed(seed: int, model: str, of: str, test: str) -> dict:
+def typed(seed: int, model: str, of: str, test: str) -> Result:
     """The clean text's scores, and what each way loses of them."""
     source, target = model.split("-")[1:]
     sources, references = zip(

@@ -8,21 +8,23 @@ paper's, which wrote one in 10 minutes of 12 hours, or further.
 """
 
 import copy
+from dataclasses import replace
 
 import torch
 
 from annotated_transformer.data import encode_pairs
-from annotated_transformer.model import ModelConfig, transformer
+from annotated_transformer.model import transformer
 from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.training import TrainConfig, average, validate
 from annotated_transformer.translation import Translator, corpus_scores
 
-from .shared.grid import grid
+from .shared.grid import Result, grid
+from .shared.settings import Learning
+from .shared.small_translator import BASE, SIZES, corpus, tokenizer
 from .shared.small_translator import LEARNING as SHORT
-from .shared.small_translator import SIZES, corpus, tokenizer
 from .shared.training_loops import updates_on
 
-LEARNING = SHORT | {"steps": 1000}
+LEARNING: Learning = {**SHORT, "steps": 1000}
 CHECKPOINTS = 5
 APART = {"near": 14, "far": 50}  # updates; 1000 / 72 are the paper's
 RECIPE = {
@@ -39,6 +41,7 @@ class Constant(TrainConfig):
 
     def rate(self, step: int, d_model: int) -> float:
         """Up to the peak in a straight line."""
+        assert self.peak_lr is not None  # LEARNING has one
         return self.peak_lr * min(1.0, step / self.warmup)
 
 
@@ -49,7 +52,7 @@ def recipe(schedule: str, seed: int) -> TrainConfig:
     return TrainConfig(**LEARNING | {"schedule": schedule}, seed=seed)
 
 
-def run(schedule: str, seed: int) -> dict:
+def run(schedule: str, seed: int) -> Result:
     """Train; loss and BLEU of the last checkpoint and of both means."""
     pieces, config = tokenizer(), recipe(schedule, seed)
     examples, _ = encode_pairs(corpus().train, pieces, config.max_length)
@@ -57,17 +60,18 @@ def run(schedule: str, seed: int) -> dict:
     valid = fixed_batches(held_out, 2048)
     sources, references = zip(*corpus().tests["test"], strict=True)
     torch.manual_seed(seed)
-    model = transformer(ModelConfig(len(pieces), **SIZES))
+    model = transformer(replace(BASE.model, vocab_size=len(pieces)))
+    width = BASE.model.d_model
     ages = {
         name: [config.steps - i * updates for i in range(CHECKPOINTS)]
         for name, updates in APART.items()
     }
     states = {}
-    for update in updates_on(examples, model, config, SIZES["d_model"]):
+    for update in updates_on(examples, model, config, width):
         if any(update.step in steps for steps in ages.values()):
             states[update.step] = copy.deepcopy(model.state_dict())
     kept = {"last": [config.steps]} | ages
-    found = {"rate": config.rate(config.steps, SIZES["d_model"])}
+    found = {"rate": config.rate(config.steps, width)}
     for name, steps in kept.items():
         model.load_state_dict(average([states[step] for step in steps]))
         outputs = Translator(model, pieces)(list(sources), beam=1)

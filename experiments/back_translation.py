@@ -30,7 +30,7 @@ from annotated_transformer.translation import Translator, corpus_scores
 
 from .low_resource_recipes import dealt
 from .shared.drawn_translations import draw_translations
-from .shared.grid import grid
+from .shared.grid import Arguments, Result, grid
 from .shared.multi30k_descriptions import multi30k_descriptions
 from .table3_captions import corpus
 
@@ -120,7 +120,7 @@ def changed(path: Path, change: str) -> Path:
     return path
 
 
-def run(seed: int, made: dict[str, float | None], change: str = "") -> dict:
+def run(seed: int, made: dict[str, float | None], change: str = "") -> Result:
     """Learn the pairs and what was made; validation perplexity, and BLEU."""
     text = corpus()
     for how, share in made.items():
@@ -151,7 +151,7 @@ def run(seed: int, made: dict[str, float | None], change: str = "") -> dict:
     }
 
 
-VARIATIONS: dict[str, dict] = {
+VARIATIONS: dict[str, Arguments] = {
     "pairs alone": {"made": {}},
     "beam": {"made": {"beam": SHARE}},
     "sampling": {"made": {"sampling": SHARE}},

@@ -9,7 +9,7 @@ three other seeds train at it.
 from .low_resource_recipes import BASE, bleu, corpus, tokenizer, trained
 from .low_resource_recipes import RECIPE as CAPTIONS
 from .rate_and_batch import LEARNING, recipe_of
-from .shared.grid import Runs, grid
+from .shared.grid import Result, Runs, grid
 
 STEPS = {512: 2000, 2048: 500}  # updates by tokens of a batch
 RECIPE = CAPTIONS | {
@@ -19,7 +19,7 @@ RECIPE = CAPTIONS | {
 }
 
 
-def run(batch: int, rate: float, seed: int) -> dict:
+def run(batch: int, rate: float, seed: int) -> Result:
     """Train; BLEU of the validation captions."""
     pieces, text = tokenizer(BASE.vocab_size), corpus()
     recipe = recipe_of(STEPS[batch], batch, rate, seed)

@@ -14,14 +14,15 @@ from statistics import fmean
 from annotated_transformer.translation import Translation
 
 from .shared import shipped_translator
-from .shared.grid import grid
+from .shared.grid import Result, grid
+from .shared.settings import Search
 from .shared.shipped_translator import corpus, drawn, texts, translator
 
 __all__ = ["RECIPE", "RUNS", "corpus"]
 
 BEAMS = (1, 2, 5, 10, 20, 100)
 SEEDS = range(20)
-SEARCH = {"alpha": 0.6, "no_repeat": 3}  # the model's own
+SEARCH: Search = {"alpha": 0.6, "no_repeat": 3}  # the model's own
 RECIPE = shipped_translator.RECIPE | SEARCH
 
 
@@ -30,18 +31,19 @@ def outputs(beam: int) -> tuple[dict[str, list[Translation]], float]:
     """What the model makes of each text, and in how many seconds."""
     model = translator()
     start = time.process_time()
+    search: Search = {**SEARCH, "beam": beam}
     found = {}
     for name, pairs in texts().items():
         sources = [source for source, _ in pairs]
-        lists = model.n_best(sources, 1, beam=beam, **SEARCH)
+        lists = model.n_best(sources, 1, **search)
         found[name] = [best[0] for best in lists]
     return found, time.process_time() - start
 
 
-def run(beam: int, seed: int) -> dict:
+def run(beam: int, seed: int) -> Result:
     """Lower-cased BLEU and brevity on drawn sentences; nats of all."""
     translations, seconds = outputs(beam)
-    found = {"seconds": seconds}
+    found: Result = {"seconds": seconds}
     for name, pairs in texts().items():
         best = translations[name]
         bleu = drawn([one.text for one in best], pairs, seed)

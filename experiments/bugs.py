@@ -19,7 +19,6 @@ from functools import cache
 from statistics import fmean
 
 import torch
-from torch import nn
 from torch.nn import functional as F
 
 from annotated_transformer.attention import masked_softmax
@@ -31,6 +30,7 @@ from annotated_transformer.data import (
     training_batches,
 )
 from annotated_transformer.embedding import PAD
+from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.model import (
     ModelConfig,
     Transformer,
@@ -43,11 +43,14 @@ from annotated_transformer.training import TrainConfig, updates, validate
 from annotated_transformer.translation import corpus_scores
 
 from .shared import small_translator
-from .shared.grid import grid
+from .shared.grid import Result, grid
+from .shared.settings import Learning, Sizes
 from .shared.small_translator import corpus, tokenizer
 
-SIZES = {x: n for x, n in small_translator.SIZES.items() if x != "max_length"}
-LEARNING = small_translator.LEARNING | {
+SIZES: Sizes = {**small_translator.SIZES}
+del SIZES["max_length"]
+LEARNING: Learning = {
+    **small_translator.LEARNING,
     "batch_tokens": 512,
     "warmup": 50,
     "label_smoothing": 0.0,
@@ -87,7 +90,7 @@ class Program:
     decode: Callable = translate
 
 
-def attentions(model: Transformer) -> Iterator[nn.Module]:
+def attentions(model: Transformer) -> Iterator[MultiHeadAttention]:
     """All attention blocks."""
     for layer in model.encoder.layers:
         yield layer.self_attention
@@ -247,7 +250,9 @@ def teacher_forced(program: Program) -> None:
     program.decode = decode
 
 
-def bleu(program: Program, tests: list[Pair], together: list[list[int]]):
+def bleu(
+    program: Program, tests: list[Pair], together: list[list[int]]
+) -> float:
     """BLEU of the test sentences, decoded in these groups."""
     pieces = tokenizer()
     examples, _ = encode_pairs(tests, pieces, 1000)
@@ -262,14 +267,17 @@ def bleu(program: Program, tests: list[Pair], together: list[list[int]]):
 
 
 @cache
-def trained(bug: Callable[[Program], None], seed: int) -> tuple[Program, dict]:
+def trained(
+    bug: Callable[[Program], None], seed: int
+) -> tuple[Program, Result]:
     """A program with the bug after its training, and its two curves."""
     text, pieces = corpus(), tokenizer()
     torch.manual_seed(seed)
     program = Program(transformer(ModelConfig(len(pieces), **SIZES)))
     bug(program)
     model = program.model
-    recipe = TrainConfig(**LEARNING | {"peak_lr": program.rate, "seed": seed})
+    learning: Learning = {**LEARNING, "peak_lr": program.rate}
+    recipe = TrainConfig(**learning, seed=seed)
     examples, _ = encode_pairs(text.train, pieces, recipe.max_length)
     batches = training_batches(examples, recipe.batch_tokens, seed)
     batches = map(program.prepare, batches)
@@ -287,7 +295,7 @@ def trained(bug: Callable[[Program], None], seed: int) -> tuple[Program, dict]:
     return program, {"training": training, "validation": validation}
 
 
-def run(bug: Callable[[Program], None], seed: int) -> dict:
+def run(bug: Callable[[Program], None], seed: int) -> Result:
     """The curves of a program with a bug, and the BLEU of its outputs."""
     if bug in (dropout_on, other_start, teacher_forced):
         program, curves = trained(control, seed)  # no other training

@@ -20,46 +20,54 @@ from annotated_transformer.modern import MODERN
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.writing import LanguageModel, sample
 
-from .shared.grid import grid
+from .shared.grid import Result, grid
+from .shared.settings import Sizes
 from .shared.small_translator import corpus
 
 __all__ = ["RECIPE", "RUNS", "corpus"]
 
+VOCABULARY = 1000
+SIZES: Sizes = {
+    "layers": 4,
+    "d_model": 256,
+    "d_ff": 1024,
+    "heads": 8,
+    "dropout": 0.0,
+    "max_length": 1024,
+}
+TOKENS = 64  # of what is begun, and again of what is written
+TEXTS = 16  # at once
+LONG = 512  # tokens of what is begun, where groups share
+GROUPS, SENTENCES = 2, 64
+ROUNDS, WARM_UP = 9, 2  # those before them; a compiler needs both
 RECIPE = {
-    "model": {
-        "vocab_size": 1000,
-        "layers": 4,
-        "d_model": 256,
-        "d_ff": 1024,
-        "heads": 8,
-        "dropout": 0.0,
-        "max_length": 1024,
-    },
-    "tokens": 64,  # of what is begun, and again of what is written
-    "texts": 16,  # at once
-    "long": 512,  # tokens of what is begun, where groups share
-    "groups": 2,
-    "sentences": 64,
-    "rounds": 9,
-    "warm_up": 2,  # rounds before these; a compiler needs both
+    "model": {"vocab_size": VOCABULARY, **SIZES},
+    "tokens": TOKENS,
+    "texts": TEXTS,
+    "long": LONG,
+    "groups": GROUPS,
+    "sentences": SENTENCES,
+    "rounds": ROUNDS,
+    "warm_up": WARM_UP,
 }
 Way = Callable[[], object]
 
 
-def writer(**parts) -> LanguageModel:
+def writer(kv_heads: int | None = None) -> LanguageModel:
     """A model of random weights."""
-    config = ModelConfig(**RECIPE["model"], **MODERN, **parts)
+    sizes: Sizes = {**SIZES, "kv_heads": kv_heads}
+    config = ModelConfig(VOCABULARY, **sizes, **MODERN)
     return LanguageModel(config).eval()
 
 
-def begun(texts: int = 1, tokens: int = RECIPE["tokens"]) -> torch.Tensor:
+def begun(texts: int = 1, tokens: int = TOKENS) -> torch.Tensor:
     """Random texts to go on with."""
-    return torch.randint(4, RECIPE["model"]["vocab_size"], (texts, tokens))
+    return torch.randint(4, VOCABULARY, (texts, tokens))
 
 
 def writes(model: LanguageModel, tokens: torch.Tensor) -> Way:
     """What goes on with texts, and keeps keys and values."""
-    return lambda: sample(model, tokens, RECIPE["tokens"], top_k=1)
+    return lambda: sample(model, tokens, TOKENS, top_k=1)
 
 
 def cache() -> tuple[Way, Way]:
@@ -69,7 +77,7 @@ def cache() -> tuple[Way, Way]:
     @torch.inference_mode()
     def again() -> None:
         text = tokens
-        for _ in range(RECIPE["tokens"]):
+        for _ in range(TOKENS):
             new = model.next_logits(text)[:, -1].argmax(-1)
             text = torch.cat([text, new[:, None]], 1)
 
@@ -78,7 +86,7 @@ def cache() -> tuple[Way, Way]:
 
 def batch() -> tuple[Way, Way]:
     """Texts one by one; all of them at once."""
-    model, tokens = writer(), begun(RECIPE["texts"])
+    model, tokens = writer(), begun(TEXTS)
     alone = [writes(model, text[None]) for text in tokens]
     return lambda: [write() for write in alone], writes(model, tokens)
 
@@ -86,13 +94,12 @@ def batch() -> tuple[Way, Way]:
 def sorting() -> tuple[Way, Way]:
     """Batches of sentences as they come; of like length."""
     model, tokenizer, _ = load_model("pronouns")
-    some = example_splits(0, RECIPE["sentences"], 0)[1]
+    some = example_splits(0, SENTENCES, 0)[1]
     rows = [tokenizer.encode(one.source) for one in some]
 
     def translates(rows: list[list[int]]) -> Way:
-        size = RECIPE["texts"]
-        parts = range(0, len(rows), size)
-        batches = [pad(rows[i : i + size]) for i in parts]
+        parts = range(0, len(rows), TEXTS)
+        batches = [pad(rows[i : i + TEXTS]) for i in parts]
         return lambda: [beam_decode(model, one, width=1) for one in batches]
 
     return translates(rows), translates(sorted(rows, key=len))
@@ -100,9 +107,9 @@ def sorting() -> tuple[Way, Way]:
 
 def groups() -> tuple[Way, Way]:
     """Long texts, keys and values for each head; for groups of heads."""
-    tokens = begun(RECIPE["texts"], RECIPE["long"])
-    plain, grouped = writer(), writer(kv_heads=RECIPE["groups"])
-    return tuple(steps(model, tokens) for model in (plain, grouped))
+    tokens = begun(TEXTS, LONG)
+    plain, grouped = writer(), writer(kv_heads=GROUPS)
+    return steps(plain, tokens), steps(grouped, tokens)
 
 
 def steps(model: LanguageModel, tokens: torch.Tensor) -> Way:
@@ -134,13 +141,13 @@ def compiled() -> tuple[Way, Way]:
     return writes(plain, tokens), writes(fused, tokens)
 
 
-def measure(seed: int, ways: Callable[[], tuple[Way, Way]]) -> dict:
+def measure(seed: int, ways: Callable[[], tuple[Way, Way]]) -> Result:
     """The seconds of either way, round by round."""
     torch.manual_seed(seed)
     pair = ways()
-    turns = range(RECIPE["warm_up"] + RECIPE["rounds"])
+    turns = range(WARM_UP + ROUNDS)
     rounds = [[timed(way) for way in pair] for _ in turns]
-    warm_up, rounds = rounds[: RECIPE["warm_up"]], rounds[RECIPE["warm_up"] :]
+    warm_up, rounds = rounds[:WARM_UP], rounds[WARM_UP:]
     without, found = zip(*rounds, strict=True)
     return {
         "warm-up seconds": sum(map(sum, warm_up)),

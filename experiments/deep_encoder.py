@@ -29,7 +29,8 @@ from annotated_transformer.translation import Translator, corpus_scores
 
 from .back_translation import BASE as SHORT
 from .back_translation import NO_REPEAT, ROOT, WRITERS, written
-from .shared.grid import grid
+from .shared.grid import Result, grid
+from .shared.settings import Learning, Sizes
 from .shared.shipped_translator import MODEL
 from .table3_captions import corpus
 
@@ -37,10 +38,14 @@ __all__ = ["RECIPE", "RUNS", "corpus"]
 
 WORK = ROOT / "_build" / "deep_encoder"
 SHARES = {"round": 0.35, "targets": 0.15, "top 10": 0.25}
-LEARN = {"steps": 4500, "batch_tokens": 16384, "average": 3}
-LEARN |= {"checkpoint_every": 500}
-RISK = {
-    "risk": 8,
+LEARN: Learning = {
+    "steps": 4500,
+    "batch_tokens": 16384,
+    "average": 3,
+    "checkpoint_every": 500,
+}
+RISK = 8  # candidates
+FINISH: Learning = {
     "steps": 350,
     "batch_tokens": 1024,
     "peak_lr": 3e-4,
@@ -48,7 +53,7 @@ RISK = {
     "checkpoint_every": 100,
     "average": 5,
 }
-SIZES = {
+SIZES: dict[str, Sizes] = {
     "four over four": {"layers": 4},
     "eight over one": {"layers": 8, "decoder_layers": 1},
 }
@@ -63,7 +68,7 @@ RECIPE = {
     "model": SHORT.as_json()["model"] | {"dropout": DROPOUT},
     "train": SHORT.as_json()["train"] | LEARN,
     "labs": SHORT.as_json()["labs"],
-    "risk": RISK,
+    "risk": {"risk": RISK, **FINISH},
     "shares": SHARES,
     "vocab_size": SHORT.vocab_size,
     "no_repeat": NO_REPEAT,
@@ -89,10 +94,10 @@ def learned(shape: str, seed: int) -> Path:
     recipe = replace(
         SHORT, model=model, train=replace(SHORT.train, **LEARN, seed=seed)
     )
-    labs = LabConfig(risk=RISK["risk"])
-    last_steps = {name: RISK[name] for name in RISK if name != "risk"}
     finish = replace(
-        recipe, train=replace(recipe.train, **last_steps), labs=labs
+        recipe,
+        train=replace(recipe.train, **FINISH),
+        labs=LabConfig(risk=RISK),
     )
     if not is_there(last, finish):
         if not is_there(first, recipe):
@@ -105,13 +110,15 @@ def is_there(folder: Path, recipe: Recipe) -> bool:
     """True if a model is; UserError if it was trained in another way."""
     if not (folder / "config.json").exists():
         return False
-    known, asked = read_config(folder).history.recipe, recipe.as_json()
-    if any(known[part] != asked[part] for part in ("train", "labs")):
+    history, asked = read_config(folder).history, recipe.as_json()
+    if history is None or any(
+        history.recipe[part] != asked[part] for part in ("train", "labs")
+    ):
         raise UserError(f"{folder}: of another recipe; delete the folder")
     return True
 
 
-def run(seed: int, shape: str) -> dict:
+def run(seed: int, shape: str) -> Result:
     """Train and score; seconds of translating, beside the shipped one's."""
     folder = learned(shape, seed)
     pairs = corpus().valid
@@ -131,6 +138,7 @@ def run(seed: int, shape: str) -> dict:
     batches = fixed_batches(valid, SHORT.train.batch_tokens)
     outputs = ours(sources, no_repeat=NO_REPEAT)
     history = read_config(folder).history
+    assert history is not None  # else it would not be there
     return {
         "trained_on": history.machine.processor,
         "parameters": sum(p.numel() for p in ours.model.parameters()),

@@ -15,7 +15,7 @@ one with the best mean over three seeds, which do not decide.
 from copy import deepcopy
 from functools import cache
 from statistics import fmean
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 import torch
 from torch import Tensor
@@ -33,11 +33,12 @@ from annotated_transformer.embedding import PAD, UNK
 from annotated_transformer.model import ModelConfig, Transformer, transformer
 from annotated_transformer.optimizer import adam
 
-from .shared.grid import grid
+from .shared.grid import Result, grid
+from .shared.settings import Sizes
 from .shared.training_loops import fit
 
 WIDTH = 64
-SIZES = {
+SIZES: Sizes = {
     "layers": 2,
     "d_model": WIDTH,
     "d_ff": 2 * WIDTH,
@@ -45,14 +46,34 @@ SIZES = {
     "dropout": 0.1,
     "pre_norm": True,
 }
+UNLABELLED, LABELLED, TESTED = 6000, 80, 600  # sentences
+HIDDEN = 0.2  # of the words
+
+
+class Practice(TypedDict, total=False):
+    """How a model learns."""
+
+    steps: int
+    batch: int
+    rate: float
+    warmup: int
+
+
+PRETRAINING: Practice = {
+    "steps": 4000,
+    "batch": 32,
+    "rate": 2e-3,
+    "warmup": 100,
+}
+TUNING: Practice = {"steps": 300, "batch": 32, "warmup": 30}
 RECIPE = {
     "model": SIZES,
-    "unlabelled": 6000,
-    "labelled": 80,
-    "tested": 600,
-    "hidden": 0.2,
-    "pretraining": {"steps": 4000, "batch": 32, "rate": 2e-3, "warmup": 100},
-    "tuning": {"steps": 300, "batch": 32, "warmup": 30},
+    "unlabelled": UNLABELLED,
+    "labelled": LABELLED,
+    "tested": TESTED,
+    "hidden": HIDDEN,
+    "pretraining": PRETRAINING,
+    "tuning": TUNING,
 }
 MASK = UNK + 1
 
@@ -79,7 +100,7 @@ def sense_of(example: GrammarExample) -> tuple[int, int] | None:
 
 def labels() -> dict[tuple[str, str], int]:
     """The label of a word, in singular or plural, beside a deciding word."""
-    found, seen = {}, {}
+    found, seen = {}, dict[str, tuple[int, int]]()
     for noun, cues in SENSES:
         number, sense = seen.get(noun.english, (len(seen), -1))
         seen[noun.english] = number, sense + 1
@@ -94,7 +115,7 @@ LABELS = labels()
 
 def examples(seed: int) -> tuple[list[GrammarExample], list[GrammarExample]]:
     """Sentences without labels, and those from which labelled ones come."""
-    without, others, _ = example_splits(RECIPE["unlabelled"], 5000, 0, seed)
+    without, others, _ = example_splits(UNLABELLED, 5000, 0, seed)
     return without, others
 
 
@@ -115,7 +136,7 @@ def data(seed: int) -> Data:
     known = sorted({word for text in texts for word in text})
     ids = {word: i for i, word in enumerate(known, start=MASK + 1)}
     shown = [(x, found) for x in others if (found := sense_of(x))]
-    shown = shown[: RECIPE["labelled"] + RECIPE["tested"]]
+    shown = shown[: LABELLED + TESTED]
     return Data(
         pad([ids[word] for word in text] for text in sorted(texts, key=len)),
         pad(
@@ -135,13 +156,13 @@ def trimmed(batch: Tensor) -> Tensor:
 
 def guess_hidden_words(model: Transformer, sentences: Tensor) -> float:
     """Pre-train; the mean of the last losses, in nats a hidden word."""
-    optimizer, how = adam(model.parameters()), RECIPE["pretraining"]
+    optimizer, how = adam(model.parameters()), PRETRAINING
     last = len(sentences) - how["batch"]
 
     def loss() -> Tensor:
         first = int(torch.randint(last + 1, ()))  # of neighbours in length
         batch = trimmed(sentences[first : first + how["batch"]])
-        hidden = torch.rand(batch.shape) < RECIPE["hidden"]
+        hidden = torch.rand(batch.shape) < HIDDEN
         hidden &= batch != PAD
         memory = model.encode(batch.masked_fill(hidden, MASK))
         return F.cross_entropy(model.logits(memory[hidden]), batch[hidden])
@@ -189,26 +210,26 @@ def tune(model: Transformer, found: Data, rate: float) -> float:
     """Train on the labels; the share of new sentences that are right."""
     head = torch.nn.Linear(WIDTH, 2 * (max(LABELS.values()) // 2 + 1))
     optimizer = adam([*model.parameters(), *head.parameters()])
-    how = RECIPE["tuning"]
+    how = TUNING
 
-    def logits(places):
+    def logits(places: Tensor) -> Tensor:
         memory = model.encode(trimmed(found.sentences[places]))
         rows = torch.arange(len(places))
         return head(memory[rows, found.places[places]])
 
     def loss() -> Tensor:
-        places = torch.randint(RECIPE["labelled"], (how["batch"],))
+        places = torch.randint(LABELLED, (how["batch"],))
         return F.cross_entropy(logits(places), found.labels[places])
 
     model.train()
     fit(loss, optimizer, how["steps"], rate, how["warmup"])
     model.eval()
     with torch.no_grad():
-        tested = torch.arange(RECIPE["labelled"], len(found.labels))
+        tested = torch.arange(LABELLED, len(found.labels))
         return accuracy(logits(tested), found.labels[tested])
 
 
-def run(start: str, rates: list[float], seed: int) -> dict:
+def run(start: str, rates: list[float], seed: int) -> Result:
     """Begin somewhere; train copies on the labels, one a rate, and test."""
     found, result = data(seed), {}
     torch.manual_seed(seed)

@@ -18,11 +18,13 @@ from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.generated import builtin_corpus
 from annotated_transformer.corpora.multi30k import multi30k
 from annotated_transformer.data import Pair, encode_pairs
+from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.training import TrainConfig, validate
 from annotated_transformer.translation import Translator, corpus_scores
 
-from .shared.grid import grid
+from .shared.grid import Arguments, Result, Runs, grid
+from .shared.settings import Learning
 from .shared.shipped_translator import MODEL, translator, weights
 from .shared.training_loops import updates_on
 from .table3_captions import HELD_OUT
@@ -30,14 +32,14 @@ from .table3_captions import HELD_OUT
 SEEDS = (0, 1, 2)
 PAIRS = 200
 SCORED = 150  # sentences of a text
-LEARNING = {
+LEARNING: Learning = {
     "steps": 100,
     "batch_tokens": 512,
     "schedule": "linear",
     "warmup": 10,
     "clip": 1.0,
 }
-WAYS = {
+WAYS: dict[str, Arguments] = {
     "rate 0.0003": {"rate": 3e-4},
     "rate 0.001": {"rate": 1e-3},
     "rate 0.003": {"rate": 3e-3},
@@ -69,7 +71,7 @@ def texts() -> dict[str, tuple[list[Pair], list[Pair], list[Pair]]]:
     }
 
 
-def measured(model: torch.nn.Module) -> dict:
+def measured(model: EncoderDecoder) -> Result:
     """How well a model predicts and translates new text and old."""
     pieces, found = translator().tokenizer, {}
     for name, (_, valid, pairs) in texts().items():
@@ -82,7 +84,7 @@ def measured(model: torch.nn.Module) -> dict:
     return found
 
 
-def run(seed: int, rate: float = 0.0, old: int = 0, rank: int = 0) -> dict:
+def run(seed: int, rate: float = 0.0, old: int = 0, rank: int = 0) -> Result:
     """Fine-tune in one way, or not at all without a rate; and measure."""
     model = copy.deepcopy(translator().model)
     if not rate:
@@ -95,7 +97,8 @@ def run(seed: int, rate: float = 0.0, old: int = 0, rank: int = 0) -> dict:
     if rank:
         add_adapters(model, rank)
     trained = [x.numel() for x in model.parameters() if x.requires_grad]
-    config = TrainConfig(**LEARNING, peak_lr=rate, seed=seed)
+    learning: Learning = {**LEARNING, "peak_lr": rate}
+    config = TrainConfig(**learning, seed=seed)
     for _ in updates_on(examples, model, config, model.config.d_model):
         pass
     if rank:
@@ -103,5 +106,5 @@ def run(seed: int, rate: float = 0.0, old: int = 0, rank: int = 0) -> dict:
     return {"trained": sum(trained), **measured(model)}
 
 
-RUNS = {"start seed=0": partial(run, seed=0)}
+RUNS: Runs = {"start seed=0": partial(run, seed=0)}
 RUNS |= grid(run, "{way} seed={seed}", seed=SEEDS, way=WAYS)

@@ -14,17 +14,19 @@ from torch import Tensor
 
 from annotated_transformer.adapting import group_heads, mean_head
 from annotated_transformer.data import Example, encode_pairs
+from annotated_transformer.model import Transformer
 from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.training import TrainConfig, validate
 
 from .pronoun_resolution import corpus  # which the model has learned from
-from .shared.grid import grid
+from .shared.grid import Arguments, Result, grid
+from .shared.settings import Learning
 from .shared.shipped_translator import translator, weights
 from .shared.training_loops import updates_on
 
 SEEDS = (0, 1, 2)
 MODEL = "pronouns"
-LEARNING = {
+LEARNING: Learning = {
     "steps": 100,
     "batch_tokens": 1024,
     "schedule": "linear",
@@ -46,7 +48,7 @@ POOLS = {
     "first": lambda heads: heads[:, 0],
     "drawn": drawn,
 }
-WAYS = {
+WAYS: dict[str, Arguments] = {
     "all heads": {},
     "2 groups, mean": {"groups": 2, "pool": "mean"},
     "1 group, mean": {"groups": 1, "pool": "mean"},
@@ -66,11 +68,12 @@ def examples() -> tuple[list[Example], list[Example]]:
     return learned, valid
 
 
-def run(seed: int, groups: int = 0, pool: str = "") -> dict:
+def run(seed: int, groups: int = 0, pool: str = "") -> Result:
     """Group the heads in one way, and go on; the loss before and after."""
     torch.manual_seed(seed)
     model = copy.deepcopy(translator(MODEL).model)
     if groups:
+        assert isinstance(model, Transformer)
         model = group_heads(model, groups, POOLS[pool])
     learned, valid = examples()
     batches = fixed_batches(valid, 2048)

@@ -24,8 +24,8 @@ from torch import Tensor, nn
 
 from annotated_transformer.heads import MultiHeadAttention
 
-from .shared.grid import grid
-from .shared.lookups import RECIPE, answered, corpus, questions
+from .shared.grid import Result, grid
+from .shared.lookups import RECIPE, Lookups, answered, corpus, questions
 
 __all__ = ["RECIPE", "RUNS", "corpus"]
 
@@ -43,15 +43,17 @@ class Picker(nn.Module):
 
     def __init__(self, heads: int, picks: int, reader: str, scale: float):
         super().__init__()
-        self.asked = nn.ModuleList(
+        asked = [
             nn.Embedding(RECIPE["vocabulary"], WIDTH) for _ in range(picks)
-        )
-        for embed in self.asked:
+        ]
+        for embed in asked:
             embed.weight.data *= scale
+        self.asked = nn.ModuleList(asked)
         self.word = nn.Embedding(RECIPE["vocabulary"], WIDTH)
         self.value = nn.Embedding(RECIPE["values"], WIDTH)
         self.attention = MultiHeadAttention(WIDTH, heads)
         logits = picks * RECIPE["values"]
+        self.output: nn.Module
         if reader == "linear":
             self.output = nn.Linear(WIDTH, logits)
         else:
@@ -81,11 +83,11 @@ def run(
     scale: float = 1.0,
     rate: float = RECIPE["rate"],
     steps: int = RECIPE["steps"],
-) -> dict:
+) -> Result:
     """Train one attention; the share of new questions answered right."""
     torch.manual_seed(seed)
     model = Picker(heads, picks, reader, scale)
-    recipe = RECIPE | {"rate": rate, "steps": steps}
+    recipe: Lookups = {**RECIPE, "rate": rate, "steps": steps}
     right, losses = answered(model, partial(questions, picks=picks), recipe)
     return {
         "all right": right.all(1).float().mean().item(),

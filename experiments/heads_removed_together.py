@@ -12,7 +12,7 @@ Nothing is trained afterwards.
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 
@@ -21,7 +21,7 @@ from sacrebleu.metrics import BLEU
 
 from annotated_transformer.data import Pair, encode_pairs
 from annotated_transformer.heads import MultiHeadAttention
-from annotated_transformer.model import Transformer
+from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.training import validate
 
@@ -36,7 +36,7 @@ SHARES = (25, 50, 75)  # percent
 RECIPE = shipped_translator.RECIPE | SEARCH
 
 
-def attentions(model: Transformer) -> dict[str, list[MultiHeadAttention]]:
+def attentions(model: EncoderDecoder) -> dict[str, list[MultiHeadAttention]]:
     """The attention of each layer, by the stack that it belongs to."""
     reads, writes = model.encoder.layers, model.decoder.layers
     return {
@@ -124,7 +124,7 @@ def measured(removed: list[Head], seed: int | None) -> dict[str, float]:
     """Lower-cased BLEU on drawn sentences, or on all, and the loss of all."""
     ours, nats = outputs(tuple(removed))
     pairs = scored_on()
-    places = range(len(pairs))
+    places: Sequence[int] = range(len(pairs))
     if seed is not None:
         places = random.Random(seed).choices(places, k=len(pairs))
     bleu = BLEU(lowercase=True).corpus_score(

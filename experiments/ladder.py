@@ -11,9 +11,11 @@ The seeds that count are measured on the second half.
 import math
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from itertools import accumulate
 from operator import or_
+from typing import Any, TypedDict
 
 import torch
 from torch import Tensor, nn
@@ -25,31 +27,53 @@ from annotated_transformer.model import ModelConfig
 from annotated_transformer.optimizer import adam, set_rate
 from annotated_transformer.writing import LanguageModel
 
-from .shared.grid import grid
+from .shared.grid import Arguments, Result, grid
+from .shared.settings import Sizes
 
-SIZES = {
-    "vocab_size": 65,  # letters and signs of the plays
+VOCABULARY = 65  # letters and signs of the plays
+SIZES: Sizes = {
     "layers": 4,
     "d_model": 64,
     "d_ff": 256,
     "heads": 4,
     "dropout": 0.0,
 }
-LEARNING = {
+
+
+class Schedule(TypedDict):
+    """How often a model is updated, and at which rate."""
+
+    steps: int
+    warmup: int  # updates
+    decay: int  # the last updates of "warm-up, stable, decay"
+    first_rate: float
+    tuned_with_seed: int
+
+
+class Learning(Schedule):
+    """What is read, and how far, too."""
+
+    batch: int  # windows
+    context: int  # letters
+    weight_decay: float  # of AdamW and Muon, on matrices
+    cap: float  # of the logits
+
+
+LEARNING: Learning = {
     "steps": 600,
-    "batch": 16,  # windows
-    "context": 64,  # letters
-    "warmup": 60,  # updates
-    "decay": 120,  # the last updates of "warm-up, stable, decay"
+    "batch": 16,
+    "context": 64,
+    "warmup": 60,
+    "decay": 120,
     "first_rate": 0.004,
     "tuned_with_seed": 1000,
-    "weight_decay": 0.1,  # of AdamW and Muon, on matrices
-    "cap": 30.0,  # of the logits
+    "weight_decay": 0.1,
+    "cap": 30.0,
 }
-RECIPE = {"model": SIZES, "train": LEARNING}
+RECIPE = {"model": {"vocab_size": VOCABULARY, **SIZES}, "train": LEARNING}
 # Groups of heads save weights, which the inner layers get.
 WIDER = SIZES["d_ff"] + SIZES["d_model"] // 2
-CHANGES: dict[str, dict] = {
+CHANGES: dict[str, dict[str, Any]] = {
     "pre-norm": {"pre_norm": True},
     "RMSNorm": {"norm": "rms"},
     "rotary positions": {"positions": "rotary"},
@@ -63,7 +87,7 @@ CHANGES: dict[str, dict] = {
 }
 RIVAL = {"feed_forward": "relu2"}  # of SwiGLU
 ADDED = dict(zip(CHANGES, accumulate(CHANGES.values(), or_), strict=True))
-ROWS: dict[str, dict] = {
+ROWS: dict[str, Arguments] = {
     "2017": {},
     **{f"alone: {name}": change for name, change in CHANGES.items()},
     "alone: squared ReLU": RIVAL,
@@ -126,8 +150,12 @@ def optimizers(
     chosen: list[torch.optim.Optimizer] = []
     if muon:
         # The rates of Adam suit it, too, if its updates are made as large.
-        like_adam = {"adjust_lr_fn": "match_rms_adamw", "weight_decay": decay}
-        chosen.append(torch.optim.Muon(layers, lr=0.0, **like_adam))
+        like_adam = "match_rms_adamw"
+        chosen.append(
+            torch.optim.Muon(
+                layers, lr=0.0, weight_decay=decay, adjust_lr_fn=like_adam
+            )
+        )
     by_muon = set(map(id, layers))
     rest = [p for p in model.parameters() if id(p) not in by_muon]
     if not adamw:
@@ -140,7 +168,7 @@ def optimizers(
     return [*chosen, torch.optim.AdamW(groups, 0.0, betas, fused=True)]
 
 
-def share_of_peak(step: int, schedule: str, learning: dict) -> float:
+def share_of_peak(step: int, schedule: str, learning: Schedule) -> float:
     """The learning rate of an update, as a share of the highest."""
     warmup, steps = learning["warmup"], learning["steps"]
     if schedule == "stable":
@@ -152,11 +180,11 @@ def learn(
     model: nn.Module,
     next_loss: Callable[[], Tensor],
     rate: float,
-    learning: dict,
+    learning: Schedule,
     adamw: bool = False,
     muon: bool = False,
     schedule: str = "inverse square root",
-) -> dict:
+) -> Result:
     """Make all updates, each of a loss of its own, and say what they took."""
     chosen = optimizers(model, adamw, muon)
     losses, begin = [], time.process_time()
@@ -184,13 +212,14 @@ def learn(
 
 
 def train(
-    seed: int, rate: float, cap: bool = False, **change
-) -> tuple[LanguageModel, dict]:
+    seed: int, rate: float, cap: bool = False, **change: Any
+) -> tuple[LanguageModel, Result]:
     """Train a model, and say what it took."""
     torch.manual_seed(seed)
     learned, _, _ = letters()
     how, parts = split(change)
-    model = LanguageModel(ModelConfig(**SIZES | parts))
+    sizes = replace(ModelConfig(VOCABULARY, **SIZES), **parts)
+    model = LanguageModel(sizes)
     windows = learned.unfold(0, LEARNING["context"] + 1, 1)
 
     def next_loss() -> Tensor:
@@ -201,7 +230,7 @@ def train(
     return model.eval(), took
 
 
-def split(change: dict) -> tuple[dict, dict]:
+def split(change: Arguments) -> tuple[dict[str, Any], dict[str, Any]]:
     """What a change says of the updates, and what of the model's parts."""
     how = {"adamw", "muon", "schedule"}
     return (
@@ -232,7 +261,7 @@ def best_rate(row: str) -> float:
     return lowest(loss, LEARNING["first_rate"])
 
 
-def climb(seed: int, row: str) -> dict:
+def climb(seed: int, row: str) -> Result:
     """Tune a row's rate, train it with a seed, and test it."""
     rate = best_rate(row)
     model, took = train(seed, rate, **ROWS[row])
@@ -241,7 +270,7 @@ def climb(seed: int, row: str) -> dict:
     return {"loss": loss, "rate": rate} | took
 
 
-def again(seed: int) -> dict:
+def again(seed: int) -> Result:
     """The model of 2017 with another seed."""
     return climb(seed + 100, "2017")
 

@@ -8,7 +8,9 @@ the test captions of 2016. "again" is the model of 2017 with other seeds.
 """
 
 import math
+from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -27,36 +29,55 @@ from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.training import TrainConfig, predict
 
-from .ladder import ADDED, CHANGES, RIVAL, learn, lowest, softly_capped, split
+from .ladder import (
+    ADDED,
+    CHANGES,
+    RIVAL,
+    Schedule,
+    learn,
+    lowest,
+    softly_capped,
+    split,
+)
 from .ladder import LEARNING as LETTERS
-from .shared.grid import grid
+from .shared.grid import Arguments, Result, grid
+from .shared.settings import Sizes
 from .table3_captions import HELD_OUT, corpus
 
 __all__ = ["BASE", "RECIPE", "RUNS", "corpus"]
 
-SIZES = {
+LONGEST = 128  # tokens
+SIZES: Sizes = {
     "layers": 2,
     "d_model": 64,
     "d_ff": 256,
     "heads": 4,
     "dropout": 0.0,
-    "max_length": 128,
+    "max_length": LONGEST,
 }
-LEARNING = {
+
+
+class Learning(Schedule):
+    """How much is read at once, too."""
+
+    batch_tokens: int  # at most, on each side
+
+
+LEARNING: Learning = {
     "steps": 480,
-    "batch_tokens": 1024,  # at most, on each side
-    "warmup": 48,  # updates
-    "decay": 96,  # the last updates of "warm-up, stable, decay"
-    **{x: LETTERS[x] for x in ("first_rate", "tuned_with_seed")},
+    "batch_tokens": 1024,
+    "warmup": 48,
+    "decay": 96,
+    "first_rate": LETTERS["first_rate"],
+    "tuned_with_seed": LETTERS["tuned_with_seed"],
 }
-RECIPE = {"model": SIZES, "train": LEARNING, "vocab_size": 2000}
-BASE = Recipe(
-    ModelConfig(**SIZES), TrainConfig(), RECIPE["vocab_size"], normalize=False
-)
+PIECES = 2000
+RECIPE = {"model": SIZES, "train": LEARNING, "vocab_size": PIECES}
+BASE = Recipe(ModelConfig(**SIZES), TrainConfig(), PIECES, normalize=False)
 # Two groups save a matrix of each attention, of which a decoder has two.
 TEN = ADDED["soft cap"] | {"d_ff": SIZES["d_ff"] + 3 * SIZES["d_model"] // 4}
 ALONE = ("rotary positions", "SwiGLU", "QK-norm", "stable, then decay", "Muon")
-ROWS: dict[str, dict] = {
+ROWS: dict[str, Arguments] = {
     "2017": {},
     **{f"alone: {name}": CHANGES[name] for name in ALONE},
     "alone: squared ReLU": RIVAL,
@@ -77,7 +98,7 @@ def examples(part: str) -> list[Example]:
     """The pairs to learn from, to tune on or to be tested on, as ids."""
     text = corpus()
     pairs = {"train": text.train, "valid": text.valid} | text.tests
-    found, _ = encode_pairs(pairs[part], tokenizer(), SIZES["max_length"])
+    found, _ = encode_pairs(pairs[part], tokenizer(), LONGEST)
     return found
 
 
@@ -89,13 +110,13 @@ def summed_loss(model: Transformer, batch: Batch, cap: bool) -> Tensor:
 
 
 def train(
-    seed: int, rate: float, cap: bool = False, **change
-) -> tuple[Transformer, dict]:
+    seed: int, rate: float, cap: bool = False, **change: Any
+) -> tuple[Transformer, Result]:
     """Train a model, and say what it took."""
     torch.manual_seed(seed)
     how, parts = split(change)
-    sizes = SIZES | {"vocab_size": len(tokenizer())} | parts
-    model = transformer(ModelConfig(**sizes))
+    sizes = replace(BASE.model, vocab_size=len(tokenizer()), **parts)
+    model = transformer(sizes)
     made = training_batches(examples("train"), LEARNING["batch_tokens"], seed)
 
     def next_loss() -> Tensor:
@@ -127,7 +148,7 @@ def best_rate(row: str) -> float:
     return lowest(loss, LEARNING["first_rate"])
 
 
-def climb(seed: int, row: str) -> dict:
+def climb(seed: int, row: str) -> Result:
     """Tune a row's rate, train it with a seed, and test it."""
     rate = best_rate(row)
     model, took = train(seed, rate, **ROWS[row])
@@ -135,7 +156,7 @@ def climb(seed: int, row: str) -> dict:
     return {"loss": round(loss, 4), "rate": rate} | took
 
 
-def again(seed: int) -> dict:
+def again(seed: int) -> Result:
     """The model of 2017 with another seed."""
     return climb(seed + 100, "2017")
 

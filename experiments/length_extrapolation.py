@@ -19,11 +19,12 @@ from annotated_transformer.model import (
 )
 from annotated_transformer.optimizer import adam
 
-from .shared.grid import grid
+from .shared.grid import Result, grid
+from .shared.settings import Sizes
 from .shared.small_translator import no_positions
 from .shared.training_loops import fit
 
-SIZES = {
+SIZES: Sizes = {
     "layers": 2,
     "d_model": 64,
     "d_ff": 128,
@@ -31,14 +32,18 @@ SIZES = {
     "dropout": 0.0,
     "max_length": 128,
 }
+LETTERS = 10
+SHORTEST, LONGEST = 4, 10
+BATCH = 64  # rows
+STEPS, WARMUP, PEAK_LR = 800, 60, 3e-3
 RECIPE = {
     "model": SIZES,
-    "letters": 10,
-    "lengths": [4, 10],
-    "batch": 64,
-    "steps": 800,
-    "warmup": 60,
-    "peak_lr": 3e-3,
+    "letters": LETTERS,
+    "lengths": [SHORTEST, LONGEST],
+    "batch": BATCH,
+    "steps": STEPS,
+    "warmup": WARMUP,
+    "peak_lr": PEAK_LR,
 }
 TESTED = (6, 8, 10, 11, 12, 14)
 FIRST = EOS + 2  # the id of the first letter
@@ -51,12 +56,9 @@ def corpus() -> Corpus:
 
 def build(positions: str) -> Transformer:
     """The model; learned positions exist beyond the training's longest."""
-    config = ModelConfig(
-        vocab_size=FIRST + RECIPE["letters"],
-        positions="learned" if positions == "learned" else "sinusoidal",
-        **SIZES,
-    )
-    model = transformer(config)
+    kind = "learned" if positions == "learned" else "sinusoidal"
+    sizes: Sizes = {**SIZES, "positions": kind}
+    model = transformer(ModelConfig(FIRST + LETTERS, **sizes))
     if positions == "none":
         no_positions(model)
     return model
@@ -64,7 +66,7 @@ def build(positions: str) -> Transformer:
 
 def rows(count: int, length: int) -> tuple[Tensor, Tensor]:
     """Random letters [count, length], and the same backwards."""
-    letters = FIRST + torch.randint(RECIPE["letters"], (count, length))
+    letters = FIRST + torch.randint(LETTERS, (count, length))
     return letters, letters.flip(1)
 
 
@@ -73,21 +75,19 @@ def closed(letters: Tensor) -> Tensor:
     return F.pad(letters, (0, 1), value=EOS)
 
 
-def run(positions: str, seed: int) -> dict:
+def run(positions: str, seed: int) -> Result:
     """Train; by length, the share of 200 new rows written without a slip."""
     torch.manual_seed(seed)
     model = build(positions)
-    shortest, longest = RECIPE["lengths"]
 
     def loss() -> Tensor:
-        length = int(torch.randint(shortest, longest + 1, ()))
-        source, target = rows(RECIPE["batch"], length)
+        length = int(torch.randint(SHORTEST, LONGEST + 1, ()))
+        source, target = rows(BATCH, length)
         inputs = F.pad(target, (1, 0), value=BOS)
         logits = model(closed(source), inputs)
         return F.cross_entropy(logits.flatten(0, 1), closed(target).flatten())
 
-    how = (RECIPE[name] for name in ("steps", "peak_lr", "warmup"))
-    fit(loss, adam(model.parameters()), *how)
+    fit(loss, adam(model.parameters()), STEPS, PEAK_LR, WARMUP)
     model.eval()
     result = {}
     for length in TESTED:

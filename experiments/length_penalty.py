@@ -9,27 +9,27 @@ is that of BLEU: 1 if the outputs are at least as long as the references.
 from functools import cache
 
 from .shared import shipped_translator
-from .shared.grid import grid
+from .shared.grid import Result, grid
 from .shared.shipped_translator import corpus, drawn, texts, translator
 
 __all__ = ["RECIPE", "RUNS", "corpus"]
 
 ALPHAS = (0.0, 0.6, 1.0, 1.5, 2.0, 2.5)
 SEEDS = range(20)
-RECIPE = shipped_translator.RECIPE | {"beam": 5}
+BEAM = 5
+RECIPE = shipped_translator.RECIPE | {"beam": BEAM}
 
 
 @cache
 def outputs(alpha: float, name: str) -> list[str]:
     """What the model makes of a text."""
     sources = [source for source, _ in texts()[name]]
-    beam = RECIPE["beam"]
-    return translator()(sources, beam=beam, alpha=alpha, no_repeat=0)
+    return translator()(sources, beam=BEAM, alpha=alpha, no_repeat=0)
 
 
-def run(alpha: float, seed: int) -> dict:
+def run(alpha: float, seed: int) -> Result:
     """Lower-cased BLEU and brevity on sentences drawn from each text."""
-    found = {}
+    found: Result = {}
     for name, pairs in texts().items():
         bleu = drawn(outputs(alpha, name), pairs, seed)
         found |= {f"{name}_bleu": bleu.score, f"{name}_brevity": bleu.bp}

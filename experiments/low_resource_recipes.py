@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import cache
 
 import torch
+from torch import Tensor
 
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.multi30k import multi30k
@@ -20,7 +21,12 @@ from annotated_transformer.data import (
     Tokenizer,
     encode_pairs,
 )
-from annotated_transformer.model import ModelConfig, Transformer, transformer
+from annotated_transformer.model import (
+    EncoderDecoder,
+    ModelConfig,
+    Transformer,
+    transformer,
+)
 from annotated_transformer.runs.batches import (
     batch_change,
     fixed_batches,
@@ -31,25 +37,30 @@ from annotated_transformer.runs.recipes import LabConfig, Recipe
 from annotated_transformer.training import TrainConfig, average, validate
 from annotated_transformer.translation import Translator, corpus_scores
 
-from .shared.grid import grid
-from .shared.small_translator import LEARNING, SIZES
+from .shared.grid import Arguments, Result, grid
+from .shared.settings import Learning, Sizes
+from .shared.small_translator import LEARNING as SHORT
+from .shared.small_translator import SIZES
 from .shared.training_loops import updates_on
 
 PAIRS = 4000
 SAVED = 5  # checkpoints over the last quarter, for their mean
-MORE = {"steps": 1000, "batch_tokens": 1024, "warmup": 100}
-LONG = {"steps": 2000}
+LEARNING: Learning = {
+    **SHORT,
+    "steps": 1000,
+    "batch_tokens": 1024,
+    "warmup": 100,
+}
+LONG: Learning = {"steps": 2000}
+PIECES = 4000
 RECIPE = {
     "pairs": PAIRS,
     "model": SIZES,
-    "train": LEARNING | MORE,
-    "vocab_size": 4000,
+    "train": LEARNING,
+    "vocab_size": PIECES,
 }
 BASE = Recipe(
-    ModelConfig(**SIZES),
-    TrainConfig(**RECIPE["train"]),
-    RECIPE["vocab_size"],
-    normalize=False,
+    ModelConfig(**SIZES), TrainConfig(**LEARNING), PIECES, normalize=False
 )
 
 
@@ -69,11 +80,13 @@ def tokenizer(size: int) -> Tokenizer:
 def dealt(pairs: list[Pair]) -> list[Pair]:
     """The sources, each with the target of another pair."""
     sources, targets = zip(*pairs, strict=True)
-    targets = random.Random(0).sample(targets, len(targets))
-    return list(zip(sources, targets, strict=True))
+    others = random.Random(0).sample(targets, len(targets))
+    return list(zip(sources, others, strict=True))
 
 
-def bleu(model: Transformer, pieces: Tokenizer, held_out: list[Pair]) -> float:
+def bleu(
+    model: EncoderDecoder, pieces: Tokenizer, held_out: list[Pair]
+) -> float:
     """Cased BLEU of greedy translations."""
     sources, references = zip(*held_out, strict=True)
     return corpus_scores(
@@ -86,8 +99,8 @@ def trained(
     pieces: Tokenizer,
     train: TrainConfig,
     labs: LabConfig,
-    sizes: dict | None = None,
-) -> tuple[Transformer, list[dict]]:
+    sizes: Sizes | None = None,
+) -> tuple[Transformer, list[dict[str, Tensor]]]:
     """A model of the pairs, and its weights over the last quarter."""
     config = replace(BASE.model, vocab_size=len(pieces), **(sizes or {}))
     torch.manual_seed(train.seed)
@@ -108,8 +121,8 @@ def trained(
 
 
 def measured(
-    model: Transformer, pieces: Tokenizer, learned: list[Pair]
-) -> dict:
+    model: EncoderDecoder, pieces: Tokenizer, learned: list[Pair]
+) -> Result:
     """Losses and BLEU of a model that has learned the pairs.
 
     Losses are nats a sentence, since pieces of different vocabularies cannot
@@ -134,12 +147,12 @@ def measured(
 
 def run(
     seed: int,
-    sizes: dict | None = None,
-    learning: dict | None = None,
+    sizes: Sizes | None = None,
+    learning: Learning | None = None,
     labs: LabConfig = BASE.labs,
     vocab_size: int = BASE.vocab_size,
     shuffled: bool = False,
-) -> dict:
+) -> Result:
     """Train with a change; losses, and BLEU, also of the mean of weights."""
     pieces, learned = tokenizer(vocab_size), corpus().train
     if shuffled:
@@ -151,7 +164,7 @@ def run(
     return found | {"bleu of mean": bleu(model, pieces, corpus().valid)}
 
 
-VARIATIONS: dict[str, dict] = {
+VARIATIONS: dict[str, Arguments] = {
     "base": {},
     "dropout 0": {"sizes": {"dropout": 0.0}},
     "dropout 0.2": {"sizes": {"dropout": 0.2}},

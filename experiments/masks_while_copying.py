@@ -8,7 +8,7 @@ writes without a slip, of 200 that it never reads.
 """
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from statistics import fmean
 
 import torch
@@ -25,19 +25,21 @@ from annotated_transformer.optimizer import adam
 from annotated_transformer.training import TrainConfig, evaluating, updates
 
 from .bugs import Program, control, no_mask, target_s_mask, upside_down
-from .shared.grid import grid
+from .shared.grid import Result, grid
+from .shared.settings import Learning, Sizes
 
 LETTERS = "abcdefghijkl"
-SIZES = {
-    "vocab_size": UNK + 1 + len(LETTERS),
+VOCABULARY = UNK + 1 + len(LETTERS)
+WIDTH = 32
+SIZES: Sizes = {
     "layers": 2,
-    "d_model": 32,
+    "d_model": WIDTH,
     "d_ff": 64,
     "heads": 4,
     "dropout": 0.0,
     "pre_norm": True,
 }
-LEARNING = {
+LEARNING: Learning = {
     "steps": 600,
     "schedule": "linear",
     "warmup": 100,
@@ -50,7 +52,7 @@ BATCH = 16  # strings
 TESTED = 200
 EVERY = 25  # updates
 RECIPE = {
-    "model": SIZES,
+    "model": {"vocab_size": VOCABULARY, **SIZES},
     "train": LEARNING,
     "letters": LETTERS,
     "lengths": [SHORTEST, LONGEST],
@@ -64,6 +66,7 @@ BUGS = {
     "mask upside down": upside_down,
     "target's mask": target_s_mask,
 }
+String = tuple[int, ...]  # of letters, as ids
 TASKS = {"copy": 1, "reverse": -1}
 
 
@@ -72,7 +75,7 @@ def corpus() -> Corpus:
     return Corpus([], [], {}, "random strings", "", "", {})
 
 
-def strings(rng: random.Random) -> Iterator[tuple[int, ...]]:
+def strings(rng: random.Random) -> Iterator[String]:
     """Strings of letters as ids, without end."""
     while True:
         length = rng.randint(SHORTEST, LONGEST)
@@ -81,27 +84,27 @@ def strings(rng: random.Random) -> Iterator[tuple[int, ...]]:
         )
 
 
-def example(string: tuple[int, ...], step: int) -> Example:
+def example(string: String, step: int) -> Example:
     """What is read and what is to be written."""
     return [*string, EOS], [*string[::step], EOS]
 
 
-def batches(seed: int, step: int, left_out: set) -> Iterator[Batch]:
+def batches(seed: int, step: int, left_out: set[String]) -> Iterator[Batch]:
     """Batches of strings, none of them among those left out."""
     drawn = (x for x in strings(random.Random(seed)) if x not in left_out)
     while True:
         yield make_batch([example(next(drawn), step) for _ in range(BATCH)])
 
 
-def train(bug, step: int, seed: int) -> dict:
+def train(bug: Callable[[Program], None], step: int, seed: int) -> Result:
     """Train; the loss and how many strings are right, on the way."""
-    new: dict[tuple[int, ...], None] = {}
+    new: dict[String, None] = {}
     drawn = strings(random.Random(1000 + seed))
     while len(new) < TESTED:
         new[next(drawn)] = None
     asked = make_batch([example(string, step) for string in new])
     torch.manual_seed(seed)
-    program = Program(transformer(ModelConfig(**SIZES)))
+    program = Program(transformer(ModelConfig(VOCABULARY, **SIZES)))
     bug(program)
     model = program.model
     losses, right = [], []
@@ -110,7 +113,7 @@ def train(bug, step: int, seed: int) -> dict:
         batches(seed, step, {*new}),
         adam(model.parameters()),
         TrainConfig(**LEARNING, seed=seed),
-        SIZES["d_model"],
+        WIDTH,
     ):
         losses.append(update.loss.item())
         if update.step % EVERY == 0:

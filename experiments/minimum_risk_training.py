@@ -13,23 +13,34 @@ from dataclasses import replace
 from functools import cache
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from annotated_transformer.data import Batch, encode_pairs
-from annotated_transformer.model import Transformer, transformer
+from annotated_transformer.data import Batch, Example, Tokenizer, encode_pairs
+from annotated_transformer.model import (
+    EncoderDecoder,
+    Transformer,
+    transformer,
+)
 from annotated_transformer.risk import ExpectedError
 from annotated_transformer.runs.batches import fixed_batches
-from annotated_transformer.training import batch_loss, validate
+from annotated_transformer.training import Objective, batch_loss, validate
 from annotated_transformer.translation import Translator, corpus_scores
 
-from .shared.grid import grid
+from .shared.grid import Arguments, Result, grid
+from .shared.settings import Learning
 from .shared.training_loops import make_updates
 from .table3_captions import BASE, HELD_OUT, corpus, tokenizer
 from .table3_captions import RECIPE as CAPTIONS
 
 SEEDS = (0, 1, 2)
-ON = {"steps": 300, "batch_tokens": 768, "peak_lr": 5e-4, "warmup": 20}
-RECIPE = CAPTIONS | {"on": ON, "candidates": 4}
+CANDIDATES = 4
+ON: Learning = {
+    "steps": 300,
+    "batch_tokens": 768,
+    "peak_lr": 5e-4,
+    "warmup": 20,
+}
+RECIPE = CAPTIONS | {"on": ON, "candidates": CANDIDATES}
 
 __all__ = ["RECIPE", "RUNS", "corpus"]
 
@@ -38,21 +49,21 @@ class WrongErrors(ExpectedError):
     """The control: each candidate has the error of another."""
 
     def candidates(
-        self, model: nn.Module, batch: Batch
+        self, model: EncoderDecoder, batch: Batch
     ) -> tuple[Tensor, Tensor]:
         """The same candidates, and their errors moved on by one."""
         labels, errors = super().candidates(model, batch)
         return labels, errors.roll(1, dims=1)
 
 
-OBJECTIVES: dict[str, Callable] = {
+OBJECTIVES: dict[str, Callable[[Tokenizer, int], Objective]] = {
     "likelihood": lambda *_: batch_loss,
     "risk": ExpectedError,
     "wrong errors": WrongErrors,
 }
 
 
-def examples() -> list:
+def examples() -> list[Example]:
     """The training captions as ids."""
     return encode_pairs(corpus().train, tokenizer(), BASE.train.max_length)[0]
 
@@ -66,7 +77,7 @@ def first(seed: int) -> Transformer:
     return model
 
 
-def measured(model: Transformer) -> dict:
+def measured(model: Transformer) -> Result:
     """How likely the references are, and how good the translations."""
     text, pieces = corpus(), tokenizer()
     valid, _ = encode_pairs(text.valid, pieces, BASE.train.max_length)
@@ -86,16 +97,19 @@ def measured(model: Transformer) -> dict:
     return found
 
 
-def run(seed: int, way: str | None = None) -> dict:
+def run(seed: int, way: str | None = None) -> Result:
     """Train the first model, go on in one way or not at all, and measure."""
     model = first(seed)
     if way is not None:
         model = copy.deepcopy(model)
         on = replace(BASE.train, **ON, seed=seed)
-        objective = OBJECTIVES[way](tokenizer(), RECIPE["candidates"])
+        objective = OBJECTIVES[way](tokenizer(), CANDIDATES)
         make_updates(examples(), model, on, objective)
     return measured(model)
 
 
-WAYS = {"first": {}, **{way: {"way": way} for way in OBJECTIVES}}
+WAYS: dict[str, Arguments] = {
+    "first": {},
+    **{way: {"way": way} for way in OBJECTIVES},
+}
 RUNS = grid(run, "{way} seed={seed}", seed=SEEDS, way=WAYS)

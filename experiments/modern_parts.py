@@ -23,7 +23,8 @@ from annotated_transformer.optimizer import adam
 from annotated_transformer.writing import LanguageModel
 
 from .shared import small_translator
-from .shared.grid import grid
+from .shared.grid import Arguments, Result, grid
+from .shared.settings import Sizes
 from .shared.small_translator import BASE, LEARNING, corpus, tokenizer
 from .shared.training_loops import fit
 
@@ -36,7 +37,7 @@ READING = {
     "held_out": 3000,  # sentences
 }
 RECIPE = small_translator.RECIPE | {"reading": READING}
-PARTS: dict[str, dict] = {
+PARTS: dict[str, Arguments] = {
     "2017": {},
     "2017 redrawn": {"kv_heads": BASE.model.heads},
     "RMSNorm": {"norm": "rms"},
@@ -50,7 +51,7 @@ POSITIONS = ("sinusoidal", "rotary", "alibi", "none")
 SEEDS = (0, 1, 2)
 
 
-def translate(seed: int, parts: dict) -> dict:
+def translate(seed: int, parts: Sizes) -> Result:
     """Train and score the model of 2017 with these parts."""
     return small_translator.train(seed, sizes=parts)
 
@@ -68,7 +69,7 @@ def text() -> tuple[Tensor, Tensor]:
     return row(pairs[:-held_out]), row(pairs[-held_out:])
 
 
-def read(seed: int, positions: str) -> dict:
+def read(seed: int, positions: str) -> Result:
     """Train a decoder alone; its test losses, by block of positions."""
     torch.manual_seed(seed)
     sizes = {"vocab_size": len(tokenizer()), "positions": positions}

@@ -22,15 +22,17 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from .shared.grid import grid
+from .shared.grid import Result, grid
 from .shared.lookups import RECIPE as LOOKUPS
-from .shared.lookups import answered, corpus, questions
+from .shared.lookups import Lookups, answered, corpus, questions
 
 __all__ = ["RECIPE", "RUNS", "corpus"]
 
 NARROW = 2
-RECIPE = LOOKUPS | {"hidden": 32, "rate": 5e-3}
-WIDE = RECIPE["width"]
+HIDDEN = 32
+TASK: Lookups = {**LOOKUPS, "rate": 5e-3}
+RECIPE = TASK | {"hidden": HIDDEN}
+WIDE = TASK["width"]
 SEEDS = range(3)
 AS_MANY = 5  # numbers of a key whose dot product has the network's parameters
 LONGER = 3000  # updates
@@ -54,7 +56,7 @@ def dot(d_k: int) -> nn.Module:
 class Score(nn.Module):
     """A function of queries and keys, and what it has learned."""
 
-    def __init__(self, compare: Callable, *parts: nn.Module):
+    def __init__(self, compare: Callable[..., Tensor], *parts: nn.Module):
         super().__init__()
         self.compare, self.parts = compare, nn.ModuleList(parts)
 
@@ -81,7 +83,7 @@ def additive(d_k: int) -> nn.Module:
 
 def hidden(d_k: int) -> nn.Module:
     """v tanh(W_q q + W_k k), of as many units as the network has."""
-    n = RECIPE["hidden"]
+    n = HIDDEN
     return Score(
         lambda q, k, W_q, W_k, v: v((W_q(q) + W_k(k)).tanh())[..., 0],
         nn.Linear(d_k, n, bias=False),
@@ -92,7 +94,7 @@ def hidden(d_k: int) -> nn.Module:
 
 def deep(d_k: int) -> nn.Module:
     """A network of two layers, with a tanh after the first, reads [q; k]."""
-    n = RECIPE["hidden"]
+    n = HIDDEN
     network = nn.Sequential(nn.Linear(2 * d_k, n), nn.Tanh(), nn.Linear(n, 1))
     return Score(
         lambda q, k, f: f(torch.cat([q.expand_as(k), k], -1))[..., 0], network
@@ -113,11 +115,11 @@ class Lookup(nn.Module):
 
     def __init__(self, score: str, d_k: int):
         super().__init__()
-        self.query = nn.Embedding(RECIPE["vocabulary"], d_k)
-        self.key = nn.Embedding(RECIPE["vocabulary"], d_k)
+        self.query = nn.Embedding(TASK["vocabulary"], d_k)
+        self.key = nn.Embedding(TASK["vocabulary"], d_k)
         self.score = SCORES[score](d_k)
-        self.value = nn.Embedding(RECIPE["values"], WIDE)
-        self.output = nn.Linear(WIDE, RECIPE["values"])
+        self.value = nn.Embedding(TASK["values"], WIDE)
+        self.output = nn.Linear(WIDE, TASK["values"])
 
     def forward(
         self,
@@ -135,13 +137,13 @@ def run(
     score: str,
     d_k: int,
     seed: int,
-    rate: float = RECIPE["rate"],
-    steps: int = RECIPE["steps"],
-) -> dict:
+    rate: float = TASK["rate"],
+    steps: int = TASK["steps"],
+) -> Result:
     """Train one attention; the share of new questions answered right."""
     torch.manual_seed(seed)
     model = Lookup(score, d_k)
-    recipe = RECIPE | {"rate": rate, "steps": steps}
+    recipe: Lookups = {**TASK, "rate": rate, "steps": steps}
     right, losses = answered(model, partial(questions, picks=1), recipe)
     return {
         "right": right.float().mean().item(),

@@ -8,11 +8,10 @@ say up to four tokens at least three times in a row, are counted in all texts
 as they are. So are people's captions that say the same n words twice.
 """
 
-from collections.abc import Sequence
 from functools import cache
 from statistics import fmean
 
-from .shared.grid import grid
+from .shared.grid import Result, grid
 from .shared.shipped_translator import (
     corpus,
     drawn,
@@ -44,7 +43,7 @@ def outputs(target: str, n: int) -> dict[str, list[str]]:
     }
 
 
-def circles(tokens: Sequence, longest: int = 4, times: int = 3) -> bool:
+def circles(tokens: list[int], longest: int = 4, times: int = 3) -> bool:
     """Whether a few tokens are said so many times in a row."""
     return any(
         tokens[i : i + times * size] == times * tokens[i : i + size]
@@ -72,9 +71,9 @@ def said_twice(target: str, n: int) -> float:
     )
 
 
-def run(target: str, n: int, seed: int) -> dict:
+def run(target: str, n: int, seed: int) -> Result:
     """Lower-cased BLEU on drawn sentences of each text, and the counts."""
-    found = {"circling": circling(target, n)}
+    found: Result = {"circling": circling(target, n)}
     if n:
         found["said twice"] = said_twice(target, n)
     for name, pairs in texts(target).items():

@@ -20,7 +20,7 @@ from annotated_transformer.parsing import leaves, linearise
 from annotated_transformer.training import validate
 
 from .shared import translators, treebank
-from .shared.grid import grid
+from .shared.grid import Arguments, Result, grid
 from .shared.translators import models, trained
 from .shared.treebank import (
     TRAIN,
@@ -70,7 +70,7 @@ def parser(
     steps: int = STEPS,
     exchanged: bool = False,
     sentences: int = TRAIN,
-) -> dict:
+) -> Result:
     """Train on sentences and trees, and parse what was not read."""
     texts, control = trees(), seed if exchanged else None
     train = examples(training_trees(sentences), control)
@@ -82,7 +82,10 @@ def parser(
     if steps < STEPS:
         return result
     result["parameters"] = sum(p.numel() for p in model.parameters())
-    ways = {"": ("test", {}), "deep_": ("deep", {})}
+    ways: dict[str, tuple[str, dict[str, int]]] = {
+        "": ("test", {}),
+        "deep_": ("deep", {}),
+    }
     if not exchanged:
         ways["beam_"] = "test", {"width": BEAM}
         ways["limited_"] = "deep", {"more": 50}  # as in translation (6.1)
@@ -93,7 +96,7 @@ def parser(
     return result | {"loss": losses}
 
 
-def table(seed: int, sentences: int = TRAIN) -> dict:
+def table(seed: int, sentences: int = TRAIN) -> Result:
     """What the commonest tree of each form is worth; no chance is in it."""
     outputs = by_form(training_trees(sentences), trees()["test"])
     return scores(outputs, trees()["test"])
@@ -106,7 +109,9 @@ RUNS = grid(
     rate=TRIED,
     seed=[0],
 )
-BEST = {name: {"name": name, "rate": rate} for name, rate in RATES.items()}
+BEST: dict[str, Arguments] = {
+    name: {"name": name, "rate": rate} for name, rate in RATES.items()
+}
 TRANSFORMER = partial(parser, **BEST["transformer"])
 RUNS |= grid(parser, "{name} seed={seed}", seed=SEEDS, name=BEST)
 RUNS |= grid(TRANSFORMER, "transformer seed={seed}", seed=FURTHER)

@@ -25,7 +25,7 @@ import torch
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import Example, encode_pairs, make_batch
 
-from .shared.grid import Runs, grid
+from .shared.grid import Result, Runs, grid
 from .shared.letter_strings import LETTERS, letters
 from .shared.training_loops import updates_on
 from .shared.translators import TRAIN, models
@@ -67,7 +67,7 @@ def strings(count: int, around: int, before: int, seed: int) -> list[Example]:
     return encode_pairs(pairs, letters(), 64)[0]
 
 
-def run(name: str, around: int, place: str, rate: float, seed: int) -> dict:
+def run(name: str, around: int, place: str, rate: float, seed: int) -> Result:
     """Train to write the two letters; the share that is written right."""
     before = {"middle": around // 2, "first": 0}[place]
     train = strings(RECIPE["drawn"], around, before, seed=0)

@@ -15,16 +15,20 @@ from functools import cache
 from statistics import fmean
 
 import torch
-from torch import nn
 
-from annotated_transformer.data import encode_pairs, make_batch
-from annotated_transformer.model import Transformer, transformer
+from annotated_transformer.data import Example, encode_pairs, make_batch
+from annotated_transformer.model import (
+    EncoderDecoder,
+    Transformer,
+    transformer,
+)
 from annotated_transformer.risk import ExpectedError, Preferences
 from annotated_transformer.runs.batches import fixed_batches
-from annotated_transformer.training import batch_loss, validate
+from annotated_transformer.training import Objective, batch_loss, validate
 from annotated_transformer.translation import Translator, corpus_scores
 
-from .shared.grid import grid
+from .shared.grid import Arguments, Result, grid
+from .shared.settings import Learning
 from .shared.small_translator import BASE, corpus, tokenizer
 from .shared.small_translator import RECIPE as SMALL
 from .shared.training_loops import make_updates
@@ -32,14 +36,15 @@ from .shared.training_loops import make_updates
 SEEDS = (0, 1, 2)
 NUMBER = 4  # candidates
 HELD_OUT = 200  # sentences
-ON = {"batch_tokens": 512, "peak_lr": 5e-4, "warmup": 10}
+BETA = 0.1
+ON: Learning = {"batch_tokens": 512, "peak_lr": 5e-4, "warmup": 10}
 STEPS = {"likelihood": 460, "risk": 60, "preferences": 67}
-RECIPE = SMALL | {"on": ON, "steps": STEPS, "candidates": NUMBER, "beta": 0.1}
+RECIPE = SMALL | {"on": ON, "steps": STEPS, "candidates": NUMBER, "beta": BETA}
 
 __all__ = ["RECIPE", "RUNS", "corpus"]
 
 
-def examples() -> list:
+def examples() -> list[Example]:
     """The training sentences as ids."""
     return encode_pairs(corpus().train, tokenizer(), BASE.train.max_length)[0]
 
@@ -53,7 +58,7 @@ def first(seed: int) -> Transformer:
     return model
 
 
-def mean_error(model: nn.Module) -> float:
+def mean_error(model: EncoderDecoder) -> float:
     """The mean error of what the search finds."""
     pairs = corpus().tests["test"][:HELD_OUT]
     batch = make_batch(encode_pairs(pairs, tokenizer(), 128)[0])
@@ -62,7 +67,7 @@ def mean_error(model: nn.Module) -> float:
     return errors.mean().item()
 
 
-def measured(model: nn.Module) -> dict:
+def measured(model: EncoderDecoder) -> Result:
     """How good translations are, and how likely the references."""
     pieces = tokenizer()
     valid, _ = encode_pairs(corpus().valid, pieces, 128)
@@ -80,25 +85,29 @@ def measured(model: nn.Module) -> dict:
     return found
 
 
-def run(seed: int, way: str | None = None) -> dict:
+def run(seed: int, way: str | None = None) -> Result:
     """Train the first model, go on in one way or not at all, and measure."""
     begun = first(seed)
     if way is None:
         return {"updates": 0, "seconds": 0.0, **measured(begun)}
     model, before = copy.deepcopy(begun), time.process_time()
-    objectives = {
+    objectives: dict[str, Objective] = {
         "likelihood": batch_loss,
         "risk": ExpectedError(tokenizer(), NUMBER),
         "preferences": Preferences(
-            tokenizer(), NUMBER, copy.deepcopy(begun), RECIPE["beta"]
+            tokenizer(), NUMBER, copy.deepcopy(begun), BETA
         ),
     }
     steps = STEPS[way]
-    on = replace(BASE.train, **ON, steps=steps, seed=seed)
+    learning: Learning = {**ON, "steps": steps}
+    on = replace(BASE.train, **learning, seed=seed)
     make_updates(examples(), model, on, objectives[way])
     seconds = time.process_time() - before
     return {"updates": steps, "seconds": seconds, **measured(model)}
 
 
-WAYS = {"first": {}, **{way: {"way": way} for way in STEPS}}
+WAYS: dict[str, Arguments] = {
+    "first": {},
+    **{way: {"way": way} for way in STEPS},
+}
 RUNS = grid(run, "{way} seed={seed}", seed=SEEDS, way=WAYS)

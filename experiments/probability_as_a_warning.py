@@ -11,12 +11,12 @@ with replacement; "shown" is of the texts as they are, for the figures.
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from statistics import fmean
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -27,7 +27,7 @@ from annotated_transformer.data import encode_pairs, make_batch, pad
 from annotated_transformer.decoding import beam_decode
 
 from .shared import shipped_translator
-from .shared.grid import grid
+from .shared.grid import Result, grid
 from .shared.shipped_translator import SEARCH, corpus, translator
 
 __all__ = ["RECIPE", "RUNS", "corpus"]
@@ -45,6 +45,9 @@ RECIPE = (
     | SEARCH
     | {"lines": sha256(LINES.read_bytes()).hexdigest()}
 )
+
+
+Item = TypeVar("Item")
 
 
 class Word(NamedTuple):
@@ -92,13 +95,15 @@ def outputs(name: str) -> list[Output]:
     else:
         pairs = corpus().tests[name]
     model, tokenizer = translator().model, translator().tokenizer
-    width, *others = SEARCH.values()
     ids = [tokenizer.encode(source) for source, _ in pairs]
     found, chrf = [], CHRF()
     for i in range(0, len(ids), 50):
-        alpha, no_repeat = others
         lists = beam_decode(
-            model, pad(ids[i : i + 50]), width, alpha, 1, no_repeat
+            model,
+            pad(ids[i : i + 50]),
+            SEARCH["beam"],
+            SEARCH["alpha"],
+            no_repeat=SEARCH["no_repeat"],
         )
         for row, (source, reference), (best,) in zip(
             ids[i : i + 50], pairs[i : i + 50], lists, strict=True
@@ -117,7 +122,7 @@ def outputs(name: str) -> list[Output]:
     return found
 
 
-def drawn(items: Sequence, seed: int) -> list:
+def drawn(items: Sequence[Item], seed: int) -> list[Item]:
     """As many as there are, with replacement."""
     return random.Random(seed).choices(items, k=len(items))
 
@@ -129,7 +134,7 @@ def arrays(sentences: list[list[Word]]) -> tuple[np.ndarray, np.ndarray]:
     return confidence, right
 
 
-def calibration(confidence: np.ndarray, right: np.ndarray) -> dict:
+def calibration(confidence: np.ndarray, right: np.ndarray) -> Result:
     """Shares, mean confidence and share of right subwords, by bins."""
     bins = np.minimum((confidence * BINS).astype(int), BINS - 1)
     members = [bins == i for i in range(BINS) if (bins == i).any()]
@@ -140,7 +145,7 @@ def calibration(confidence: np.ndarray, right: np.ndarray) -> dict:
     }
 
 
-def error(found: dict) -> float:
+def error(found: Mapping[str, Sequence[float]]) -> float:
     """The expected calibration error: how far bins are off, on the mean."""
     rows = zip(*found.values(), strict=True)
     return sum(share * abs(said - was) for share, said, was in rows)
@@ -162,7 +167,7 @@ def words(seed: int) -> dict[str, float]:
     }
 
 
-def above(first: Sequence[float], second: Sequence[float]) -> float:
+def above(first: Collection[float], second: Collection[float]) -> float:
     """The share of pairs in which the first is higher; equals are halves."""
     ranks = rankdata([*first, *second])[: len(first)]
     least = len(first) * (len(first) + 1) / 2
@@ -215,7 +220,7 @@ def threshold(seed: int) -> dict[str, float]:
     return {"threshold": least} | below
 
 
-def shown(seed: int) -> dict:
+def shown(seed: int) -> Result:
     """For the figures: all bins, and how log-probabilities are spread.
 
     The texts are taken as they are, whatever the seed.

@@ -37,7 +37,11 @@ from annotated_transformer.corpora.generated import FOLLOWED, pronoun_corpus
 from annotated_transformer.data import Tokenizer, encode_pairs, pad
 from annotated_transformer.embedding import BOS
 from annotated_transformer.heads import MultiHeadAttention
-from annotated_transformer.model import Transformer, transformer
+from annotated_transformer.model import (
+    EncoderDecoder,
+    Transformer,
+    transformer,
+)
 from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import RECIPES, Recipe
 from annotated_transformer.storage.pretrained import find_model
@@ -50,7 +54,7 @@ from annotated_transformer.teaching.pronoun_sentences import (
 from annotated_transformer.training import Update
 from annotated_transformer.translation import Translator
 
-from .shared.grid import grid
+from .shared.grid import Result, grid
 from .shared.pronoun_attention import Pronoun, hits
 from .shared.training_loops import updates_on
 
@@ -143,7 +147,7 @@ def right(translator: Translator, found: list[Case]) -> float:
 # --- Which head does it ----------------------------------------------------
 
 
-def attentions(model: Transformer) -> dict[str, list[MultiHeadAttention]]:
+def attentions(model: EncoderDecoder) -> dict[str, list[MultiHeadAttention]]:
     """The attention of each layer that reads the source."""
     return {
         "encoder": [layer.self_attention for layer in model.encoder.layers],
@@ -151,7 +155,7 @@ def attentions(model: Transformer) -> dict[str, list[MultiHeadAttention]]:
     }
 
 
-def heads_of(model: Transformer) -> list[Head]:
+def heads_of(model: EncoderDecoder) -> list[Head]:
     """All heads that read the source."""
     return [
         (stack, layer, head)
@@ -162,7 +166,7 @@ def heads_of(model: Transformer) -> list[Head]:
 
 
 def chances(
-    model: Transformer, source: Tensor, target: Tensor, written: Tensor
+    model: EncoderDecoder, source: Tensor, target: Tensor, written: Tensor
 ) -> Tensor:
     """The probability of every token after the words written."""
     logits = model(source, target)
@@ -170,7 +174,7 @@ def chances(
 
 
 def with_head_from(
-    model: Transformer,
+    model: EncoderDecoder,
     head: Head,
     donor: Callable[[], Tensor],
     host: Callable[[], Tensor],
@@ -201,7 +205,7 @@ def with_head_from(
 
 @torch.no_grad()
 def turned(
-    model: Transformer, pieces: Tokenizer, translator: Translator
+    model: EncoderDecoder, pieces: Tokenizer, translator: Translator
 ) -> dict[str, float]:
     """By head, how often the other sentence's output turns the pronoun."""
     by_words = {v[:3]: v for v in variations()}
@@ -225,7 +229,7 @@ def turned(
 
 
 def effects(
-    model: Transformer,
+    model: EncoderDecoder,
     pieces: Tokenizer,
     translator: Translator,
     asked: list[tuple[Variation, Variation]],
@@ -249,13 +253,13 @@ def effects(
     hosts, donors, written, expected = zip(*rows, strict=True)
     length = torch.tensor([len(tokens) for tokens in written])
     prefix = pad(written)
-    host, donor = (
+    of_host, of_donor = (
         partial(chances, model, pad(side), prefix, length)
         for side in (hosts, donors)
     )
     result = {}
     for stack, layer, number in heads_of(model):
-        p = with_head_from(model, (stack, layer, number), donor, host)
+        p = with_head_from(model, (stack, layer, number), of_donor, of_host)
         turn = p[:, ids].argmax(-1) != torch.tensor(expected)
         key = f"{stack} {layer + 1}.{number + 1}"
         result[key] = turn.float().mean().item()
@@ -263,11 +267,11 @@ def effects(
 
 
 def looking(
-    model: Transformer, pieces: Tokenizer, found: list[Case]
-) -> dict[str, float]:
+    model: EncoderDecoder, pieces: Tokenizer, found: list[Case]
+) -> Result:
     """By head, how often "it" looks more at its noun than at any other."""
     each = [hits(model, pieces, case.pronoun) for case in found]
-    result = {}
+    result: Result = {}
     for stack in ("encoder", "cross"):
         shares = torch.stack([hit[stack] for hit in each]).float()
         first, second = shares[::2].mean(0), shares[1::2].mean(0)
@@ -289,7 +293,7 @@ def begun(base: Recipe, seed: int) -> tuple[Transformer, Iterator[Update]]:
     return model, updates_on(examples, model, recipe, sizes.d_model)
 
 
-def train(seed: int) -> dict:
+def train(seed: int) -> Result:
     """Train; pronouns right by kind, and what single heads do."""
     model, turns = begun(BASE, seed)
     losses = [update.loss.item() for update in turns]
@@ -299,7 +303,7 @@ def train(seed: int) -> dict:
     }
 
 
-def measured(model: Transformer, pieces: Tokenizer) -> dict:
+def measured(model: EncoderDecoder, pieces: Tokenizer) -> Result:
     """Pronouns right by kind, and what single heads do."""
     translator = Translator(model, pieces)
     every = list(cases(unread()))
@@ -321,7 +325,7 @@ def measured(model: Transformer, pieces: Tokenizer) -> dict:
     } | looking(model, pieces, contested[:TESTED])
 
 
-def shipped(seed: int) -> dict:
+def shipped(seed: int) -> Result:
     """The same of the model that comes with the package, trained before."""
     del seed
     translator = Translator.load(find_model("pronouns"))

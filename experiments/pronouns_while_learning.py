@@ -14,6 +14,7 @@ one that looks, in the end, at what the pronoun depends on.
 
 from dataclasses import replace
 from statistics import fmean
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -30,7 +31,7 @@ from annotated_transformer.translation import Translator, attention_maps
 
 from .pronoun_resolution import BASE as SHIPPED
 from .pronoun_resolution import begun, corpus, pronouns_in, tokenizer
-from .shared.grid import grid
+from .shared.grid import Result, grid
 from .shared.pronoun_attention import words_of_pieces
 
 BASE = replace(SHIPPED, train=replace(SHIPPED.train, steps=4000))
@@ -57,7 +58,7 @@ RECIPE = BASE.as_json() | {
 }
 
 
-def look(translator: Translator) -> dict:
+def look(translator: Translator) -> Result:
     """What it writes now, and how many pronouns of the variations are right.
 
     A translation without exactly one pronoun, the right one, is wrong.
@@ -99,7 +100,7 @@ def guided(
     return chances.tolist(), by_word
 
 
-def train(seed: int, watched: bool) -> dict:
+def train(seed: int, watched: bool) -> Result:
     """Train; the curve of the loss, and what was found at each look."""
     pieces = tokenizer()
     model, turns = begun(BASE, seed)
@@ -108,12 +109,12 @@ def train(seed: int, watched: bool) -> dict:
     valid = fixed_batches(held_out, 2048)
     translator = Translator(model, pieces)
     losses: list[float] = []
-    found: dict[str, list] = {}
+    found: dict[str, list[Any]] = {}  # of each look
     for update in turns:
         losses.append(update.loss.item())
         if update.step in LOOKS:
             score = validate(model, valid)
-            seen = {"loss": score.loss, "accuracy": score.accuracy}
+            seen: Result = {"loss": score.loss, "accuracy": score.accuracy}
             with evaluating(model):
                 seen |= look(translator)
                 each = [guided(translator, pair) for pair in PAIRS.items()]

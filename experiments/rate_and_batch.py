@@ -7,16 +7,18 @@ neighbours. A parabola through the three says where the best rate lies between
 them, and a line through the best rates how they grow with the batch.
 """
 
+from dataclasses import replace
+
 import torch
 
 from annotated_transformer.data import encode_pairs
-from annotated_transformer.model import ModelConfig, transformer
+from annotated_transformer.model import transformer
 from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.training import TrainConfig, validate
 
-from .shared.grid import Runs, grid
+from .shared.grid import Result, Runs, grid
+from .shared.small_translator import BASE, SIZES, corpus, tokenizer
 from .shared.small_translator import LEARNING as SHORT
-from .shared.small_translator import SIZES, corpus, tokenizer
 from .shared.training_loops import updates_on
 
 STEPS = {256: 1200, 1024: 300, 4096: 75}  # updates by tokens of a batch
@@ -36,27 +38,28 @@ RECIPE = {
 
 def recipe_of(steps: int, batch: int, rate: float, seed: int) -> TrainConfig:
     """How a model is trained; batch is the tokens of a batch."""
-    return TrainConfig(
+    return replace(
+        BASE.train,
         steps=steps,
         batch_tokens=batch,
         warmup=steps // 5,
         peak_lr=rate,
         seed=seed,
-        **LEARNING,
     )
 
 
-def run(batch: int, rate: float, seed: int) -> dict:
+def run(batch: int, rate: float, seed: int) -> Result:
     """Train; the loss of the validation sentences."""
     pieces = tokenizer()
     recipe = recipe_of(STEPS[batch], batch, rate, seed)
     examples, _ = encode_pairs(corpus().train, pieces, recipe.max_length)
     held_out, _ = encode_pairs(corpus().valid, pieces, recipe.max_length)
     torch.manual_seed(seed)
-    model = transformer(ModelConfig(len(pieces), **SIZES))
+    config = replace(BASE.model, vocab_size=len(pieces))
+    model = transformer(config)
     read = sum(
         update.tokens
-        for update in updates_on(examples, model, recipe, SIZES["d_model"])
+        for update in updates_on(examples, model, recipe, config.d_model)
     )
     loss = validate(model, fixed_batches(held_out, 2048)).loss
     return {"loss": loss, "tokens": read}

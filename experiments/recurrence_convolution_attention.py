@@ -51,7 +51,7 @@ from annotated_transformer.training import updates, validate
 from annotated_transformer.translation import corpus_scores
 
 from .shared import translators
-from .shared.grid import grid
+from .shared.grid import Result, grid
 from .shared.letter_strings import REVERSING, reversal
 from .shared.pronoun_attention import probe, words_of_pieces
 from .shared.small_translator import corpus, tokenizer
@@ -127,7 +127,7 @@ def translate(
     rate: float | None = None,
     steps: int = TRAIN.steps,
     layers: int | None = None,
-) -> dict:
+) -> Result:
     """Train on the built-in corpus, and test."""
     train, test = example_splits()[::2]
     pieces = tokenizer()
@@ -136,7 +136,7 @@ def translate(
     model, losses = trained(build, examples, seed, rate or RATES[name], steps)
     held_out, _ = encode_pairs(pairs_of(test), pieces, 64)
     found = validate(model, [make_batch(held_out)])
-    result = {
+    result: Result = {
         "perplexity": round(found.perplexity, 4),
         "accuracy": round(found.accuracy, 4),
         "loss": losses,
@@ -153,22 +153,22 @@ def translate(
         hits = [hit for i in here for hit in right[i]]
         result[f"{kind}accuracy"] = round(fmean(hits), 4)
         here = [i for i in here if i < DECODED]
-        found = corpus_scores(
+        scores = corpus_scores(
             [outputs[i] for i in here], [test[i][1] for i in here]
         )
-        result[f"{kind}bleu"] = round(found.bleu, 2)
+        result[f"{kind}bleu"] = round(scores.bleu, 2)
     if isinstance(model, Transformer):
         read = {example.source for example in train}
         drawn = sentence_pairs(DRAWN, seed=len(train))
         new = [example for example in drawn if example.source not in read]
         torch.manual_seed(seed)
         for kind, each in (("", model), ("untrained_", build().eval())):
-            found = probe(each, pieces, new)
-            result |= {kind + key: value for key, value in found.items()}
+            looks = probe(each, pieces, new)
+            result |= {kind + key: value for key, value in looks.items()}
     return result
 
 
-def sentences(name: str, seed: int) -> dict:
+def sentences(name: str, seed: int) -> Result:
     """Translations of the book's sentence, by a model that has not read it.
 
     And of all that differ from it in a noun or in the last word, where two
@@ -201,7 +201,7 @@ def sentences(name: str, seed: int) -> dict:
     }
 
 
-def speed(name: str, words: int, seed: int) -> dict:
+def speed(name: str, words: int, seed: int) -> Result:
     """Processor time of an update on 1,024 words a side."""
     torch.manual_seed(seed)
     model = models(RECIPE["vocab_size"])[name]()

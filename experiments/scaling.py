@@ -35,6 +35,7 @@ from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.running_text import plays
 from annotated_transformer.data import (
     Batch,
+    Example,
     bucket,
     pad,
     train_tokenizer,
@@ -49,7 +50,7 @@ from annotated_transformer.runs.windows import TextWindows, token_ids
 from annotated_transformer.training import predict, validate
 from annotated_transformer.writing import LanguageModel, LanguageModelConfig
 
-from .shared.grid import grid
+from .shared.grid import Result, grid
 
 LAYERS = {32: 2, 48: 2, 64: 3, 72: 4, 96: 5, 128: 6}  # by width
 RECIPE: dict[str, Any] = {
@@ -145,13 +146,13 @@ def text_of_grammar() -> Text:
     some = [side for one in train[:5000] for side in (one.source, one.target)]
     tokenizer = train_tokenizer(some, RECIPE["pieces"])
 
-    def encoded(part: list[GrammarExample]) -> list:
+    def encoded(part: list[GrammarExample]) -> list[Example]:
         return [
             (tokenizer.encode(one.source), tokenizer.encode(one.target))
             for one in part
         ]
 
-    def batched(rows: list, seed: str) -> Iterator[Batch]:
+    def batched(rows: list[Example], seed: str) -> Iterator[Batch]:
         lengths = [(len(source) + len(target),) for source, target in rows]
         for places in bucket(lengths, RECIPE["batch"], seed):
             yield asked_for_german([rows[i] for i in places])
@@ -228,7 +229,8 @@ def train(
     """The model after each number of updates, as if it had ended there."""
     torch.manual_seed(seed)
     model, stream = build(text, width), text.batches(seed)
-    optimizer, ahead, step = adam(model.parameters()), [], 0
+    optimizer, step = adam(model.parameters()), 0
+    ahead: list[Batch] = []
     for end in ends:
         begin = round((1 - RECIPE["decay"]) * end)
         while step < begin:
@@ -252,10 +254,10 @@ def trials(name: str, width: int) -> dict[float, float]:
     }
 
 
-def curve(seed: int, name: str, width: int, largest: float) -> dict:
+def curve(seed: int, name: str, width: int, largest: float) -> Result:
     """The test loss of a size at every budget that it can spend."""
     text, losses = TEXTS[name](), trials(name, width)
-    rate = min(losses, key=losses.get)
+    rate = min(losses, key=losses.__getitem__)
     parameters = sum(x.numel() for x in build(text, width).parameters())
     budgets = [
         RECIPE["least"] * 2**i

@@ -13,22 +13,37 @@ seeds, which decide, learn at that rate alone.
 
 import math
 from functools import partial
+from typing import TypedDict
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from .shared.grid import Runs, grid
-from .shared.lookups import answered, corpus
+from .shared.grid import Result, Runs, grid
+from .shared.lookups import Practice, answered, corpus
 
 __all__ = ["RECIPE", "RUNS", "corpus"]
 
+
+class Task(TypedDict):
+    """What is looked up, and how it is learned."""
+
+    words: int
+    values: int
+    steps: int
+    rate: float
+
+
+TASKS: dict[int, Task] = {  # by d_k
+    4: {"words": 4, "values": 8, "steps": 800, "rate": 1e-2},
+    256: {"words": 16, "values": 32, "steps": 300, "rate": 1e-3},
+}
+BATCH, TESTED = 64, 2000
 RECIPE = {
     "optimizer": "Adam",
-    "batch": 64,
-    "tested": 2000,
-    "d_k=4": {"words": 4, "values": 8, "steps": 800, "rate": 1e-2},
-    "d_k=256": {"words": 16, "values": 32, "steps": 300, "rate": 1e-3},
+    "batch": BATCH,
+    "tested": TESTED,
+    **{f"d_k={d_k}": task for d_k, task in TASKS.items()},
 }
 
 
@@ -38,6 +53,7 @@ class Lookup(nn.Module):
     def __init__(self, score: str, d_k: int, values: int):
         super().__init__()
         self.score = score
+        self.words: Tensor
         self.register_buffer("words", torch.randn(values, d_k))
         self.query = nn.Linear(d_k, d_k, bias=False)
         self.key = nn.Linear(d_k, d_k, bias=False)
@@ -85,17 +101,22 @@ def questions(count: int, words: int, values: int) -> tuple[Tensor, ...]:
     )
 
 
-def run(score: str, d_k: int, seed: int, rate: float | None = None) -> dict:
+def run(score: str, d_k: int, seed: int, rate: float | None = None) -> Result:
     """Train one lookup; the share of new questions that it answers right.
 
     With a rate, the task is that of the wide ones.
     """
     torch.manual_seed(seed)
-    task = RECIPE[f"d_k={d_k}" if rate is None else "d_k=256"]
-    task = task if rate is None else task | {"rate": rate}
+    task = TASKS[d_k if rate is None else 256]
+    recipe: Practice = {
+        "rate": task["rate"] if rate is None else rate,
+        "batch": BATCH,
+        "steps": task["steps"],
+        "tested": TESTED,
+    }
     model = Lookup(score, d_k, task["values"])
     ask = partial(questions, words=task["words"], values=task["values"])
-    right, losses = answered(model, ask, RECIPE | task)
+    right, losses = answered(model, ask, recipe)
     return {
         "accuracy": right.float().mean().item(),
         "loss": [round(loss, 4) for loss in losses[9::10]],

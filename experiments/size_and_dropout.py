@@ -13,31 +13,29 @@ from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.training import TrainConfig
 
-from .shared.grid import grid
-from .shared.small_translator import LEARNING, SIZES, measured
+from .shared.grid import Result, grid
+from .shared.settings import Learning, Sizes
+from .shared.small_translator import LEARNING as SHORT
+from .shared.small_translator import SIZES as SMALL
+from .shared.small_translator import measured
 from .table3_captions import HELD_OUT, corpus
 
 __all__ = ["BASE", "RECIPE", "RUNS", "corpus"]
 
-SHAPE = {"layers": 4, "d_model": 128, "d_ff": 512}
-MORE = {
+SIZES: Sizes = {**SMALL, "layers": 4, "d_model": 128, "d_ff": 512}
+LEARNING: Learning = {
+    **SHORT,
     "steps": 2000,
     "batch_tokens": 2048,
     "warmup": 200,
     "peak_lr": 3e-3,
 }
-RECIPE = {
-    "model": SIZES | SHAPE,
-    "train": LEARNING | MORE,
-    "vocab_size": 4000,
-}
+PIECES = 4000
+RECIPE = {"model": SIZES, "train": LEARNING, "vocab_size": PIECES}
 BASE = Recipe(
-    ModelConfig(**RECIPE["model"]),
-    TrainConfig(**RECIPE["train"]),
-    RECIPE["vocab_size"],
-    normalize=False,
+    ModelConfig(**SIZES), TrainConfig(**LEARNING), PIECES, normalize=False
 )
-SHAPES = {
+SHAPES: dict[str, Sizes] = {
     "as shipped": {},
     "8 layers": {"layers": 8},
     "192 wide": {"d_model": 192, "d_ff": 768},
@@ -60,7 +58,7 @@ def tokenizer() -> Tokenizer:
     return learn_tokenizer(corpus(), BASE)
 
 
-def train(seed: int, shape: str, dropout: float) -> dict:
+def train(seed: int, shape: str, dropout: float) -> Result:
     """Train a cell; validation perplexity, and BLEU of the test captions."""
     text = corpus()
     return measured(

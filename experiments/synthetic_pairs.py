@@ -15,6 +15,7 @@ from annotated_transformer.translation import Translator
 
 from .low_resource_recipes import (
     BASE,
+    LEARNING,
     LONG,
     corpus,
     dealt,
@@ -23,12 +24,12 @@ from .low_resource_recipes import (
     trained,
 )
 from .low_resource_recipes import RECIPE as LITTLE
-from .shared.grid import grid
+from .shared.grid import Arguments, Result, grid
 from .shared.made_pairs import other_targets, swapped
 
 NUMBER, BEAM = 3, 8  # what each model adds to a pair, and chooses it from
 RECIPE = LITTLE | {
-    "train": LITTLE["train"] | LONG,
+    "train": LEARNING | LONG,
     "number": NUMBER,
     "beam": BEAM,
 }
@@ -63,7 +64,7 @@ def run(
     targets: bool = True,
     beam: int = BEAM,
     shuffled: bool = False,
-) -> dict:
+) -> Result:
     """Learn from people's pairs and made ones; losses, and BLEU."""
     extra = [
         pair
@@ -80,7 +81,7 @@ def run(
     return {"extra": len(extra)} | result
 
 
-VARIATIONS: dict[str, dict] = {
+VARIATIONS: dict[str, Arguments] = {
     "people's alone": {"sources": False, "targets": False},
     "made sources": {"targets": False},
     "made targets": {"sources": False},

@@ -7,6 +7,7 @@ the base with three other seeds, and shows what chance does.
 """
 
 from functools import cache
+from typing import Unpack
 
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.multi30k import multi30k
@@ -16,17 +17,22 @@ from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.training import TrainConfig
 
-from .shared.grid import grid
-from .shared.small_translator import LEARNING, SIZES, measured
+from .shared.grid import Result, grid
+from .shared.settings import Learning
+from .shared.small_translator import LEARNING as SHORT
+from .shared.small_translator import SIZES, Variation, measured
 from .table3_variations import VARIATIONS
 
-MORE = {"steps": 1500, "batch_tokens": 1024, "warmup": 150}
-RECIPE = {"model": SIZES, "train": LEARNING | MORE, "vocab_size": 4000}
+LEARNING: Learning = {
+    **SHORT,
+    "steps": 1500,
+    "batch_tokens": 1024,
+    "warmup": 150,
+}
+PIECES = 4000
+RECIPE = {"model": SIZES, "train": LEARNING, "vocab_size": PIECES}
 BASE = Recipe(
-    ModelConfig(**SIZES),
-    TrainConfig(**RECIPE["train"]),
-    RECIPE["vocab_size"],
-    normalize=False,
+    ModelConfig(**SIZES), TrainConfig(**LEARNING), PIECES, normalize=False
 )
 HELD_OUT = "test_2016_flickr"
 ROWS = (
@@ -66,7 +72,11 @@ def tokenizer() -> Tokenizer:
     return learn_tokenizer(corpus(), BASE)
 
 
-def train(seed: int, pieces: Tokenizer | None = None, **variation) -> dict:
+def train(
+    seed: int,
+    pieces: Tokenizer | None = None,
+    **variation: Unpack[Variation],
+) -> Result:
     """Measure a variation."""
     text, pieces = corpus(), pieces or tokenizer()
     held_out = text.tests[HELD_OUT]

@@ -8,18 +8,25 @@ one. Without positions the model must be clearly worse: the negative control.
 """
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.layers import AddNorm
-from annotated_transformer.model import Transformer
+from annotated_transformer.model import EncoderDecoder
 
 from .shared.grid import grid
-from .shared.small_translator import RECIPE, corpus, no_positions, train
+from .shared.small_translator import (
+    RECIPE,
+    Variation,
+    corpus,
+    no_positions,
+    train,
+)
 
-__all__ = ["RECIPE", "RUNS", "corpus"]
+__all__ = ["RECIPE", "RUNS", "corpus", "train"]
 
 FEW = 1000  # pairs, for the rows on small data
 
@@ -36,7 +43,7 @@ class Unscaled(MultiHeadAttention):
 class TwoProjections(MultiHeadAttention):
     """Two input projections for the three of queries, keys and values."""
 
-    def __init__(self, d_model: int, *sizes: object):
+    def __init__(self, d_model: int, *sizes: Any):
         super().__init__(d_model, *sizes)
         self.key_value = nn.Linear(d_model, self.heads * self.d_v)
         self.reset_parameters()
@@ -71,7 +78,8 @@ class NoProjections(MultiHeadAttention):
 
     def reset_parameters(self) -> None:
         """Take the projections out."""
-        self.query = self.key_value = self.output = nn.Identity()
+        for name in ("query", "key_value", "output"):
+            setattr(self, name, nn.Identity())
 
     def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         """The memory, cut into heads, twice."""
@@ -96,7 +104,7 @@ class NoFeedForward(nn.Module):
         return torch.zeros_like(x)
 
 
-def no_residuals(model: Transformer) -> None:
+def no_residuals(model: EncoderDecoder) -> None:
     """Replace every Add & Norm by one that adds nothing."""
     sizes = model.config.d_model, model.config.dropout, model.config.pre_norm
     for layer in (*model.encoder.layers, *model.decoder.layers):
@@ -105,14 +113,20 @@ def no_residuals(model: Transformer) -> None:
                 setattr(layer, name, NoResidual(*sizes))
 
 
-def no_feed_forward(model: Transformer) -> None:
+def no_feed_forward(model: EncoderDecoder) -> None:
     """Leave the attention sub-layers alone with each other."""
     for layer in (*model.encoder.layers, *model.decoder.layers):
         layer.feed_forward = NoFeedForward()
 
 
+class Row(Variation, total=False):
+    """What a row of the table changes."""
+
+    pairs: int  # so many alone
+
+
 # The letters are the rows of Table 3; what has none is asked by its readers.
-VARIATIONS: dict[str, dict] = {
+VARIATIONS: dict[str, Row] = {
     "base": {},
     "A heads=1": {"sizes": {"heads": 1}},
     "A heads=2": {"sizes": {"heads": 2}},

@@ -20,7 +20,7 @@ from .recurrence_convolution_attention import (
     predicted,
 )
 from .shared import translators
-from .shared.grid import grid
+from .shared.grid import Runs, grid
 from .shared.small_translator import corpus, tokenizer
 from .shared.translators import TRAIN, models, trained
 
@@ -91,7 +91,7 @@ def compare(
 
 
 THREE = ("transformer", "recurrent", "convolutional")
-RUNS = {}
+RUNS: Runs = {}
 for names, text in ((THREE, {}), (THREE[:2], {"pairs": [FEW]})):
     key = "".join(f"{x}={{{x}}} " for x in text) + "{name} seed={seed}"
     RUNS |= grid(

@@ -16,7 +16,7 @@ from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.multi30k import multi30k
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.embedding import UNK
-from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.model import EncoderDecoder, ModelConfig
 from annotated_transformer.runs.prepare import (
     Parent,
     copy_parent_weights,
@@ -28,7 +28,8 @@ from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.storage.pretrained import find_model
 from annotated_transformer.training import TrainConfig
 
-from .shared.grid import grid
+from .shared.grid import Result, grid
+from .shared.settings import Learning
 from .shared.shipped_translator import weights
 from .shared.small_translator import measured
 from .table3_captions import HELD_OUT
@@ -36,7 +37,8 @@ from .table3_captions import HELD_OUT
 PARENT = "multi30k-en-de"
 SEEDS = (0, 1, 2, 3, 4, 5)
 FEW = 2000  # captions of a child that has little to learn from
-LEARNING = {
+DROPOUT, PIECES = 0.3, 4000
+LEARNING: Learning = {
     "steps": 600,
     "batch_tokens": 1024,
     "schedule": "linear",
@@ -48,16 +50,16 @@ LEARNING = {
 RECIPE = {
     "parent": PARENT,
     "weights": weights(PARENT),
-    "dropout": 0.3,
+    "dropout": DROPOUT,
     "train": LEARNING,
-    "vocab_size": 4000,
+    "vocab_size": PIECES,
     "few": FEW,
 }
 WAYS = ("nothing", "all", "layers", "vectors", "wrong vectors")
 
 
 @cache
-def parent() -> tuple[Transformer, Tokenizer]:
+def parent() -> tuple[EncoderDecoder, Tokenizer]:
     """The shipped translator into German."""
     return load_model(find_model(PARENT))[:2]
 
@@ -65,11 +67,11 @@ def parent() -> tuple[Transformer, Tokenizer]:
 @cache
 def base() -> Recipe:
     """The child's recipe: its parent's sizes, and pieces of its own."""
-    sizes = asdict(parent()[0].config) | {"dropout": RECIPE["dropout"]}
+    sizes = asdict(parent()[0].config) | {"dropout": DROPOUT}
     return Recipe(
         ModelConfig(**sizes),
         TrainConfig(**LEARNING),
-        RECIPE["vocab_size"],
+        PIECES,
         normalize=False,
     )
 
@@ -93,7 +95,7 @@ def of_vectors(name: str) -> bool:
 
 
 @torch.no_grad()
-def take_over(child: Transformer, pieces: Tokenizer, way: str) -> None:
+def take_over(child: EncoderDecoder, pieces: Tokenizer, way: str) -> None:
     """Give a child, as it was drawn, one part of its parent or another."""
     drawn = {name: w.clone() for name, w in child.state_dict().items()}
     model, known = parent()
@@ -116,11 +118,11 @@ def shared(pieces: Tokenizer) -> float:
     return sum(known.pieces.piece_to_id(n) != UNK for n in names) / len(names)
 
 
-def run(way: str, seed: int, pairs: int | None = None) -> dict:
+def run(way: str, seed: int, pairs: int | None = None) -> Result:
     """Train a child that takes something over; its perplexity and BLEU."""
     text, pieces = corpus(pairs), tokenizer(pairs)
 
-    def prepare(child: Transformer) -> None:
+    def prepare(child: EncoderDecoder) -> None:
         if way != "nothing":
             take_over(child, pieces, way)
 

@@ -11,28 +11,29 @@ import math
 from dataclasses import replace
 from functools import cache, partial
 from statistics import fmean
+from typing import Any
 
 from annotated_transformer.data import Tokenizer, bucket, encode_pairs
 from annotated_transformer.runs.prepare import learn_tokenizer
 
-from .shared.grid import grid
+from .shared.grid import Result, grid
+from .shared.settings import Learning
+from .shared.small_translator import SIZES
 from .table3_captions import BASE, corpus, train
-from .table3_captions import RECIPE as CAPTIONS
+from .table3_captions import LEARNING as CAPTIONS
 
 SEEDS = (0, 1)
 AS_OFTEN = 1880  # updates: 2,000 pieces read as often as 8,000 in the 1,500
-LONGEST = {"max_length": 512}  # so that no sentence of characters is left out
-KINDS = {
+LONGEST = 512  # tokens, so that no sentence of characters is left out
+KINDS: dict[str, dict[str, Any]] = {  # fields of a Recipe
     "characters": {"tokenizer": "char"},
     **{
         f"{size} pieces": {"vocab_size": size}
         for size in (500, 1000, 2000, 4000, 8000, 16000)
     },
 }
-RECIPE = {
-    "model": CAPTIONS["model"],
-    "train": CAPTIONS["train"] | LONGEST,
-}
+LEARNING: Learning = {**CAPTIONS, "max_length": LONGEST}
+RECIPE = {"model": SIZES, "train": LEARNING}
 
 __all__ = ["RECIPE", "RUNS", "corpus"]
 
@@ -43,10 +44,10 @@ def tokenizer(kind: str) -> Tokenizer:
     return learn_tokenizer(corpus(), replace(BASE, **KINDS[kind]))
 
 
-def run(kind: str, seed: int, steps: int = BASE.train.steps) -> dict:
+def run(kind: str, seed: int, steps: int = BASE.train.steps) -> Result:
     """Train with these pieces; the loss and BLEU of what they write."""
     pieces, text = tokenizer(kind), corpus()
-    learning = {"steps": steps, **LONGEST}
+    learning: Learning = {"steps": steps, "max_length": LONGEST}
     recipe = replace(BASE.train, **learning)
     found = train(seed, pieces, learning=learning)
     examples, _ = encode_pairs(text.train, pieces, recipe.max_length)

@@ -31,17 +31,20 @@ from annotated_transformer.optimizer import adam, linear_rate
 from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.training import TrainConfig, updates, validate
 
-from .shared.grid import Runs, grid
+from .shared.grid import Result, Runs, grid
+from .shared.settings import Learning, Sizes
 from .shared.small_translator import corpus, tokenizer
 
-SIZES = {
-    "d_model": 64,
+WIDTH = 64
+SIZES: Sizes = {
+    "d_model": WIDTH,
     "d_ff": 128,
     "heads": 4,
     "dropout": 0.0,
 }
-LEARNING = {
-    "steps": 400,
+STEPS = 400
+LEARNING: Learning = {
+    "steps": STEPS,
     "batch_tokens": 512,
     "schedule": "linear",
     "label_smoothing": 0.0,
@@ -65,7 +68,8 @@ class Later(TrainConfig):
         """None at first, then the recipe's from its beginning."""
         if step <= RISE:
             return 0.0
-        return linear_rate(step - RISE, self.peak_lr, 1, LEARNING["steps"])
+        assert self.peak_lr is not None  # run gives one
+        return linear_rate(step - RISE, self.peak_lr, 1, STEPS)
 
 
 def norms_before(model: Transformer) -> None:
@@ -73,8 +77,8 @@ def norms_before(model: Transformer) -> None:
     for part in model.modules():
         if isinstance(part, AddNorm):
             part.pre_norm = True
-    model.encoder.norm = nn.LayerNorm(SIZES["d_model"])
-    model.decoder.norm = nn.LayerNorm(SIZES["d_model"])
+    model.encoder.norm = nn.LayerNorm(WIDTH)
+    model.decoder.norm = nn.LayerNorm(WIDTH)
 
 
 def root_mean_square(tensors: Iterable[Tensor]) -> float:
@@ -137,15 +141,16 @@ def rises(model: Transformer, start: str) -> torch.optim.Optimizer:
     known = {id(p) for p in near}
     others = [p for p in model.parameters() if id(p) not in known]
     slow, fast = (near, others) if start == "output" else (others, near)
-    optimizer = adam([{"params": slow}, {"params": fast}])
+    optimizer = adam(slow)
+    optimizer.add_param_group({"params": fast})
     done = count(1)
 
     def lower(optimizer: torch.optim.Optimizer, *_: object) -> None:
         """Give one group the rate that it has in a warm-up."""
-        step, steps = next(done), LEARNING["steps"]
-        if step < steps:
-            share = linear_rate(step, 1.0, RISE, steps)
-            share /= linear_rate(step, 1.0, 1, steps)
+        step = next(done)
+        if step < STEPS:
+            share = linear_rate(step, 1.0, RISE, STEPS)
+            share /= linear_rate(step, 1.0, 1, STEPS)
             optimizer.param_groups[0]["lr"] *= share
 
     optimizer.register_step_pre_hook(lower)
@@ -158,20 +163,26 @@ def run(
     start: str,
     rate: float,
     seed: int,
-    steps: int = LEARNING["steps"],
+    steps: int = STEPS,
     rise: int = RISE,
-) -> dict:
+) -> Result:
     """Train; the loss of the validation sentences, and how it began."""
     pieces = tokenizer()
     warmup = rise if start == "rising" else 1
-    learning = LEARNING | {"steps": steps}
-    recipe = TrainConfig(warmup=warmup, peak_lr=rate, seed=seed, **learning)
+    learning: Learning = {
+        **LEARNING,
+        "steps": steps,
+        "warmup": warmup,
+        "peak_lr": rate,
+    }
+    recipe = TrainConfig(**learning, seed=seed)
     if start == "moments":
         recipe = Later(**asdict(recipe) | {"steps": steps + RISE})
     examples, _ = encode_pairs(corpus().train, pieces, recipe.max_length)
     held_out, _ = encode_pairs(corpus().valid, pieces, recipe.max_length)
     torch.manual_seed(seed)
-    config = ModelConfig(len(pieces), layers=layers, **SIZES)
+    sizes: Sizes = {**SIZES, "layers": layers}
+    config = ModelConfig(len(pieces), **sizes)
     model = transformer(config)
     if norm == "before":
         norms_before(model)

@@ -19,7 +19,7 @@ from sacrebleu.metrics import BLEU
 from annotated_transformer.translation import MosesWords
 
 from .shared import shipped_translator
-from .shared.grid import grid
+from .shared.grid import Result, grid
 from .shared.shipped_translator import SEARCH, corpus, translator
 
 __all__ = ["RECIPE", "RUNS", "corpus"]
@@ -74,7 +74,7 @@ def outputs() -> dict[str, list[tuple[str, str, str]]]:
     return found
 
 
-def by_kind(seed: int) -> dict:
+def by_kind(seed: int) -> Result:
     """Lower-cased BLEU of each kind of sentence, and its share of all."""
     rows = [row for test in outputs().values() for row in test]
     groups = defaultdict(list)
@@ -83,10 +83,11 @@ def by_kind(seed: int) -> dict:
     ):
         for name in kinds(source):
             groups[name].append((ours, reference))
-    found = {}
+    found: Result = {}
     for name, pairs in groups.items():
-        ours, references = map(list, zip(*pairs, strict=True))
-        bleu = BLEU(lowercase=True).corpus_score(ours, [references])
+        bleu = BLEU(lowercase=True).corpus_score(
+            [ours for ours, _ in pairs], [[theirs for _, theirs in pairs]]
+        )
         found |= {
             f"{name}, share": len(pairs) / len(rows),
             f"{name}, bleu": bleu.score,
@@ -100,7 +101,7 @@ def split_compounds(text: str) -> str:
     return re.sub(r"(\S)-(\S)", r"\1 ##AT##-##AT## \2", text)
 
 
-def by_score(seed: int) -> dict:
+def by_score(seed: int) -> Result:
     """One output under every BLEU, on sentences drawn from the first test."""
     rows = outputs()[FIRST]
     rows = random.Random(seed).choices(rows, k=len(rows))

@@ -19,13 +19,17 @@ from typing import NamedTuple
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import Pair, Tokenizer
 from annotated_transformer.decoder_only import SourceAndTarget
-from annotated_transformer.model import transformer
+from annotated_transformer.model import (
+    EncoderDecoder,
+    ModelConfig,
+    transformer,
+)
 from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import Recipe
 
 from . import table3_captions as captions
 from .shared import small_translator as grammar
-from .shared.grid import grid
+from .shared.grid import Result, grid
 from .shared.small_translator import measured
 
 RATES = (0.006, 0.009, 0.012, 0.018)
@@ -38,7 +42,7 @@ RECIPE = grammar.RECIPE | {"captions": PHOTOS.vocab_size, "rates": [*RATES]}
 class Kind(NamedTuple):
     """What is built, and of how many layers."""
 
-    build: Callable
+    build: Callable[[ModelConfig], EncoderDecoder]
     layers: int
 
 
@@ -82,7 +86,7 @@ def corpus() -> Corpus:
 
 
 @cache
-def trained(text: str, kind: Kind, rate: float, seed: int) -> dict:
+def trained(text: str, kind: Kind, rate: float, seed: int) -> Result:
     """Train and score a model at a rate."""
     task = tasks()[text]
     found = measured(
@@ -95,12 +99,12 @@ def trained(text: str, kind: Kind, rate: float, seed: int) -> dict:
     return found | {"rate": rate, "loss": round(log(found["perplexity"]), 4)}
 
 
-def at_rate(seed: int, text: str, kind: Kind, rate: float) -> dict:
+def at_rate(seed: int, text: str, kind: Kind, rate: float) -> Result:
     """Train and score; where a kind's rate is chosen, it is not repeated."""
     return trained(text, kind, rate, seed)
 
 
-def at_best_rate(seed: int, text: str, kind: Kind, like: Kind) -> dict:
+def at_best_rate(seed: int, text: str, kind: Kind, like: Kind) -> Result:
     """Train and score at the rate that is best for a kind."""
 
     def loss(rate: float) -> float:

@@ -3,12 +3,18 @@
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import product
+from typing import Any
 
-Runs = dict[str, Callable[[], dict]]
+Arguments = Mapping[str, Any]  # of a run, by their names
+Result = dict[str, Any]  # of a run: numbers, and lists of them, for JSON
+Runs = dict[str, Callable[[], Result]]
 
 
 def grid(
-    run: Callable[..., dict], key: str, /, **varied: Iterable | Mapping
+    run: Callable[..., Result],
+    key: str,
+    /,
+    **varied: Iterable[Any] | Mapping[str, Arguments],
 ) -> Runs:
     """The runs by their keys, such as `heads={heads} seed={seed}`.
 
@@ -18,7 +24,7 @@ def grid(
     runs: Runs = {}
     for values in product(*varied.values()):
         chosen = dict(zip(varied, values, strict=True))
-        given: dict = {}
+        given: dict[str, Any] = {}
         for name, value in chosen.items():
             of = varied[name]
             given |= of[value] if isinstance(of, Mapping) else {name: value}

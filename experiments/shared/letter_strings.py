@@ -10,7 +10,9 @@ from annotated_transformer.data import (
     encode_pairs,
     train_tokenizer,
 )
+from annotated_transformer.model import EncoderDecoder
 
+from .grid import Result
 from .translators import RATES, decoded, models, trained
 
 LETTERS = "abcdefghijklmnop"
@@ -32,7 +34,7 @@ def task(count: int, seed: int, lengths: tuple[int, int]) -> list[Example]:
     return encode_pairs(pairs, letters(), 64)[0]
 
 
-def exact(model, test: list[Example]) -> float:
+def exact(model: EncoderDecoder, test: list[Example]) -> float:
     """The share of strings that are written without a slip."""
     outputs = decoded(model, [source for source, _ in test])
     return fmean(
@@ -43,7 +45,7 @@ def exact(model, test: list[Example]) -> float:
 
 def reversal(
     name: str, seed: int, steps: int = REVERSING, rate: float | None = None
-) -> dict:
+) -> Result:
     """Train to reverse short strings; exact outputs by length."""
     train = task(20_000, 0, (3, LONGEST))
     tests = {n: task(TESTED, n, (n, n)) for n in (LONGEST, *LONGER)}

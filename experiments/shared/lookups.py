@@ -1,6 +1,7 @@
 """Lookups: of words that each have a value, name the values of those asked."""
 
 from collections.abc import Callable
+from typing import TypedDict
 
 import torch
 from torch import Tensor, nn
@@ -10,7 +11,27 @@ from annotated_transformer.corpora.corpus import Corpus
 
 from .training_loops import fit
 
-RECIPE = {
+
+class Practice(TypedDict):
+    """How long a model of lookups learns, and on how many it is tested."""
+
+    rate: float
+    batch: int
+    steps: int
+    tested: int
+
+
+class Lookups(Practice):
+    """Which lookups, too."""
+
+    width: int
+    vocabulary: int
+    words: int  # shown
+    values: int
+    optimizer: str
+
+
+RECIPE: Lookups = {
     "width": 64,
     "vocabulary": 32,
     "words": 16,
@@ -40,7 +61,7 @@ def questions(count: int, picks: int) -> tuple[Tensor, ...]:
 def answered(
     model: nn.Module,
     ask: Callable[[int], tuple[Tensor, ...]],
-    recipe: dict,
+    recipe: Practice,
 ) -> tuple[Tensor, list[float]]:
     """Train; which of new questions are answered right, and all losses.
 

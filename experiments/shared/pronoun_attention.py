@@ -10,7 +10,7 @@ from torch import Tensor
 
 from annotated_transformer.corpora.builtin import GrammarExample, words
 from annotated_transformer.data import Tokenizer, encode_pairs, make_batch
-from annotated_transformer.model import Transformer
+from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.translation import attention_maps
 
 
@@ -46,7 +46,7 @@ def pronouns(examples: Iterable[GrammarExample]) -> Iterator[Pronoun]:
 
 @torch.no_grad()
 def hits(
-    model: Transformer, tokenizer: Tokenizer, pronoun: Pronoun
+    model: EncoderDecoder, tokenizer: Tokenizer, pronoun: Pronoun
 ) -> dict[str, Tensor]:
     """Which heads look more at the noun that is meant than at any other.
 
@@ -77,7 +77,7 @@ def hits(
 
 
 def probe(
-    model: Transformer,
+    model: EncoderDecoder,
     tokenizer: Tokenizer,
     examples: Iterable[GrammarExample],
 ) -> dict[str, float]:

@@ -2,21 +2,25 @@
 
 import re
 from collections import defaultdict
+from collections.abc import Mapping
 from math import sqrt
 from statistics import fmean, stdev
 
+from .grid import Result
+
+Series = dict[str, list[float]]  # over the seeds, by name of the number
 SEED = re.compile(r" ?seed=\d+")
 FAR = 3.0  # so many standard errors of a difference are no chance
 ROUNDING = 1e-6  # relative: another processor rounds differently
 
 
-def by_variation(results: dict[str, dict]) -> dict[str, dict[str, list]]:
+def by_variation(results: Mapping[str, Result]) -> dict[str, Series]:
     """Lists over the seeds, by variation and by name of the plain number.
 
     Keys that differ in "seed=..." alone are one variation. What a clock
     said, a name that ends with "seconds", is left out.
     """
-    found: dict = defaultdict(lambda: defaultdict(list))
+    found: dict[str, Series] = defaultdict(lambda: defaultdict(list))
     for key, result in results.items():
         for name, value in result.items():
             if isinstance(value, int | float) and not name.endswith("seconds"):
@@ -29,7 +33,7 @@ def deviation(values: list[float]) -> float:
     return stdev(values) if values[1:] else 0.0
 
 
-def noise(found: dict[str, dict[str, list]], name: str) -> float:
+def noise(found: Mapping[str, Series], name: str) -> float:
     """The relative standard deviation between seeds, over all variations."""
     squares = [
         (deviation(numbers[name]) / abs(fmean(numbers[name]) or 1)) ** 2
@@ -39,7 +43,9 @@ def noise(found: dict[str, dict[str, list]], name: str) -> float:
     return sqrt(fmean(squares)) if squares else 0.0
 
 
-def moved(stored: dict[str, dict], fresh: dict[str, dict]) -> list[str]:
+def moved(
+    stored: Mapping[str, Result], fresh: Mapping[str, Result]
+) -> list[str]:
     """A line for each figure that is further away than the seeds explain."""
     before, now = by_variation(stored), by_variation(fresh)
     lines = [f"{key}: only in the record" for key in before.keys() - now]

@@ -17,7 +17,7 @@ from math import isfinite
 from multiprocessing import get_context
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 from urllib.parse import quote
 
 import torch
@@ -32,6 +32,7 @@ from annotated_transformer.teaching.claims import (
     read_claims,
 )
 
+from .grid import Result
 from .reproduction import moved
 
 EXPERIMENTS = Path(__file__).parents[1]
@@ -51,6 +52,14 @@ class Task(NamedTuple):
     path: Path
 
 
+class Kept(TypedDict):
+    """A result as it is kept."""
+
+    settings: str  # see settings
+    seconds: float  # of the processor
+    result: Result
+
+
 def settings(task: Task) -> str:
     """What a kept result was made with; another setting, another result."""
     module = import_module(task.module)
@@ -58,13 +67,20 @@ def settings(task: Task) -> str:
     return ADDRESS.sub("", f"{module.RECIPE} {arguments} {task.offset}")
 
 
-def finished(task: Task) -> dict | None:
+def finished(task: Task) -> Kept | None:
     """The kept result with its seconds, if it was made with the settings."""
     try:
-        kept = json.loads(task.path.read_text("utf-8"))
+        kept: Kept = json.loads(task.path.read_text("utf-8"))
     except (FileNotFoundError, ValueError):
         return None
     return kept if kept["settings"] == settings(task) else None
+
+
+def ended(task: Task) -> Kept:
+    """What is kept of a task that was performed without an error."""
+    kept = finished(task)
+    assert kept is not None
+    return kept
 
 
 def perform(task: Task) -> tuple[Task, str | None]:
@@ -76,7 +92,7 @@ def perform(task: Task) -> tuple[Task, str | None]:
             result = run(seed=run.keywords["seed"] + task.offset)
         else:
             result = run()
-        kept = {
+        kept: Kept = {
             "settings": settings(task),
             "seconds": time.process_time() - start,
             "result": result,
@@ -96,7 +112,7 @@ def one_thread() -> None:
     torch.set_num_threads(1)
 
 
-def brief(result: dict) -> str:
+def brief(result: Result) -> str:
     """The plain numbers of a result in one line."""
     return ", ".join(
         f"{name} {value:.4g}"
@@ -110,7 +126,7 @@ def follow(done: Iterable[tuple[Task, str | None]], number: int) -> int:
     start, failed = time.monotonic(), 0
     for place, (task, error) in enumerate(done, 1):
         left = (time.monotonic() - start) / place * (number - place) / 60
-        shown = error or brief(finished(task)["result"])
+        shown = error or brief(ended(task)["result"])
         failed += error is not None
         print(f"{place}/{number} {task.key}: {shown}; {left:.0f} min left")
         sys.stdout.flush()
@@ -156,18 +172,23 @@ def margins(
     return json.loads(path.read_text("utf-8"))
 
 
+def about(module: ModuleType) -> str:
+    """The first line of what an experiment says of itself."""
+    return (module.__doc__ or "").partition("\n")[0]
+
+
 def record(
     module: ModuleType,
     name: str,
     tasks: Sequence[Task],
     asked: dict[str, list[float | None]],
-) -> dict:
+) -> Result:
     """All results of an experiment and what a reader must know of them."""
     corpus = module.corpus()
-    kept = {task.key: finished(task) for task in tasks}
+    kept = {task.key: ended(task) for task in tasks}
     return {
         "experiment": name,
-        "about": module.__doc__.partition("\n")[0],
+        "about": about(module),
         "command": f"python -m experiments --only {name}",
         "recipe": module.RECIPE,
         "margins": asked,
@@ -207,7 +228,7 @@ def measure(
             Task(full, key, offset, folder / f"{quote(key, safe=' =')}.json")
             for key in module.RUNS
         ]
-        print(f"{name}: {module.__doc__.partition(chr(10))[0]}")
+        print(f"{name}: {about(module)}")
         path = records / f"{name}.json"
         asked = margins(name, tasks, folder, path)
         if failed := run_all(tasks, jobs):

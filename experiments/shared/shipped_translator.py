@@ -3,6 +3,7 @@
 import random
 from collections.abc import Sequence
 from functools import cache
+from typing import TypeVar
 
 from sacrebleu.metrics import BLEU
 from sacrebleu.metrics.bleu import BLEUScore
@@ -13,15 +14,18 @@ from annotated_transformer.storage.model_folder import read_config
 from annotated_transformer.storage.pretrained import find_model
 from annotated_transformer.translation import Translator
 
+from .settings import Search
+
 
 def weights(name: str) -> str:
     """The SHA-256 of a shipped model's weights."""
     return read_config(find_model(name)).sha256["model.safetensors"]
 
 
+Item = TypeVar("Item")
 MODEL = "multi30k-en-de"
 PARTS = 5  # of a text
-SEARCH = {"beam": 5, "alpha": 0.6, "no_repeat": 3}  # the model's own
+SEARCH: Search = {"beam": 5, "alpha": 0.6, "no_repeat": 3}  # the model's own
 RECIPE = {"model": MODEL, "weights": weights(MODEL)}
 
 
@@ -52,7 +56,7 @@ def drawn(
     )
 
 
-def part(items: Sequence, seed: int) -> list:
+def part(items: Sequence[Item], seed: int) -> list[Item]:
     """The fifth of some items that a seed stands for.
 
     Seeds 0 to 4 share them out in one order, 5 to 9 in another.

@@ -3,22 +3,30 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from typing import TypedDict, Unpack
 
 import torch
+from torch import nn
 
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.generated import builtin_corpus
 from annotated_transformer.data import Pair, Tokenizer, encode_pairs
-from annotated_transformer.model import ModelConfig, Transformer, transformer
+from annotated_transformer.model import (
+    EncoderDecoder,
+    ModelConfig,
+    transformer,
+)
 from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.training import TrainConfig, validate
 from annotated_transformer.translation import Translator, corpus_scores
 
+from .grid import Result
+from .settings import Learning, Sizes
 from .training_loops import updates_on
 
-SIZES = {
+SIZES: Sizes = {
     "layers": 2,
     "d_model": 64,
     "d_ff": 128,
@@ -27,7 +35,7 @@ SIZES = {
     "pre_norm": True,
     "max_length": 128,
 }
-LEARNING = {
+LEARNING: Learning = {
     "steps": 500,
     "batch_tokens": 768,
     "schedule": "linear",
@@ -37,14 +45,23 @@ LEARNING = {
     "clip": 1.0,
     "max_length": 128,
 }
-RECIPE = {"model": SIZES, "train": LEARNING, "vocab_size": 1000}
-BASE = Recipe(
-    ModelConfig(**SIZES), TrainConfig(**LEARNING), RECIPE["vocab_size"]
-)
+PIECES = 1000
+RECIPE = {"model": SIZES, "train": LEARNING, "vocab_size": PIECES}
+BASE = Recipe(ModelConfig(**SIZES), TrainConfig(**LEARNING), PIECES)
 TRANSLATED = 250  # test sentences, for BLEU
 
 
-def no_positions(model: Transformer) -> None:
+class Variation(TypedDict, total=False):
+    """What a run changes; see measured."""
+
+    sizes: Sizes
+    learning: Learning
+    attention: Callable[..., nn.Module]
+    change: Callable[[EncoderDecoder], None]
+    build: Callable[[ModelConfig], EncoderDecoder]
+
+
+def no_positions(model: EncoderDecoder) -> None:
     """Let both stacks see sets instead of sequences."""
     model.source.positions = model.target.positions = None
 
@@ -67,12 +84,12 @@ def measured(
     pieces: Tokenizer,
     held_out: list[Pair],
     seed: int,
-    sizes: dict | None = None,
-    learning: dict | None = None,
-    attention: Callable | None = None,
-    change: Callable[[Transformer], None] | None = None,
-    build: Callable[[ModelConfig], Transformer] | None = None,
-) -> dict:
+    sizes: Sizes | None = None,
+    learning: Learning | None = None,
+    attention: Callable[..., nn.Module] | None = None,
+    change: Callable[[EncoderDecoder], None] | None = None,
+    build: Callable[[ModelConfig], EncoderDecoder] | None = None,
+) -> Result:
     """Train a variation of the base; its size, its perplexity and its BLEU.
 
     Perplexities are of the validation sentences, in tokens of the shared
@@ -81,7 +98,9 @@ def measured(
     config = replace(base.model, vocab_size=len(pieces), **(sizes or {}))
     recipe = replace(base.train, seed=seed, **(learning or {}))
     torch.manual_seed(seed)
-    model = build(config) if build else transformer(config, attention)
+    model: EncoderDecoder = (
+        build(config) if build else transformer(config, attention)
+    )
     if change:
         change(model)
     examples, _ = encode_pairs(text.train, pieces, recipe.max_length)
@@ -102,7 +121,9 @@ def measured(
     }
 
 
-def train(seed: int, pairs: int | None = None, **variation) -> dict:
+def train(
+    seed: int, pairs: int | None = None, **variation: Unpack[Variation]
+) -> Result:
     """Measure a variation on the built-in corpus, or on its first pairs."""
     text = replace(corpus(), train=corpus().train[:pairs])
     held_out = text.tests["test"][:TRANSLATED]

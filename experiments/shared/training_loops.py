@@ -6,7 +6,9 @@ import torch
 from torch import Tensor, nn
 
 from annotated_transformer.data import Example, training_batches
+from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.optimizer import adam, linear_rate, set_rate
+from annotated_transformer.runs.batches import Change
 from annotated_transformer.training import (
     Objective,
     TrainConfig,
@@ -45,7 +47,7 @@ def updates_on(
     model: nn.Module,
     config: TrainConfig,
     d_model: int,
-    resplit: Callable | None = None,
+    resplit: Change | None = None,
     objective: Objective = batch_loss,
 ) -> Iterator[Update]:
     """The updates of a recipe on pairs, in the order of its seed, by Adam."""
@@ -60,7 +62,7 @@ def updates_on(
 
 def make_updates(
     examples: list[Example],
-    model: nn.Module,
+    model: EncoderDecoder,
     config: TrainConfig,
     objective: Objective = batch_loss,
 ) -> None:

@@ -6,6 +6,7 @@ from functools import partial
 from statistics import fmean
 
 import torch
+from torch import Tensor
 
 from annotated_transformer.data import Example, pad
 from annotated_transformer.decoding import beam_decode
@@ -41,7 +42,7 @@ RECIPE = asdict(TRAIN) | {"rates": RATES, "vocab_size": 1000}
 class Unattended(DotProductAttention):
     """The control: weights of zero, so that no memory reaches the decoder."""
 
-    def weights(self, query, keys, mask):
+    def weights(self, query: Tensor, keys: Tensor, mask: Tensor) -> Tensor:
         """Nothing is looked at."""
         return torch.zeros_like(query @ keys.mT)
 

@@ -29,6 +29,9 @@ from annotated_transformer.parsing import (
     treebank,
 )
 
+from .grid import Result
+
+Span = tuple[int, int]  # of words: the first, and the one after the last
 MORE, ALPHA = 300, 0.3  # tokens beyond the source; length penalty (6.3)
 TRAIN, VALID, TEST, DEEP = 2000, 300, 500, 200  # sentences
 
@@ -110,9 +113,10 @@ def by_form(train: Sequence[Tree], test: Sequence[Tree]) -> list[str]:
     return [best.get(form(tree), "") for tree in test]
 
 
-def parents(tree: Tree, start: int = 0) -> dict[tuple[int, int], tuple]:
+def parents(tree: Tree, start: int = 0) -> dict[Span, tuple[str, int]]:
     """Of each modifier, by its words: what it belongs to, from which word."""
-    found, end = {}, start
+    found: dict[Span, tuple[str, int]] = {}
+    end = start
     for child in tree.children:
         here, end = end, end + 1
         if isinstance(child, Tree):
@@ -123,7 +127,7 @@ def parents(tree: Tree, start: int = 0) -> dict[tuple[int, int], tuple]:
     return found
 
 
-def scores(outputs: Sequence[str], gold: Sequence[Tree]) -> dict:
+def scores(outputs: Sequence[str], gold: Sequence[Tree]) -> Result:
     """Bracket F1, exact and well-formed trees, modifiers in their place.
 
     "balanced" are the outputs that are a tree over some sentence, though its
