@@ -19,9 +19,12 @@ COLOURS = 128
 
 def still(browser: Browser, page: Path) -> Image.Image:
     """The figure, two pixels a point, on white."""
-    options = {"color_scheme": "light", "reduced_motion": "reduce"}
-    options |= {"viewport": {"width": 1280, "height": 2000}}
-    tab = browser.new_page(device_scale_factor=2, **options)
+    tab = browser.new_page(
+        viewport={"width": 1280, "height": 2000},
+        device_scale_factor=2,
+        color_scheme="light",
+        reduced_motion="reduce",
+    )
     tab.goto(page.resolve().as_uri())
     tab.locator(".at-opened").scroll_into_view_if_needed()
     figure = tab.locator(".op-figure")

@@ -77,17 +77,18 @@ def pack(
     if record is not None:
         history = with_scores(known_history(history), record)
     if learned:
-        data = known_history(history).data
+        history = known_history(history)
+        data = history.data
         text = [line for path in learned for line in read_lines(path)]
         most = history.recipe["train"]["max_length"]
         lines = source_lines(text, tokenizer, data.source, most)
         history = replace(history, data=replace(data, lines=lines))
     if valid is not None:
-        result = known_history(history).result
+        history = known_history(history)
         search = asdict(history.search or Search())
         translator = Translator(transformer, tokenizer, **search)
         usual = usual_confidence(translator, read_lines(valid))
-        result = replace(result, usual_confidence=usual)
+        result = replace(history.result, usual_confidence=usual)
         history = replace(history, result=result)
     for name, parameter in transformer.half().named_parameters():
         if not parameter.isfinite().all():

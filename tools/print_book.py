@@ -11,16 +11,18 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import yaml
 from chapters import ROOT
 from chromium import launch
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, PdfMargins, sync_playwright
 from pypdf import PdfReader, PdfWriter
 
 from annotated_transformer import __version__
 
-MARGIN = {"top": "18mm", "bottom": "20mm", "left": "18mm", "right": "18mm"}
+MARGIN = PdfMargins(top="18mm", bottom="20mm", left="18mm", right="18mm")
+NONE = PdfMargins(top="0", bottom="0", left="0", right="0")
 TITLE = """<!doctype html><html lang="en"><title>{name}</title><style>
 body {{font-family: sans-serif; text-align: center; padding: 25% 5% 0}}
 svg {{width: 60%}} h1 {{font-size: 34pt}} p {{font-size: 14pt; color: #444}}
@@ -47,7 +49,7 @@ PREPARE = """async () => {
 }"""
 
 
-def files(toc: dict) -> Iterator[str]:
+def files(toc: dict[str, Any]) -> Iterator[str]:
     """The pages in reading order, as _toc.yml lists them."""
     yield toc.get("root") or toc["file"]
     for part in toc.get("parts", [toc]):
@@ -77,8 +79,10 @@ def title_page() -> str:
 
 def printed(page: Page) -> PdfReader:
     """What is shown, on paper."""
-    paper = {"format": "A4", "margin": MARGIN, "print_background": True}
-    return PdfReader(io.BytesIO(page.pdf(**paper, tagged=True)))
+    paper = page.pdf(
+        format="A4", margin=MARGIN, print_background=True, tagged=True
+    )
+    return PdfReader(io.BytesIO(paper))
 
 
 def print_book(browser: Browser, folder: Path, pages: list[str]) -> PdfWriter:
@@ -95,7 +99,7 @@ def print_book(browser: Browser, folder: Path, pages: list[str]) -> PdfWriter:
     count = len(writer.pages)
     numbers = range(2, count + 1)
     page.set_content("".join(NUMBER.format(n) for n in numbers))
-    paper = page.pdf(format="A4", margin=dict.fromkeys(MARGIN, "0"))
+    paper = page.pdf(format="A4", margin=NONE)
     stamps = PdfReader(io.BytesIO(paper))
     page.close()
     for sheet, stamp in zip(writer.pages[1:], stamps.pages, strict=False):

@@ -9,6 +9,7 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from annotated_transformer.corpora.corpus import pairs_sha256
 from annotated_transformer.corpora.parallel_text import read_pairs
@@ -22,6 +23,7 @@ from annotated_transformer.translation import Translator, corpus_scores
 
 MOST_RECORD = 1 << 26  # bytes
 # what tells the models of one run apart
+Record = dict[str, Any]  # for JSON
 MODEL = ("updates", "averaged", "valid_perplexity")
 
 
@@ -32,7 +34,7 @@ def known_history(history: History | None) -> History:
     return history
 
 
-def read_record(path: Path, history: History) -> dict:
+def read_record(path: Path, history: History) -> Record:
     """A record, if it is of that model; UserError if it is anything else."""
     try:
         known = read_json(path, MOST_RECORD)
@@ -49,7 +51,7 @@ def read_record(path: Path, history: History) -> dict:
     return known
 
 
-def record(folder: Path, path: Path, name: str, scores: dict) -> None:
+def record(folder: Path, path: Path, name: str, scores: Record) -> None:
     """Write a model's record, or add scores to the one that is there.
 
     name is that of the test set. Only a run's own folder has its curve, so
@@ -68,7 +70,7 @@ def record(folder: Path, path: Path, name: str, scores: dict) -> None:
 
 def scores_of(
     folder: Path, pairs: list[tuple[str, str]], search: Search
-) -> dict:
+) -> Record:
     """How a model searched, and what its translations score."""
     sources, references = zip(*pairs, strict=True)
     translator = Translator.load(folder)
