@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
 from unittest import mock
 
 import jaxtyping
@@ -16,8 +15,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # of what tests start, too
 
 # Before any test imports the package, so that every signature is checked that
 # may have shapes: those of the chapters, and of what converts their layers.
-(PACKAGE,) = find_spec("annotated_transformer").submodule_search_locations
-CHAPTERS = [path.stem for path in Path(PACKAGE).glob("*.py")]
+SPEC = find_spec("annotated_transformer")
+assert SPEC and SPEC.origin
+CHAPTERS = [path.stem for path in Path(SPEC.origin).parent.glob("*.py")]
 jaxtyping.install_import_hook(
     [f"annotated_transformer.{name}" for name in [*CHAPTERS, "convert"]],
     "beartype.beartype",
@@ -26,6 +26,7 @@ jaxtyping.install_import_hook(
 import pytest  # noqa: E402
 import torch  # noqa: E402
 from hypothesis import settings  # noqa: E402
+from refusal import Ended  # noqa: E402
 from shaken import shaken  # noqa: E402
 
 # without playwright there are no tests of pages, and all others run
@@ -97,14 +98,6 @@ def real_folder() -> Path:
     return folder
 
 
-class Ended(NamedTuple):
-    """How a command ended: exit status, standard output and error."""
-
-    status: int
-    out: str
-    err: str
-
-
 @pytest.fixture(scope="session")
 def command() -> Callable[..., Ended]:
     """Run the command line inside this process; bytes are standard input."""
@@ -124,6 +117,7 @@ def command() -> Callable[..., Ended]:
             try:
                 main()
             except SystemExit as end:
+                assert not isinstance(end.code, str)
                 status = end.code or 0
         out.flush()
         return Ended(status, out.buffer.getvalue().decode(), err.getvalue())

@@ -11,7 +11,7 @@ from functools import partial
 
 import torch
 
-from annotated_transformer.data import make_batch
+from annotated_transformer.data import Batch, make_batch
 from annotated_transformer.optimizer import adam
 from annotated_transformer.runs.prepare import build_model
 from annotated_transformer.runs.recipes import RECIPES
@@ -21,7 +21,7 @@ from annotated_transformer.training import TrainConfig, updates
 LENGTHS = [9, 17, 40, 130, 6, 300, *range(50, 20, -3), 200, 7, 8, 100]
 
 
-def batch_of(sentences, length):
+def batch_of(sentences: int, length: int) -> Batch:
     """Sides of unlike lengths, the longer one the source's by turns."""
     long, short = [5] * length, [6] * (length // 2 + 1)
     pair = (long, short) if length % 2 else (short, long)

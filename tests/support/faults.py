@@ -11,7 +11,7 @@ from ctypes import CDLL
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
@@ -29,8 +29,10 @@ context.set_forkserver_preload(["annotated_transformer", "torch._dynamo"])
 
 
 def in_child(
-    function: Callable, *arguments: object, kill_after: float = 1000
-) -> tuple[int, object]:
+    function: Callable[..., object],
+    *arguments: object,
+    kill_after: float = 1000,
+) -> tuple[int, Any]:
     """Exit status and result of a function called in a new process.
 
     The result is None if the process dies; after so many seconds it is
@@ -49,10 +51,15 @@ def in_child(
     except EOFError:
         result = None
     process.join()
+    assert process.exitcode is not None
     return process.exitcode, result
 
 
-def answer(sender: Connection, function: Callable, arguments: tuple) -> None:
+def answer(
+    sender: Connection,
+    function: Callable[..., object],
+    arguments: tuple[object, ...],
+) -> None:
     torch.set_num_threads(1)
     sender.send(function(*arguments))
 
@@ -76,7 +83,7 @@ class Work(NamedTuple):
 def at_operation(output: Path, strike: Callable[[str], None]) -> None:
     """Call strike with each name under output that is made or changed."""
 
-    def hook(event: str, arguments: tuple) -> None:
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
         if event in ("open", "os.mkdir", "os.rename", "os.remove"):
             name = str(arguments[0])
             if name.startswith(str(output)):
@@ -123,7 +130,9 @@ def limit(size: int) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, most))
 
 
-FAULTS = {  # how each begins and ends, for a run in disk / "model"
+Act = Callable[[Path], object]
+# how each begins and ends, for a run in disk / "model"
+FAULTS: dict[str, tuple[Act, Act]] = {
     "full": (fill, lambda disk: (disk / "filler").unlink()),
     "limited": (lambda _: limit(100), lambda _: limit(resource.RLIM_INFINITY)),
     "vanished": (

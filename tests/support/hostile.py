@@ -7,14 +7,17 @@ import resource
 import shutil
 import sys
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 from mutants import Found, attempt, mend_sums
 from safetensors.torch import load_file, save_file
+from torch import Tensor
 
 from annotated_transformer.storage.model_folder import load_model
 
 Change = Callable[[Path], object]
+Weights = dict[str, Tensor]
 CONFIG, PIECES = "config.json", "tokenizer.model"
 WEIGHTS = "model.safetensors"
 
@@ -50,7 +53,7 @@ def text(data: str | bytes, name: str = CONFIG) -> Change:
     return lambda folder: (folder / name).write_bytes(data)
 
 
-def tensors(change: Callable[[dict], dict]) -> Change:
+def tensors(change: Callable[[Weights], Weights]) -> Change:
     """Change the weights, by name."""
 
     def change_weights(folder: Path) -> None:
@@ -131,6 +134,6 @@ def hostile(good: Path, scratch: Path) -> Found:
             shutil.copytree(good, folder)
             change(folder)
             mend_sums(folder)
-            yield name, lambda folder=folder: load_model(folder)
+            yield name, partial(load_model, folder)
 
     return attempt(tries())

@@ -4,12 +4,13 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 CHANGES = {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.chmod"}
 strikes: list[Callable[[], None]] = []  # what the hook calls
 
 
-def hook(event: str, arguments: tuple) -> None:
+def hook(event: str, arguments: tuple[Any, ...]) -> None:
     """Strike before whatever is about to change the disk."""
     opened = event == "open" and arguments[1] not in (None, "r", "rb")
     if (opened or event in CHANGES) and strikes:

@@ -1,5 +1,7 @@
 """Small models of modern parts: which of them, chosen in several ways."""
 
+from typing import Any
+
 import pytest
 
 from annotated_transformer.model import POSITIONS, ModelConfig
@@ -27,6 +29,6 @@ each_choice = pytest.mark.parametrize("choices", CHOICES, ids=str)
 each_position = pytest.mark.parametrize("positions", POSITIONS)
 
 
-def modern(**changes):
+def modern(**changes: Any) -> ModelConfig:
     """The sizes of a small model; changes are parts or other sizes."""
     return ModelConfig(**{**SIZES, **MODERN, **changes})

@@ -17,12 +17,15 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
+Args = tuple[Any, ...]  # of an operation
+Options = dict[str, Any]
 WHOLE = torch._C.DispatchKey.CompositeImplicitAutograd
 READ = {Tensor.tolist, Tensor.numpy, Tensor.__array__}
 WAITING = {  # the answer is a number, or its shape depends on numbers
@@ -50,7 +53,7 @@ class Seen:
     waits: Counter[str] = field(default_factory=Counter)
 
 
-def waits(name: str, func, args, kwargs) -> bool:
+def waits(name: str, args: Args, kwargs: Options) -> bool:
     """Whether a GPU's answer has to be waited for."""
     if name in WAITING:
         return True
@@ -64,11 +67,11 @@ def waits(name: str, func, args, kwargs) -> bool:
             for place in places
         )
     if name in COPIES:
-        return crosses(name, func, args, kwargs)
+        return crosses(name, args, kwargs)
     return name == "lift_fresh"  # of Python's numbers
 
 
-def crosses(name: str, func, args, kwargs) -> bool:
+def crosses(name: str, args: Args, kwargs: Options) -> bool:
     """Whether a copy goes from one device to another, and blocks."""
     if name == "_to_copy":
         there, here = kwargs.get("device"), args[0].device
@@ -83,16 +86,22 @@ class Watch(TorchDispatchMode):
     """Sees every operation below autograd."""
 
     def __init__(self, seen: Seen):
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]  # PyTorch's
         self.seen = seen
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(
+        self,
+        func: Any,
+        types: Any,
+        args: Args = (),
+        kwargs: Options | None = None,
+    ) -> Any:
         kwargs = kwargs or {}
         if torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), WHOLE):
             with self:  # so they come without autograd: now its parts
                 return func._op_dk(WHOLE, *args, **kwargs)
         name = func.overloadpacket.__name__
-        if waits(name, func, args, kwargs):
+        if waits(name, args, kwargs):
             self.seen.waits[str(func)] += 1
         if not func.is_view and not name.startswith(("empty", "new_empty")):
             self.seen.calls[str(func)] += 1
@@ -110,7 +119,13 @@ class Reads(TorchFunctionMode):
         super().__init__()
         self.seen = seen
 
-    def __torch_function__(self, func, types, args=(), kwargs=None):
+    def __torch_function__(
+        self,
+        func: Any,
+        types: Any,
+        args: Args = (),
+        kwargs: Options | None = None,
+    ) -> Any:
         kwargs = kwargs or {}
         to_cpu = func is Tensor.cpu or (func is Tensor.to and "cpu" in args)
         if to_cpu and args[0].device.type == "cpu":  # else it is a copy

@@ -1,10 +1,12 @@
 """Models and tokenizers with code of one's own, for tests of trainings."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import Any
 
 import torch
 from small_runs import CORPUS, SMALL
-from torch import nn
+from torch import Tensor, nn
 
 from annotated_transformer.data import Tokenizer, train_tokenizer
 from annotated_transformer.embedding import TokenEmbedding
@@ -14,6 +16,7 @@ from annotated_transformer.model import (
     Decoder,
     Encoder,
     InputEmbedding,
+    ModelConfig,
     Transformer,
     transformer,
 )
@@ -28,13 +31,13 @@ class Sharper(MultiHeadAttention):
     A part of it is frozen, and has no moments of Adam's.
     """
 
-    def __init__(self, *sizes):
+    def __init__(self, *sizes: Any):
         super().__init__(*sizes)
         self.factor = nn.Parameter(torch.full((self.heads, 1, 1), 2.0))
         self.output.bias.requires_grad_(False)
         self.attention_fn = self.sharper
 
-    def sharper(self, query, *rest, **options):
+    def sharper(self, query: Tensor, *rest: Any, **options: Any) -> Tensor:
         query = query * self.factor
         return nn.functional.scaled_dot_product_attention(
             query, *rest, **options
@@ -44,26 +47,26 @@ class Sharper(MultiHeadAttention):
 class SquaredReLU(FeedForward):
     """A part whose weights would fit the published one."""
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return self.outer(self.inner(x).relu().square())
 
 
-def sharper(config=SIZES):
+def sharper(config: ModelConfig = SIZES) -> Transformer:
     return transformer(config, attention=Sharper, norm=nn.RMSNorm)
 
 
-def squared(config=SIZES):
+def squared(config: ModelConfig = SIZES) -> Transformer:
     return transformer(config, feed_forward=SquaredReLU)
 
 
-def doubled(query, *rest, **options):
+def doubled(query: Tensor, *rest: Any, **options: Any) -> Tensor:
     """A function in the place of PyTorch's, where all parts are standard."""
     return nn.functional.scaled_dot_product_attention(
         2 * query, *rest, **options
     )
 
 
-def kernel(config=SIZES):
+def kernel(config: ModelConfig = SIZES) -> Transformer:
     model = transformer(config)
     for part in model.modules():
         if isinstance(part, MultiHeadAttention):
@@ -71,7 +74,7 @@ def kernel(config=SIZES):
     return model
 
 
-def composed():
+def composed() -> Transformer:
     """Boxes put together by hand, for which there are no sizes."""
     tokens = TokenEmbedding(len(TOKENIZER), 8)
     source, target = (InputEmbedding(tokens, None, 0.0) for _ in range(2))
@@ -80,10 +83,12 @@ def composed():
     layer = EncoderLayer(attention, FeedForward(8, 8), lambda: AddNorm(8, 0.0))
     encoder = Encoder([layer], nn.Identity())
     decoder = Decoder(plain.decoder.layers, nn.Identity())
-    return Transformer(source, encoder, target, decoder, tokens)
+    # boxes have no types: any will do
+    boxes = source, encoder, target, decoder, tokens
+    return Transformer(*boxes)  # type: ignore[no-untyped-call]
 
 
-BUILDS = {
+BUILDS: dict[Callable[..., Transformer], str] = {
     sharper: "Sharper",
     squared: "SquaredReLU",
     kernel: "doubled",
@@ -94,23 +99,23 @@ BUILDS = {
 class Letters(Tokenizer):
     """Each letter is a token; nothing is left of sentencepiece."""
 
-    def __init__(self, letters="abcdefghij"):
+    def __init__(self, letters: str = "abcdefghij"):
         self.letters = letters
         self.model = letters.encode()
 
-    def __len__(self):
+    def __len__(self) -> int:
         return 4 + len(self.letters)
 
-    def encode(self, text):
+    def encode(self, text: str) -> list[int]:
         return [4 + self.letters.find(x) for x in text] + [2]  # 3: unknown
 
-    def decode(self, ids):
+    def decode(self, ids: Iterable[int]) -> str:
         return "".join(self.letters[i - 4] for i in ids if i > 3)
 
-    def split(self, text):
+    def split(self, text: str) -> list[str]:
         return [*text]
 
 
 class Lower(Tokenizer):
-    def encode(self, text):
+    def encode(self, text: str) -> list[int]:
         return super().encode(text.lower())

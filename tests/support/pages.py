@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, TimeoutError
@@ -201,7 +202,7 @@ def menu(page: Page) -> list[str]:
     return faults
 
 
-def theme(page: Page, scheme: str) -> list[str]:
+def theme(page: Page, scheme: Literal["light", "dark"]) -> list[str]:
     """Whether a page is as light or dark as the reader's machine asks."""
     page.emulate_media(color_scheme=scheme)
     page.add_style_tag(content=STILL)

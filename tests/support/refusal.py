@@ -1,7 +1,17 @@
 """What a command says when it refuses: one line, and nothing else."""
 
+from typing import NamedTuple
 
-def refused(ended, *parts):
+
+class Ended(NamedTuple):
+    """How a command ended: exit status, standard output and error."""
+
+    status: int
+    out: str
+    err: str
+
+
+def refused(ended: Ended, *parts: object) -> None:
     """One line on standard error that says all of the parts; status 1.
 
     A training that has begun has named its device before.

@@ -2,13 +2,14 @@
 
 import io
 from pathlib import Path
+from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
 
 def build_pages(
-    source: Path, *extensions: str, **settings
+    source: Path, *extensions: str, **settings: Any
 ) -> tuple[Path, str]:
     """Build what a folder holds: the folder of HTML, and all warnings."""
     said, out = io.StringIO(), source.with_name(f"{source.name}-html")

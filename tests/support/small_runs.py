@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -24,7 +25,7 @@ SMALL = Recipe(
 )
 
 
-def learning(recipe: Recipe, **given: object) -> Recipe:
+def learning(recipe: Recipe, **given: Any) -> Recipe:
     """The recipe with other fields of its TrainConfig or its LabConfig."""
     labs = {x: given.pop(x) for x in vars(recipe.labs) if x in given}
     return replace(

@@ -1,6 +1,8 @@
 """Tiny configurations of each builder, translators, a model's folder."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from histories import HISTORY
@@ -31,12 +33,12 @@ TINY = {
 PAIRED = [name for name in TINY if name != "LanguageModel"]  # translators
 
 
-def make_translator(tokenizer: Tokenizer, **options) -> Translator:
+def make_translator(tokenizer: Tokenizer, **options: Any) -> Translator:
     """A translator of random weights, in float64."""
     torch.manual_seed(1)
-    sizes = {"layers": 2, "d_model": 16, "d_ff": 32, "heads": 2}
-    sizes |= {"dropout": 0.4, "pre_norm": True} | options
-    model = transformer(ModelConfig(len(tokenizer), **sizes)).double()
+    sizes = ModelConfig(len(tokenizer), 2, 16, 32, 2, pre_norm=True)
+    sizes = replace(sizes, **{"dropout": 0.4} | options)
+    model = transformer(sizes).double()
     with torch.no_grad():  # sharper than at the start, so that words differ
         model.output.weight.mul_(2)
     return Translator(model, tokenizer)

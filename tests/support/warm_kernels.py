@@ -30,6 +30,7 @@ class WarmKernel(RunningKernel):
         self.kc = BlockingKernelClient()
         self.kc.write_connection_file()
         forks = server()
+        assert forks.stdin and forks.stdout
         forks.stdin.write(f"{cwd}\t{self.kc.connection_file}\n")
         forks.stdin.flush()
         self.process = psutil.Process(int(forks.stdout.readline()))
@@ -51,7 +52,7 @@ class WarmKernel(RunningKernel):
 
 
 @cache
-def server() -> subprocess.Popen:
+def server() -> subprocess.Popen[str]:
     """The process that forks; it ends with this one."""
     process = subprocess.Popen(
         [sys.executable, "-P", __file__],
