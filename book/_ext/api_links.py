@@ -5,6 +5,8 @@ import ast
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.domains.std import StandardDomain
+from sphinx.environment import BuildEnvironment
 
 PACKAGE = "annotated_transformer"
 
@@ -31,11 +33,18 @@ def chapter_of(page: str) -> tuple[str, str]:
     return (number.lstrip("0"), module) if number.isdigit() else ("", stem)
 
 
+def labels(env: BuildEnvironment) -> StandardDomain:
+    """What knows the places that links can name."""
+    domain = env.get_domain("std")
+    assert isinstance(domain, StandardDomain)
+    return domain
+
+
 def mark_cells(app: Sphinx, doctree: nodes.document) -> None:
     """Say above each exported cell where what it defines is described."""
     page = app.env.docname
     _, module = chapter_of(page)
-    targets = app.env.get_domain("std")
+    targets = labels(app.env)
     cells = (
         container
         for container in doctree.findall(nodes.container)
@@ -64,7 +73,7 @@ def entry(full: str, page: str) -> nodes.Node:
 
 def mark_entries(app: Sphinx, doctree: nodes.document, page: str) -> None:
     """Lead from each entry of the API to the cell that defines it."""
-    known = app.env.get_domain("std").anonlabels
+    known = labels(app.env).anonlabels
     for signature in doctree.findall(addnodes.desc_signature):
         for full in filter(known.get, signature["ids"]):
             chapter, anchor = known[full]

@@ -17,7 +17,8 @@ def copy_mathjax(app: Sphinx, error: Exception | None) -> None:
     if error or app.builder.format != "html":
         return
     package = distribution("sphinx-mathjax-offline")
-    source = Path(package.locate_file("sphinx-mathjax-offline/static/mathjax"))
+    place = package.locate_file("sphinx-mathjax-offline/static/mathjax")
+    source = Path(str(place))
     target = Path(app.outdir) / "_static" / "mathjax"
     extensions = (f"input/tex/extensions/{name}.js" for name in EXTENSIONS)
     fonts = source.glob("output/chtml/fonts/woff-v2/*.woff")

@@ -17,9 +17,10 @@ from collections import Counter
 from functools import cache
 from math import isfinite
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import yaml
+from api_links import labels
 from docutils import nodes
 from pybtex.database import BibliographyData, Entry, parse_file
 from pybtex.richtext import Text
@@ -160,7 +161,7 @@ def readable(figure: str) -> str:
     return re.sub(r"(?<![\w⁻])-(?=[\d.])", "−", text)
 
 
-def as_power(figure: re.Match) -> str:
+def as_power(figure: re.Match[str]) -> str:
     """A number in scientific notation as it is written by hand."""
     factor = "" if figure[1] == "1" else f"{figure[1]}·"
     return f"{factor}10⁻{figure[2].translate(RAISED)}"
@@ -257,7 +258,7 @@ class Ledger(SphinxDirective):
     """```{ledger}``` is the list of claims by chapter, each with an anchor."""
 
     def run(self) -> list[nodes.Node]:
-        claims, pages = read_claims(BOOK), {}
+        claims, pages = read_claims(BOOK), dict[str, list[str]]()
         for name, entry in claims.items():
             pages.setdefault(entry["page"], []).append(name)
         blocks: list[nodes.Node] = []
@@ -326,9 +327,7 @@ def folded(env: BuildEnvironment, place: str, name: str) -> claim_entry:
         page=entry["page"],
         ids=[anchor],
     )
-    env.get_domain("std").note_hyperlink_target(
-        anchor, env.docname, anchor, name
-    )
+    labels(env).note_hyperlink_target(anchor, env.docname, anchor, name)
     return claim
 
 
@@ -336,7 +335,7 @@ def details(
     env: BuildEnvironment, name: str, entry: Claim, found: Found, full: bool
 ) -> nodes.definition_list:
     """What a sceptic asks for, term by term; a badge has less than all."""
-    rows: list[tuple[str, list]] = []
+    rows: list[tuple[str, list[nodes.Node | str]]] = []
     if "quote" in entry:
         quote = ["“", quoted(entry["quote"]), "”"]
         if "translation" in entry:
@@ -518,7 +517,7 @@ class LedgerCounts(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         claims = read_claims(BOOK)
-        count = Counter()
+        count = Counter[tuple[str, str, str]]()
         for name, found in everywhere().items():
             entry = claims[name]
             first = bound_first(name, entry).partition(":")[0]
@@ -557,7 +556,13 @@ def grounds(entry: Claim) -> str:
     return "measured" if chance else "computed"
 
 
-def load_where_needed(app, page, template, context, doctree) -> None:
+def load_where_needed(
+    app: Sphinx,
+    page: str,
+    template: str,
+    context: dict[str, Any],
+    doctree: nodes.document | None,
+) -> None:
     """Give styles to pages with cards or claims, the filters to the ledger."""
     if not doctree:
         return

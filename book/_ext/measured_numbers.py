@@ -29,8 +29,10 @@ ADDRESS = re.compile(
     r"PyTorch|CUDA|version|Eq\.) [\d.]+\w?(?:(?:,| and|,? or| to) [\d.]+)*"
 )
 # what says something by itself, and so is no sentence of the page
-APART = (nodes.literal, nodes.math, nodes.math_block, nodes.literal_block)
-APART += (nodes.table, nodes.raw, nodes.citation, nodes.comment)
+APART = (
+    *(nodes.literal, nodes.math, nodes.math_block, nodes.literal_block),
+    *(nodes.table, nodes.raw, nodes.citation, nodes.comment),
+)
 logger = logging.getLogger(__name__)
 
 

@@ -9,6 +9,7 @@ byte, and four characters make three bytes.
 import json
 from base64 import b64encode
 from pathlib import Path
+from typing import Any
 
 import torch
 from docutils import nodes
@@ -17,11 +18,13 @@ from sentencepiece import SentencePieceNormalizer
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from torch import Tensor
-from widgets import load_figures
+from widgets import Data, load_figures
 
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import EncoderDecoder
+from annotated_transformer.storage.history import History
+from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.storage.weight_files import weights
 
 LARGEST = 127  # integers from -127 to 127
@@ -31,6 +34,13 @@ PARTS = {
     "feed_forward": ("relu", "swiglu"),
     "positions": ("sinusoidal", "rotary"),
 }
+
+
+def shipped(name: str) -> tuple[EncoderDecoder, Tokenizer, History]:
+    """A shipped model, its tokenizer, and how it was trained."""
+    model, tokenizer, history = load_model(name)
+    assert history is not None  # of each that comes with the package
+    return model, tokenizer, history
 
 
 def quantised(matrix: Tensor) -> tuple[Tensor, Tensor]:
@@ -53,7 +63,7 @@ def rounded(model: EncoderDecoder) -> EncoderDecoder:
     return model
 
 
-def packed(model: EncoderDecoder, tokenizer: Tokenizer) -> dict:
+def packed(model: EncoderDecoder, tokenizer: Tokenizer) -> Data:
     """What the page's program reads: sizes, parts, vocabulary and weights.
 
     The integers of all matrices follow each other in one text, and the
@@ -145,7 +155,13 @@ class ModelHere(SphinxDirective):
         return [place]
 
 
-def load_where_needed(app: Sphinx, page, template, context, doctree) -> None:
+def load_where_needed(
+    app: Sphinx,
+    page: str,
+    template: str,
+    context: dict[str, Any],
+    doctree: nodes.document | None,
+) -> None:
     """Give such a page its button and its style, and the site the weights."""
     for place in doctree.findall(nodes.container) if doctree else ():
         if "script" not in place:

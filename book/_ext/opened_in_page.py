@@ -15,7 +15,7 @@ from docutils.parsers.rst import directives
 from models_in_page import ModelHere, packed, script
 from sphinx.application import Sphinx
 from translator_in_page import OPENINGS, known_words
-from widgets import DECIDES
+from widgets import DECIDES, Data
 
 from annotated_transformer import embedding, heads, layers, model
 from annotated_transformer.model import parameter_count
@@ -56,7 +56,7 @@ def cell(name: str) -> dict[str, str]:
     }
 
 
-def shown(name: str) -> dict:
+def shown(name: str) -> Data:
     """A shipped model as the page reads it, and what leads into it."""
     trained, tokenizer, _ = load_model(name)
     layer, head = DECIDES

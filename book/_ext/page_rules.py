@@ -21,9 +21,11 @@ MAIN_PATH = 56_000  # parts I to V
 BOOK = 76_000
 # sections that are worked through rather than read
 WORKED = ("Exercises", "Five questions")
-NO_PROSE = (nodes.table, nodes.caption, nodes.legend, nodes.math)
-NO_PROSE += (nodes.math_block, nodes.literal_block, nodes.raw, nodes.citation)
-NO_PROSE += (nodes.comment, nodes.footnote, addnodes.desc, addnodes.toctree)
+NO_PROSE = (
+    *(nodes.table, nodes.caption, nodes.legend, nodes.math, nodes.math_block),
+    *(nodes.literal_block, nodes.raw, nodes.citation, nodes.comment),
+    *(nodes.footnote, addnodes.desc, addnodes.toctree),
+)
 # What is below 1e-9 was left by rounding, unless it is a bound.
 ERROR = re.compile(r"(?<!below )(?<!at most )\b\d(\.\d+)?e-[1-9]\d")
 # Cells that may print one: their numbers are not compared, or it is the point.

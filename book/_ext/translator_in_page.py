@@ -9,29 +9,43 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
+from typing import TypedDict
 
 import torch
 from docutils import nodes
 from ledger_page import paragraph, row, table
-from models_in_page import ModelHere, packed, rounded, script
+from models_in_page import ModelHere, packed, rounded, script, shipped
 from sphinx.application import Sphinx
 from sphinx.util import logging
-from widgets import DECIDES
+from widgets import DECIDES, Data
 
 from annotated_transformer.corpora.builtin import words
 from annotated_transformer.corpora.generated import builtin_corpus
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.embedding import BOS, EOS
-from annotated_transformer.model import Transformer, parameter_count
+from annotated_transformer.model import EncoderDecoder, parameter_count
 from annotated_transformer.storage.model_card import TEXT_LICENCES
-from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.teaching.records import read_run
 from annotated_transformer.translation import Translator
 
 logger = logging.getLogger(__name__)
 WIDTHS = 1, 5  # of the beams that the page offers
 EXAMPLE = "Two children in red jackets are playing in the snow."
-OPENINGS = {  # how the page introduces a model: head and pieces to look at
+
+
+class Opening(TypedDict):
+    """How the page introduces a model."""
+
+    label: str
+    kind: str
+    offer: str
+    examples: dict[str, str]
+    glosses: dict[str, str]  # of what is written for the examples
+    cross: tuple[int, int]  # layer and head that align
+    pieces: list[str]  # to look at
+
+
+OPENINGS: dict[str, Opening] = {
     "multi30k-en-de": {
         "label": "captions",
         "kind": "captions",
@@ -43,7 +57,7 @@ OPENINGS = {  # how the page introduces a model: head and pieces to look at
             "hungry": "The dog ate the soup because it was hungry.",
             "no caption": "The minister resigned because of the budget.",
         },
-        "glosses": {  # of what is written for the examples
+        "glosses": {
             "Zwei Kinder in roten Jacken spielen im Schnee.": (
                 "two children in red jackets play in the snow"
             ),
@@ -66,7 +80,7 @@ OPENINGS = {  # how the page introduces a model: head and pieces to look at
                 "the minigister is because it to see"
             ),
         },
-        "cross": (3, 1),  # layer and head that align
+        "cross": (3, 1),
         "pieces": [],
     },
     "pronouns": {
@@ -113,7 +127,7 @@ def known_words(name: str) -> list[str] | None:
 
 def gloss_problems(name: str) -> Iterator[str]:
     """Outputs for a model's examples without a gloss, and the opposite."""
-    opening, (model, tokenizer, history) = OPENINGS[name], load_model(name)
+    opening, (model, tokenizer, history) = OPENINGS[name], shipped(name)
     search = asdict(history.search) if history.search else {}
     translator = Translator(rounded(model), tokenizer, **search)
     examples, glosses = [*opening["examples"].values()], opening["glosses"]
@@ -136,9 +150,9 @@ def gloss_problems(name: str) -> Iterator[str]:
         )
 
 
-def shown(name: str) -> dict:
+def shown(name: str) -> Data:
     """A shipped model as the page reads it, and how it is introduced."""
-    model, tokenizer, history = load_model(name)
+    model, tokenizer, history = shipped(name)
     search = asdict(history.search) if history.search else {}
     return {
         **OPENINGS[name],
@@ -153,7 +167,7 @@ def what_they_are(names: list[str], size: int) -> str:
     """How large models are, and what they learned from; size is in bytes."""
     said = []
     for name in names:
-        model, _, history = load_model(name)
+        model, _, history = shipped(name)
         millions = parameter_count(model.config) / 1e6
         pairs = f"{history.data.pairs:,} pairs of sentences"
         if extra := history.data.extra:
@@ -170,7 +184,7 @@ def what_they_are(names: list[str], size: int) -> str:
 
 
 @torch.inference_mode()
-def example(model: Transformer, tokenizer: Tokenizer) -> nodes.table:
+def example(model: EncoderDecoder, tokenizer: Tokenizer) -> nodes.table:
     """Each piece of a translation, and what else might have come there."""
     translator = Translator(rounded(model), tokenizer)
     target = tokenizer.encode(translator(EXAMPLE, beam=1))
@@ -203,7 +217,7 @@ class TranslatorHere(ModelHere):
 
     def run(self) -> list[nodes.Node]:
         names = self.arguments[0].split()
-        model, tokenizer, _ = load_model(names[0])
+        model, tokenizer, _ = shipped(names[0])
         for problem in (x for name in names for x in gloss_problems(name)):
             logger.warning(problem, location=self.get_location())
         text = script(self.kind, [shown(name) for name in names])

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from math import inf
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import torch
@@ -38,6 +39,7 @@ from annotated_transformer.teaching.records import read_run
 from annotated_transformer.training import TrainConfig
 from annotated_transformer.translation import Translator, attention_maps
 
+Data = dict[str, Any]  # of a figure, for JSON
 BOOK = Path(__file__).parents[1]
 WIDTHS = [2**i for i in range(1, 11)]  # d_k of the softmax figure
 POWERS = [0, 0.5, 1]  # of d_k, by which its scores are divided
@@ -51,7 +53,7 @@ DECIDES = 2, 1  # layer and head of cross-attention; a test asks the record
 CAPTION = "Three boys are feeding ducks by the lake."
 
 
-def softmax() -> dict:
+def softmax() -> Data:
     """Dot products of random queries with 16 random keys, by width.
 
     And the largest weight at each width, the mean of many such draws, if
@@ -69,12 +71,12 @@ def softmax() -> dict:
     return {"widths": WIDTHS, "scores": shown.tolist(), "largest": largest}
 
 
-def positions() -> dict:
+def positions() -> Data:
     """Eight pairs of sines and cosines."""
     return {"d_model": 16}
 
 
-def schedule() -> dict:
+def schedule() -> Data:
     """The settings of the paper's base model."""
     return {
         "d_model": PRESETS["base"].d_model,
@@ -83,7 +85,7 @@ def schedule() -> dict:
 
 
 @torch.inference_mode()
-def search_tree(translator: Translator, caption: str, width: int) -> dict:
+def search_tree(translator: Translator, caption: str, width: int) -> Data:
     """A whole beam search, every step of it, until all places have ended.
 
     A node is a token after its parent, with its own probability, the
@@ -94,7 +96,7 @@ def search_tree(translator: Translator, caption: str, width: int) -> dict:
     source = torch.tensor([tokenizer.encode(caption)])
     limit = length_limit(source, model.max_positions)
     step, state = model_step(model), first_state(model, source)
-    beam = Beam(width, 0.0, limit.item())
+    beam = Beam(width, 0.0, int(limit))
     found = [{"step": 0, "piece": "", "total": 0.0, "place": 0}]
     tokens = torch.full((1, width, 1), BOS)
     live = torch.full((1, width), -inf)
@@ -131,7 +133,7 @@ def search_tree(translator: Translator, caption: str, width: int) -> dict:
     return {"width": width, "limit": beam.limit, "nodes": found}
 
 
-def outputs(tree: dict) -> list[dict]:
+def outputs(tree: Data) -> list[Data]:
     """The nodes at which the hypotheses of a tree have ended."""
     return [
         node
@@ -142,14 +144,14 @@ def outputs(tree: dict) -> list[dict]:
 
 
 @cache
-def beam() -> dict:
+def beam() -> Data:
     """Three searches for the translation of a caption."""
     translator = Translator.load(MODEL)
     trees = [search_tree(translator, CAPTION, width) for width in BEAMS]
     return {"caption": CAPTION, "trees": trees}
 
 
-def lookup() -> dict:
+def lookup() -> Data:
     """The words of chapter 1, in numbers that were chosen by hand."""
     text = "the dog ate the soup because it was hungry"
     words = text.split()
@@ -177,7 +179,7 @@ def by_word(weights: list[float], pieces: list[str]) -> list[float]:
 
 @cache
 @torch.inference_mode()
-def pronoun() -> dict:
+def pronoun() -> Data:
     """What the pronoun model makes of the sentence with other words."""
     translator = Translator.load(PRONOUN_MODEL)
     model, tokenizer = translator.model, translator.tokenizer
@@ -216,7 +218,7 @@ def pronoun() -> dict:
     }
 
 
-def sampling() -> dict:
+def sampling() -> Data:
     """What chapter 18's writer, as it was trained, expects after words."""
     (path,) = BOOK.glob("*_writing.ipynb")
     cells = nbformat.read(path, 4).cells
@@ -230,7 +232,7 @@ def sampling() -> dict:
     }
 
 
-def learning() -> dict:
+def learning() -> Data:
     """A training, as its record shows it at every look."""
     record = read_run("pronouns_while_learning")
     recipe, found = record["recipe"], record["results"]["trained seed=0"]
@@ -255,7 +257,7 @@ def learning() -> dict:
     }
 
 
-def train() -> dict:
+def train() -> Data:
     """What is trained in the page, as the package has trained it."""
     recipe = read_run("masks_while_copying")["recipe"]
     learned = recipe["train"]
@@ -271,7 +273,7 @@ def train() -> dict:
     }
 
 
-DATA: dict[str, Callable[[], dict]] = {
+DATA: dict[str, Callable[[], Data]] = {
     "lookup": lookup,
     "pronoun": pronoun,
     "softmax": softmax,
@@ -316,7 +318,13 @@ def load_figures(app: Sphinx, names: Iterable[str]) -> None:
             app.add_js_file(f"{part}.js", loading_method="defer")
 
 
-def load_where_needed(app, page, template, context, doctree) -> None:
+def load_where_needed(
+    app: Sphinx,
+    page: str,
+    template: str,
+    context: dict[str, Any],
+    doctree: nodes.document | None,
+) -> None:
     """Give style and scripts to the pages with live figures."""
     boxes = doctree.findall(nodes.container) if doctree else ()
     load_figures(app, [box["widget"] for box in boxes if "widget" in box])

@@ -7,11 +7,10 @@ book is built.
 
 from docutils import nodes
 from ledger_page import paragraph
-from models_in_page import ModelHere, packed, rounded, script
+from models_in_page import ModelHere, packed, rounded, script, shipped
 from sphinx.application import Sphinx
 
 from annotated_transformer.storage.model_card import TEXT_LICENCES
-from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.writing import Writer
 
 EXAMPLE = "ROMEO:\nThe dog ate the soup"
@@ -29,7 +28,7 @@ BITS = {"plays": (2.2386, 2.2387)}
 
 def what_it_is(name: str, size: int) -> str:
     """How large a model is, and what 8 bits cost it; size is in bytes."""
-    model, _, history = load_model(name)
+    model, _, history = shipped(name)
     millions = sum(x.numel() for x in model.parameters()) / 1e6
     exact, in_page = BITS[name]
     return (
