@@ -17,7 +17,7 @@ from annotated_transformer.system.atomic_files import write_text
 from annotated_transformer.system.machine import environment
 
 from . import ct2, decoding, joey, startup, systems, training
-from .clock import interleave, summary
+from .clock import Maker, Record, Rows, interleave, summary
 from .clock import measure as measured
 from .text import VOCABULARY, Text, text
 
@@ -27,8 +27,8 @@ MARIAN, JOEY, CT2 = "Hugging Face Marian", "JoeyNMT", "CTranslate2"
 PRODUCT = "matrix product"
 
 
-def show(title: str, unit: str, rows: dict[str, dict]) -> dict[str, dict]:
-    """Print a summary as a table, and return it."""
+def show(title: str, unit: str, rows: Rows) -> None:
+    """Print a summary as a table."""
     print(f"\n{title}\n{'':34}{unit:>18}{'by the clock':>14}{'ours is':>12}")
     for name, row in rows.items():
         print(
@@ -36,16 +36,15 @@ def show(title: str, unit: str, rows: dict[str, dict]) -> dict[str, dict]:
             f"{row['ratio']:10.2f} x",
             flush=True,
         )
-    return rows
 
 
 def train(
     preset: str, parts: list[list[Example]], rounds: int, bf16: bool
-) -> dict:
+) -> Record:
     """Training on one thread: tokens a second, memory, share of the peak."""
     config = replace(PRESETS[preset], vocab_size=VOCABULARY)
     work = config, parts
-    makers = {
+    makers: dict[str, Maker] = {
         OURS: (training.ours, work),
         TORCH: (training.theirs, (systems.TorchLoss, *work)),
         MARIAN: (
@@ -71,7 +70,7 @@ def train(
     return {"systems": rows, "product": product, "operations": each}
 
 
-def translate(parts: list[list[list[int]]], rounds: int) -> dict:
+def translate(parts: list[list[list[int]]], rounds: int) -> Record:
     """Beam 5 on one thread: sentences a second, and who agrees with us."""
     work = replace(PRESETS["tiny"], vocab_size=VOCABULARY), parts
     makers = {
@@ -124,7 +123,7 @@ def not_here() -> dict[str, str]:
     return {"bf16": f"products take {factor:.1f} times as long in it"}
 
 
-def measure(found: Text, rounds: int, left_out: Collection[str]) -> dict:
+def measure(found: Text, rounds: int, left_out: Collection[str]) -> Record:
     """Everything but what is left out."""
     bf16 = "bf16" not in left_out
     sources = sorted(found.sources[:512], key=len)

@@ -3,13 +3,13 @@
 import resource
 import sys
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence, Sized
+from dataclasses import asdict, dataclass, field
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 import torch
 
@@ -29,6 +29,38 @@ class Sample:
 Samples = dict[str, list[Sample]]
 
 
+@dataclass
+class Keeper:
+    """The job that does one thing with each part, and keeps what came out."""
+
+    do: Callable[[Any], Any]
+    parts: Sequence[Sized]
+    outputs: dict[int, Any] = field(default_factory=dict)
+
+    def __call__(self, part: int) -> int:
+        """How many things the part has."""
+        self.outputs[part] = self.do(self.parts[part])
+        return len(self.parts[part])
+
+
+class Row(TypedDict):
+    """What is known of a system."""
+
+    rate: float  # work a second of the processor
+    wall_rate: float  # and a second by the clock
+    ratio: float  # how many times as fast the first system is
+    memory: int  # bytes
+    samples: list[dict[str, float]]
+    share: NotRequired[float]  # of the machine's peak
+    identical: NotRequired[int]  # translations that are as the first's
+    bleu: NotRequired[float]
+    megabytes: NotRequired[float]  # of its files
+
+
+Rows = dict[str, Row]  # by the system's name
+Record = dict[str, Any]  # for JSON
+
+
 def largest() -> int:
     """The most bytes that this process, or its GPU, has held at once."""
     if torch.cuda.is_initialized():
@@ -38,8 +70,8 @@ def largest() -> int:
         lines = status.read_text().splitlines()
         peak = next(line for line in lines if line.startswith("VmHWM"))
         return int(peak.split()[1]) * 1024
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
+    size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return size if sys.platform == "darwin" else size * 1024
 
 
 def measure(job: Job, part: int) -> tuple[float, float, float]:
@@ -120,7 +152,7 @@ def ratio(
 
 def summary(
     samples: Samples, memory: dict[str, int], clock: str = "process"
-) -> dict[str, dict]:
+) -> Rows:
     """Each system's rates, how often the first is as fast, all samples."""
     ours = next(iter(samples.values()))
     return {

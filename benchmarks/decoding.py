@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +17,7 @@ from annotated_transformer.decoding import (
 from annotated_transformer.embedding import PAD, UNK
 from annotated_transformer.model import ModelConfig, Transformer, transformer
 
-from .clock import Job
+from .clock import Keeper
 
 WIDTH, LENGTH = 5, 20
 Translate = Callable[[Tensor], list[list[int]]]
@@ -54,7 +55,8 @@ def ours(model: Transformer) -> Translate:
 
 def marian(model: Transformer) -> Translate:
     """Hugging Face's generate."""
-    theirs = to_huggingface(model).to(model.source.tokens.weight.device)
+    device = model.source.tokens.weight.device
+    theirs: Any = to_huggingface(model).to(device)
 
     @torch.inference_mode()
     def translate(source: Tensor) -> list[list[int]]:
@@ -78,14 +80,8 @@ def decode(
     parts: Sequence[list[list[int]]],
     *options: str,
     device: str = "cpu",
-) -> Job:
+) -> Keeper:
     """The job of a system: translate one batch, keep what came out."""
     translate = make(model_of(config).to(device), *options)
     batches = [pad(part).to(device) for part in parts]
-
-    def job(part: int) -> int:
-        job.outputs[part] = translate(batches[part])
-        return len(batches[part])
-
-    job.outputs = {}
-    return job
+    return Keeper(translate, batches)

@@ -24,7 +24,7 @@ from annotated_transformer.system.atomic_files import write_text
 from annotated_transformer.system.machine import environment
 from annotated_transformer.translation import Translator, corpus_scores
 
-from .clock import Job, interleave, summary
+from .clock import Keeper, Maker, Rows, interleave, summary
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "book"))
 import translate_onnx
@@ -79,36 +79,30 @@ def onnx(folder: Path, beam: int) -> Translate:
 
 def work(
     make: Callable[..., Translate], batches: list[list[str]], *options: object
-) -> Job:
+) -> Keeper:
     """The job of a system: translate one batch, keep what came out."""
-    translate = make(*options)
-
-    def job(part: int) -> int:
-        job.outputs[part] = translate(batches[part])
-        return len(batches[part])
-
-    job.outputs = {}
-    return job
+    return Keeper(make(*options), batches)
 
 
-def measure(place: Path) -> dict:
+def measure(place: Path) -> dict[str, Rows]:
     """Rates, equal translations and BLEU of each system, and sizes."""
+    systems: dict[str, tuple[Callable[[Path, int], Translate], Path]]
     systems = {"this package": (ours, find_model(MODEL))}
     systems["transformers"] = theirs, place / "transformers"
-    model, *about = load_model(MODEL)
-    export_model(place / "transformers", "huggingface", model, *about)
+    known = load_model(MODEL)
+    export_model(place / "transformers", "huggingface", *known)
     systems["ONNX"] = onnx, place / "onnx"
-    export_model(place / "onnx", "onnx", model, *about)
+    export_model(place / "onnx", "onnx", *known)
     for kind in ("float32", "int8", "bfloat16"):
         systems[f"CTranslate2, {kind}"] = ct2, place / kind
-        export_model(place / kind, "ctranslate2", model, *about, kind)
+        export_model(place / kind, "ctranslate2", *known, kind)
     test = next(iter(multi30k("en", "de").tests.values()))
     test = sorted(test, key=lambda pair: len(pair[0]))
     texts, references = map(list, zip(*test, strict=True))
     batches = [texts[i : i + SIZE] for i in range(0, len(texts), SIZE)]
     found = {}
     for beam in (1, 5):
-        jobs = {
+        jobs: dict[str, Maker] = {
             name: (work, (make, batches, folder, beam))
             for name, (make, folder) in systems.items()
         }
@@ -121,7 +115,11 @@ def measure(place: Path) -> dict:
             row["bleu"] = corpus_scores(said[name], references, "de").bleu
             files = systems[name][1].iterdir()
             row["megabytes"] = sum(x.stat().st_size for x in files) / 1e6
-            told = {x: round(y, 2) for x, y in row.items() if x != "samples"}
+            told = {
+                x: round(y, 2)
+                for x, y in row.items()
+                if isinstance(y, int | float)
+            }
             print(beam, name, told, flush=True)
     return found
 

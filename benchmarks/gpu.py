@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -37,7 +37,7 @@ from annotated_transformer.system.machine import environment
 from annotated_transformer.translation import Translator, corpus_scores
 
 from . import decoding, systems, training
-from .clock import Job, Sample, largest, measure, summary
+from .clock import Job, Record, Sample, largest, measure, summary
 from .text import VOCABULARY, ids_of
 
 ROOT = Path(__file__).parents[1]
@@ -107,7 +107,7 @@ REHEARSAL = replace(
 SCALES = {"": Scale(), "smoke": SMOKE, "rehearsal": REHEARSAL}
 
 
-def tests(scale: Scale, work: Path) -> Iterator[dict]:
+def tests(scale: Scale, work: Path) -> Iterator[Record]:
     """What only a GPU can show, by tests/test_gpu.py."""
     words = (
         "-m pytest -q -rf tests/test_gpu.py -o addopts= -p no:cacheprovider"
@@ -124,10 +124,11 @@ def tests(scale: Scale, work: Path) -> Iterator[dict]:
         raise RuntimeError(ended.stdout[-4000:] + ended.stderr[-2000:])
 
 
-def trained(folder: Path, began: float, log: str) -> dict:
+def trained(folder: Path, began: float, log: str) -> Record:
     """What a training has reached, and what it took."""
     lines = log.splitlines()
     history = read_config(folder).history
+    assert history and history.result.seconds  # which train has written
     curve = read_metrics(folder)
     tokens = sum(line["tokens"] for line in curve)
     return {
@@ -143,7 +144,7 @@ def trained(folder: Path, began: float, log: str) -> dict:
     }
 
 
-def side_by_side(scale: Scale, folders: dict[str, Path]) -> dict[str, dict]:
+def side_by_side(scale: Scale, folders: dict[str, Path]) -> dict[str, Record]:
     """Train a seed in each folder, all at once; what each has reached.
 
     The first has the device alone for a while.
@@ -170,7 +171,7 @@ def side_by_side(scale: Scale, folders: dict[str, Path]) -> dict[str, dict]:
     return found
 
 
-def task(scale: Scale, work: Path) -> Iterator[dict]:
+def task(scale: Scale, work: Path) -> Iterator[Record]:
     """The translation task from nothing: seeds side by side on one device.
 
     The first begins earlier, so that its curve says how quick it is alone.
@@ -198,12 +199,12 @@ def task(scale: Scale, work: Path) -> Iterator[dict]:
     yield {"runs": runs, "mean": {name: mean(means[name]) for name in means}}
 
 
-def speed(scale: Scale, work: Path) -> Iterator[dict]:
+def speed(scale: Scale, work: Path) -> Iterator[Record]:
     """Training in turns with torch's layers, eager, in three precisions."""
     yield from training_speed(scale, ("float32", "TF32", "bfloat16"))
 
 
-def compiled(scale: Scale, work: Path) -> Iterator[dict]:
+def compiled(scale: Scale, work: Path) -> Iterator[Record]:
     """The largest of the sizes compiled, in bfloat16, both systems."""
     last = replace(scale, presets=scale.presets[-1:])
     yield from training_speed(last, ("bfloat16",), compile_first=True)
@@ -211,9 +212,9 @@ def compiled(scale: Scale, work: Path) -> Iterator[dict]:
 
 def training_speed(
     scale: Scale, precisions: tuple[str, ...], compile_first: bool = False
-) -> Iterator[dict]:
+) -> Iterator[Record]:
     """Rates, ratios, memory and the share of the peak of products."""
-    found: dict[str, dict] = {}
+    found: dict[str, Record] = {}
     device = torch.device(scale.device)
     text = ids_of(scale.corpus())
     with allow_tf32(device, False):
@@ -280,21 +281,24 @@ def made(
     return job, torch.cuda.max_memory_allocated() - before
 
 
+def whole(job: Job, parts: int) -> float:
+    """Do the first parts of a job; how much work that was."""
+    return sum(map(job, range(parts)))
+
+
 def in_turns(
-    jobs: dict[str, Job], parts: int, scale: Scale
+    jobs: Mapping[str, Job], parts: int, scale: Scale
 ) -> dict[str, list[Sample]]:
     """All parts by each in turn, so often; a GPU is waited for at the end."""
     samples: dict[str, list[Sample]] = {name: [] for name in jobs}
     for _ in range(scale.rounds):
         for name, job in jobs.items():
-            measured = measure(
-                lambda n, job=job: sum(map(job, range(n))), parts
-            )
+            measured = measure(partial(whole, job), parts)
             samples[name].append(Sample(*measured))
     return samples
 
 
-def search(scale: Scale, work: Path) -> Iterator[dict]:
+def search(scale: Scale, work: Path) -> Iterator[Record]:
     """Beam search of test captions, the same random weights in both."""
     sources = sorted(ids_of(scale.corpus()).sources[: scale.captions], key=len)
     config = replace(PRESETS["tiny"], vocab_size=VOCABULARY)
@@ -330,7 +334,7 @@ def search(scale: Scale, work: Path) -> Iterator[dict]:
         yield found
 
 
-Step = Callable[[Scale, Path], Iterator[dict]]
+Step = Callable[[Scale, Path], Iterator[Record]]
 STEPS: dict[str, tuple[Step, int]] = {  # what is run, and its limit in seconds
     "tests": (tests, 90),
     "task": (task, 270),
@@ -340,7 +344,7 @@ STEPS: dict[str, tuple[Step, int]] = {  # what is run, and its limit in seconds
 }
 
 
-def figures(found: dict, name: str = "") -> Iterator[str]:
+def figures(found: Record, name: str = "") -> Iterator[str]:
     """The table at the end: each number, after the keys that lead to it."""
     for key, x in found.items():
         if isinstance(x, dict) and key != "recipe":
@@ -349,7 +353,7 @@ def figures(found: dict, name: str = "") -> Iterator[str]:
             yield f"{name + key:60} {x:>16,.6g}"
 
 
-def note(path: Path, name: str, found: dict) -> None:
+def note(path: Path, name: str, found: Record) -> None:
     """Add what a step has found to the record."""
     record = json.loads(path.read_text("utf-8"))
     record["steps"].setdefault(name, {}).update(found)

@@ -2,10 +2,11 @@
 
 import logging
 from types import SimpleNamespace
+from typing import Any
 
 import torch
 from joeynmt.batch import Batch as JoeyBatch
-from joeynmt.model import build_model
+from joeynmt.model import Model, build_model
 from joeynmt.search import search
 from joeynmt.vocabulary import Vocabulary
 from torch import Tensor, nn
@@ -50,7 +51,7 @@ def joey_batch(source: Tensor, target: Tensor | None = None) -> JoeyBatch:
     )
 
 
-def joey(config: ModelConfig) -> nn.Module:
+def joey(config: ModelConfig) -> Model:
     """JoeyNMT's model from JoeyNMT's own builder."""
     special = SimpleNamespace(
         **{"unk_token": "<unk>", "unk_id": 0},
@@ -88,7 +89,7 @@ def joey(config: ModelConfig) -> nn.Module:
 
 
 @torch.no_grad()
-def to_joey(model: Transformer) -> nn.Module:
+def to_joey(model: Transformer) -> Model:
     """JoeyNMT's model with the weights of ours."""
     theirs = joey(model.config)
     pairs = [(model.source.tokens, theirs.src_embed.lut)]
@@ -120,7 +121,7 @@ def to_joey(model: Transformer) -> nn.Module:
     return theirs.train(model.training)
 
 
-def feed_forward(mine: nn.Module, other: nn.Module) -> list[tuple]:
+def feed_forward(mine: Any, other: Any) -> list[tuple[nn.Module, nn.Module]]:
     """The linear maps of a feed-forward block, and its norm."""
     block = other.feed_forward
     return [

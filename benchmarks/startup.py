@@ -8,6 +8,7 @@ import resource
 import subprocess
 import sys
 from statistics import median
+from typing import Any
 
 MODULE = ("-m", "annotated_transformer")
 PYTHON, TORCH, PACKAGE = "python", "import torch", "import of the package"
@@ -45,7 +46,7 @@ def seconds(words: tuple[str, ...], line: str, status: int) -> float:
     return user + after.ru_stime - before.ru_stime
 
 
-def summary(samples: dict[str, list[float]]) -> dict:
+def summary(samples: dict[str, list[float]]) -> dict[str, Any]:
     """Medians, and the two comparisons, each the median of its rounds."""
     pairs = zip(samples[PACKAGE], samples[PYTHON], strict=True)
     ratios = zip(samples[LINE], samples[TORCH], strict=True)
@@ -57,7 +58,7 @@ def summary(samples: dict[str, list[float]]) -> dict:
     }
 
 
-def measure(rounds: int) -> dict:
+def measure(rounds: int) -> dict[str, Any]:
     """Each command once a round, A B C A B C ..., and what that took."""
     for work in WORK.values():
         seconds(*work)  # unmeasured: it reads files that nobody has read yet
