@@ -8,7 +8,7 @@ that dies while a cell runs is named at once, not at its limit.
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from queue import Empty
 
@@ -75,7 +75,7 @@ class Notebook(IPyNbFile):
 @pytest.hookimpl(wrapper=True)
 def pytest_collect_file(
     file_path: Path, parent: pytest.Collector
-) -> Iterator[None]:
+) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
     """Take nbval's notebooks as ours."""
     return [
         Notebook.from_parent(parent, path=file_path)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
+from shaken import shaken
 
 from annotated_transformer import Recipe, Translator, train
 from annotated_transformer.corpora.corpus import Corpus
@@ -61,7 +62,8 @@ def answer(
     arguments: tuple[object, ...],
 ) -> None:
     torch.set_num_threads(1)
-    sender.send(function(*arguments))
+    with shaken():
+        sender.send(function(*arguments))
 
 
 class Work(NamedTuple):

@@ -12,7 +12,7 @@ kernels of the notebooks. `make shake` does so.
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any
@@ -88,7 +88,7 @@ class Shaken(TorchDispatchMode):
     """
 
     def __init__(self, seed: int) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]  # torch's
         self.seed = seed
         self.order = cache(self.draw_order)
 
@@ -106,6 +106,8 @@ class Shaken(TorchDispatchMode):
     ) -> Any:
         """Call `func` with its sums in another order."""
         kwargs = kwargs or {}
+        if types or func.namespace != "aten":  # of another class of tensors
+            return func(*args, **kwargs)
         name = func.overloadpacket.__name__.removesuffix("_")
         if is_whole(func):  # without gradients, `linear` and its like are
             with self:
@@ -141,7 +143,7 @@ class Shaken(TorchDispatchMode):
     def along(
         self,
         tensors: Sequence[Any],
-        places: dict[int, Sequence[int]],
+        places: Mapping[int, Sequence[int]],
         back: bool = False,
     ) -> tuple[Any, ...]:
         """Tensors with their numbers in another order along axes, or back."""
@@ -152,7 +154,8 @@ class Shaken(TorchDispatchMode):
                 if isinstance(x, Tensor) and x.dim():
                     order = self.order(x.shape[axis])
                     order = order.argsort() if back else order
-                    changed[i] = x.index_select(axis, order)
+                    like = torch.empty_like(x)  # of the same strides
+                    changed[i] = torch.index_select(x, axis, order, out=like)
         return tuple(changed)
 
     def moved(self, y: Any) -> Any:
@@ -160,7 +163,7 @@ class Shaken(TorchDispatchMode):
         if not isinstance(y, Tensor) or y.dtype not in BITS:
             return y
         integer, last = BITS[y.dtype]
-        bits = y.contiguous().view(integer)
+        bits = y.view(integer)
         # the middle bits of a product with a large odd number: like chance
         step = ((bits + self.seed) * 0x2545F491 >> 17) % 3 - 1
         short = (bits & last == 0) | ~y.isfinite()
