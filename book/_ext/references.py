@@ -7,6 +7,7 @@ the capitals that they have in references.bib.
 import unicodedata
 from collections.abc import Iterator
 
+from pybtex.backends.plaintext import Backend
 from pybtex.database import Entry
 from pybtex.plugin import register_plugin
 from pybtex.style.formatting.unsrt import Style
@@ -57,3 +58,5 @@ class References(Style):
 
 def setup(app: Sphinx) -> None:
     register_plugin("pybtex.style.formatting", "references", References)
+    # or every citation would look for it among all that is installed
+    register_plugin("pybtex.backends", "plaintext", Backend, force=True)

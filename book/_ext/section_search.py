@@ -14,9 +14,10 @@ from typing import NamedTuple
 
 from lxml import html
 from sphinx.application import Sphinx
+from sphinx.builders.html import StandaloneHTMLBuilder
 
 SCRIPT = "_static/search_sections.js"
-REPLACED = ("searchindex.js", "_static/searchtools.js")
+REPLACED = "_static/searchtools.js"
 
 
 def has(*names: str) -> str:
@@ -118,9 +119,19 @@ def write(app: Sphinx, error: Exception | None) -> None:
     )
     script = f"window.BOOK = {text};\n"
     (folder / SCRIPT).write_text(script, encoding="utf-8")
-    for file in REPLACED:
-        (folder / file).unlink(missing_ok=True)  # never loaded now
+    (folder / REPLACED).unlink(missing_ok=True)  # never loaded now
+
+
+class WithoutIndex(StandaloneHTMLBuilder):
+    """Sphinx's builder, spared the index of words that no page loads."""
+
+    def index_page(self, *_: object) -> None:
+        pass
+
+    def dump_search_index(self) -> None:
+        pass
 
 
 def setup(app: Sphinx) -> None:
+    app.add_builder(WithoutIndex, override=True)
     app.connect("build-finished", write)
