@@ -17,7 +17,7 @@ NODE = node -e 'const [a, b] = process.versions.node.split("."); \
 
 export OMP_NUM_THREADS ?= 1
 .PHONY: setup book serve pdf run package one-page pull test fresh measure \
-	soak shake bench gpu gpu-kit translators lint web clean browser
+	soak shake bench gpu gpu-kit translators lint web check named clean browser
 
 setup: $(READY)  ## a fresh .venv with everything that the book needs
 
@@ -66,6 +66,14 @@ browser: $(READY)  # before all else: who has none is told at once
 ifneq ($(BROWSER),none)
 	@$(BIN)/python tools/chromium.py
 endif
+
+check: named lint  ## one chapter, within a minute: make check CHAPTER=10
+	$(BIN)/python tools/export.py --check
+	$(PYTEST) -n 2 --dist loadfile \
+	  $$($(BIN)/python tools/tests_of.py $(CHAPTER))
+
+named: $(READY)  # before all else: who has mistyped it is told at once
+	@$(BIN)/python tools/tests_of.py $(CHAPTER)
 
 test: browser lint book  ## all of it; BROWSER=none leaves out the pages
 	$(BIN)/python tools/export.py --check

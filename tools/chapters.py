@@ -24,11 +24,20 @@ def module_name(chapter: Path) -> str:
 
 
 def chapter_of(name: str, book: Path = BOOK) -> Path:
-    """The chapter that builds a module; SystemExit if none does."""
-    for chapter in find_chapters(book):
-        if module_name(chapter) == name:
+    """The chapter of a number, a stem or a module: 10, 10_decoding, decoding.
+
+    SystemExit if there is none.
+    """
+    chapters = find_chapters(book)
+    for chapter in chapters:
+        names = {chapter.stem, module_name(chapter)}
+        number = chapter.stem.partition("_")[0]
+        if number.isdigit():
+            names |= {number, str(int(number))}
+        if name in names:
             return chapter
-    raise SystemExit(f"no chapter builds {name}")
+    known = " ".join(chapter.stem for chapter in chapters)
+    raise SystemExit(f"no chapter is {name!r}: there are {known}")
 
 
 def read(chapter: Path) -> NotebookNode:

@@ -17,6 +17,7 @@ from nbformat.v4 import (
     new_markdown_cell,
     new_notebook,
 )
+from tests_of import files_for
 
 SUMMARY = "Circles and their areas."
 EXPORTED = [
@@ -129,6 +130,23 @@ def test_pull_refuses_what_no_cell_owns(book, module, old, new, message):
     with pytest.raises(export.ExportError, match=message):
         pull(book)
     assert (book / "01_circle.ipynb").read_bytes() == stored
+
+
+@pytest.mark.parametrize("name", ["1", "01", "circle", "01_circle"])
+def test_chapter_goes_by_number_stem_or_module(book, name):
+    assert chapters.chapter_of(name, book) == book / "01_circle.ipynb"
+
+
+@pytest.mark.parametrize("name", ["", "0", "10", "circ"])
+def test_who_names_no_chapter_is_told_what_there_is(book, name):
+    with pytest.raises(SystemExit, match="^no chapter is .* are 01_circle$"):
+        chapters.chapter_of(name, book)
+
+
+def test_chapter_is_tested_with_its_module():
+    chapter = "book/10_decoding.ipynb"
+    assert files_for("10") == [chapter, "tests/test_decoding.py"]
+    assert files_for("ladder") == ["book/ladder.ipynb"]
 
 
 DRAWING = """
