@@ -122,8 +122,9 @@ def redirect(app: Sphinx, error: Exception | None) -> None:
     (Path(app.outdir) / "index.html").write_text(page, encoding="utf-8")
 
 
-def setup(app: Sphinx) -> None:
+def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("config-inited", address, priority=1)
     app.connect("html-page-context", describe, priority=900)
     app.connect("build-finished", map_site)
     app.connect("build-finished", redirect)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -83,6 +83,7 @@ def mark_entries(app: Sphinx, doctree: nodes.document, page: str) -> None:
             signature += nodes.inline("", "", back, classes=["origin"])
 
 
-def setup(app: Sphinx) -> None:
+def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-read", mark_cells)
     app.connect("doctree-resolved", mark_entries)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -32,5 +32,6 @@ def copy_mathjax(app: Sphinx, error: Exception | None) -> None:
         shutil.copyfile(file, copy)
 
 
-def setup(app: Sphinx) -> None:
+def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("build-finished", copy_mathjax)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -108,7 +108,8 @@ def mark_language(app: Sphinx, doctree: nodes.document, page: str) -> None:
             phrase.parent.replace(phrase, raw)
 
 
-def setup(app: Sphinx) -> None:
+def setup(app: Sphinx) -> dict[str, bool]:
     app.add_role("de", German())
     app.connect("doctree-read", look_over)
     app.connect("doctree-resolved", mark_language)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -576,7 +576,7 @@ def load_where_needed(
         app.add_js_file("ledger.js", loading_method="defer")
 
 
-def setup(app: Sphinx) -> None:
+def setup(app: Sphinx) -> dict[str, bool]:
     app.add_node(claim_entry, html=(visit_entry, depart_entry))
     app.add_node(claim_summary, html=(visit_summary, depart_summary))
     app.add_directive("ledger", Ledger)
@@ -587,3 +587,4 @@ def setup(app: Sphinx) -> None:
     app.add_role("needs", OfClaim())
     app.connect("doctree-read", show_badges)
     app.connect("html-page-context", load_where_needed)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -154,10 +154,11 @@ def ancestors(node: nodes.Node) -> Iterator[nodes.Node]:
         yield node
 
 
-def setup(app: Sphinx) -> None:
+def setup(app: Sphinx) -> dict[str, bool]:
     app.add_role("number", Number())
     app.connect("doctree-read", look_up)
     app.add_node(
         Sourced,
         html=(lambda self, node: None, lambda self, node: None),
     )
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

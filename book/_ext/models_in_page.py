@@ -176,5 +176,6 @@ def load_where_needed(
         path.write_text(place["script"], "utf-8")
 
 
-def setup(app: Sphinx) -> None:
+def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-page-context", load_where_needed)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -99,6 +99,7 @@ class OpenedHere(ModelHere):
         return [place]
 
 
-def setup(app: Sphinx) -> None:
+def setup(app: Sphinx) -> dict[str, bool]:
     app.setup_extension("models_in_page")
     app.add_directive("opened", OpenedHere)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -134,6 +134,7 @@ def add_up(app: Sphinx, env: BuildEnvironment) -> None:
     (Path(app.outdir).parent / "words.json").write_text(text)
 
 
-def setup(app: Sphinx) -> None:
+def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-read", look_over)
     app.connect("env-updated", add_up)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

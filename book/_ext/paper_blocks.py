@@ -48,6 +48,7 @@ class Departure(Block):
         )
 
 
-def setup(app: Sphinx) -> None:
+def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("paper", Paper)
     app.add_directive("departure", Departure)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -54,5 +54,6 @@ def minus(text: str) -> str:
     return re.sub(r"(?<![\w.])-(?=\d)", "−", text)
 
 
-def setup(app: Sphinx) -> None:
+def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-read", show_tables)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

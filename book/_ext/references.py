@@ -56,7 +56,8 @@ class References(Style):
         return sentence[title] if as_sentence else title
 
 
-def setup(app: Sphinx) -> None:
+def setup(app: Sphinx) -> dict[str, bool]:
     register_plugin("pybtex.style.formatting", "references", References)
     # or every citation would look for it among all that is installed
     register_plugin("pybtex.backends", "plaintext", Backend, force=True)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

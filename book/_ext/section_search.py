@@ -132,6 +132,7 @@ class WithoutIndex(StandaloneHTMLBuilder):
         pass
 
 
-def setup(app: Sphinx) -> None:
+def setup(app: Sphinx) -> dict[str, bool]:
     app.add_builder(WithoutIndex, override=True)
     app.connect("build-finished", write)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

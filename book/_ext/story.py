@@ -100,5 +100,6 @@ def look_over(app: Sphinx, doctree: nodes.document) -> None:
         cell["prompt_hide"] = f"Hide the {what}"
 
 
-def setup(app: Sphinx) -> None:
+def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-read", look_over)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -225,6 +225,7 @@ class TranslatorHere(ModelHere):
         return self.place(text, [example(model, tokenizer)], note)
 
 
-def setup(app: Sphinx) -> None:
+def setup(app: Sphinx) -> dict[str, bool]:
     app.setup_extension("models_in_page")
     app.add_directive("translator", TranslatorHere)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

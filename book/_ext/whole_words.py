@@ -17,5 +17,6 @@ def keep_whole(app: Sphinx, doctree: nodes.document) -> None:
             code["classes"].append("whole")
 
 
-def setup(app: Sphinx) -> None:
+def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-read", keep_whole)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -330,6 +330,7 @@ def load_where_needed(
     load_figures(app, [box["widget"] for box in boxes if "widget" in box])
 
 
-def setup(app: Sphinx) -> None:
+def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("widget", Widget)
     app.connect("html-page-context", load_where_needed)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

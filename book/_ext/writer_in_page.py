@@ -62,6 +62,7 @@ class WriterHere(ModelHere):
         return self.place(text, example(writer), what_it_is(name, len(text)))
 
 
-def setup(app: Sphinx) -> None:
+def setup(app: Sphinx) -> dict[str, bool]:
     app.setup_extension("models_in_page")
     app.add_directive("writer", WriterHere)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
