@@ -1,46 +1,85 @@
 """Build the book as HTML, strictly, with nothing in it from the network."""
 
 import argparse
+import hashlib
+import json
+import os
 import re
 import shutil
 import sys
 import tomllib
+from importlib.metadata import distributions
 from pathlib import Path
 
 import nbformat
 from chapters import ROOT, find_chapters, read
 from jupyter_book.sphinx import build_sphinx
 
+# More would hardly be faster: what they read is put together by one.
+JOBS = min(os.cpu_count() or 1, 8)
 
-def build(output: Path) -> int:
-    """Build from scratch, every warning an error; 0 if there was none.
 
-    Always from scratch, because Sphinx repeats no warning about a page that
-    it does not read again.
+def build(output: Path, root: Path = ROOT, jobs: int = JOBS) -> int:
+    """Build the book, every warning an error; 0 if there was none.
+
+    All pages are written, because links, numbers and the side bar of each
+    depend on the others. A page is read again only if it has changed, unless
+    the last build had a warning, which Sphinx would not repeat, or something
+    else has changed that pages are read with.
     """
-    shutil.rmtree(output, ignore_errors=True)
+    shutil.rmtree(output, ignore_errors=True)  # what is missing is written
     doctrees = output.parent / ".doctrees"
-    shutil.rmtree(doctrees, ignore_errors=True)
+    now, mark = read_with(root), doctrees / "read_with"
+    if not mark.exists() or mark.read_text() != now:
+        shutil.rmtree(doctrees, ignore_errors=True)
+    mark.unlink(missing_ok=True)  # until this build has ended well
     overrides = {
-        "external_toc_path": str(ROOT / "_toc.yml"),
+        "external_toc_path": str(root / "_toc.yml"),
         "latex_individualpages": False,
         "nitpicky": True,
     }
     status = build_sphinx(
-        ROOT,
+        root,
         output,
-        path_config=ROOT / "_config.yml",
+        path_config=root / "_config.yml",
         noconfig=True,
         confoverrides=overrides,
         doctreedir=doctrees,
         warningiserror=True,
+        jobs=jobs,
         keep_going=True,
         quiet=True,
     )
     if status == 0:
         prune(output / "_static")
         write_colab(output.parent / "colab")
+        mark.write_text(now)
     return 1 if status else 0
+
+
+def read_with(root: Path) -> str:
+    """A checksum of all that pages are read with, but their own text.
+
+    What notebooks have printed is part of it, because other pages quote it.
+    """
+    digest = hashlib.sha256(sys.version.encode())
+    for package in sorted(f"{x.name} {x.version}" for x in distributions()):
+        digest.update(package.encode())
+    files = [root / name for name in ("_config.yml", "_toc.yml")]
+    files += [root / "pyproject.toml", Path(__file__)]
+    for folder in ("book", "annotated_transformer"):
+        files += sorted(x for x in (root / folder).rglob("*") if x.is_file())
+    for path in files:
+        if path.suffix == ".pyc":
+            continue
+        digest.update(f"\n{path}\n".encode())
+        if path.suffix == ".ipynb":
+            cells = json.loads(path.read_text("utf-8"))["cells"]
+            printed = [cell.get("outputs") for cell in cells]
+            digest.update(json.dumps(printed).encode())
+        elif path.suffix != ".md" or path.parent != root / "book":
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def prune(static: Path) -> None:
@@ -100,7 +139,9 @@ def main() -> int:
     parser.add_argument(
         "output", nargs="?", type=Path, default=ROOT / "_build" / "html"
     )
-    return build(parser.parse_args().output.resolve())
+    parser.add_argument("-j", "--jobs", type=int, default=JOBS)
+    given = parser.parse_args()
+    return build(given.output.resolve(), jobs=given.jobs)
 
 
 if __name__ == "__main__":
