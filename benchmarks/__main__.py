@@ -25,6 +25,7 @@ PEERS = ("transformers", "joeynmt", "ctranslate2")
 OURS, TORCH = "this package", "torch.nn.Transformer"
 MARIAN, JOEY, CT2 = "Hugging Face Marian", "JoeyNMT", "CTranslate2"
 PRODUCT = "matrix product"
+SMOKE = 8  # a smoke test has an eighth of the work, and measures nothing
 
 
 def show(title: str, unit: str, rows: Rows) -> None:
@@ -105,6 +106,8 @@ def lengths(tokens: int = 4096) -> dict[int, float]:
     memory = {}
     print("\nMemory of training, the same tokens a batch")
     for length in (32, 128, 512, 1024):
+        if length > tokens:
+            break
         row = list(range(4, 4 + length))
         part = [(row, row)] * (tokens // length)
         makers = {OURS: (training.ours, (config, [part]))}
@@ -123,18 +126,21 @@ def not_here() -> dict[str, str]:
     return {"bf16": f"products take {factor:.1f} times as long in it"}
 
 
-def measure(found: Text, rounds: int, left_out: Collection[str]) -> Record:
-    """Everything but what is left out."""
+def measure(
+    found: Text, rounds: int, left_out: Collection[str], part: int = 1
+) -> Record:
+    """Everything but what is left out; of all sizes, one part of so many."""
     bf16 = "bf16" not in left_out
-    sources = sorted(found.sources[:512], key=len)
-    batches = [sources[i : i + 64] for i in range(0, len(sources), 64)]
+    sources = sorted(found.sources[: 512 // part], key=len)
+    size, tokens = 64 // part, 4096 // part
+    batches = [sources[i : i + size] for i in range(0, len(sources), size)]
     return {
         "training": {
-            "tiny": train("tiny", found.batches(4096, 3), rounds, bf16),
-            "base": train("base", found.batches(1024, 2), rounds, bf16),
+            "tiny": train("tiny", found.batches(tokens, 3), rounds, bf16),
+            "base": train("base", found.batches(tokens // 4, 2), rounds, bf16),
         },
         "decoding": translate(batches, rounds),
-        "bytes_a_token": lengths(),
+        "bytes_a_token": lengths(tokens),
         "startup": startup.measure(rounds),
     }
 
@@ -144,6 +150,7 @@ def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
     parser.add_argument("record", nargs="?", type=Path)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--smoke", action="store_true")
     given = parser.parse_args(arguments)
     if given.record and not given.record.parent.is_dir():
         parser.error(f"{given.record}: there is no such folder")
@@ -153,10 +160,12 @@ def main(arguments: Sequence[str]) -> None:
     about["versions"] |= {name: version(name) for name in PEERS}
     # not the arguments: the record's path is no reader's
     about["command"] = f"python -m benchmarks --rounds {given.rounds}"
+    about["command"] += " --smoke" * given.smoke
     about["text"] = found.name
     about["left_out"] = not_here()
     print(f"{about['machine']['processor']}, {found.name}, one thread")
-    record = about | measure(found, given.rounds, about["left_out"])
+    part = SMOKE if given.smoke else 1
+    record = about | measure(found, given.rounds, about["left_out"], part)
     for name, why in about["left_out"].items():
         print(f"left out: {name}: {why}")
     if given.record:

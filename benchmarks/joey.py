@@ -109,9 +109,9 @@ def to_joey(model: Transformer) -> Model:
         pairs += [(mine.around_cross.norm, other.dec_layer_norm)]
         pairs += feed_forward(mine, other)
     for mine, other in attentions:
-        other.q_proj, other.k_proj = other.q_layer, other.k_layer
-        other.v_proj, other.out_proj = other.v_layer, other.output_layer
-        for a, b in zip(projections(mine), projections(other), strict=True):
+        maps = {f"{x}_proj": getattr(other, f"{x}_layer") for x in "qkv"}
+        named = nn.ModuleDict(maps | {"o_proj": other.output_layer})
+        for a, b in zip(projections(mine), projections(named), strict=True):
             b.copy_(a)
     for mine, other in pairs:
         other.load_state_dict(mine.state_dict())
