@@ -113,8 +113,12 @@ def test_the_version_is_the_same_everywhere(command):
     ended = command("--version")
     assert ended == (0, f"annotated-transformer {__version__}\n", "")
     assert version("annotated-transformer") == __version__
-    assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text()
-    assert f"\n## {__version__}" in (ROOT / "CHANGELOG.md").read_text()
+    cited = (ROOT / "CITATION.cff").read_text()
+    told = dict(re.findall("(?m)^(version|date-released): (.+)$", cited))
+    assert told["version"] == __version__
+    changes = (ROOT / "CHANGELOG.md").read_text()
+    newest = f"## {__version__} ({told['date-released']})"
+    assert re.findall("(?m)^## .+", changes)[:2] == ["## Unreleased", newest]
 
 
 # n lines in, n lines out
