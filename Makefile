@@ -92,11 +92,11 @@ fresh:  ## the README's two commands in a clone, by a stranger; with 3.13 too
 	  rm -rf $$folder; \
 	done
 
-translators: $(READY)  ## train what the package comes with, from nothing
-	PYTHON=$(BIN)/python tools/train_translators.sh
+translators: $(READY)  ## train what the package comes with; UPDATES=5 each
+	UPDATES=$(UPDATES) PYTHON=$(BIN)/python tools/train_translators.sh
 
-measure: $(READY)  ## the trained experiments, ten hours: their records
-	$(BIN)/python -m experiments
+measure: $(READY)  ## the trained experiments, ten hours, or ONLY=one's name
+	$(BIN)/python -m experiments $(if $(ONLY),--only $(ONLY))
 
 soak: $(READY)  ## faults at length: 50 kills, 1,000 mutants; models' scores
 	SOAK=1 $(BIN)/python -m pytest -q tests/test_faults.py \

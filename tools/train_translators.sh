@@ -2,11 +2,13 @@
 # The commands that lead from nothing to the models that come with the package:
 # `make translators`. They work in runs/translators, skip what is there and go
 # on with what was broken off. Models made on another machine are alike, not
-# equal.
+# equal. UPDATES=5 is a rehearsal: so many updates a model, and forty lines of
+# each text that they translate.
 set -eu
 
 python=${PYTHON:-.venv/bin/python}
-here=${1:-runs/translators}
+updates=${UPDATES:-}
+here=${1:-runs/translators${updates:+-rehearsed}}
 text=${ANNOTATED_TRANSFORMER_DATA:-$here/text}
 export ANNOTATED_TRANSFORMER_DATA="$text"
 mkdir -p "$here"
@@ -97,12 +99,18 @@ transformer() {
     $python -m annotated_transformer "$@"
 }
 
+part() { # FILE.gz: as it is, or in a rehearsal a file of its first lines
+    if [ -z "$updates" ]; then echo "$1"; return; fi
+    gzip -dc "$1" | head -n 40 | gzip > "$here/${1##*/}"
+    echo "$here/${1##*/}"
+}
+
 train() { # NAME OPTION...
     output=$here/$1
     shift
     if [ -e "$output/config.json" ]; then return; fi
     if [ -d "$output/checkpoints" ]; then set -- "$@" --resume; fi
-    transformer train "$output" "$@"
+    transformer train "$output" "$@" ${updates:+--max-steps "$updates"}
 }
 
 translator() { # NAME FROM-TO OPTION...: en-de, say
@@ -124,7 +132,8 @@ risk() { # the same, for BLEU itself, on people's pairs alone
 more_pairs() { # FILE FORWARD BACKWARD FROM-TO: of the same text
     if [ -e "$here/$1" ]; then return; fi
     $python -c "$MORE_PAIRS" "$here/$2" "$here/$3" \
-        "$text/train.${4%-*}.gz" "$text/train.${4#*-}.gz" "$here/$1"
+        "$(part "$text/train.${4%-*}.gz")" \
+        "$(part "$text/train.${4#*-}.gz")" "$here/$1"
 }
 
 swap() { # FILE NEW: the same pairs for the other direction
@@ -158,16 +167,22 @@ pack() { # NAME FROM-TO NO-REPEAT OPTION...: as it is shipped, with its scores
     shift 3
     if [ -e "$here/multi30k-$name" ]; then return; fi
     for test in test_2016_flickr test_2017_flickr test_2017_mscoco; do
-        $python tools/record_scores.py "$here/$name" "$text/$test.$source.gz" \
-            "$text/$test.$target.gz" "$here/$name.json" --no-repeat "$repeat"
+        $python tools/record_scores.py "$here/$name" \
+            "$(part "$text/$test.$source.gz")" \
+            "$(part "$text/$test.$target.gz")" \
+            "$here/$name.json" --no-repeat "$repeat"
     done
     $python tools/pack_model.py "$here/multi30k-$name" "$here/$name" \
-        --record "$here/$name.json" --valid "$text/val.$source.gz" "$@"
+        --record "$here/$name.json" \
+        --valid "$(part "$text/val.$source.gz")" "$@"
 }
 
 for language in en de; do
     if [ -e "$here/descriptions.$language" ]; then continue; fi
     $python -c "$DESCRIPTIONS" $language "$here/descriptions.$language"
+    if [ -z "$updates" ]; then continue; fi
+    head -n 40 "$here/descriptions.$language" > "$here/first"
+    mv "$here/first" "$here/descriptions.$language"
 done
 
 # English and German: 29,000 pairs, and what models make of them in three rounds
