@@ -38,7 +38,7 @@ LONG = {
     *("test_pages", "test_translator_in_page", "test_widgets", "test_run"),
     *("test_commands", "test_shipped", "test_processes", "test_tools"),
     *("test_chromium", "test_experiments", "test_faults"),
-    "test_risk",
+    *("test_risk", "test_documented_commands"),
 }
 
 # Shared machines are slow at times; and what CI tries must not vary.
