@@ -7,9 +7,8 @@ BOOK = _build/html/.stamp
 SOURCES = _config.yml _toc.yml pyproject.toml $(shell find book \
 	annotated_transformer tools -type f -not -path '*/.*' \
 	-not -path '*/__pycache__/*' -not -path '*/node_modules/*')
-PYTHONS = python3 python3.13 python3.12 python3.11 python
+PYTHONS = python3 python3.14 python3.13 python3.12 python3.11 python
 WEB = tools/web/node_modules
-# what a processor of 2013 has; both are read when a process starts
 RECENT = import sys; sys.exit(sys.version_info < (3, 11))
 # what eslint needs
 NODE = node -e 'const [a, b] = process.versions.node.split("."); \
