@@ -46,7 +46,6 @@ lint: $(READY) web
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/actionlint -shellcheck=
 
 web: $(WEB)/.stamp  # JavaScript and style sheets, where node is
 	@if $(NODE) && [ -e $(WEB)/.stamp ]; then \

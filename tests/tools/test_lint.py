@@ -20,6 +20,7 @@ CODE = {
 # What no linter reads, and why. `*` stands for folders, too.
 NOT_LINTED = {
     "book/_static/search/minisearch.js": "another's program, minified",
+    ".github/workflows/*.yml": "actionlint reads them in a job of test.yml",
     "*.yml": "settings and data: what reads them refuses what is wrong",
     "*.yaml": "settings, which pre-commit checks",
     "*.toml": "data, which tests read",
@@ -108,6 +109,17 @@ def test_what_is_not_linted_has_a_reason():
 @pytest.mark.parametrize("pattern", NOT_LINTED)
 def test_a_reason_is_given_for_something(pattern):
     assert any(fnmatch(path, pattern) for path in code())
+
+
+def test_actions_are_pinned_by_commit():
+    """A tag can be moved."""
+    lines = subprocess.check_output(
+        ["git", "grep", "-h", "uses: ", ".github/workflows"],
+        cwd=ROOT,
+        text=True,
+    ).splitlines()
+    pinned = re.compile(r" +(- )?uses: [\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
+    assert lines and all(pinned.fullmatch(line) for line in lines), lines
 
 
 class Machine:
