@@ -16,12 +16,14 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from annotated_transformer.data import Batch
-from annotated_transformer.errors import check_fields
+from annotated_transformer.errors import UserError, check_fields
 from annotated_transformer.loss import label_smoothing_loss
 from annotated_transformer.optimizer import (
+    OPTIMIZERS,
     inverse_sqrt_rate,
     linear_rate,
     set_rate,
+    stable_rate,
 )
 
 __all__ = [
@@ -51,7 +53,10 @@ class TrainConfig:
     steps: int = 100_000  # updates in all
     batch_tokens: int = 25_000  # at most, on each side, padding included
     accumulation_steps: int = 1  # batches per update
-    schedule: str = "inverse_sqrt"  # or "linear": down to zero at the end
+    optimizer: str = "adam"  # or "adamw", "muon"
+    weight_decay: float = 0.0  # of AdamW and Muon, on matrices
+    schedule: str = "inverse_sqrt"  # or "linear", "stable": end at zero
+    decay: float = 0.2  # share of the updates in which "stable" falls
     warmup: int = 4000  # updates with a rising rate
     peak_lr: float | None = None  # None: the paper's, d_model and warmup
     label_smoothing: float = 0.1  # epsilon_ls
@@ -66,13 +71,20 @@ class TrainConfig:
         check_fields(
             self,
             accumulation_steps=(1, 10**4),
-            schedule=("inverse_sqrt", "linear"),
+            optimizer=OPTIMIZERS,
+            weight_decay=(0, 10),
+            schedule=("inverse_sqrt", "linear", "stable"),
+            decay=(1e-9, 1),
             peak_lr=(1e-9, 1e38),
             label_smoothing=(0, 0.99),
             clip=(1e-9, math.inf),
             max_length=(2, 10**12),
             seed=(0, LARGEST_SEED),
         )
+        if self.weight_decay and self.optimizer == "adam":
+            raise UserError(
+                "`weight_decay`: Adam has none; choose `optimizer='adamw'`"
+            )
 
     def rate(self, step: int, d_model: int) -> float:
         """The learning rate of an update, counted from 1."""
@@ -80,6 +92,9 @@ class TrainConfig:
         peak = self.peak_lr or top
         if self.schedule == "linear":
             return linear_rate(step, peak, self.warmup, self.steps)
+        if self.schedule == "stable":
+            fall = self.steps, self.decay
+            return stable_rate(step, peak, self.warmup, *fall)
         return inverse_sqrt_rate(step, d_model, self.warmup, peak / top)
 
 

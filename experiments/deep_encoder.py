@@ -110,10 +110,9 @@ def is_there(folder: Path, recipe: Recipe) -> bool:
     """True if a model is; UserError if it was trained in another way."""
     if not (folder / "config.json").exists():
         return False
-    history, asked = read_config(folder).history, recipe.as_json()
-    if history is None or any(
-        history.recipe[part] != asked[part] for part in ("train", "labs")
-    ):
+    history = read_config(folder).history
+    known = Recipe.from_json(history.recipe) if history else None
+    if not known or (known.train, known.labs) != (recipe.train, recipe.labs):
         raise UserError(f"{folder}: of another recipe; delete the folder")
     return True
 

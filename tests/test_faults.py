@@ -34,7 +34,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from mutants import Resumed, mend_sums, mutants, read, translated
 from safetensors.torch import load_file, save_file
-from small_runs import CORPUS, PAIRS, SMALL, learning
+from small_runs import CORPUS, MUON, PAIRS, SMALL, learning
 
 from annotated_transformer import training
 from annotated_transformer.data import train_tokenizer
@@ -51,12 +51,16 @@ from annotated_transformer.translation import Translator
 SOAK = bool(os.environ.get("SOAK"))
 KILLS, SENTENCES, MUTANTS = (50, 10_000, 1000) if SOAK else (5, 500, 50)
 
-WORK = Work(CORPUS, learning(SMALL, steps=12, checkpoint_every=3))
+WORK, WITH_MUON = (
+    Work(CORPUS, learning(recipe, steps=12, checkpoint_every=3))
+    for recipe in (SMALL, MUON)
+)
 
 
 class Whole(NamedTuple):
     """An uninterrupted run."""
 
+    work: Work
     folder: Path
     operations: int
     seconds: float
@@ -92,13 +96,21 @@ def content(path):
     return path.name in varying or path.read_bytes()
 
 
+def undisturbed_run(work, folder):
+    began = time.monotonic()
+    status, (_, operations) = in_child(disturbed, 0, 0, work, folder)
+    assert status == 0
+    return Whole(work, folder, operations, time.monotonic() - began)
+
+
 @pytest.fixture(scope="session")
 def whole(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("whole") / "model"
-    began = time.monotonic()
-    status, (_, operations) = in_child(disturbed, 0, 0, WORK, folder)
-    assert status == 0
-    return Whole(folder, operations, time.monotonic() - began)
+    return undisturbed_run(WORK, tmp_path_factory.mktemp("whole") / "model")
+
+
+@pytest.fixture
+def with_muon(tmp_path):
+    return undisturbed_run(WITH_MUON, tmp_path / "whole")
 
 
 # Kills and signals
@@ -106,8 +118,12 @@ def whole(tmp_path_factory):
 STOPS = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
 
 
-def test_stopped_at_any_moment_a_run_ends_like_any_other(whole, tmp_path):
+@pytest.mark.parametrize("run", ["whole", "with_muon"])
+def test_stopped_at_any_moment_a_run_ends_like_any_other(
+    run, request, tmp_path
+):
     """Killed or told to stop, again and again; also while it validates."""
+    whole = request.getfixturevalue(run)
     rng, stops = random.Random(KILLS), 0
     for number in count():
         if stops == KILLS:
@@ -120,7 +136,7 @@ def test_stopped_at_any_moment_a_run_ends_like_any_other(whole, tmp_path):
             elif stops < KILLS:
                 at = rng.randint(1, whole.operations)
                 what = rng.choice([signal.SIGKILL, *STOPS])
-            given = (disturbed, at, what, WORK, output)
+            given = (disturbed, at, what, whole.work, output)
             status, found = in_child(*given, kill_after=after)
             ended = status == 0 and found[0]
             # before its updates and after them a run dies of a signal

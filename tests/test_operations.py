@@ -12,7 +12,7 @@ from operations import counted
 from annotated_transformer.data import make_batch
 from annotated_transformer.model import PRESETS, transformer
 from annotated_transformer.modern import MODERN
-from annotated_transformer.optimizer import adam
+from annotated_transformer.optimizer import make_optimizer
 from annotated_transformer.runs.objectives import RDrop
 from annotated_transformer.training import (
     TrainConfig,
@@ -62,9 +62,9 @@ def batch_of(sentences, length=12):
 
 
 def an_update(model, batch, config, objective):
-    """What an update is seen to do; the first makes Adam's moments."""
+    """What an update is seen to do; the first makes the moments."""
     batches = (batch for _ in range(99))
-    optimizer = adam(model.parameters())
+    optimizer = make_optimizer(model, config.optimizer)
     turns = updates(
         model, batches, optimizer, config, TINY.d_model, objective=objective
     )
@@ -82,6 +82,7 @@ def an_update(model, batch, config, objective):
         (batch_loss, {"bf16": True}, 635),
         (batch_loss, {"bf16": True, "accumulation_steps": 2}, 1420),
         (RDrop(1.0), {"clip": 0.1, "schedule": "linear"}, 600),
+        (batch_loss, {"optimizer": "muon"}, 1800),
     ],
 )
 def test_operations_of_an_update(objective, change, most):

@@ -218,6 +218,10 @@ def test_the_rate_follows_the_schedule(examples):
     assert [u.rate for u in seen] == pytest.approx(
         [0.005, 0.01, *(0.01 * (8 - s) / 6 for s in range(3, 9))]
     )
+    stable = replace(CONFIG, schedule="stable", decay=0.5)
+    assert [stable.rate(step, 16) for step in range(1, 9)] == pytest.approx(
+        [0.005, *3 * [0.01], *(0.01 * (8 - s) / 4 for s in range(5, 9))]
+    )
     paper = TrainConfig()
     assert paper.rate(4000, 512) == pytest.approx(6.9877e-4, rel=1e-4)
     doubled = replace(paper, peak_lr=2 * paper.rate(4000, 512))

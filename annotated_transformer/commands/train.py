@@ -123,6 +123,8 @@ def train(
         "--accumulate",
         help="batches that make one update: large batches in little memory",
     ),
+    optimizer: str | None = rare(None),
+    weight_decay: float | None = rare(None),
     schedule: str | None = rare(None),
     warmup: int | None = learning(
         None, help="updates in which the learning rate rises"

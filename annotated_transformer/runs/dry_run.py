@@ -9,7 +9,8 @@ from torch import nn
 
 from ..corpora.corpus import Corpus
 from ..corpora.running_text import RunningText
-from ..storage.builders import outline, parameters_of
+from ..optimizer import layer_matrices
+from ..storage.builders import outline
 from .prepare import prepare
 from .recipes import Recipe
 from .windows import read_corpus
@@ -65,13 +66,18 @@ def passes(recipe: Recipe) -> int:
 
 def memory(recipe: Recipe) -> dict[str, str]:
     """What parameters need in memory and on disk; activations come on top."""
-    count, config = parameters_of(recipe.model), recipe.train
-    copies = 4 + (recipe.processes > 1)  # which sum their gradients in one
+    model, config = outline(recipe.model), recipe.train
+    count = sum(p.numel() for p in model.parameters())
+    moments = 2 * count
+    if config.optimizer == "muon":  # which keeps one of its matrices
+        moments -= sum(p.numel() for p in layer_matrices(model))
+    copies = 2 + (recipe.processes > 1)  # which sum their gradients in one
+    kept = copies * count + moments
     logits = passes(recipe) * config.batch_tokens * recipe.model.vocab_size
     return {
         "parameters": f"{count:,}",
         "subwords": f"{recipe.model.vocab_size:,}",
-        "weights, gradients, moments": decimal(FLOAT * copies * count),
+        "weights, gradients, moments": decimal(FLOAT * kept),
         "logits and their gradients": f"about {decimal(2 * FLOAT * logits)}",
-        "a checkpoint": decimal(FLOAT * 3 * count),
+        "a checkpoint": decimal(FLOAT * (count + moments)),
     }

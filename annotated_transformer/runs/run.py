@@ -18,7 +18,7 @@ from ..corpora.running_text import RunningText
 from ..data import Batch, Tokenizer
 from ..errors import Interrupted, UserError, out_of_memory
 from ..model import EncoderDecoder
-from ..optimizer import adam
+from ..optimizer import make_optimizer
 from ..storage.checkpoints import (
     Checkpoints,
     Line,
@@ -71,7 +71,9 @@ class Run:
         self.to_translate = pairs[:valid_bleu]
         self.on_metrics = on_metrics
         self.model, self.device = model, next(model.parameters()).device
-        self.optimizer = adam(model.parameters())
+        self.optimizer = make_optimizer(
+            model, self.config.optimizer, self.config.weight_decay
+        )
         self.objective = objective_of(recipe.labs, tokenizer)
         every, last = self.config.checkpoint_every, self.config.average
         self.fine_tunes = fine_tunes

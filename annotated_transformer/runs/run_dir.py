@@ -21,7 +21,7 @@ from ..system.atomic_files import (
     write_text,
 )
 from ..system.console import console
-from .recipes import flat
+from .recipes import Recipe, flat
 
 # where a history has what the weights of a run follow from
 KEPT = "start.files", "tokenizer_sha256", "own", "recipe", "data"
@@ -124,9 +124,12 @@ def read_history(output: Path) -> History:
 def check_same_run(output: Path, began: History, asked: History) -> None:
     """UserError that names the first field in which two runs differ.
 
-    Texts and models are known by their SHA-256.
+    Texts and models are known by their SHA-256. A field that there was not
+    when the run began has its default.
     """
     before, now = (flat(asdict(history)) for history in (began, asked))
+    usual = {"builder": asked.recipe["builder"], "model": {}, "train": {}}
+    before = flat({"recipe": Recipe.from_json(usual).as_json()}) | before
     names = dict.fromkeys([*before, *now])
     for name in (x for part in KEPT for x in names if x.startswith(part)):
         if before.get(name) != now.get(name):

@@ -13,7 +13,8 @@ from ..errors import UserError
 from ..system.atomic_files import replacing, write_text
 from .weight_files import read_tensors, set_weights, weights
 
-MOMENTS = ("exp_avg", "exp_avg_sq", "step")  # what Adam keeps of a parameter
+# what an optimizer keeps of a parameter; Muon has no mean of squares
+MOMENTS = ("exp_avg", "exp_avg_sq", "step")
 
 Line = dict[str, int | float]  # of metrics.jsonl: what an interval measured
 

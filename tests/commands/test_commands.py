@@ -85,7 +85,7 @@ def test_options_of_fields_are_of_their_types():
             assert given[name] in (known[name], known[name] | None), name
         if kind in (TrainConfig, LabConfig):
             left |= known.keys() - given.keys()
-    assert left == {"clip", "order"}
+    assert left == {"clip", "decay", "order"}
 
 
 def recorded(found):

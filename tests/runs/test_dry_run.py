@@ -18,10 +18,12 @@ from annotated_transformer.model import (
     parameter_count,
     transformer,
 )
+from annotated_transformer.optimizer import layer_matrices
 from annotated_transformer.runs.batches import encode_text
 from annotated_transformer.runs.dry_run import plan
 from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import recipe_of
+from annotated_transformer.storage.builders import outline
 from annotated_transformer.storage.model_folder import load_model
 
 
@@ -87,6 +89,11 @@ def test_memory_is_counted_from_the_parameters(corpus, recipe):
         assert rows[name] == decimal(times * 4 * count)
     alone = table(plan(replace(recipe, processes=1), corpus))
     assert alone["weights, gradients, moments"] == decimal(4 * 4 * count)
+    inner = sum(x.numel() for x in layer_matrices(outline(recipe.model)))
+    muon = table(plan(learning(recipe, optimizer="muon"), corpus))
+    kept = 4 * (5 * count - inner)
+    assert muon["weights, gradients, moments"] == decimal(kept)
+    assert muon["a checkpoint"] == decimal(4 * (3 * count - inner))
     for given, passes in (({}, 1), ({"r_drop": 5.0}, 2), ({"risk": 4}, 4)):
         changed = learning(recipe, **given)
         start = ("multi30k-en-de", True) if "risk" in given else ()

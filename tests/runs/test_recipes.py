@@ -79,6 +79,9 @@ def test_any_field_can_be_set_by_its_name():
             "train.label_smoothing=0",
             "labs.order=longest",
             "train.clip=inf",
+            "train.weight_decay=0.1",
+            "train.optimizer=muon",
+            "train.schedule=stable",
             "vocab_size=900",
         ]
     )
@@ -88,6 +91,9 @@ def test_any_field_can_be_set_by_its_name():
         "train.peak_lr": 1e-3,
         "train.label_smoothing": 0,
         "labs.order": "longest",
+        "train.weight_decay": 0.1,
+        "train.optimizer": "muon",
+        "train.schedule": "stable",
         "vocab_size": 900,
     }
     expected = flat(recipe.as_json()) | fields | {"train.clip": None}
@@ -107,6 +113,8 @@ def test_any_field_can_be_set_by_its_name():
             "`recipe.train.peak_lr='a'`: must be a number",
         ),
         ("labs.order=3", "must be a word"),
+        ("train.optimizer=sgd", "must be adam or adamw or muon"),
+        ("train.weight_decay=0.1", "`weight_decay`: Adam has none; choose"),
         ("model.tied=1", "must be True or False"),
         ("model.d_ff=0", "d_ff = 0: must be at least 1"),
         ("model.heads=7", "7"),

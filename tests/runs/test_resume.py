@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import pytest
 import torch
-from own_parts import BUILDS, TOKENIZER, Letters, Lower
-from small_runs import CORPUS, SMALL, learning, same_weights
+from own_parts import BUILDS, TOKENIZER, Letters, Lower, sharper
+from small_runs import CORPUS, MUON, SMALL, learning, same_weights
 from tiny_models import PAIRED, TINY
 
 from annotated_transformer.corpora.corpus import Extra
@@ -64,6 +64,13 @@ KINDS = {
         dict,
     ),
     "bf16": (learning(SMALL, bf16=True, seed=2**32 - 1), dict),
+    "adamw": (learning(SMALL, optimizer="adamw", weight_decay=0.1), dict),
+    "muon": (MUON, dict),
+    "muon, bf16": (learning(MUON, bf16=True, accumulation_steps=2), dict),
+    "muon, own parts": (
+        MUON,
+        lambda: {"model": sharper(), "tokenizer": TOKENIZER},
+    ),
     "running text": (
         WRITES,
         lambda: {"corpus": RunningText.from_files([__file__])},

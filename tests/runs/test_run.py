@@ -17,7 +17,7 @@ import pytest
 import torch
 from histories import HISTORY, RECIPE
 from sacrebleu.metrics import BLEU
-from small_runs import CORPUS, SMALL, learning, same_weights
+from small_runs import CORPUS, MUON, SMALL, learning, same_weights
 from test_resume import KINDS
 from tiny_models import tiny_folder
 
@@ -134,6 +134,25 @@ def test_resume_with_anything_else_names_the_field(tmp_path, corpus):
         recipe = plain.get("history", plain)["recipe"]
         assert recipe["train"]["schedule"] == "test_resume.Steps"
         assert "inverse_sqrt" not in json.dumps(plain)
+
+
+def test_a_run_from_before_its_recipe_had_a_field(
+    tmp_path, corpus, undisturbed
+):
+    """Goes on as it began, with what is now the default; and only so."""
+    part = tmp_path / "part"
+    train(part, corpus, SMALL, device="cpu", max_minutes=0.0)
+    file = part / "run.json"
+    plain = json.loads(file.read_text())
+    for name in ("optimizer", "weight_decay", "decay"):
+        del plain["recipe"]["train"][name]
+    del plain["recipe"]["tf32"], plain["recipe"]["model"]["norm"]
+    file.write_text(json.dumps(plain))
+    with pytest.raises(UserError, match="train.optimizer = adam, now .* muon"):
+        train(part, corpus, MUON, device="cpu", resume=True)
+    train(part, corpus, SMALL, device="cpu", resume=True)
+    assert same_weights(part, undisturbed)
+    load_model(part)
 
 
 def test_a_run_that_goes_on_elsewhere_says_so(

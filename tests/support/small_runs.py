@@ -35,6 +35,11 @@ def learning(recipe: Recipe, **given: Any) -> Recipe:
     )
 
 
+MUON = learning(
+    SMALL, optimizer="muon", weight_decay=0.1, schedule="stable", decay=0.5
+)
+
+
 def same_weights(one: Path, other: Path) -> bool:
     """True if two folders hold the same model, bit for bit."""
     tensors, others = (

@@ -189,7 +189,8 @@ def wait_for(path):
 
 @pytest.fixture(scope="module")
 def options(recipe_options):
-    return [*recipe_options, "--max-steps=24", "--checkpoint-every=4"]
+    muon = ["--set=train.optimizer=muon", "--set=train.weight_decay=0.1"]
+    return [*recipe_options, *muon, "--max-steps=24", "--checkpoint-every=4"]
 
 
 @pytest.fixture(scope="module")
