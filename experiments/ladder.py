@@ -24,7 +24,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from annotated_transformer.corpora.running_text import RunningText, plays
 from annotated_transformer.model import ModelConfig
-from annotated_transformer.optimizer import adam, set_rate
+from annotated_transformer.optimizer import adam, make_optimizer, set_rate
+from annotated_transformer.training import TrainConfig
 from annotated_transformer.writing import LanguageModel
 
 from .shared.grid import Arguments, Result, grid
@@ -137,43 +138,20 @@ def held_out_loss(model: LanguageModel, text: Tensor, cap: bool) -> float:
     return float(sum(losses) / sum(map(len, parts)))
 
 
-def optimizers(
+def chosen_optimizer(
     model: nn.Module, adamw: bool, muon: bool
-) -> list[torch.optim.Optimizer]:
+) -> torch.optim.Optimizer:
     """Adam as in 2017, or AdamW; with Muon for the matrices of the layers."""
-    decay = LEARNING["weight_decay"]
-    layers = [
-        weight
-        for name, weight in model.named_parameters()
-        if muon and ".layers." in name and weight.dim() == 2
-    ]
-    chosen: list[torch.optim.Optimizer] = []
-    if muon:
-        # The rates of Adam suit it, too, if its updates are made as large.
-        like_adam = "match_rms_adamw"
-        chosen.append(
-            torch.optim.Muon(
-                layers, lr=0.0, weight_decay=decay, adjust_lr_fn=like_adam
-            )
-        )
-    by_muon = set(map(id, layers))
-    rest = [p for p in model.parameters() if id(p) not in by_muon]
-    if not adamw:
-        return [*chosen, adam(rest)]
-    groups = [
-        {"params": [p for p in rest if p.dim() > 1], "weight_decay": decay},
-        {"params": [p for p in rest if p.dim() < 2], "weight_decay": 0.0},
-    ]
-    betas = 0.9, 0.95
-    return [*chosen, torch.optim.AdamW(groups, 0.0, betas, fused=True)]
-
-
-def share_of_peak(step: int, schedule: str, learning: Schedule) -> float:
-    """The learning rate of an update, as a share of the highest."""
-    warmup, steps = learning["warmup"], learning["steps"]
-    if schedule == "stable":
-        return min(1.0, step / warmup, (steps - step) / learning["decay"])
-    return min(step / warmup, (warmup / step) ** 0.5)
+    if not adamw and not muon:
+        return make_optimizer(model)
+    name = "muon" if muon else "adamw"
+    optimizer = make_optimizer(model, name, LEARNING["weight_decay"])
+    if not adamw:  # what Muon leaves is moved as in 2017
+        usual = adam(model.parameters()).defaults
+        for group in optimizer.param_groups[1:]:
+            for constant in ("betas", "eps", "weight_decay"):
+                group[constant] = usual[constant]
+    return optimizer
 
 
 def learn(
@@ -183,19 +161,24 @@ def learn(
     learning: Schedule,
     adamw: bool = False,
     muon: bool = False,
-    schedule: str = "inverse square root",
+    schedule: str = "inverse_sqrt",
 ) -> Result:
     """Make all updates, each of a loss of its own, and say what they took."""
-    chosen = optimizers(model, adamw, muon)
+    optimizer = chosen_optimizer(model, adamw, muon)
+    config = TrainConfig(
+        steps=learning["steps"],
+        warmup=learning["warmup"],
+        schedule=schedule,
+        peak_lr=rate,
+        decay=learning["decay"] / learning["steps"],
+    )
     losses, begin = [], time.process_time()
-    for step in range(1, learning["steps"] + 1):
+    for step in range(1, config.steps + 1):
         loss = next_loss()
         model.zero_grad()
         loss.backward()
-        for optimizer in chosen:
-            share = share_of_peak(step, schedule, learning)
-            set_rate(optimizer, rate * share)
-            optimizer.step()
+        set_rate(optimizer, config.rate(step, SIZES["d_model"]))
+        optimizer.step()
         losses.append(loss.item())
     seconds = time.process_time() - begin
     with FlopCounterMode(display=False) as counter:
