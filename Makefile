@@ -77,7 +77,9 @@ named: $(READY)  # before all else: who has mistyped it is told at once
 test: browser lint book  ## all of it; BROWSER=none leaves out the pages
 	$(BIN)/python tools/export.py --check
 	$(BIN)/python tools/check_html.py _build/html
-	$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder
+	@$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder; status=$$?; \
+	  echo "processor time, user and system; of the tests in the second row:"; \
+	  times; exit $$status
 
 fresh:  ## the README's two commands in a clone, by a stranger; with 3.13 too
 	for name in python3 python3.13; do \
