@@ -24,9 +24,10 @@ from annotated_transformer.optimizer import adam, linear_rate, set_rate
 from annotated_transformer.storage.weight_files import weights
 from annotated_transformer.training import TrainConfig, batch_loss
 from experiments.bugs import Program
-from experiments.masks_while_copying import BUGS, SIZES, example, strings
+from experiments.masks_while_copying import BUGS, RECIPE, example, strings
 
 BOOK = Path(__file__).parents[2] / "book"
+SIZES = RECIPE["model"]
 UNSMOOTHED = TrainConfig(label_smoothing=0.0)
 START = """([sizes, bug, given]) => {
   globalThis.own = inPage.learner();
