@@ -297,7 +297,7 @@ def test_it_is_validated_and_learns_from_its_own_outputs(name):
     risk = ExpectedError(tokenizer, 2)(model, batch, TrainConfig())
     risk.backward()
     model.eval()
-    assert 0 <= risk.item() <= batch.tokens
+    assert 0 <= risk.item() <= batch.tokens + 1e-3
     assert all(p.grad is not None for p in model.parameters())
     model.zero_grad()
 

@@ -22,6 +22,13 @@ LSTM = torch.nn.LSTM(64, 20, batch_first=True)
 X = torch.randn(3, 9, 64)
 
 
+@pytest.fixture(autouse=True)
+def only_once():
+    """Only what a test itself shakes is shaken."""
+    with _disable_current_modes():
+        yield
+
+
 def gradient(module):
     """The gradients of all parameters, from outputs squared."""
     found = module(X)
@@ -108,8 +115,7 @@ found = [(x @ y).item() for y in (x, x.flip(0), x.roll(1), x.roll(2))]
 def test_planted_rounding_errors_are_found(tmp_path):
     """In a test and in a cell; what is exact in them is not."""
     names = {}
-    with _disable_current_modes():  # the digits of this processor
-        exec(LINES, names)
+    exec(LINES, names)
     results = {"found": names["found"], "len(found)": 4}
     for name, folder in (("tests", tmp_path), ("book", tmp_path / "book")):
         folder.mkdir(exist_ok=True)
