@@ -53,6 +53,9 @@ ELSEWHERE = {
     "pip install torch --index-url": ".github/workflows/test.yml",
     "pip install .": ".github/workflows/wheel.yml installs the wheel",
     "annotated-transformer train runs/multi30k": "make translators",
+    "annotated-transformer export multi30k-en-de captions-onnx": "with "
+    "another model in tests/convert/test_export.py",
+    "annotated-transformer export multi30k-en-de onnx": "the same",
     "docker run": ".github/workflows/soak.yml translates with the image",
     "torchrun": "tests/system/test_processes.py, on a CPU",
     "uvicorn serve:app": "tests/book/test_serve.py",
@@ -133,7 +136,7 @@ def test_what_runs_elsewhere_is_there_and_is_told_of():
 @cache
 def texts() -> dict[str, list[str]]:
     """The lines of a file of a few sentences, by the end of its name."""
-    pairs = builtin_corpus(200).train
+    pairs = builtin_corpus(60).train
     rows = [[text.replace(",", "") for text in pair] for pair in pairs]
     english, german = map(list, zip(*rows, strict=True))
     return {
