@@ -116,10 +116,10 @@ def apply_rotary(
     angles: Float[Tensor, "2 length pairs"],
 ) -> Float[Tensor, "*batch length d_k"]:
     """Turn each pair of components by the angle of its position."""
-    cos, sin = angles
-    a, b = x[..., 0::2], x[..., 1::2]
-    turned = [a * cos - b * sin, a * sin + b * cos]
-    return torch.stack(turned, dim=-1).flatten(-2)
+    wide = torch.promote_types(x.dtype, torch.float32)  # for half precision
+    pairs = torch.view_as_complex(x.to(wide).unflatten(-1, (-1, 2)))
+    turned = pairs * torch.complex(*angles.to(wide))
+    return torch.view_as_real(turned).flatten(-2).to(x.dtype)
 
 
 def rotate(
