@@ -15,6 +15,9 @@ NODE = node -e 'const [a, b] = process.versions.node.split("."); \
 	process.exit(Number(a < 20 || (a == 20 && b < 19)))' 2> /dev/null
 
 export OMP_NUM_THREADS ?= 1
+# as `train` does: glibc keeps what is freed, for what is allocated next
+export MALLOC_MMAP_MAX_ ?= 0
+export MALLOC_TRIM_THRESHOLD_ ?= 4294967296
 .PHONY: setup book serve pdf run package one-page pull test fresh measure \
 	soak shake bench gpu gpu-kit translators lint web check named clean browser
 
