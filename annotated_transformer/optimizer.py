@@ -66,11 +66,15 @@ def stable_rate(
 
 
 def orthogonal(
-    matrix: Float[Tensor, "rows columns"],
+    matrix: Float[Tensor, "rows columns"], dtype: torch.dtype | None = None
 ) -> Float[Tensor, "rows columns"]:
-    """Nearly the matrix with the same directions and singular values of 1."""
+    """Nearly the matrix with the same directions and singular values of 1.
+
+    The products are in dtype: bfloat16 on a GPU, else float32, if not given.
+    """
+    dtype = dtype or (torch.bfloat16 if matrix.is_cuda else torch.float32)
     wide = matrix.size(0) <= matrix.size(1)
-    x = (matrix if wide else matrix.T).bfloat16()
+    x = (matrix if wide else matrix.T).to(dtype)
     x = x / x.norm().clamp(min=1e-7)  # no singular value is above 1
     for _ in range(5):
         square = x @ x.T
