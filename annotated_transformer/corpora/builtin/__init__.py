@@ -83,7 +83,8 @@ def _tidy(written: Sequence[Word]) -> list[Word]:
 
 
 def _text(tidy: Sequence[Word]) -> str:
-    return re.sub(r" (?=[.,])", "", " ".join(text for text, _ in tidy))
+    text = " ".join([text for text, _ in tidy])
+    return text.replace(" ,", ",").replace(" .", ".")
 
 
 def _example(rng: random.Random) -> GrammarExample:
@@ -98,18 +99,18 @@ def _example(rng: random.Random) -> GrammarExample:
     position: dict[int, list[int]] = {}
     for j, (_, link) in enumerate(target):
         position.setdefault(link, []).append(j)
-    alignment = tuple(
+    alignment = [
         (i, j)
         for i, (_, link) in enumerate(source)
         if link
         for j in position.get(link, ())
-    )
-    first = {link: i for i, (_, link) in reversed(list(enumerate(source)))}
+    ]
+    first = {link: i for i, (_, link) in reversed([*enumerate(source)])}
     return GrammarExample(
         _text(source),
         _text(target),
-        alignment,
-        tuple((first[a], first[b]) for a, b in draw.cues),
+        tuple(alignment),
+        tuple([(first[a], first[b]) for a, b in draw.cues]),
         math.log(draw.probability),
         draw.entropy,
         frozenset(draw.phenomena),

@@ -62,8 +62,8 @@ def arrange(
     """One phrase of many: the parts in the order of each language."""
     target = source if target is None else target
     return Phrase(
-        tuple(word for part in source for word in part.source),
-        tuple(word for part in target for word in part.target),
+        tuple([word for part in source for word in part.source]),
+        tuple([word for part in target for word in part.target]),
     )
 
 
@@ -115,6 +115,6 @@ class Draw:
         """Words that translate each other as a whole."""
         link = link or self.link()
         return Phrase(
-            tuple((word, link) for word in source.split()),
-            tuple((word, link) for word in target.split()),
+            tuple([(word, link) for word in source.split()]),
+            tuple([(word, link) for word in target.split()]),
         )
