@@ -118,22 +118,24 @@ def with_muon(tmp_path):
 STOPS = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
 
 
-@pytest.mark.parametrize("run", ["whole", "with_muon"])
+@pytest.mark.parametrize(
+    ("run", "kills"), [("whole", KILLS), ("with_muon", KILLS // 2)]
+)
 def test_stopped_at_any_moment_a_run_ends_like_any_other(
-    run, request, tmp_path
+    run, kills, request, tmp_path
 ):
     """Killed or told to stop, again and again; also while it validates."""
     whole = request.getfixturevalue(run)
     rng, stops = random.Random(KILLS), 0
     for number in count():
-        if stops == KILLS:
+        if stops == kills:
             break
         output, ended = tmp_path / str(number), False
         while not ended:
             at, after, what = 0, 1000, signal.SIGKILL  # never
-            if stops < KILLS and rng.random() < 0.3:
+            if stops < kills and rng.random() < 0.3:
                 after = rng.uniform(0, whole.seconds)
-            elif stops < KILLS:
+            elif stops < kills:
                 at = rng.randint(1, whole.operations)
                 what = rng.choice([signal.SIGKILL, *STOPS])
             given = (disturbed, at, what, whole.work, output)

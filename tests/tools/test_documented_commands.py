@@ -12,14 +12,16 @@ import shlex
 import shutil
 import subprocess
 import sys
-from functools import cache
+from functools import cache, partial
 from glob import glob
 from pathlib import Path
 
 import pytest
 import yaml
 
+from annotated_transformer.corpora import running_text
 from annotated_transformer.corpora.generated import builtin_corpus
+from annotated_transformer.corpora.running_text import RunningText
 
 ROOT = Path(__file__).parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text()
@@ -196,10 +198,13 @@ def test_what_a_page_says_to_type_runs(
 ):
     """In its order; what it says is printed is, but for the numbers."""
     monkeypatch.chdir(tmp_path)
+    few = partial(RunningText.from_files, ["few.txt"])
+    monkeypatch.setattr(running_text, "plays", few)
     lines = [(line, told) for line, told in ALL[page] if here(line)]
     kinds = "|".join(texts())
     for name, kind in re.findall(rf"([\w.]+\.({kinds}))\b", str(lines)):
         Path(name).write_text("".join(f"{x}\n" for x in texts()[kind]))
+    Path("few.txt").write_text(99 * "ROMEO:\nA stage where every man\n\n")
     for line, told in lines:
         if line.startswith("cat "):
             Path(line.removeprefix("cat ")).write_text(told)
