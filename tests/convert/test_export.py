@@ -31,6 +31,7 @@ from transformers import (
 from annotated_transformer import Translator, Writer
 from annotated_transformer.convert.export import export_model
 from annotated_transformer.corpora.generated import builtin_corpus
+from annotated_transformer.corpora.parallel_text import read_table
 from annotated_transformer.data import Tokenizer, pad, train_tokenizer
 from annotated_transformer.decoding import beam_decode
 from annotated_transformer.embedding import UNK
@@ -47,6 +48,7 @@ import translate_onnx
 NAME = "pronouns"  # exported to each program
 TEXTS = [text for text, _ in builtin_corpus(train=24).train]
 TEXT = train_tokenizer(TEXTS, 60)
+OWN = Path(__file__).parents[1] / "storage" / "own_sentences.tsv"
 LONGEST = 120  # tokens, of the random model
 
 
@@ -185,7 +187,13 @@ def test_ctranslate2_has_the_norm_last_too(tmp_path):
 
 
 @pytest.mark.parametrize(("kind", "share"), [("int8", 0.3), ("bfloat16", 0.6)])
-def test_smaller_numbers_say_almost_the_same(kind, share, command, tmp_path):
+def test_smaller_numbers_say_almost_the_same(kind, share, tmp_path):
+    """Of what the model has learned to read: of other text it is unsure.
+
+    Processors differ most here: where int8 has no instructions of its own,
+    what is added up may be cut off.
+    """
+    captions = [source for source, _ in read_table(OWN)]
     model, *others = load_model("multi30k-en-de")
     for name, quantization in (("whole", None), ("small", kind)):
         export_model(
@@ -195,9 +203,9 @@ def test_smaller_numbers_say_almost_the_same(kind, share, command, tmp_path):
     whole, small = tmp_path / "whole", tmp_path / "small"
     sizes = [(x / "model.bin").stat().st_size for x in (small, whole)]
     assert sizes[0] < share * sizes[1]
-    exact, found = (ct2(x, TEXTS, 1) for x in (whole, small))
+    exact, found = (ct2(x, captions, 1) for x in (whole, small))
     same = sum(x == y for x, y in zip(exact, found, strict=True))
-    assert same >= len(TEXTS) / 2
+    assert same >= len(captions) / 2
 
 
 @pytest.mark.parametrize("to", ["huggingface", "ctranslate2"])
