@@ -13,6 +13,8 @@ from typing import Any, NotRequired, TypedDict
 
 import torch
 
+from annotated_transformer.system.memory import keep_freed_memory
+
 Job = Callable[[int], float]  # does part i, returns how much work that was
 Maker = tuple[Callable[..., Job], tuple[Any, ...]]  # makes the job, in there
 
@@ -86,6 +88,7 @@ def measure(job: Job, part: int) -> tuple[float, float, float]:
 def serve(pipe: Connection, maker: Maker) -> None:
     """Make a job in this process, then measure the parts asked for."""
     torch.set_num_threads(1)
+    keep_freed_memory()  # as the command `train` does: for all systems
     make, arguments = maker
     job = make(*arguments)
     before = largest()

@@ -165,6 +165,7 @@ def train(
     from ..runs.dry_run import plan
     from ..runs.recipes import fine_tuning, flat, recipe_of
     from ..runs.run import train as run_training
+    from ..system.memory import keep_freed_memory
     from ..system.processes import launched
 
     chosen = choose_device(device)
@@ -204,6 +205,7 @@ def train(
         recipe = replace(recipe, processes=launched().size)
         put(plan(recipe, corpus, start, new_subwords))
         return
+    keep_freed_memory()
     words = shlex.join(["annotated-transformer", *sys.argv[1:]])
     run_training(
         output,
