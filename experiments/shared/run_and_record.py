@@ -39,7 +39,10 @@ EXPERIMENTS = Path(__file__).parents[1]
 RECORDS = EXPERIMENTS.parent / "book" / "runs"
 KEPT = EXPERIMENTS.parent / "_build" / "measure"
 # hours by itself, or for a GPU: measured if asked for
-LONG = {"back_translation", "deep_encoder", "size_and_dropout"}
+LONG = {
+    *("back_translation", "deep_encoder", "size_and_dropout"),
+    *("speed_run_captions", "speed_run_plays"),
+}
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
