@@ -9,11 +9,11 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from itertools import tee
 from pathlib import Path
 
 import pytest
 import torch
+from drawn_once import drawn_once
 
 from annotated_transformer.corpora import builtin
 from annotated_transformer.corpora.corpus import Corpus
@@ -228,17 +228,10 @@ def test_only_what_the_seeds_cannot_explain_has_moved():
 
 
 @pytest.fixture(scope="module", autouse=True)
-def drawn_once():
+def first_sentences():
     """The grammar's examples, of which most experiments read the first."""
-    draw, streams = builtin._examples, {}
-
-    def examples(seed):
-        stream = streams.get(seed) or draw(seed)
-        streams[seed], once_more = tee(stream)
-        return once_more
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(builtin, "_examples", examples)
+        patch.setattr(builtin, "_examples", drawn_once())
         yield
 
 
