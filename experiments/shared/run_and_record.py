@@ -23,7 +23,7 @@ from urllib.parse import quote
 import torch
 
 from annotated_transformer.corpora.running_text import RunningText
-from annotated_transformer.errors import UserError
+from annotated_transformer.errors import Interrupted, UserError
 from annotated_transformer.system.atomic_files import write_text
 from annotated_transformer.system.machine import environment
 from annotated_transformer.teaching.claims import (
@@ -102,6 +102,8 @@ def perform(task: Task) -> tuple[Task, str | None]:
         }
         task.path.parent.mkdir(parents=True, exist_ok=True)
         write_text(task.path, json.dumps(kept))
+    except Interrupted as error:  # by a signal, which is for all runs
+        raise KeyboardInterrupt from error
     except UserError as error:
         return task, f"error: {error}"
     except Exception:

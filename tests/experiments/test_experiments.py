@@ -45,7 +45,7 @@ from pathlib import Path
 
 from annotated_transformer.corpora import builtin
 from annotated_transformer.corpora.corpus import Corpus
-from annotated_transformer.errors import UserError
+from annotated_transformer.errors import Interrupted, UserError
 
 RECIPE = {"tosses": 2}
 CALLS = Path(__file__).with_name("calls")
@@ -58,6 +58,8 @@ def corpus():
 def toss(seed, sides):
     with CALLS.open("a") as calls:
         calls.write(f"{sides}/{seed}\\n")
+    if CALLS.with_name("stopped").exists():
+        raise Interrupted(15, CALLS, 1)
     if CALLS.with_name("broken").exists():
         raise ValueError("lost the die")
     if CALLS.with_name("missing").exists():
@@ -163,6 +165,15 @@ def test_a_failed_run_leaves_the_others_and_no_record(
     assert out.count(told) == 4
     assert ("Traceback" in out) == (fault == "broken")
     (toy.folder / fault).unlink()
+    assert toy()[0] == 0
+
+
+def test_a_signal_stops_all_runs(toy):
+    (toy.folder / "stopped").touch()
+    with pytest.raises(KeyboardInterrupt):
+        toy()
+    assert len((toy.folder / "calls").read_text().split()) == 1
+    (toy.folder / "stopped").unlink()
     assert toy()[0] == 0
 
 
