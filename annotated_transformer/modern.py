@@ -117,8 +117,8 @@ def apply_rotary(
 ) -> Float[Tensor, "*batch length d_k"]:
     """Turn each pair of components by the angle of its position."""
     wide = torch.promote_types(x.dtype, torch.float32)  # for half precision
-    pairs = torch.view_as_complex(x.to(wide).unflatten(-1, (-1, 2)))
-    turned = pairs * torch.complex(*angles.to(wide))
+    pairs = x.to(wide).contiguous().unflatten(-1, (-1, 2))
+    turned = torch.view_as_complex(pairs) * torch.complex(*angles.to(wide))
     return torch.view_as_real(turned).flatten(-2).to(x.dtype)
 
 

@@ -107,6 +107,17 @@ def test_rotation_is_a_complex_product(length, pairs, start):
     torch.testing.assert_close(rotate(x, start), expected)
 
 
+def test_rotations_of_any_layout():
+    """Of columns, and of keys beside values of an odd width."""
+    x = torch.randn(6, 5)
+    assert torch.equal(rotate(x.T), rotate(x.T.contiguous()))
+    beside = torch.randn(2, 5, 7)[..., :4]
+    assert torch.equal(rotate(beside), rotate(beside.contiguous()))
+    assert rotate(x.T.bfloat16()).dtype == torch.bfloat16
+    layer = GroupedQueryAttention(8, 1, 1, 4, 3, positions=RotaryPositions(4))
+    assert layer(torch.randn(2, 5, 8), torch.randn(2, 5, 8)).isfinite().all()
+
+
 @given(st.integers(1, 8), sizes, sizes)
 def test_linear_bias_is_a_loop(heads, queries, before):
     keys = queries + before

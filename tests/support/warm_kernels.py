@@ -76,7 +76,7 @@ def serve() -> None:
     from shaken import shaken
 
     del sys.path[0]
-    builtin._examples = drawn_once(25_000)  # half of the notebooks read them
+    builtin._examples = drawn_once(25_000)  # many notebooks read them
     parent = os.getpid()
     signal.signal(signal.SIGCHLD, lambda *_: os.waitpid(-1, os.WNOHANG))
     for line in sys.stdin:
