@@ -17,7 +17,7 @@ from torch import Tensor
 from annotated_transformer.attention import Mask, causal_mask, padding_mask
 from annotated_transformer.data import Tokenizer, bucket, pad
 from annotated_transformer.decoding import Hypothesis, beam_decode
-from annotated_transformer.embedding import BOS, EOS, PAD
+from annotated_transformer.embedding import BOS, PAD
 from annotated_transformer.errors import (
     UserError,
     check_budget,
@@ -26,8 +26,7 @@ from annotated_transformer.errors import (
 from annotated_transformer.model import EncoderDecoder, Transformer
 from annotated_transformer.storage.history import Search
 from annotated_transformer.storage.model_folder import load_model
-from annotated_transformer.text.casing import as_sentence
-from annotated_transformer.text.sentences import sentences
+from annotated_transformer.text.reading import Reader, Reading
 from annotated_transformer.training import evaluating
 
 __all__ = [
@@ -55,6 +54,8 @@ class Translation:
     length: int  # in tokens, EOS included
     # the sentences of the text with their translations, if it has several
     parts: tuple[tuple[str, "Translation"], ...] = ()
+    tokens: tuple[int, ...] = ()  # that the search chose, without EOS
+    finished: bool = True  # with EOS; False if the limit cut it
 
     @property
     def confidence(self) -> float:
@@ -63,22 +64,24 @@ class Translation:
 
 
 def combined(
-    texts: list[str], lists: Iterable[list[Translation]], number: int
+    reading: Reading, lists: Iterable[list[Translation]], number: int
 ) -> list[Translation]:
-    """The best translations of a text, combined from those of its sentences.
+    """The best translations of a text, combined from those of its parts.
 
     Sentences are joined by spaces; scores, log-probabilities and lengths are
     summed.
     """
     best, *others = lists
-    for text, each in zip(texts[1:], others, strict=True):
+    start, *rest = (part.text for part in reading.parts)
+    for text, each in zip(rest, others, strict=True):
         both = [
             Translation(
                 f"{x.text} {y.text}".strip(),
                 x.score + y.score,
                 x.log_probability + y.log_probability,
                 x.length + y.length,
-                (*(x.parts or [(texts[0], x)]), (text, y)),
+                (*(x.parts or [(start, x)]), (text, y)),
+                finished=x.finished and y.finished,
             )
             for x, y in product(best, each)
         ]
@@ -173,6 +176,11 @@ class TextModel:
         self.model, self.tokenizer = model.eval(), tokenizer
         self.device = next(model.parameters()).device
 
+    @property
+    def reader(self) -> Reader:
+        """How it reads a text."""
+        return Reader(self.tokenizer, positions=self.model.max_positions or 0)
+
     def translation(self, hypothesis: Hypothesis) -> Translation:
         """A hypothesis as text."""
         return Translation(
@@ -180,6 +188,8 @@ class TextModel:
             hypothesis.score,
             hypothesis.log_probability,
             len(hypothesis.tokens) + hypothesis.finished,
+            tokens=tuple(hypothesis.tokens),
+            finished=hypothesis.finished,
         )
 
     def attention(
@@ -206,7 +216,7 @@ class Translator(TextModel):
 
     beam, alpha (6.1) and no_repeat are the defaults of its searches. If split
     names the language of the texts, each of their sentences is translated on
-    its own; "" leaves texts whole.
+    its own; "" leaves texts whole. into is the language of the translations.
     """
 
     def __init__(
@@ -217,10 +227,16 @@ class Translator(TextModel):
         alpha: float = 0.6,
         no_repeat: int = 0,
         split: str = "",
+        into: str = "",
     ):
         super().__init__(model, tokenizer)
         self.beam, self.alpha, self.no_repeat = beam, alpha, no_repeat
-        self.split = split
+        self.split, self.into = split, into
+
+    @property
+    def reader(self) -> Reader:
+        """How it reads a text."""
+        return replace(super().reader, split=self.split, into=self.into)
 
     @classmethod
     def load(
@@ -247,8 +263,10 @@ class Translator(TextModel):
                 "translate; generate text with it, or name a translator"
             )
         search = asdict(history.search) if history and history.search else {}
-        split = history.data.split if history else ""
-        return cls(model, tokenizer, **search, split=split)
+        split, into = "", ""
+        if history:
+            split, into = history.data.split, history.data.target
+        return cls(model, tokenizer, **search, split=split, into=into)
 
     @overload
     def __call__(self, text: str, **options) -> str: ...
@@ -269,6 +287,8 @@ class Translator(TextModel):
         no_repeat: int | None = None,
         split: str | None = None,
         batch_tokens: int = 4096,
+        where: str = "text",
+        first: int = 0,
     ) -> list[list[Translation]]:
         """The best translations of each text, best first.
 
@@ -279,25 +299,23 @@ class Translator(TextModel):
         are returned in the order of the texts. A batch has at most
         batch_tokens source tokens, padding included and counted once for each
         place of the beam, or as many as the longest text. UserError for
-        anything but text, ValueError for an impossible search or batch.
+        anything but text and for one that is too long, which is named by where
+        and a number that counts from first; ValueError for an impossible
+        search or batch.
         """
-        texts = check_texts(texts)
         check_budget(batch_tokens)
-        split = self.split if split is None else split
-        parts = [sentences(text, split) for text in texts]
-        read = [as_sentence(x, self.tokenizer) for some in parts for x in some]
+        reader = self.reader
+        if split is not None:
+            reader = replace(reader, split=split)
+        readings = [*reader.lines(check_texts(texts), where, first)]
         beam = self.beam if beam is None else beam
         alpha = self.alpha if alpha is None else alpha
         no_repeat = self.no_repeat if no_repeat is None else no_repeat
         Search(beam, alpha, no_repeat)  # ValueError for an impossible one
-        found = [[Translation("", 0.0, 0.0, 1)] for _ in read]
-        encoded = [self.tokenizer.encode(sentence) for sentence, _ in read]
-        places = [
-            i
-            for i, (sentence, _) in enumerate(read)
-            if sentence.strip() and encoded[i] != [EOS]
-        ]
-        sources = [encoded[i] for i in places]
+        parts = [part for reading in readings for part in reading.parts]
+        found = [[Translation("", 0.0, 0.0, 1)] for _ in parts]
+        places = [i for i, part in enumerate(parts) if not part.blank]
+        sources = [parts[i].ids for i in places]
         lengths = [(len(ids), len(ids)) for ids in sources]
         budget = max([batch_tokens // beam, *map(len, sources)])
         for batch in bucket(lengths, budget):
@@ -306,14 +324,15 @@ class Translator(TextModel):
                 self.model, ids, beam, alpha, number, no_repeat
             )
             for i, hypotheses in zip(batch, results, strict=True):
-                _, setting = read[places[i]]
+                setting = parts[places[i]].setting
                 found[places[i]] = [
                     replace(one, text=setting(one.text))
                     for one in map(self.translation, hypotheses)
                 ]
         each = iter(found)
         return [
-            combined(some, islice(each, len(some)), number) for some in parts
+            combined(reading, islice(each, len(reading.parts)), number)
+            for reading in readings
         ]
 
 

@@ -16,7 +16,7 @@ from .options import (
     Device,
     batch_tokens_option,
 )
-from .translate import check_lengths, load, watch_for
+from .translate import load, watch_for
 
 BATCH_TOKENS = {"cuda": 32768}  # elsewhere 4096
 BLOCK = 1000  # lines, after which the console says how far it is
@@ -54,7 +54,8 @@ def backtranslate(
 
     lines = read_lines(file)
     translator = load(model, device, beam, alpha, no_repeat)
-    check_lengths(translator, lines, f"{file}, line")
+    for _ in translator.reader.lines(lines, f"{file}, line", 1):
+        pass  # one that is too long is named before the first is translated
     budget = batch_tokens or BATCH_TOKENS.get(translator.device.type, 4096)
     if output.exists():
         raise UserError(f"{output}: exists already; choose another name")

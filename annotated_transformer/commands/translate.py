@@ -1,7 +1,6 @@
 """The commands that use a trained model: translate, evaluate and score."""
 
 import json
-from collections.abc import Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from ..text.checks import Watch
     from ..translation import Translation, Translator
 
-LONGEST_LINE = 10_000  # characters; a page of a book has three thousand
 SKIPPED = 6  # words in a row; in fewer than one caption of a hundred
 PAIRS = Option(None, help="instead, one file of both: .tsv, .csv or .jsonl")
 
@@ -73,7 +71,7 @@ def translate(
     keep their timecodes. On standard error it warns of lines that the model
     was not made for.
     """
-    from ..pairs.alignment import align_translations, pharaoh
+    from ..pairs.alignment import align_pairs, pharaoh
     from ..text.subtitles import ENDINGS
 
     translator = load(model, device, beam, alpha, no_repeat)
@@ -96,9 +94,12 @@ def translate(
     else:
         texts = blocks(decode_lines(read_bytes(file), file))
     for lines in texts:
-        check_lengths(translator, lines, f"{name}, line", before)
         found = translator.n_best(
-            lines, n_best or 1, batch_tokens=batch_tokens
+            lines,
+            n_best or 1,
+            batch_tokens=batch_tokens,
+            where=f"{name}, line",
+            first=before + 1,
         )
         flat = [(i, one) for i, best in enumerate(found) for one in best]
         columns = [[in_column(one.text) for _, one in flat]]
@@ -113,9 +114,7 @@ def translate(
                 (lines[i], replace(one, text=in_column(one.text)))
                 for i, one in flat
             ]
-            links = align_translations(
-                translator, pairs, min(batch_tokens, 1024)
-            )
+            links = align_pairs(translator, pairs, min(batch_tokens, 1024))
             columns.append([pharaoh(some) for some in links])
         rows = zip(*columns, strict=True)
         put("".join("\t".join(row) + "\n" for row in rows))
@@ -132,8 +131,13 @@ def subtitles(
 
     data = read_bytes(file)
     found = Subtitles(decode_lines(data, file), file)
-    check_lengths(translator, found.texts, f"{file}, line")
-    best = translator.n_best(found.texts, 1, batch_tokens=batch_tokens)
+    best = translator.n_best(
+        found.texts,
+        1,
+        batch_tokens=batch_tokens,
+        where=f"{file}, line",
+        first=1,
+    )
     watch.look(found.texts, [one for (one,) in best])
     watch.sum_up()
     if found.tagged:
@@ -181,8 +185,8 @@ def evaluate(
     sources, references = zip(*given, strict=True)
     translator = load(model, device, beam, alpha, no_repeat)
     translator.split = ""
-    check_lengths(translator, sources, where)
-    scores = corpus_scores(translator([*sources]), references, language)
+    outputs = translator([*sources], where=where, first=1)
+    scores = corpus_scores(outputs, references, language)
     search = ("beam", "alpha", "no_repeat")
     result = {name: getattr(translator, name) for name in search}
     result |= asdict(scores)
@@ -224,11 +228,12 @@ def score(
     tokens of the line and its end. A blank line is the end alone.
     """
     from ..pairs.likelihood import score_pairs
+    from ..pairs.reading import read_pairs
 
     given, names = read_given(model, (source, target), pairs, blank=True)
     translator = load(model, device, alpha=alpha)
-    for side, where in enumerate(names):
-        check_lengths(translator, (pair[side] for pair in given), where)
+    for _ in read_pairs(translator, given, (names[0], names[1]), 1):
+        pass  # one that is too long is named before the first is scored
     for some in blocks(given):
         found = score_pairs(translator, some, batch_tokens=batch_tokens)
         put("".join(in_digits(one.score) + "\n" for one in found))
@@ -301,33 +306,3 @@ def watch_for(translator: "Translator", model: Path, name: str) -> "Watch":
         if lines := history.data.lines:
             known |= {"longest": lines.longest, "subwords": lines.subwords}
     return Watch(name, [*checks(translator, **known), skipped], console.out)
-
-
-def check_lengths(
-    translator: "Translator",
-    lines: Iterable[str],
-    where: str,
-    before: int = 0,
-) -> None:
-    """UserError for a line that is too long, after so many lines before.
-
-    A line of megabytes would take all memory, and its characters alone
-    minutes to be cut into subwords.
-    """
-    from ..text.sentences import sentences
-
-    def cut(line: str) -> list[str]:
-        """What the model reads at once of a line."""
-        return sentences(line, translator.split)
-
-    most, encode = translator.model.max_positions, translator.tokenizer.encode
-    for number, line in enumerate(lines, before + 1):
-        if len(line) > LONGEST_LINE:
-            reason = (
-                f"{len(line)} characters (at most {LONGEST_LINE} are allowed)"
-            )
-        elif most and (n := max(map(len, map(encode, cut(line))))) > most:
-            reason = f"{n} tokens, but the model has only {most} positions"
-        else:
-            continue
-        raise UserError(f"{where} {number}: {reason}; split the line")

@@ -7,10 +7,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ..data import Pair, bucket, make_batch
-from ..errors import UserError, check_budget, check_pairs
-from ..text.casing import as_sentence
+from ..data import bucket, make_batch
+from ..errors import UserError, check_budget
 from ..translation import TextModel, Translation, attention_maps
+from .reading import Given, read_pairs
 
 Links = list[tuple[int, int]]  # numbers of words, source and target
 TINY = torch.finfo(torch.float32).tiny  # no weight at all stays none
@@ -33,7 +33,7 @@ def members(pieces: list[str]) -> Float[Tensor, "words pieces"]:
 
 @torch.inference_mode()
 def align_pairs(
-    translator: TextModel, pairs: Iterable[Pair], batch_tokens: int = 1024
+    translator: TextModel, pairs: Iterable[Given], batch_tokens: int = 1024
 ) -> list[Links]:
     """For each pair, the source word that each target word came from.
 
@@ -42,22 +42,18 @@ def align_pairs(
     of the last decoder layer but one. (The last layer often looks elsewhere.)
     Each weight is divided by the root of what its source subword receives in
     all, since some, such as the full stop, are looked at for want of anything
-    better. A blank side has no links. Batches are those of score_pairs.
-    UserError for what is not text, ValueError for a batch that cannot be.
+    better. A blank side has no links. Pairs and batches are read as those of
+    score_pairs are. UserError for what is not text, ValueError for a batch
+    that cannot be.
     """
     check_budget(batch_tokens)
-    pairs = check_pairs(pairs)
-    sources, targets = (
-        [as_sentence(pair[i], translator.tokenizer)[0] for pair in pairs]
-        for i in (0, 1)
-    )
     encode, split = translator.tokenizer.encode, translator.tokenizer.split
     most = translator.model.max_positions  # outputs may end there
-    examples = [
-        (encode(source), encode(target)[:most])
-        for source, target in zip(sources, targets, strict=True)
-    ]
-    found: list[Links] = [[] for _ in pairs]
+    read = [parts for _, parts in read_pairs(translator, pairs, check=False)]
+    sentences = [(x.sentence, y.sentence) for some in read for x, y in some]
+    examples = [(encode(x), encode(y)[:most]) for x, y in sentences]
+    rows, columns = ([members(split(x[i])) for x in sentences] for i in (1, 0))
+    found: list[Links] = [[] for _ in sentences]
     lengths = [(len(source), len(target)) for source, target in examples]
     for places in bucket(lengths, batch_tokens):
         batch = make_batch([examples[i] for i in places])
@@ -65,44 +61,23 @@ def align_pairs(
         maps = attention_maps(translator.model, batch.source, batch.inputs)
         looked = maps.cross[-2:][0].mean(1).float().cpu()
         for i, weights in zip(places, looked, strict=True):
-            rows, columns = (
-                members(split(side[i])) for side in (targets, sources)
-            )
-            weights = weights[: rows.size(1), : columns.size(1)]
+            weights = weights[: rows[i].size(1), : columns[i].size(1)]
             # the geometric mean of shares of its row and of its column
             weights = weights / weights.sum(0).clamp(min=TINY).sqrt()
-            by_word = rows[:, : len(weights)] @ weights @ columns.T
+            by_word = rows[i][:, : len(weights)] @ weights @ columns[i].T
             found[i] = [
                 (int(row.argmax()), j)
                 for j, row in enumerate(by_word)
                 if row.any()
             ]
-    return found
-
-
-def align_translations(
-    translator: TextModel,
-    translations: Iterable[tuple[str, Translation]],
-    batch_tokens: int = 1024,
-) -> list[Links]:
-    """The links of texts and their translations, sentence by sentence.
-
-    Words are counted through the text, as align_pairs counts them.
-    """
-    parts = [
-        [(source, one.text) for source, one in found.parts or [(text, found)]]
-        for text, found in translations
-    ]
-    pairs = [pair for some in parts for pair in some]
-    each = iter(align_pairs(translator, pairs, batch_tokens))
-    split, whole = translator.tokenizer.split, []
-    for some in parts:
+    whole, done = [], 0
+    for some in read:
         links: Links = []
-        before, done = 0, 0
-        for source, target in some:
-            links += [(before + i, done + j) for i, j in next(each)]
-            before += len(members(split(source)))
-            done += len(members(split(target)))
+        before = after = 0  # words of the line, and of its translation
+        for i in range(done, done := done + len(some)):
+            links += [(before + j, after + k) for j, k in found[i]]
+            before += len(columns[i])
+            after += len(rows[i])
         whole.append(links)
     return whole
 
@@ -118,7 +93,7 @@ def skipped_words(translator: TextModel, text: str, found: Translation) -> int:
     if not 3 < made <= 0.75 * words:
         return 0
     try:
-        (links,) = align_translations(translator, [(text, found)])
+        (links,) = align_pairs(translator, [(text, found)])
     except UserError:
         return 0
     linked = sorted({source for source, _ in links})

@@ -9,8 +9,6 @@ from typing import NamedTuple
 from ..data import Tokenizer
 from ..embedding import UNK
 from ..translation import Translation, Translator
-from .casing import as_sentence
-from .sentences import sentences
 from .subtitles import TIMECODE
 
 THOUSANDS = re.compile(r"\b(\d{1,3})[.,'’\s](?=\d{3}\b)")
@@ -56,14 +54,15 @@ def checks(
     many subwords per word few of those lines exceed, and the confidence that
     few translations of its kind of text fall below.
     """
-    tokenizer, split = translator.tokenizer, translator.split
+    reader, tokenizer = translator.reader, translator.tokenizer
 
     def too_long(line: str, _: object) -> bool:
-        return len(line) > longest < max(map(len, sentences(line, split)))
+        parts = reader.line(line).parts if len(line) > longest else ()
+        return any(len(part.text) > longest for part in parts)
 
     def foreign(line: str, _: object) -> bool:
-        sentence, _ = as_sentence(line, tokenizer)
-        return subwords_per_word(sentence, tokenizer) > subwords
+        read = " ".join(part.sentence for part in reader.line(line).parts)
+        return subwords_per_word(read, tokenizer) > subwords
 
     return [
         Check(

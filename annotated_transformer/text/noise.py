@@ -10,7 +10,8 @@ from statistics import fmean
 from ..data import Example, Tokenizer
 from ..embedding import UNK
 from ..translation import Translator, corpus_scores
-from .casing import as_sentence, in_title_case
+from .casing import in_title_case
+from .reading import Reader
 
 Way = Callable[[str, random.Random], str]
 
@@ -63,8 +64,7 @@ class SourceNoise:
         typed = as_typed(text, rng, self.times)
         if UNK in ids or typed == text:
             return ids
-        sentence, _ = as_sentence(typed, self.tokenizer)
-        again = self.tokenizer.encode(sentence)
+        again = Reader(self.tokenizer).part(typed).ids
         return again if len(again) <= self.max_length else ids
 
 

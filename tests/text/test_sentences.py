@@ -10,7 +10,6 @@ from odd_text import odd_strings
 
 from annotated_transformer.pairs.alignment import (
     align_pairs,
-    align_translations,
 )
 from annotated_transformer.pairs.back_translation import back_translate
 from annotated_transformer.text.sentences import sentences, single_sentences
@@ -105,7 +104,7 @@ def test_links_count_words_through_the_line():
     line, model = " ".join(ONE[:2]), translator()
     ((one,),) = model.n_best([line], 1)
     given = [(line, one), (ONE[0], Translation("Ein Mann.", 0.0, 0.0, 1))]
-    links, alone = align_translations(model, given)
+    links, alone = align_pairs(model, given)
     pairs = [(source, found.text) for source, found in one.parts]
     first, second = align_pairs(model, pairs)
     words = len(pairs[0][1].split())

@@ -1,0 +1,139 @@
+"""One reading: what the search wrote is scored as the search scored it."""
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+from odd_text import odd_strings
+from tiny_models import make_translator
+
+from annotated_transformer import Translator
+from annotated_transformer.data import train_tokenizer
+from annotated_transformer.errors import UserError
+from annotated_transformer.pairs.alignment import align_pairs
+from annotated_transformer.pairs.likelihood import score_pairs
+from annotated_transformer.text.casing import in_title_case
+from annotated_transformer.text.reading import LONGEST, Reader
+
+MODELS = ("multi30k-en-de", "multi30k-de-en", "multi30k-en-fr", "pronouns")
+OWN = Path(__file__).parents[1] / "storage" / "own_sentences.tsv"
+PAIRS = [line.split("\t") for line in OWN.read_text("utf-8").splitlines()]
+
+
+def lines(name):
+    """Lines of the language that a model reads, as they are often typed."""
+    own = [pair[name.startswith("multi30k-de")] for pair in PAIRS]
+    return [
+        *own[:8],
+        *map(str.upper, own[8:14]),
+        *map(in_title_case, own[14:20]),
+        *map(str.lower, own[20:26]),
+        *map(" ".join, zip(own[26:32], own[32:38], strict=True)),
+        " ".join(own[:3]).upper(),
+    ]
+
+
+load = cache(Translator.load)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_score_of_an_output_is_that_of_its_search(name):
+    """Whatever was typed, and whichever of the best it is."""
+    translator = load(name)
+    texts = [*lines(name), *odd_strings(60)]
+    pairs = [
+        (text, one)
+        for text, best in zip(texts, translator.n_best(texts, 3), strict=True)
+        for one in best
+    ]
+    assert len(pairs) > 2 * len(texts)
+    for (_, one), scored in zip(
+        pairs, score_pairs(translator, pairs), strict=True
+    ):
+        assert scored.text == one.text
+        assert scored.length == one.length
+        nats = scored.log_probability
+        assert nats == pytest.approx(one.log_probability, abs=2e-3)
+        assert scored.score == pytest.approx(one.score, abs=2e-3)
+
+
+@pytest.mark.parametrize("name", MODELS[:3])
+def test_the_text_alone_says_as_much(name):
+    """But where it is cut into other subwords than the search chose.
+
+    In capitals that happens to many a German noun.
+    """
+    translator = load(name)
+    texts = lines(name)
+    found = [best[0] for best in translator.n_best(texts, 1)]
+    pairs = [(x, one.text) for x, one in zip(texts, found, strict=True)]
+    scores = score_pairs(translator, pairs)
+    for line, one, scored in zip(texts, found, scores, strict=True):
+        lost = one.log_probability - scored.log_probability
+        if one.text != one.text.upper() and one.text != in_title_case(
+            one.text
+        ):
+            assert lost < 2e-3, line
+        assert lost < 25, line  # 50 nats, if capitals are read as capitals
+
+
+def test_an_output_that_was_cut_is_scored_without_its_end():
+    tokenizer = train_tokenizer(["ab ba", "ba ab"], 10, "char")
+    translator = make_translator(tokenizer)
+    translator.model.output.weight.data[2] = -50.0  # never EOS
+    texts = ["ab", "ba ab"]
+    found = [best[0] for best in translator.n_best(texts, 1, beam=2)]
+    assert not any(one.finished for one in found)
+    scored = score_pairs(translator, zip(texts, found, strict=True))
+    for one, again in zip(found, scored, strict=True):
+        assert again.length == one.length == len(one.tokens)
+        assert again.log_probability == pytest.approx(one.log_probability)
+
+
+def test_pairs_are_whole_where_sentences_do_not_match():
+    reader = load("multi30k-en-de").reader
+    two = "A dog runs. A man sleeps."
+    both = reader.pair(two, "Ein Hund rennt. Ein Mann schläft.")
+    assert [(x.text, y.text) for x, y in both] == [
+        ("A dog runs.", "Ein Hund rennt."),
+        ("A man sleeps.", "Ein Mann schläft."),
+    ]
+    ((source, target),) = reader.pair(two, "Ein Hund rennt.")
+    assert (source.text, target.text) == (two, "Ein Hund rennt.")
+
+
+def test_a_target_is_read_like_its_source():
+    reader = load("multi30k-en-de").reader
+    for source, target, read in (
+        ("A DOG RUNS.", "EIN HUND RENNT.", "Ein Hund rennt."),
+        ("A DOG RUNS.", "Ein Hund rennt.", "Ein Hund rennt."),
+        ("A dog runs.", "EIN HUND RENNT.", "EIN HUND RENNT."),
+        ("a dog runs.", "ein hund rennt.", "ein hund rennt."),
+    ):
+        ((_, part),) = reader.pair(source, target)
+        assert part.sentence == read
+
+
+def test_words_are_linked_as_those_of_a_sentence():
+    translator = load("multi30k-en-de")
+    pair = ("A small dog runs.", "Ein kleiner Hund rennt.")
+    loud = tuple(map(str.upper, pair))
+    first, second = align_pairs(translator, [pair, loud])
+    assert first == second
+
+
+def test_what_is_too_long_is_named_everywhere():
+    tokenizer = train_tokenizer(["ab ba", "ba ab"], 10, "char")
+    learned = {"positions": "learned", "max_length": 8}
+    translator = make_translator(tokenizer, **learned)
+    for text, told in (
+        ("ab ab ab ab", "tokens, but the model has only 8 positions"),
+        ("a" * (LONGEST + 1), "10001 characters in a row"),
+    ):
+        with pytest.raises(UserError, match=f"text 1: .*{told}"):
+            translator(["ab", text])
+        with pytest.raises(UserError, match=f"source 1: .*{told}"):
+            score_pairs(translator, [("ab", "a"), (text, "a")])
+    with pytest.raises(UserError, match="target 0: .* 8 positions"):
+        score_pairs(translator, [("ab", "ab ab ab ab")])
+    assert Reader(tokenizer).part("ab ab ab ab").ids[-1] == 2
