@@ -26,6 +26,7 @@ from annotated_transformer.errors import (
 from annotated_transformer.model import EncoderDecoder, Transformer
 from annotated_transformer.storage.history import Search
 from annotated_transformer.storage.model_folder import load_model
+from annotated_transformer.text.casing import by_small_letters
 from annotated_transformer.text.reading import Reader, Reading
 from annotated_transformer.training import evaluating
 
@@ -51,7 +52,7 @@ class Translation:
     text: str
     score: float  # log-probability / length penalty
     log_probability: float  # in nats
-    length: int  # in tokens, EOS included
+    length: int  # in tokens, EOS included; 0 if no search was made
     # the sentences of the text with their translations, if it has several
     parts: tuple[tuple[str, "Translation"], ...] = ()
     tokens: tuple[int, ...] = ()  # that the search chose, without EOS
@@ -60,7 +61,7 @@ class Translation:
     @property
     def confidence(self) -> float:
         """Log-probability per token, in nats; 0 is certain."""
-        return self.log_probability / self.length
+        return self.log_probability / max(1, self.length)
 
 
 def combined(
@@ -216,7 +217,8 @@ class Translator(TextModel):
 
     beam, alpha (6.1) and no_repeat are the defaults of its searches. If split
     names the language of the texts, each of their sentences is translated on
-    its own; "" leaves texts whole. into is the language of the translations.
+    its own; "" leaves texts whole. into is the language of the translations,
+    and words has those of the texts in the forms that are in use.
     """
 
     def __init__(
@@ -228,15 +230,20 @@ class Translator(TextModel):
         no_repeat: int = 0,
         split: str = "",
         into: str = "",
+        words: Iterable[str] = (),
     ):
         super().__init__(model, tokenizer)
         self.beam, self.alpha, self.no_repeat = beam, alpha, no_repeat
         self.split, self.into = split, into
+        self.words = by_small_letters(words)
 
     @property
     def reader(self) -> Reader:
         """How it reads a text."""
-        return replace(super().reader, split=self.split, into=self.into)
+        how = {
+            name: getattr(self, name) for name in ("split", "into", "words")
+        }
+        return replace(super().reader, **how)
 
     @classmethod
     def load(
@@ -262,11 +269,17 @@ class Translator(TextModel):
                 f"{folder}: a language model, which has no source to "
                 "translate; generate text with it, or name a translator"
             )
-        search = asdict(history.search) if history and history.search else {}
-        split, into = "", ""
-        if history:
-            split, into = history.data.split, history.data.target
-        return cls(model, tokenizer, **search, split=split, into=into)
+        if history is None:
+            return cls(model, tokenizer)
+        data, search = history.data, history.search
+        return cls(
+            model,
+            tokenizer,
+            **(asdict(search) if search else {}),
+            split=data.split,
+            into=data.target,
+            words=data.lines.words.split() if data.lines else (),
+        )
 
     @overload
     def __call__(self, text: str, **options) -> str: ...
@@ -313,7 +326,7 @@ class Translator(TextModel):
         no_repeat = self.no_repeat if no_repeat is None else no_repeat
         Search(beam, alpha, no_repeat)  # ValueError for an impossible one
         parts = [part for reading in readings for part in reading.parts]
-        found = [[Translation("", 0.0, 0.0, 1)] for _ in parts]
+        found = [[Translation(x.before.strip(), 0.0, 0.0, 0)] for x in parts]
         places = [i for i, part in enumerate(parts) if not part.blank]
         sources = [parts[i].ids for i in places]
         lengths = [(len(ids), len(ids)) for ids in sources]
@@ -324,9 +337,9 @@ class Translator(TextModel):
                 self.model, ids, beam, alpha, number, no_repeat
             )
             for i, hypotheses in zip(batch, results, strict=True):
-                setting = parts[places[i]].setting
+                whole = parts[places[i]].whole
                 found[places[i]] = [
-                    replace(one, text=setting(one.text))
+                    replace(one, text=whole(one.text))
                     for one in map(self.translation, hypotheses)
                 ]
         each = iter(found)

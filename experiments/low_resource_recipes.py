@@ -34,6 +34,7 @@ from annotated_transformer.runs.batches import (
 from annotated_transformer.runs.objectives import objective_of
 from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import LabConfig, Recipe
+from annotated_transformer.text.reading import Reader
 from annotated_transformer.training import TrainConfig, average, validate
 from annotated_transformer.translation import Translator, corpus_scores
 
@@ -107,7 +108,7 @@ def trained(
     model = transformer(config)
 
     examples, _ = encode_pairs(learned, pieces, train.max_length)
-    resplit = batch_change(pieces, replace(BASE, labs=labs))
+    resplit = batch_change(Reader(pieces), replace(BASE, labs=labs))
     objective = objective_of(labs, pieces)
     every, saved = train.steps // (4 * SAVED), []
     for update in updates_on(

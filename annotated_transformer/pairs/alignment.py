@@ -74,10 +74,13 @@ def align_pairs(
     for some in read:
         links: Links = []
         before = after = 0  # words of the line, and of its translation
-        for i in range(done, done := done + len(some)):
+        for i, (source, target) in enumerate(some, done):
+            before += len(f"{source.before}x".split()) - 1
+            after += len(f"{target.before}x".split()) - 1
             links += [(before + j, after + k) for j, k in found[i]]
-            before += len(columns[i])
-            after += len(rows[i])
+            before += len(columns[i]) + len(f"x{source.behind}".split()) - 1
+            after += len(rows[i]) + len(f"x{target.behind}".split()) - 1
+        done += len(some)
         whole.append(links)
     return whole
 

@@ -54,5 +54,5 @@ def score_pairs(
             x / length_penalty(size, alpha)
             for x, size in zip(nats, sizes, strict=True)
         )
-        found.append(Translation(text, score, sum(nats), sum(sizes) or 1))
+        found.append(Translation(text, score, sum(nats), sum(sizes)))
     return found

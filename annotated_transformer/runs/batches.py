@@ -8,6 +8,7 @@ import random
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import torch
 
@@ -25,7 +26,9 @@ from ..data import (
 )
 from ..errors import UserError
 from ..system.console import console
+from ..text.casing import by_small_letters, usual_words
 from ..text.noise import SourceNoise
+from ..text.reading import Reader
 from .recipes import Recipe
 
 Change = Callable[[list[Example], str], list[Example]]  # as a seed decides
@@ -64,7 +67,7 @@ def encode_text(
     return examples, too_long
 
 
-def batch_change(tokenizer: Tokenizer, recipe: Recipe) -> Change | None:
+def batch_change(reader: Reader, recipe: Recipe) -> Change | None:
     """What changes a batch each time it is read: noise, other subwords.
 
     UserError for BPE-dropout of subwords that are not made by merges:
@@ -73,14 +76,14 @@ def batch_change(tokenizer: Tokenizer, recipe: Recipe) -> Change | None:
     labs, limit = recipe.labs, longest_side(recipe)
     changes: list[Change] = []
     if labs.noise:
-        changes.append(SourceNoise(tokenizer, labs.noise, limit))
+        changes.append(SourceNoise(reader, labs.noise, limit))
     if labs.bpe_dropout:
         if recipe.tokenizer != "bpe":
             raise UserError(
                 f"`bpe_dropout` leaves out merges, and of {recipe.tokenizer} "
                 "subwords none are known; use `tokenizer='bpe'`"
             )
-        pieces = tokenizer.vocabulary
+        pieces = reader.tokenizer.vocabulary
         changes.append(BPEDropout(pieces, labs.bpe_dropout, limit))
 
     def change(examples: list[Example], seed: str) -> list[Example]:
@@ -102,7 +105,11 @@ class TrainingText:
     def __init__(self, corpus: Corpus, tokenizer: Tokenizer, recipe: Recipe):
         self.config, self.seed = recipe.train, recipe.train.seed
         self.labs = recipe.labs
-        self.change = batch_change(tokenizer, recipe)
+        reader = Reader(tokenizer)
+        if self.labs.noise:  # else nobody asks for the words
+            words = usual_words([source for source, _ in corpus.train])
+            reader = replace(reader, words=by_small_letters(words))
+        self.change = batch_change(reader, recipe)
         start = len(corpus.train) - sum(x.pairs for x in corpus.extras)
         own = corpus.train[:start]
         self.examples, _ = encode_text("training text", own, tokenizer, recipe)

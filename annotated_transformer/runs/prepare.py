@@ -20,6 +20,7 @@ from ..storage.history import Data, History, SourceLines, Start
 from ..storage.model_folder import load_model, read_config, read_tokenizer
 from ..system.console import console
 from ..system.machine import this_machine, versions
+from ..text.casing import by_small_letters, usual_words
 from ..text.checks import subwords_per_word
 from ..text.sentences import single_sentences
 from ..writing import LanguageModelConfig
@@ -342,9 +343,14 @@ def describe(
             corpus.source,
             ready.recipe.train.max_length,
         )
-        before = begun and begun.data and begun.data.lines
-        if before and before.longest > lines.longest:  # it has learned both
-            lines = replace(lines, longest=before.longest)
+        if begun and begun.data and (before := begun.data.lines):
+            # it has learned both
+            own = by_small_letters(words := lines.words.split())
+            words += [x for x in before.words.split() if x.lower() not in own]
+            longest = max(lines.longest, before.longest)
+            lines = replace(lines, longest=longest, words=" ".join(words))
+            earlier = replace(begun.data, lines=replace(before, words=""))
+            begun = replace(begun, data=earlier)
         data = replace(data, lines=lines)
     return History(
         command=command,
@@ -377,4 +383,5 @@ def source_lines(
         round(single_sentences(some, language), 4),
         next(longest, 0),
         round(cuts[99 * len(cuts) // 100], 3) if cuts else 0.0,
+        " ".join(usual_words(lines)),
     )

@@ -16,6 +16,7 @@ class SourceLines:
     single: float  # share of lines that are one sentence
     longest: int  # characters
     subwords: float  # per word, at most, in 99 of 100 lines
+    words: str = ""  # in the forms that are in use; older: ""
 
 
 @dataclass(frozen=True)

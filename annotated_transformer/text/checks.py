@@ -61,7 +61,8 @@ def checks(
         return any(len(part.text) > longest for part in parts)
 
     def foreign(line: str, _: object) -> bool:
-        read = " ".join(part.sentence for part in reader.line(line).parts)
+        parts = reader.line(line).parts
+        read = " ".join(part.sentence or part.text for part in parts)
         return subwords_per_word(read, tokenizer) > subwords
 
     return [

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from ..data import Example, Tokenizer
+from ..data import Example
 from ..embedding import UNK
 from ..translation import Translator, corpus_scores
 from .casing import in_title_case
@@ -47,8 +47,8 @@ class SourceNoise:
     They are encoded as a translator reads them: capitals as a sentence.
     """
 
-    def __init__(self, tokenizer: Tokenizer, times: float, max_length: int):
-        self.tokenizer, self.times = tokenizer, times
+    def __init__(self, reader: Reader, times: float, max_length: int):
+        self.reader, self.times = reader, times
         self.max_length = max_length  # tokens; longer text stays as it was
 
     def __call__(
@@ -60,11 +60,11 @@ class SourceNoise:
 
     def typed(self, ids: list[int], rng: random.Random) -> list[int]:
         """The ids of a source, typed anew; unknown pieces stay."""
-        text = self.tokenizer.decode(ids)
+        text = self.reader.tokenizer.decode(ids)
         typed = as_typed(text, rng, self.times)
         if UNK in ids or typed == text:
             return ids
-        again = Reader(self.tokenizer).part(typed).ids
+        again = self.reader.part(typed).ids
         return again if len(again) <= self.max_length else ids
 
 

@@ -1,30 +1,50 @@
 """How a translator reads a line: to search, to score, to align, to check."""
 
+import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..data import Tokenizer
-from ..embedding import EOS
+from ..embedding import EOS, UNK
 from ..errors import UserError
-from .casing import Setting, as_given, as_sentence
+from .casing import Setting, Words, as_given, as_sentence
 from .sentences import sentences
 
 LONGEST = 10_000  # characters; a page of a book has three thousand
+VARIANTS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")  # of a sign
+
+
+def invisible(sign: str) -> bool:
+    """True if nothing is seen of it: controls, joiners, marks of direction."""
+    return unicodedata.category(sign) in ("Cc", "Cf") or bool(
+        VARIANTS.match(sign)
+    )
 
 
 @dataclass(frozen=True)
 class Part:
-    """What a translator reads at once, most often a sentence."""
+    """What a translator reads at once, most often a sentence.
+
+    What stands before and behind it goes through as it is.
+    """
 
     text: str  # as it stands in the line
     sentence: str  # as it is read
     ids: list[int]  # its subwords, and EOS
-    setting: Setting  # sets a translation like the text
+    setting: Setting = as_given  # sets a translation like the text
+    before: str = ""
+    behind: str = ""
+    unknown: str = ""  # letters and signs of the text without a subword
 
     @property
     def blank(self) -> bool:
         """True if there is nothing to translate."""
         return not self.sentence.strip() or self.ids == [EOS]
+
+    def whole(self, translation: str) -> str:
+        """A translation, set like the text, between what goes through."""
+        return f"{self.before}{self.setting(translation)}{self.behind}"
 
 
 @dataclass(frozen=True)
@@ -41,21 +61,74 @@ class Reader:
 
     split is the language of the lines and into that of their translations; a
     line is left whole where its language is "". What is read at once may have
-    as many tokens as there are positions; 0 is any number.
+    as many tokens as there are positions; 0 is any number. words tells how
+    those of the lines are written.
     """
 
     tokenizer: Tokenizer
     split: str = ""
     into: str = ""
     positions: int = 0
+    words: Words = field(default_factory=dict)
 
     def part(self, text: str) -> Part:
-        """A text as it is read at once; UserError if it is too long."""
+        """A text as it is read at once; UserError if it is too long.
+
+        At its ends, what has no letter or digit that there is a subword for
+        goes through. Within, signs without a subword are left out.
+        """
         self.check(text)
-        sentence, setting = as_sentence(text, self.tokenizer)
-        ids = self.tokenizer.encode(sentence)
+        ids = self.tokenizer.encode(text)
+        before, unknown, behind, inner = "", "", "", text
+        if UNK in ids or not any(map(str.isalnum, text)):
+            before, inner, behind = self.readable(text)
+            for sign in {*inner}:
+                if not sign.isalnum() and not self.knows(sign):
+                    inner = inner.replace(sign, "")
+            seen = [x for x in dict.fromkeys(text) if not invisible(x)]
+            unknown = "".join(x for x in seen if not self.knows(x))
+            if not "".join(seen).strip():
+                before = ""  # nothing is seen of what would go through
+        sentence, setting = as_sentence(inner, self.tokenizer, self.words)
+        if sentence != text:
+            ids = self.tokenizer.encode(sentence)
         self.check(text, ids)
-        return Part(text, sentence, ids, setting)
+        return Part(text, sentence, ids, setting, before, behind, unknown)
+
+    def knows(self, sign: str) -> bool:
+        """True if the sign has a subword, or is normalised away."""
+        return UNK not in self.tokenizer.encode(sign)
+
+    def readable(self, text: str) -> tuple[str, str, str]:
+        """What is read of a text, and what goes through around it.
+
+        Read are the words from the first to the last that have a letter or a
+        digit with a subword, and what is known beside them.
+        """
+        words = [*re.finditer(r"\S+", text)]
+        read = [
+            i
+            for i, word in enumerate(words)
+            if any(x.isalnum() and self.knows(x) for x in word[0])
+        ]
+        if not read:
+            return text, "", ""
+        first, last = read[0], read[-1]
+        while first > 0 and all(map(self.knows, words[first - 1][0])):
+            first -= 1
+        while words[last + 1 :] and all(map(self.knows, words[last + 1][0])):
+            last += 1
+        start, end = words[first].start(), words[last].end()
+        while self.foreign(text[start]):
+            start += 1
+        while self.foreign(text[end - 1]):
+            end -= 1
+        return text[:start], text[start:end], text[end:]
+
+    def foreign(self, sign: str) -> bool:
+        """True for a sign without a subword, and none of a letter's marks."""
+        mark = unicodedata.category(sign)[0] == "M" and not invisible(sign)
+        return not (sign.isalnum() or mark or self.knows(sign))
 
     def check(self, text: str, ids: Sequence[int] = ()) -> None:
         """UserError for what is too long to be read or written at once.
@@ -92,16 +165,22 @@ class Reader:
     def pair(self, source: str, target: str) -> list[tuple[Part, Part]]:
         """A line and its translation, sentence by sentence.
 
-        Both are whole if they have unequal numbers of sentences.
+        Both are whole if they have unequal numbers of sentences. What went
+        through is in neither; if something else stands there, it is read.
         """
         parts = self.line(source).parts
         texts = sentences(target, self.into)
         if len(texts) != len(parts):
             parts, texts = (self.part(source),), [target]
-        return [
-            (part, self.translated(text, part))
-            for part, text in zip(parts, texts, strict=True)
-        ]
+        found = []
+        for part, text in zip(parts, texts, strict=True):
+            if part.blank and part.before:
+                if text == part.before:
+                    continue
+                ids = self.tokenizer.encode(part.text)
+                part = Part(part.text, part.text, ids)
+            found.append((part, self.translated(text, part)))
+        return found
 
     def translated(self, text: str, source: Part) -> Part:
         """A translation as a model wrote it, before it was set.
@@ -109,9 +188,15 @@ class Reader:
         DIE HUNDE RENNEN. is read as Die Hunde rennen., if the source is in
         capitals as well.
         """
+        before, behind, inner = source.before, source.behind, text
+        if text.startswith(before) and text[len(before) :].endswith(behind):
+            inner = text[len(before) :].removesuffix(behind)
+        else:
+            before = behind = ""
+        setting: Setting = as_given
         if source.setting is not as_given:
-            sentence, setting = as_sentence(text, self.tokenizer)
-            if setting is source.setting:
-                ids = self.tokenizer.encode(sentence)
-                return Part(text, sentence, ids, setting)
-        return Part(text, text, self.tokenizer.encode(text), as_given)
+            sentence, found = as_sentence(inner, self.tokenizer)
+            if found is source.setting:
+                inner, setting = sentence, found
+        ids = self.tokenizer.encode(inner)
+        return Part(text, inner, ids, setting, before, behind)

@@ -16,7 +16,12 @@ from annotated_transformer.data import BPEDropout, encode_pairs
 from annotated_transformer.embedding import EOS, UNK
 from annotated_transformer.runs.batches import TrainingText
 from annotated_transformer.runs.recipes import RECIPES
-from annotated_transformer.text.casing import as_sentence, in_title_case
+from annotated_transformer.text.casing import (
+    as_sentence,
+    by_small_letters,
+    in_title_case,
+    usual_words,
+)
 from annotated_transformer.text.noise import (
     WAYS,
     SourceNoise,
@@ -24,6 +29,7 @@ from annotated_transformer.text.noise import (
     typing_errors,
 )
 from annotated_transformer.text.normalization import normalized
+from annotated_transformer.text.reading import Reader
 
 TEXT = "A small dog sleeps on the warm street."
 
@@ -107,9 +113,9 @@ EXAMPLES, _ = encode_pairs([*PAIRS[:60], ("a Ж", "ein")], BPE, max_length=99)
 @pytest.mark.parametrize(("seed", "limit"), [(0, 99), (1, 99), (2, 20)])
 def test_sources_are_read_as_a_translator_reads_them(seed, limit):
     """Targets stay, and so does what is unknown or would be too long."""
-    found = SourceNoise(BPE, 3.0, limit)(EXAMPLES, str(seed))
-    assert found == SourceNoise(BPE, 3.0, limit)(EXAMPLES, str(seed))
-    assert found != SourceNoise(BPE, 3.0, limit)(EXAMPLES, "other")
+    found = SourceNoise(Reader(BPE), 3.0, limit)(EXAMPLES, str(seed))
+    assert found == SourceNoise(Reader(BPE), 3.0, limit)(EXAMPLES, str(seed))
+    assert found != SourceNoise(Reader(BPE), 3.0, limit)(EXAMPLES, "other")
     rng = random.Random(f"{seed} noise")
     for (usual, label), (source, target) in zip(EXAMPLES, found, strict=True):
         assert target == label
@@ -138,6 +144,8 @@ def test_a_run_reads_sources_with_noise_and_targets_without():
 
 def test_other_subwords_are_those_of_what_was_typed():
     change = text_with(noise=3.0, bpe_dropout=0.3).change
-    typed = SourceNoise(BPE, 3.0, 256)(EXAMPLES, "1")
+    words = by_small_letters(usual_words([source for source, _ in PAIRS]))
+    reader = Reader(BPE, words=words)
+    typed = SourceNoise(reader, 3.0, 256)(EXAMPLES, "1")
     expected = BPEDropout(BPE.vocabulary, 0.3, 256)(typed, "1")
     assert change(EXAMPLES, "1") == expected != typed
