@@ -249,8 +249,9 @@ def beam_decode(
     alpha: float = 0.6,
     number: int = 1,
     no_repeat: int = 0,
+    stretch: float = 1.0,
 ) -> list[list[Hypothesis]]:
     """Translate a batch of ids; width 1 is greedy decoding (6.1)."""
     step, state = model_step(model), first_state(model, source)
-    limits = length_limit(source, model.max_positions)
+    limits = length_limit(source, model.max_positions, stretch)
     return beam_search(step, state, limits, width, alpha, number, no_repeat)

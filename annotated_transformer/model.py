@@ -447,13 +447,17 @@ def parameter_count(config: ModelConfig) -> int:
 
 
 def length_limit(
-    source: Int[Tensor, "batch length"], max_positions: int | None = None
+    source: Int[Tensor, "batch length"],
+    max_positions: int | None = None,
+    stretch: float = 1.0,
 ) -> Int[Tensor, "batch"]:
     """The longest output allowed: the input's length plus 50 (6.1).
 
-    It is at most max_positions, if the model has such a limit.
+    The length may be stretched first, for targets that are far longer than
+    their sources. max_positions is the most, if the model has such a limit.
     """
-    return ((source != PAD).sum(1) + 50).clamp(0, max_positions)
+    lengths = (source != PAD).sum(1) * stretch + 50
+    return lengths.long().clamp(0, max_positions)
 
 
 @torch.no_grad()

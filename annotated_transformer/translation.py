@@ -26,7 +26,7 @@ from annotated_transformer.errors import (
 from annotated_transformer.model import EncoderDecoder, Transformer
 from annotated_transformer.storage.history import Search
 from annotated_transformer.storage.model_folder import load_model
-from annotated_transformer.text.casing import by_small_letters
+from annotated_transformer.text.checks import Known, doubts
 from annotated_transformer.text.reading import Reader, Reading
 from annotated_transformer.training import evaluating
 
@@ -57,6 +57,7 @@ class Translation:
     parts: tuple[tuple[str, "Translation"], ...] = ()
     tokens: tuple[int, ...] = ()  # that the search chose, without EOS
     finished: bool = True  # with EOS; False if the limit cut it
+    warnings: tuple[str, ...] = ()  # what may be wrong with it, or its text
 
     @property
     def confidence(self) -> float:
@@ -217,9 +218,10 @@ class Translator(TextModel):
 
     beam, alpha (6.1) and no_repeat are the defaults of its searches. If split
     names the language of the texts, each of their sentences is translated on
-    its own; "" leaves texts whole. into is the language of the translations,
-    and words has those of the texts in the forms that are in use.
+    its own; "" leaves texts whole. into is the language of the translations.
     """
+
+    known = Known()  # of the pairs that the model has learned from
 
     def __init__(
         self,
@@ -230,20 +232,20 @@ class Translator(TextModel):
         no_repeat: int = 0,
         split: str = "",
         into: str = "",
-        words: Iterable[str] = (),
     ):
         super().__init__(model, tokenizer)
         self.beam, self.alpha, self.no_repeat = beam, alpha, no_repeat
         self.split, self.into = split, into
-        self.words = by_small_letters(words)
 
     @property
     def reader(self) -> Reader:
         """How it reads a text."""
-        how = {
-            name: getattr(self, name) for name in ("split", "into", "words")
-        }
-        return replace(super().reader, **how)
+        return replace(
+            super().reader,
+            split=self.split,
+            into=self.into,
+            words=self.known.words,
+        )
 
     @classmethod
     def load(
@@ -269,17 +271,13 @@ class Translator(TextModel):
                 f"{folder}: a language model, which has no source to "
                 "translate; generate text with it, or name a translator"
             )
-        if history is None:
-            return cls(model, tokenizer)
-        data, search = history.data, history.search
-        return cls(
-            model,
-            tokenizer,
-            **(asdict(search) if search else {}),
-            split=data.split,
-            into=data.target,
-            words=data.lines.words.split() if data.lines else (),
-        )
+        found = cls(model, tokenizer)
+        if history:
+            found.split, found.into = history.data.split, history.data.target
+            found.known = Known.of(history)
+            for name, value in asdict(history.search or Search()).items():
+                setattr(found, name, value)
+        return found
 
     @overload
     def __call__(self, text: str, **options) -> str: ...
@@ -334,7 +332,13 @@ class Translator(TextModel):
         for batch in bucket(lengths, budget):
             ids = pad(sources[i] for i in batch).to(self.device)
             results = beam_decode(
-                self.model, ids, beam, alpha, number, no_repeat
+                self.model,
+                ids,
+                beam,
+                alpha,
+                number,
+                no_repeat,
+                self.known.stretch,
             )
             for i, hypotheses in zip(batch, results, strict=True):
                 whole = parts[places[i]].whole
@@ -344,7 +348,12 @@ class Translator(TextModel):
                 ]
         each = iter(found)
         return [
-            combined(reading, islice(each, len(reading.parts)), number)
+            [
+                replace(one, warnings=doubts(reading, one, self.known))
+                for one in combined(
+                    reading, islice(each, len(reading.parts)), number
+                )
+            ]
             for reading in readings
         ]
 

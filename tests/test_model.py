@@ -256,6 +256,8 @@ def biased(token: int) -> Transformer:
 def test_greedy_stops_at_the_input_length_plus_fifty_or_at_the_end():
     source = torch.tensor([[5, 6, 7], [5, PAD, PAD]])
     assert length_limit(source).tolist() == [53, 51]
+    assert length_limit(source, stretch=2.5).tolist() == [57, 52]
+    assert length_limit(source, 55, 2.5).tolist() == [55, 52]
     output = greedy_decode(biased(9), source)
     assert output.shape == (2, 53)
     assert (output[0] == 9).all() and (output[1, :51] == 9).all()

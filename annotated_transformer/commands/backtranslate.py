@@ -16,7 +16,7 @@ from .options import (
     Device,
     batch_tokens_option,
 )
-from .translate import load, watch_for
+from .translate import QUIET, load, watch_for
 
 BATCH_TOKENS = {"cuda": 32768}  # elsewhere 4096
 BLOCK = 1000  # lines, after which the console says how far it is
@@ -36,6 +36,7 @@ def backtranslate(
     tag: str = Option(
         "", help="a word to put before each source, such as '<BT>'"
     ),
+    quiet: bool = QUIET,
     batch_tokens: int | None = batch_tokens_option(None),
     device: Device = DEVICE,
     beam: int | None = BEAM,
@@ -46,8 +47,8 @@ def backtranslate(
 
     TEXT holds targets, and MODEL translates from their language; --forward has
     it the other way. Each line of the file made is a source, a tab and its
-    target, as train --extra reads them. It warns if TEXT is not what MODEL was
-    made for.
+    target, as train --extra reads them. Standard error says which lines are
+    doubtful.
     """
     from ..corpora.parallel_text import write_tsv
     from ..pairs.back_translation import made_pairs
@@ -59,17 +60,17 @@ def backtranslate(
     budget = batch_tokens or BATCH_TOKENS.get(translator.device.type, 4096)
     if output.exists():
         raise UserError(f"{output}: exists already; choose another name")
-    watch = watch_for(translator, model, str(file))
+    watch = watch_for(translator, str(file), quiet)
     pairs: list[tuple[str, str]] = []
     done = 0
     for some in blocks(lines, BLOCK):
         found = translator.n_best(some, 1, batch_tokens=budget)
         best = [translations[0] for translations in found]
         watch.look(some, best)
-        watch.sum_up()
         pairs += made_pairs(some, [one.text for one in best], tag, forward)
         done += len(some)
         console.out(f"{done:,} of {len(lines):,} lines")
+    watch.sum_up()
     write_tsv(output, pairs)
     if blank := len(lines) - len(pairs):
         console.out(f"{output}: left out {blank} lines with a blank side")

@@ -1,6 +1,7 @@
 """The commands that use a trained model: translate, evaluate and score."""
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from ..translation import Translation, Translator
 
 SKIPPED = 6  # words in a row; in fewer than one caption of a hundred
+QUIET = Option(False, "--quiet", help="do not say which lines are doubtful")
 PAIRS = Option(None, help="instead, one file of both: .tsv, .csv or .jsonl")
 
 
@@ -50,6 +52,13 @@ def translate(
         "--alignment",
         help="add which word each word came from: a tab, then 0-0 1-2",
     ),
+    as_json: bool = Option(
+        False,
+        "--json",
+        help="instead, each translation as one JSON object, with all of this "
+        "and with what may be wrong with it",
+    ),
+    quiet: bool = QUIET,
     no_split: bool = Option(
         False,
         "--no-split",
@@ -68,10 +77,9 @@ def translate(
     --n-best there are several lines for each, best first: its number, the
     score and the translation, with tabs between them. --confidence adds a
     column, and --alignment one more: pairs of words, counted from 0. Subtitles
-    keep their timecodes. On standard error it warns of lines that the model
-    was not made for.
+    keep their timecodes. Standard error says which lines are doubtful.
     """
-    from ..pairs.alignment import align_pairs, pharaoh
+    from ..pairs.alignment import align_pairs
     from ..text.subtitles import ENDINGS
 
     translator = load(model, device, beam, alpha, no_repeat)
@@ -80,14 +88,14 @@ def translate(
     if n_best is not None and n_best > translator.beam:
         raise UserError(f"--n-best {n_best} needs --beam {n_best}, or more")
     before, name = 0, str(file or "standard input")
-    watch = watch_for(translator, model, name)
+    watch = watch_for(translator, name, quiet)
     if file is None:
         texts = arriving("standard input")
     elif ending(file) in ENDINGS:
-        if n_best is not None or confidence or alignment:
+        if n_best is not None or confidence or alignment or as_json:
             raise UserError(
                 f"{file}: subtitles have no columns; leave out --n-best, "
-                "--confidence and --alignment"
+                "--confidence, --alignment and --json"
             )
         put(subtitles(translator, file, batch_tokens, watch))
         return
@@ -101,26 +109,63 @@ def translate(
             where=f"{name}, line",
             first=before + 1,
         )
-        flat = [(i, one) for i, best in enumerate(found) for one in best]
-        columns = [[in_column(one.text) for _, one in flat]]
-        if n_best is not None:
-            numbers = [f"{before + i + 1}" for i, _ in flat]
-            scores = [in_digits(one.score) for _, one in flat]
-            columns = [numbers, scores, *columns]
-        if confidence:
-            columns.append([in_digits(one.confidence) for _, one in flat])
+        flat = [
+            (i, replace(one, text=in_column(one.text)))
+            for i, best in enumerate(found)
+            for one in best
+        ]
+        columns: dict[str, list[Any]] = {
+            "line": [before + 1 + i for i, _ in flat],
+            "score": [one.score for _, one in flat],
+            "text": [one.text for _, one in flat],
+            "confidence": [one.confidence for _, one in flat],
+        }
         if alignment:
-            pairs = [
-                (lines[i], replace(one, text=in_column(one.text)))
-                for i, one in flat
-            ]
-            links = align_pairs(translator, pairs, min(batch_tokens, 1024))
-            columns.append([pharaoh(some) for some in links])
-        rows = zip(*columns, strict=True)
-        put("".join("\t".join(row) + "\n" for row in rows))
+            pairs = [(lines[i], one) for i, one in flat]
+            columns["alignment"] = align_pairs(
+                translator, pairs, min(batch_tokens, 1024)
+            )
+        if as_json:
+            columns["finished"] = [one.finished for _, one in flat]
+            columns["warnings"] = [one.warnings for _, one in flat]
+            put(json_lines(columns))
+        else:
+            shown = {"text", "alignment"}
+            shown |= {"confidence"} if confidence else set()
+            shown |= {"line", "score"} if n_best is not None else set()
+            put(tab_lines({x: columns[x] for x in columns if x in shown}))
         watch.look(lines, [best[0] for best in found])
         before += len(lines)
     watch.sum_up()
+
+
+def json_lines(columns: dict[str, list[Any]]) -> str:
+    """The rows of a table as JSON, an object a line."""
+    rows = zip(*columns.values(), strict=True)
+    return "".join(
+        json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False)
+        + "\n"
+        for row in rows
+    )
+
+
+def tab_lines(columns: dict[str, list[Any]]) -> str:
+    """The rows of a table, with tabs between their columns."""
+    from ..pairs.alignment import pharaoh
+
+    spelled: dict[str, Callable[[Any], str]] = {
+        "score": in_digits,
+        "confidence": in_digits,
+        "alignment": pharaoh,
+    }
+    return "".join(
+        "\t".join(
+            spelled.get(name, str)(value)
+            for name, value in zip(columns, row, strict=True)
+        )
+        + "\n"
+        for row in zip(*columns.values(), strict=True)
+    )
 
 
 def subtitles(
@@ -142,7 +187,7 @@ def subtitles(
     watch.sum_up()
     if found.tagged:
         told = "tags within a text are left out; those around it stay"
-        watch.tell(told, found.tagged[0])
+        watch.tell(f", line {found.tagged[0]}: {told}")
     mark = "\ufeff" if data.startswith(b"\xef\xbb\xbf") else ""
     end = "\r\n" if b"\r\n" in data else "\n"
     lines = found.with_texts(one.text for (one,) in best)
@@ -285,24 +330,21 @@ def load(
     return translator
 
 
-def watch_for(translator: "Translator", model: Path, name: str) -> "Watch":
-    """What checks the lines of a file, and their translations by a model."""
+def watch_for(
+    translator: "Translator", name: str, quiet: bool = False
+) -> "Watch":
+    """What tells of the lines of a file whose translations are doubtful."""
     from ..pairs.alignment import skipped_words
-    from ..storage.model_folder import read_config
-    from ..text.checks import Check, Watch, checks
+    from ..text.checks import Watch
 
-    def skips(line: str, one: "Translation | None") -> bool:
-        return bool(one and skipped_words(translator, line, one) >= SKIPPED)
+    def skipped(line: str, one: "Translation") -> list[str]:
+        if skipped_words(translator, line, one) < SKIPPED:
+            return []
+        return [
+            f"{SKIPPED} of its words in a row, or more, have no counterpart "
+            "in its translation"
+        ]
 
-    skipped = Check(
-        f"{SKIPPED} words of the line in a row, or more, have no counterpart "
-        "in its translation; compare the two",
-        skips,
-    )
-    known: dict[str, float] = {}
-    if history := read_config(model).history:
-        if (bar := history.result.usual_confidence) is not None:
-            known["confidence"] = bar
-        if lines := history.data.lines:
-            known |= {"longest": lines.longest, "subwords": lines.subwords}
-    return Watch(name, [*checks(translator, **known), skipped], console.out)
+    if quiet:
+        return Watch(name, translator, lambda told: None)
+    return Watch(name, translator, console.out, skipped)

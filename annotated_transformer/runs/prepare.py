@@ -11,7 +11,7 @@ import torch
 
 from ..corpora.corpus import Corpus
 from ..corpora.running_text import RunningText
-from ..data import Tokenizer, train_tokenizer
+from ..data import Pair, Tokenizer, train_tokenizer
 from ..embedding import BOS, EOS, PAD, UNK, SinusoidalPositions, TokenEmbedding
 from ..errors import UserError
 from ..model import EncoderDecoder
@@ -343,12 +343,11 @@ def describe(
             corpus.source,
             ready.recipe.train.max_length,
         )
+        lines = replace(
+            lines, stretch=round(stretch(corpus.train, ready.tokenizer), 2)
+        )
         if begun and begun.data and (before := begun.data.lines):
-            # it has learned both
-            own = by_small_letters(words := lines.words.split())
-            words += [x for x in before.words.split() if x.lower() not in own]
-            longest = max(lines.longest, before.longest)
-            lines = replace(lines, longest=longest, words=" ".join(words))
+            lines = both(lines, before)
             earlier = replace(begun.data, lines=replace(before, words=""))
             begun = replace(begun, data=earlier)
         data = replace(data, lines=lines)
@@ -385,3 +384,29 @@ def source_lines(
         round(cuts[99 * len(cuts) // 100], 3) if cuts else 0.0,
         " ".join(usual_words(lines)),
     )
+
+
+def both(lines: SourceLines, before: SourceLines) -> SourceLines:
+    """What lines are like for a model that has learned from others before."""
+    own = by_small_letters(words := lines.words.split())
+    words += [x for x in before.words.split() if x.lower() not in own]
+    return replace(
+        lines,
+        longest=max(lines.longest, before.longest),
+        words=" ".join(words),
+        stretch=max(lines.stretch, before.stretch),
+    )
+
+
+def stretch(pairs: list[Pair], tokenizer: Tokenizer) -> float:
+    """By what a source's length is multiplied, to limit its translation's.
+
+    Twice the quotient of their lengths that 999 of 1000 pairs do not exceed.
+    """
+    quotients = sorted(
+        len(tokenizer.encode(target)) / len(tokenizer.encode(source))
+        for source, target in pairs[:: len(pairs) // SAMPLE + 1]
+    )
+    if not quotients:
+        return 1.0
+    return max(1.0, 2 * quotients[999 * len(quotients) // 1000])

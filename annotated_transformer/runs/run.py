@@ -30,6 +30,7 @@ from ..storage.model_folder import save_model
 from ..storage.weight_files import set_weights
 from ..system.console import console
 from ..system.processes import ALONE, Processes, joined, stop_signals
+from ..text.checks import Known
 from ..training import Update, average, evaluating, updates, validate
 from ..translation import Translator, corpus_scores
 from .batches import prefetch
@@ -99,12 +100,13 @@ class Run:
 
         The model that is made then keeps the history, and its own result.
         """
+        self.history = history
         with allow_tf32(self.device, self.recipe.tf32):
             with attention_kernel(self.device, self.config.bf16):
                 self.resume()
                 self.learn(deadline)
             if self.writes:
-                self.finish(history)
+                self.finish()
 
     def resume(self) -> None:
         """Go back to the last checkpoint, if there is one."""
@@ -217,10 +219,11 @@ class Run:
         sources, references = zip(*self.to_translate, strict=True)
         with evaluating(self.model):
             translator = Translator(self.model, self.tokenizer)
+            translator.known = Known.of(self.history)
             outputs = translator([*sources], beam=1)
         return corpus_scores(outputs, references).bleu
 
-    def finish(self, history: History) -> None:
+    def finish(self) -> None:
         """Make the final model: the mean of the last checkpoints.
 
         The mean may be worse, on the validation text, than the last checkpoint
@@ -249,7 +252,7 @@ class Run:
             valid_perplexity=round(result.perplexity, 3),
             valid_accuracy=round(result.accuracy, 4),
         )
-        history = replace(history, result=made)
+        history = replace(self.history, result=made)
         save_model(self.run_dir, self.model, self.tokenizer, history)
         console.out(
             f"{self.run_dir}: the model is ready after update {made.updates} "

@@ -17,6 +17,7 @@ class SourceLines:
     longest: int  # characters
     subwords: float  # per word, at most, in 99 of 100 lines
     words: str = ""  # in the forms that are in use; older: ""
+    stretch: float = 1.0  # of their lengths, to limit those of outputs
 
 
 @dataclass(frozen=True)

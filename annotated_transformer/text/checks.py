@@ -1,25 +1,23 @@
-"""Lines that a translator was not made for: found, and said once a file."""
+"""What may be wrong with a line or with its translation, in words."""
 
 import re
 from collections.abc import Callable, Iterable
-from itertools import repeat
 from math import inf
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..data import Tokenizer
 from ..embedding import UNK
-from ..translation import Translation, Translator
+from ..storage.history import History
+from .casing import Words, by_small_letters
+from .reading import Reading
 from .subtitles import TIMECODE
 
+if TYPE_CHECKING:
+    from ..translation import Translation, Translator
+
+NAMED = 10  # lines of a file, at most; more are counted
 THOUSANDS = re.compile(r"\b(\d{1,3})[.,'’\s](?=\d{3}\b)")
-
-
-class Check(NamedTuple):
-    """Something that may be wrong with a line, or with its translation."""
-
-    told: str
-    found: Callable[[str, Translation | None], bool]
-    share: float = 0.0  # of a file's lines; said if more than these have it
 
 
 def subwords_per_word(text: str, tokenizer: Tokenizer) -> float:
@@ -42,105 +40,136 @@ def numbers(text: str) -> set[str]:
     return {*re.findall(r"\d\d+", THOUSANDS.sub(r"\1", text))}
 
 
-def checks(
-    translator: Translator,
-    longest: int | float = inf,
-    subwords: float = inf,
-    confidence: float = -inf,
-) -> list[Check]:
-    """What can be checked, given what is known of the model.
+class Known(NamedTuple):
+    """What is known of the pairs that a model has learned from."""
 
-    That is how many characters the longest line has that it learned from, how
-    many subwords per word few of those lines exceed, and the confidence that
-    few translations of its kind of text fall below.
-    """
-    reader, tokenizer = translator.reader, translator.tokenizer
+    longest: float = inf  # characters
+    subwords: float = inf  # per word, at most, in 99 of 100 lines
+    confidence: float = -inf  # that 19 of 20 translations reach
+    stretch: float = 1.0  # of an output's length, at most; see length_limit
+    words: Words = MappingProxyType({})  # of their sources
 
-    def too_long(line: str, _: object) -> bool:
-        parts = reader.line(line).parts if len(line) > longest else ()
-        return any(len(part.text) > longest for part in parts)
+    @classmethod
+    def of(cls, history: History | None) -> "Known":
+        """What the history of a model says of them."""
+        if history is None:
+            return cls()
+        lines, usual = history.data.lines, history.result.usual_confidence
+        return cls(
+            lines.longest if lines else inf,
+            lines.subwords if lines else inf,
+            -inf if usual is None else usual,
+            lines.stretch if lines else 1.0,
+            by_small_letters(lines.words.split() if lines else ()),
+        )
 
-    def foreign(line: str, _: object) -> bool:
-        parts = reader.line(line).parts
-        read = " ".join(part.sentence or part.text for part in parts)
-        return subwords_per_word(read, tokenizer) > subwords
 
-    return [
-        Check(
+def doubts(
+    reading: Reading, found: "Translation", known: Known
+) -> tuple[str, ...]:
+    """What may be wrong with a line or with its translation."""
+    line, sure = reading.line, found.confidence
+    longest = max(len(part.text) for part in reading.parts)
+    signs = "".join(dict.fromkeys(x for y in reading.parts for x in y.unknown))
+    told: list[tuple[object, str]] = [
+        (
+            "\t" in line.strip(),
             "there is a tab, which is read as a blank; if these are columns, "
             "give the one with the text (cut -f1)",
-            lambda line, _: "\t" in line.strip(),
         ),
-        Check(
+        (
+            TIMECODE.search(line),
             "a subtitle's timecode is translated like any other text; to keep "
             "it, give the name of a file that ends in .srt or .vtt",
-            lambda line, _: TIMECODE.search(line) is not None,
         ),
-        Check(
-            f"longer than all that the model has learned from ({longest} "
-            "characters); its translation may leave out much",
-            too_long,
+        (
+            longest > known.longest,
+            "it is longer than all that the model has learned from "
+            f"({known.longest} characters), and much may be left out",
         ),
-        Check(
-            "a number of the line is not in its translation; compare the two",
-            lambda line, one: bool(one and numbers(line) - numbers(one.text)),
+        (
+            signs,
+            f"the model has never seen {signs}; what is at the ends of a "
+            "sentence goes through, and the rest is guessed or left out",
         ),
-        Check(
-            "the model's subwords hardly fit the text; is it in the language "
-            "that the model translates from?",
-            foreign,
-            share=0.5,
+        (line.strip() and not found.text, "its translation is empty"),
+        (
+            not found.finished,
+            f"its translation was cut off after {found.length} tokens",
         ),
-        Check(
-            f"a confidence below {confidence:.2f}, which 19 of 20 lines reach "
-            "of the text that the model was made for; is it the right model, "
-            "and the right direction?",
-            lambda _, one: bool(one and one.confidence < confidence),
-            share=0.5,
+        (
+            numbers(line) - numbers(found.text),
+            "a number of it is not in its translation",
+        ),
+        (
+            sure < known.confidence,
+            f"the model is unsure of its translation ({sure:.2f} a token; of "
+            f"20 usual ones 19 reach {known.confidence:.2f})",
         ),
     ]
+    return tuple(text for true, text in told if true)
 
 
 class Watch:
-    """Runs checks on the lines of a file, and says what they find, once.
+    """Tells what may be wrong with the lines of a file.
 
-    It names the first line of each kind. Blank lines do not count.
+    It names ten lines, and counts the others. more says what else may be wrong
+    with one.
     """
 
     def __init__(
-        self, name: str, checks: list[Check], say: Callable[[str], object]
+        self,
+        name: str,
+        translator: "Translator",
+        say: Callable[[str], object],
+        more: Callable[[str, "Translation"], Iterable[str]] = lambda *_: (),
     ):
-        self.name, self.say = name, say
-        self.lines: dict[Check, list[int]] = {check: [] for check in checks}
-        self.number = self.read = 0
+        self.name, self.say, self.more = name, say, more
+        self.reader, self.known = translator.reader, translator.known
+        self.number = self.read = self.doubtful = 0
+        self.foreign = self.unsure = 0
 
     def look(
-        self,
-        lines: Iterable[str],
-        translations: Iterable[Translation | None] = repeat(None),
+        self, lines: Iterable[str], translations: Iterable["Translation"]
     ) -> None:
-        """Check the next lines, and their translations if there are any."""
-        for line, one in zip(lines, translations, strict=False):
+        """Name what is doubtful of the next lines; blank ones never are."""
+        for line, one in zip(lines, translations, strict=True):
             self.number += 1
             if not line.strip():
                 continue
             self.read += 1
-            for check, where in self.lines.items():
-                if where and not check.share:
-                    continue
-                if check.found(line, one):
-                    where.append(self.number)
-                    if not check.share:
-                        self.tell(check.told, self.number)
+            self.foreign += self.subwords(line) > self.known.subwords
+            self.unsure += one.confidence < self.known.confidence
+            told = [*one.warnings, *self.more(line, one)]
+            self.doubtful += bool(told)
+            if told and self.doubtful <= NAMED:
+                self.tell(f", line {self.number}: {'; '.join(told)}")
+
+    def subwords(self, line: str) -> float:
+        """How many subwords a word of the line has."""
+        parts = self.reader.line(line).parts
+        read = " ".join(part.sentence or part.text for part in parts)
+        return subwords_per_word(read, self.reader.tokenizer)
 
     def sum_up(self) -> None:
-        """Say of the other checks what more lines than their share have."""
-        for check in [x for x in self.lines if x.share]:
-            where = self.lines.pop(check)
-            if len(where) > check.share * self.read:
-                told = f"in {len(where)} of {self.read} lines, {check.told}"
-                self.tell(told, where[0])
+        """Say how many more lines are doubtful, and what most lines have."""
+        if (more := self.doubtful - NAMED) > 0:
+            self.tell(f": {more} more lines are doubtful")
+        for number, told in (
+            (
+                self.foreign,
+                "the model's subwords hardly fit the text; is it in the "
+                "language that the model translates from?",
+            ),
+            (
+                self.unsure,
+                "the model is unsure of its translation; is it the right "
+                "model, and the right direction?",
+            ),
+        ):
+            if number > self.read / 2:
+                self.tell(f": in {number} of {self.read} lines, {told}")
 
-    def tell(self, told: str, line: int) -> None:
-        """Say what was found, and in which line first."""
-        self.say(f"warning: {self.name}, line {line}: {told}")
+    def tell(self, told: str) -> None:
+        """Say something of the file."""
+        self.say(f"warning: {self.name}{told}")

@@ -81,7 +81,7 @@ class Reader:
         ids = self.tokenizer.encode(text)
         before, unknown, behind, inner = "", "", "", text
         if UNK in ids or not any(map(str.isalnum, text)):
-            before, inner, behind = self.readable(text)
+            before, inner, behind = self.readable(re.sub(r"\s+", " ", text))
             for sign in {*inner}:
                 if not sign.isalnum() and not self.knows(sign):
                     inner = inner.replace(sign, "")

@@ -546,13 +546,20 @@ def test_a_child_inherits_the_vectors_of_subwords_it_shares(words, tied):
 def test_a_training_keeps_what_its_source_lines_are_like(tmp_path):
     """The longest may be that of the training that it began with."""
     model, tokenizer, _ = load_model(tiny_folder(tmp_path))
-    data = replace(HISTORY.data, lines=SourceLines(0.5, 99, 1.5))
+    before = SourceLines(0.5, 99, 1.5, "Dog NASA", 3.5)
+    data = replace(HISTORY.data, lines=before)
     begun = Parent(model, tokenizer, Start("train zero", data))
     pairs = [("a small dog", "ein Hund"), ("a dog. a dog.", "Hund")] * 3
     corpus = Corpus.from_pairs([*pairs, ("a " * 300, "x")], pairs)
-    for parent, longest in ((None, 13), (begun, 99)):
+    for parent, longest, words in (
+        (None, 13, "a dog small"),
+        (begun, 99, "a dog small NASA"),
+    ):
         ready = Prepared(RECIPE, tokenizer, parent)
         known = describe("", ready, corpus, "cpu", model)
         lines = known.data.lines
         assert lines.single == round(4 / 7, 4)
         assert lines.longest == longest and known.data.split == ""
+        assert lines.words == words and known.data.target == "de"
+        assert (known.start.data.lines.words if parent else "") == ""
+        assert lines.stretch == (3.5 if parent else 1.27)

@@ -1,6 +1,8 @@
 """What a line may have that a translator was not made for."""
 
+import json
 import re
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -9,9 +11,10 @@ from hypothesis import strategies as st
 
 from annotated_transformer.storage.model_folder import read_config
 from annotated_transformer.text.checks import (
-    Check,
+    NAMED,
+    Known,
     Watch,
-    checks,
+    doubts,
     numbers,
     subwords_per_word,
 )
@@ -20,6 +23,8 @@ from annotated_transformer.translation import Translation, Translator
 NAME = "multi30k-en-de"
 CHINESE = "一个男人在街上走。"
 CAPTIONS = ["A man walks.", "TWO DOGS RUN.", "", "A girl in a red coat sings."]
+SURE = Translation("Ein Mann.", -1.0, -1.0, 10)
+KNOWN = Known(longest=402, subwords=1.667, confidence=-0.5)
 
 
 @cache
@@ -27,60 +32,83 @@ def translator() -> Translator:
     return Translator.load(NAME)
 
 
-def said(lines, translations=None, **known):
-    """What is said of the lines of a file."""
-    found = []
-    watch = Watch("file", checks(translator(), **known), found.append)
-    given = translations or [Translation(x, 0.0, 0.0, 1) for x in lines]
-    for i in range(0, len(lines), 2):
-        watch.look(lines[i : i + 2], given[i : i + 2])
-    watch.sum_up()
-    watch.sum_up()
-    return found
+def doubted(line, one=SURE, **changes):
+    """What is said of a line and its translation."""
+    return doubts(
+        translator().reader.line(line), replace(one, **changes), KNOWN
+    )
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "changes", "told"),
     [
-        ("A man.\tEin Mann.", "a tab"),
-        ("00:01:02,000 --> 00:01:05,000", "timecode"),
-        ("A man " + "in a coat " * 50, "longer than all .402 characters"),
+        ("A man.\tEin Mann.", {}, "there is a tab"),
+        ("00:01:02,000 --> 00:01:05,000", {"text": "01:02 000"}, "timecode"),
+        ("A man " + "in a coat " * 50, {}, "longer than all .*402 charact"),
+        ("A man. 😀", {}, "never seen 😀; "),
+        ("A дом.", {}, "never seen дом; "),
+        ("A man.", {"text": ""}, "is empty"),
+        ("A man.", {"finished": False}, "cut off after 10 tokens"),
+        ("50 men.", {}, "a number of it"),
+        ("A man.", {"log_probability": -9.0}, r"unsure .*-0.90.* -0.50"),
     ],
 )
-def test_a_line_is_named_once(line, told):
-    first, *rest = said([*CAPTIONS, line, line], longest=402)
-    assert first.startswith("warning: file, line 5: ") and not rest
-    assert told.split(" .")[0] in first
+def test_what_is_doubtful_is_said(line, changes, told):
+    found = [x for x in doubted(line, **changes) if re.search(told, x)]
+    assert len(found) == 1
 
 
-def test_usual_lines_are_not_named():
-    assert said([*CAPTIONS, "\t"], longest=402, subwords=1.667) == []
+def test_usual_lines_are_not_doubted():
+    for line in CAPTIONS:
+        assert not doubted(line, text=line)
     paragraph = " ".join(CAPTIONS[:2] * 30)  # each of its sentences is short
-    assert said([paragraph], longest=402) == []
+    assert not doubted(paragraph)
+
+
+def test_a_translation_knows_what_is_doubtful():
+    odd, usual, blank = translator().n_best(
+        ["A dog runs. 😀", "A dog runs.", " "], 2
+    )
+    assert all("😀" in one.warnings[0] for one in odd)
+    assert usual[0].warnings == blank[0].warnings == ()
+
+
+@given(st.lists(st.booleans(), max_size=3 * NAMED))
+def test_ten_lines_are_named_and_the_others_counted(doubtful):
+    told: list[str] = []
+    watch = Watch("file", translator(), told.append)
+    lines = ["A man walks."] * len(doubtful)
+    for i in range(0, len(lines), 4):
+        given = [SURE if not x else BAD for x in doubtful[i : i + 4]]
+        watch.look(lines[i : i + 4], given)
+    watch.sum_up()
+    numbers_ = [i for i, x in enumerate(doubtful, 1) if x]
+    named = numbers_[:NAMED]
+    assert told[: len(named)] == [
+        f"warning: file, line {i}: why; not" for i in named
+    ]
+    more = len(numbers_) - len(named)
+    assert told[len(named) :] == (
+        [f"warning: file: {more} more lines are doubtful"] if more else []
+    )
+
+
+BAD = replace(SURE, warnings=("why", "not"))
 
 
 def test_more_than_half_of_a_file():
-    usual = Translation("", -1.0, -1.0, 10)
-    low = Translation("", -9.0, -9.0, 10)
+    low = replace(SURE, log_probability=-9.0)
     lines = ["A man walks.", "", CHINESE, CHINESE]
-    given = [low, usual, usual, low]
-    known = {"subwords": 1.667, "confidence": -0.5}
-    fit, unsure = said(lines, given, **known)
-    assert "line 3: in 2 of 3 lines, the model's subwords" in fit
-    assert "line 1: in 2 of 3 lines, a confidence below -0.50" in unsure
-    assert said([*lines, "A dog."], [*given, usual], **known) == []
-
-
-@given(st.lists(st.booleans()), st.sampled_from([0.0, 0.5]))
-def test_a_check_speaks_once_if_its_share_is_exceeded(found, share):
     told: list[str] = []
-    check = Check("so", lambda line, _: line == "True", share)
-    watch = Watch("file", [check], told.append)
-    watch.look(map(str, found))
-    watch.sum_up()
-    assert len(told) == (sum(found) > share * len(found))
-    if told:
-        assert f"line {found.index(True) + 1}:" in told[0]
+    for more in ((), ("A dog.",)):
+        watch = Watch("file", translator(), told.append)
+        watch.look(
+            [*lines, *more], [low, SURE, SURE, low, SURE][: 4 + len(more)]
+        )
+        watch.sum_up()
+    fit, unsure = told
+    assert "file: in 2 of 3 lines, the model's subwords hardly" in fit
+    assert "file: in 2 of 3 lines, the model is unsure" in unsure
 
 
 @pytest.mark.parametrize(
@@ -98,7 +126,7 @@ def test_a_check_speaks_once_if_its_share_is_exceeded(found, share):
 )
 def test_numbers_that_are_kept_or_lost(source, target, kept):
     assert (numbers(source) <= numbers(target)) == kept
-    told = said([source], [Translation(target, 0.0, 0.0, 1)])
+    told = doubted(source, text=target)
     assert bool(told) != kept
 
 
@@ -125,7 +153,12 @@ def test_warnings_change_neither_output_nor_status(command):
     ended = command("translate", NAME, stdin=text)
     expected = "".join(f"{x}\n" for x in translator()(german))
     assert ended[:2] == (0, expected)
-    assert "standard input, line 1: in 3 of 3 lines, a conf" in ended.err
+    assert "standard input: in 3 of 3 lines, the model is uns" in ended.err
+    assert command("translate", NAME, "--quiet", stdin=text).err == ""
+    as_json = command("translate", NAME, "--json", stdin=text)
+    rows = [json.loads(line) for line in as_json.out.splitlines()]
+    assert [row["text"] for row in rows] == expected.splitlines()
+    assert all(row["warnings"] and row["finished"] for row in rows)
     ended = command("translate", NAME, stdin=b"A dog runs. A man sits.\n")
     assert ended == (0, ended.out, "")
     whole = command("translate", NAME, "--no-split", stdin=b"A. B. C.\n")
@@ -143,7 +176,7 @@ def test_words_without_a_counterpart_are_noticed(command):
     lines = [*texts, " ".join(texts)]
     text = "".join(f"{line}\n" for line in lines).encode()
     ended = command("translate", NAME, "--no-split", stdin=text)
-    assert ended.err.startswith("warning: standard input, line 5: 6 words of")
+    assert ended.err.startswith("warning: standard input, line 5: 6 of its")
     assert ended.err.count("\n") == 1
     assert command("translate", NAME, stdin=text).err == ""
 
@@ -153,7 +186,7 @@ def test_the_wrong_direction_is_noticed_first(command, tmp_path):
     path.write_text("Un homme marche dans la rue.\n" * 3 + "12\t3\n")
     words = ("backtranslate", "multi30k-en-fr", path, "--output", output)
     ended = command(*words, "--beam=1")
-    first, *_, last = ended.err.splitlines()
-    assert ended.status == 0 and last == "4 of 4 lines"
-    assert f"{path}, line" in first and "warning: " in ended.err
-    assert re.search(r"in [34] of 4 lines, a confidence", ended.err)
+    first, *_ = ended.err.splitlines()
+    assert ended.status == 0 and "\n4 of 4 lines\n" in ended.err
+    assert f"warning: {path}, line 1" in first
+    assert re.search(r"in [34] of 4 lines, the model is unsure", ended.err)

@@ -13,6 +13,7 @@ from annotated_transformer.errors import UserError
 from annotated_transformer.pairs.alignment import align_pairs
 from annotated_transformer.pairs.likelihood import score_pairs
 from annotated_transformer.text.casing import in_title_case
+from annotated_transformer.text.checks import Known
 from annotated_transformer.text.reading import LONGEST, Reader
 
 MODELS = ("multi30k-en-de", "multi30k-de-en", "multi30k-en-fr", "pronouns")
@@ -137,3 +138,15 @@ def test_what_is_too_long_is_named_everywhere():
     with pytest.raises(UserError, match="target 0: .* 8 positions"):
         score_pairs(translator, [("ab", "ab ab ab ab")])
     assert Reader(tokenizer).part("ab ab ab ab").ids[-1] == 2
+
+
+def test_long_outputs_for_short_sources_are_not_cut():
+    """Where a training had such pairs, and only there."""
+    tokenizer = train_tokenizer(["ab ba", "ba ab"], 10, "char")
+    translator = make_translator(tokenizer)
+    translator.model.output.weight.data[2] = -50.0  # never EOS
+    for stretch, length in ((1.0, 54), (20.0, 130)):
+        translator.known = Known(stretch=stretch)
+        ((found,),) = translator.n_best(["ab"], 1, beam=1)
+        assert found.length == length and not found.finished
+        assert "cut off" in found.warnings[-1]
