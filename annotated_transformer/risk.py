@@ -14,6 +14,7 @@ from annotated_transformer.decoding import beam_decode
 from annotated_transformer.embedding import BOS, EOS, PAD
 from annotated_transformer.loss import log_probabilities
 from annotated_transformer.model import EncoderDecoder
+from annotated_transformer.text.languages import bleu_tokenizer
 from annotated_transformer.training import TrainConfig, evaluating
 
 __all__ = ["risk", "ExpectedError", "preference_loss", "Preferences"]
@@ -36,11 +37,16 @@ class ExpectedError:
     The model translates each source with a beam of `number` candidates. The
     risk of a source is multiplied by the number of tokens in its reference,
     because BLEU is counted over all words of a text. Sums, like batch_loss.
+    language is that of the references.
     """
 
-    def __init__(self, tokenizer: Tokenizer, number: int):
+    def __init__(self, tokenizer: Tokenizer, number: int, language: str = ""):
         self.tokenizer, self.number = tokenizer, number
-        self.bleu = BLEU(lowercase=True, effective_order=True)
+        self.bleu = BLEU(
+            lowercase=True,
+            tokenize=bleu_tokenizer(language),
+            effective_order=True,
+        )
 
     def error(self, output: list[int], reference: list[int]) -> float:
         """1 - BLEU of one sentence, ignoring case; 0 is perfect."""
@@ -116,8 +122,9 @@ class Preferences(ExpectedError):
         number: int,
         first: EncoderDecoder,
         beta: float = 0.1,
+        language: str = "",
     ):
-        super().__init__(tokenizer, number)
+        super().__init__(tokenizer, number, language)
         self.first, self.beta = first, beta
 
     def __call__(

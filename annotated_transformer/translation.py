@@ -27,6 +27,7 @@ from annotated_transformer.model import EncoderDecoder, Transformer
 from annotated_transformer.storage.history import Search
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.text.checks import Known, doubts
+from annotated_transformer.text.languages import WORDS, bleu_tokenizer
 from annotated_transformer.text.reading import Reader, Reading
 from annotated_transformer.training import evaluating
 
@@ -70,15 +71,15 @@ def combined(
 ) -> list[Translation]:
     """The best translations of a text, combined from those of its parts.
 
-    Sentences are joined by spaces; scores, log-probabilities and lengths are
-    summed.
+    Sentences are joined as their language asks; scores, log-probabilities
+    and lengths are summed.
     """
     best, *others = lists
     start, *rest = (part.text for part in reading.parts)
     for text, each in zip(rest, others, strict=True):
         both = [
             Translation(
-                f"{x.text} {y.text}".strip(),
+                f"{x.text}{reading.between}{y.text}".strip(),
                 x.score + y.score,
                 x.log_probability + y.log_probability,
                 x.length + y.length,
@@ -391,7 +392,9 @@ def corpus_scores(
 ) -> Scores:
     """Three kinds of BLEU, and chrF, of detokenised text of a language.
 
-    UserError unless there are as many references as outputs, at least one.
+    What is written without blanks is cut as its language asks, and not by
+    Moses, which would find no words. UserError unless there are as many
+    references as outputs, at least one.
     """
     texts = [check_texts(side) for side in (outputs, references)]
     if not texts[0] or len(texts[0]) != len(texts[1]):
@@ -399,13 +402,16 @@ def corpus_scores(
             f"{len(texts[0])} outputs and {len(texts[1])} references: there "
             "must be the same number of both, and at least one"
         )
-    cut = MosesWords(language)
-    words = [[cut(line) for line in side] for side in texts]
-    lower = BLEU(lowercase=True)
-    moses = BLEU(lowercase=True, tokenize="none", force=True)
+    tokens = bleu_tokenizer(language)
+    lower = BLEU(lowercase=True, tokenize=tokens)
+    moses, words = lower, texts
+    if tokens == WORDS:
+        moses = BLEU(lowercase=True, tokenize="none", force=True)
+        cut = MosesWords(language)
+        words = [[cut(line) for line in side] for side in texts]
     scores, signatures = {}, {}
     for name, metric, (ours, theirs) in [
-        ("bleu", BLEU(), texts),
+        ("bleu", BLEU(tokenize=tokens), texts),
         ("bleu_lowercase", lower, texts),
         ("bleu_moses", moses, words),
         ("chrf", CHRF(), texts),

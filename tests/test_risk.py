@@ -11,6 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu import sentence_bleu
+from without_blanks import LANGUAGES, SENTENCES
 
 from annotated_transformer.corpora.generated import builtin_corpus
 from annotated_transformer.data import make_batch, train_tokenizer
@@ -25,6 +26,7 @@ from annotated_transformer.risk import (
     preference_loss,
     risk,
 )
+from annotated_transformer.runs.objectives import objective_of
 from annotated_transformer.runs.recipes import LabConfig, Recipe
 from annotated_transformer.runs.run import train
 from annotated_transformer.training import TrainConfig, updates
@@ -94,6 +96,27 @@ def test_error_is_that_of_sacrebleu(tokenizer, corpus):
         same = tokenizer.encode(one)
         assert objective.error(same, same) == 0
     assert objective.error([EOS], same) == 1
+
+
+def test_errors_differ_without_blanks():
+    """In every language known, and in all that learns from errors."""
+    lines = [line for text in SENTENCES.values() for line in text]
+    pieces = train_tokenizer(lines * 4, 120, "char")
+    model = fresh(pieces)
+    for language, cut, (one, other, _) in LANGUAGES:
+        right, wrong = pieces.encode(one), pieces.encode(other)
+        half = pieces.encode(one[: len(one) // 2] + other[len(other) // 2 :])
+        texts = map(pieces.decode, (half, right))
+        score = sentence_bleu(next(texts), [next(texts)], tokenize=cut).score
+        for objective in (
+            ExpectedError(pieces, 2, language),
+            Preferences(pieces, 2, model, language=language),
+            objective_of(LabConfig(risk=2), pieces, language),
+        ):
+            assert objective.error(right, right) == pytest.approx(0)
+            found = objective.error(half, right)
+            assert found == pytest.approx(1 - score / 100)
+            assert 0 < found < objective.error(wrong, right)
 
 
 def made_up(output, reference):

@@ -10,6 +10,7 @@ import sacrebleu
 import torch
 from tiny_models import make_translator
 from torch.nn import functional as F
+from without_blanks import LANGUAGES
 
 from annotated_transformer.data import make_batch, pad, train_tokenizer
 from annotated_transformer.errors import UserError, check_texts
@@ -182,6 +183,34 @@ def test_scores_are_sacrebleus_with_signatures():
     assert "case:mixed" in scores.signatures["bleu"]
     assert "case:lc" in scores.signatures["bleu_lowercase"]
     assert "tok:13a" in scores.signatures["bleu"]
+
+
+@pytest.mark.parametrize(("language", "cut", "right"), LANGUAGES)
+def test_scores_find_words_without_blanks(language, cut, right):
+    """In all kinds of BLEU, what is right is 100, and what is wrong less."""
+    best, worse = (
+        corpus_scores(outputs, right, language)
+        for outputs in (right, right[1:] + right[:1])
+    )
+    wrong = sacrebleu.corpus_bleu(
+        right[1:] + right[:1], [right], tokenize=cut
+    ).score
+    assert 0 < wrong < 50
+    for kind in ("bleu", "bleu_lowercase", "bleu_moses"):
+        assert getattr(best, kind) == pytest.approx(100)
+        assert getattr(worse, kind) == wrong
+        assert f"tok:{cut}" in best.signatures[kind]
+
+
+def test_scores_with_blanks_are_as_they_were():
+    outputs, references = ["Ein Hund rennt am Strand."], ["Ein Hund am Strand"]
+    for language in ("de", "en", "fr"):
+        plain = sacrebleu.BLEU()
+        score = plain.corpus_score(outputs, [references]).score
+        found = corpus_scores(outputs, references, language)
+        assert found.bleu == score > 0
+        assert found.signatures["bleu"] == str(plain.get_signature())
+        assert f"tok:moses-{language}|" in found.signatures["bleu_moses"]
 
 
 @pytest.mark.parametrize("references", [[], ["a", "b"]])

@@ -222,12 +222,15 @@ def evaluate(
     many lines are typed otherwise, and how many translations differ.
     """
     from ..storage.model_folder import read_config
+    from ..text.checks import missing_blanks
     from ..text.noise import scores_as_typed
     from ..translation import corpus_scores
 
     language = read_config(model).languages[1]
     given, (where, _) = read_given(model, (source, reference), pairs)
     sources, references = zip(*given, strict=True)
+    if told := missing_blanks(references, language):
+        console.out(f"warning: {reference or pairs}: {told}")
     translator = load(model, device, beam, alpha, no_repeat)
     translator.split = ""
     outputs = translator([*sources], where=where, first=1)

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from ..data import bucket, make_batch
 from ..errors import UserError, check_budget
+from ..text.reading import Part
 from ..translation import TextModel, Translation, attention_maps
 from .reading import Given, read_pairs
 
@@ -31,6 +32,21 @@ def members(pieces: list[str]) -> Float[Tensor, "words pieces"]:
     return (words[:, None] == torch.tensor(numbers)).float()
 
 
+def first_words(line: str, parts: Iterable[Part]) -> list[int]:
+    """The number of the word of a line in which each part is first read.
+
+    Between Chinese sentences there is no blank, so that they share a word.
+    """
+    words = [i for i, word in enumerate(line.split()) for _ in word] or [0]
+    letters, place, found = "".join(line.split()), 0, list[int]()
+    for part in parts:
+        text, before = ("".join(x.split()) for x in (part.text, part.before))
+        place = max(place, letters.find(text, place))  # behind blank parts
+        found.append(words[min(place + len(before), len(words) - 1)])
+        place += len(text)
+    return found
+
+
 @torch.inference_mode()
 def align_pairs(
     translator: TextModel, pairs: Iterable[Given], batch_tokens: int = 1024
@@ -47,10 +63,11 @@ def align_pairs(
     that cannot be.
     """
     check_budget(batch_tokens)
+    pairs = [*pairs]
     encode, split = translator.tokenizer.encode, translator.tokenizer.split
     most = translator.model.max_positions  # outputs may end there
-    read = [parts for _, parts in read_pairs(translator, pairs, check=False)]
-    sentences = [(x.sentence, y.sentence) for some in read for x, y in some]
+    read = [*read_pairs(translator, pairs, check=False)]
+    sentences = [(x.sentence, y.sentence) for _, some in read for x, y in some]
     examples = [(encode(x), encode(y)[:most]) for x, y in sentences]
     rows, columns = ([members(split(x[i])) for x in sentences] for i in (1, 0))
     found: list[Links] = [[] for _ in sentences]
@@ -70,18 +87,13 @@ def align_pairs(
                 for j, row in enumerate(by_word)
                 if row.any()
             ]
-    whole, done = [], 0
-    for some in read:
-        links: Links = []
-        before = after = 0  # words of the line, and of its translation
-        for i, (source, target) in enumerate(some, done):
-            before += len(f"{source.before}x".split()) - 1
-            after += len(f"{target.before}x".split()) - 1
-            links += [(before + j, after + k) for j, k in found[i]]
-            before += len(columns[i]) + len(f"x{source.behind}".split()) - 1
-            after += len(rows[i]) + len(f"x{target.behind}".split()) - 1
-        done += len(some)
-        whole.append(links)
+    whole, each = [], iter(found)
+    for (source, _), (target, some) in zip(pairs, read, strict=True):
+        before = first_words(source, (x for x, _ in some))
+        after = first_words(target, (y for _, y in some))
+        starts = zip(before, after, strict=True)
+        links = [(i + j, k + n) for i, k in starts for j, n in next(each)]
+        whole.append([*dict.fromkeys(links)])
     return whole
 
 

@@ -30,8 +30,10 @@ class RDrop:
         return (loss + self.weight * consistency_loss(logits)) / 2
 
 
-def objective_of(labs: LabConfig, tokenizer: Tokenizer) -> Objective:
-    """The objective that the settings ask for."""
+def objective_of(
+    labs: LabConfig, tokenizer: Tokenizer, language: str = ""
+) -> Objective:
+    """The objective that the settings ask for, for targets of a language."""
     if labs.risk:
-        return ExpectedError(tokenizer, labs.risk)
+        return ExpectedError(tokenizer, labs.risk, language)
     return RDrop(labs.r_drop) if labs.r_drop else batch_loss

@@ -30,7 +30,7 @@ from ..storage.model_folder import save_model
 from ..storage.weight_files import set_weights
 from ..system.console import console
 from ..system.processes import ALONE, Processes, joined, stop_signals
-from ..text.checks import Known
+from ..text.checks import Known, missing_blanks
 from ..training import Update, average, evaluating, updates, validate
 from ..translation import Translator, corpus_scores
 from .batches import prefetch
@@ -75,7 +75,8 @@ class Run:
         self.optimizer = make_optimizer(
             model, self.config.optimizer, self.config.weight_decay
         )
-        self.objective = objective_of(recipe.labs, tokenizer)
+        self.into = corpus.target if isinstance(corpus, Corpus) else ""
+        self.objective = objective_of(recipe.labs, tokenizer, self.into)
         every, last = self.config.checkpoint_every, self.config.average
         self.fine_tunes = fine_tunes
         # by a risk or noise the loss on clean text is not meant to fall
@@ -221,7 +222,7 @@ class Run:
             translator = Translator(self.model, self.tokenizer)
             translator.known = Known.of(self.history)
             outputs = translator([*sources], beam=1)
-        return corpus_scores(outputs, references).bleu
+        return corpus_scores(outputs, references, self.into).bleu
 
     def finish(self) -> None:
         """Make the final model: the mean of the last checkpoints.
@@ -411,6 +412,10 @@ def train(
             output if resume else None,
         )
         model = build_model(ready.recipe, device, compiled, model)
+        if isinstance(corpus, Corpus) and (valid_bleu or recipe.labs.risk):
+            targets = (target for _, target in corpus.valid)
+            if told := missing_blanks(targets, corpus.target):
+                console.out(f"warning: validation text: {told}")
         history = describe(command, ready, corpus, device, model)
         if began is not None:
             check_same_run(output, began, history)

@@ -10,6 +10,7 @@ from ..data import Tokenizer
 from ..embedding import UNK
 from ..storage.history import History
 from .casing import Words, by_small_letters
+from .languages import WORDS, bleu_tokenizer
 from .reading import Reading
 from .subtitles import TIMECODE
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from ..translation import Translation, Translator
 
 NAMED = 10  # lines of a file, at most; more are counted
+LONG = 20  # characters; few words have more
 THOUSANDS = re.compile(r"\b(\d{1,3})[.,'’\s](?=\d{3}\b)")
 
 
@@ -38,6 +40,23 @@ def subwords_per_word(text: str, tokenizer: Tokenizer) -> float:
 def numbers(text: str) -> set[str]:
     """The numbers of two digits or more, without signs between thousands."""
     return {*re.findall(r"\d\d+", THOUSANDS.sub(r"\1", text))}
+
+
+def missing_blanks(texts: Iterable[str], language: str) -> str:
+    """Why BLEU will find no words in texts of that language; "" if it will.
+
+    In their long lines there is less than one word for LONG characters.
+    """
+    long = [text for text in map(str.strip, texts) if len(text) > LONG]
+    words = sum(len(text.split()) for text in long)
+    blanks = words * LONG >= sum(map(len, long))
+    if blanks or bleu_tokenizer(language) != WORDS:
+        return ""
+    return (
+        f"its lines have hardly a blank, and the language {language!r} is not "
+        "known to be written so, as zh, ja and th are; BLEU compares words, "
+        "and will be near 0 whatever the translation"
+    )
 
 
 class Known(NamedTuple):

@@ -9,6 +9,7 @@ from ..data import Tokenizer
 from ..embedding import EOS, UNK
 from ..errors import UserError
 from .casing import Setting, Words, as_given, as_sentence
+from .languages import between_sentences
 from .sentences import sentences
 
 LONGEST = 10_000  # characters; a page of a book has three thousand
@@ -53,6 +54,7 @@ class Reading:
 
     line: str
     parts: tuple[Part, ...]
+    between: str = " "  # of their translations
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,7 @@ class Reader:
     def line(self, text: str) -> Reading:
         """A line as it is read."""
         parts = map(self.part, sentences(text, self.split))
-        return Reading(text, tuple(parts))
+        return Reading(text, tuple(parts), between_sentences(self.into))
 
     def lines(
         self, texts: Iterable[str], where: str = "text", first: int = 0

@@ -23,10 +23,10 @@ def sentences(text: str, language: str) -> list[str]:
     # plain blanks: it stumbles over a no-break one before a full stop
     found: list[str] = []
     for part in segment(language, " ".join(well_formed(text).split())):
-        if found and ABBREVIATED.search(found[-1]):
-            part = f"{found.pop()} {part}"
-        found.append(part.strip())
-    return found if len(found) > 1 else [text]
+        if found and ABBREVIATED.search(found[-1].strip()):
+            part = found.pop() + part
+        found.append(part)
+    return [*map(str.strip, found)] if len(found) > 1 else [text]
 
 
 def single_sentences(texts: Iterable[str], language: str) -> float:

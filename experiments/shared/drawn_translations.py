@@ -23,6 +23,7 @@ from annotated_transformer.decoding import (
     model_step,
 )
 from annotated_transformer.model import EncoderDecoder, length_limit
+from annotated_transformer.text.languages import between_sentences
 from annotated_transformer.text.sentences import sentences
 from annotated_transformer.translation import Translator
 from annotated_transformer.writing import next_token_probs
@@ -99,4 +100,5 @@ def draw_translations(
         for i, hypothesis in zip(places, found, strict=True):
             written[i] = translator.tokenizer.decode(hypothesis.tokens)
     each = iter(written)
-    return [" ".join(islice(each, len(some))) for some in parts]
+    between = between_sentences(translator.into)
+    return [between.join(islice(each, len(some))) for some in parts]

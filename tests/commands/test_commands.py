@@ -7,7 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import get_type_hints
@@ -15,18 +15,22 @@ from unittest import mock
 
 import pytest
 import typer.main
+from histories import HISTORY
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU, CHRF
+from tiny_models import make_translator
+from without_blanks import SENTENCES
 
 from annotated_transformer import ModelConfig, TrainConfig, __version__
 from annotated_transformer.commands import app
 from annotated_transformer.commands.train import train
-from annotated_transformer.data import copy_task
+from annotated_transformer.data import copy_task, train_tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import Transformer
 from annotated_transformer.runs.recipes import LabConfig, Recipe
 from annotated_transformer.storage.history import Search
+from annotated_transformer.storage.model_folder import save_model
 from annotated_transformer.system.console import arriving, put
 from annotated_transformer.system.text_lines import decode_lines
 from annotated_transformer.text.noise import WAYS
@@ -316,6 +320,36 @@ def test_evaluate_agrees_with_sacrebleu(command, trained, tmp_path):
     for way, scores in typed.items():
         bleu = f"{scores['bleu']:.2f}"
         assert re.search(rf"(?m)^{way} +{bleu} +\d+\.\d\d( +\d){{2}}$", shown)
+
+
+@pytest.mark.parametrize(
+    ("language", "cut"),
+    [("zh-CN", "zh"), ("Thai", "char"), ("xx", "13a"), ("", "13a")],
+)
+def test_evaluate_finds_words_without_blanks_or_says_so(
+    command, tmp_path, language, cut
+):
+    sources, text = ["ab", "b"], "".join(SENTENCES["zh"])
+    tokenizer = train_tokenizer([*sources, text], 40, "char")
+    model, data = make_translator(tokenizer).model, HISTORY.data
+    history = replace(HISTORY, data=replace(data, target=language))
+    save_model(tmp_path / "model", model.float(), tokenizer, history)
+    outputs = Translator.load(tmp_path / "model")(sources)
+    lines = {"source": sources, "right": outputs, "wrong": outputs[::-1]}
+    for name, texts in lines.items():
+        (tmp_path / name).write_text("\n".join(texts) + "\n", "utf-8")
+    source, right, wrong = (tmp_path / name for name in lines)
+    words = ("evaluate", tmp_path / "model", source)
+    ended = command(*words, right, "--json", "--typed")
+    told = f"warning: {right}: its lines have hardly a blank, and the language"
+    assert (f"{told} {language!r} is not" in ended.err) == (cut == "13a")
+    best = json.loads(ended.out)
+    worse = json.loads(command(*words, wrong, "--json").out)
+    for kind in ("bleu", "bleu_lowercase", "bleu_moses"):
+        if cut != "13a":
+            assert best[kind] == pytest.approx(100) and worse[kind] < 100
+            assert f"|tok:{cut}|" in best["signatures"][kind]
+    assert best["typed"]["as it is"]["bleu"] == best["bleu"]
 
 
 def test_own_text_is_learned_gently_by_a_trained_model(

@@ -10,7 +10,12 @@ from tiny_models import make_translator
 
 from annotated_transformer import Translator
 from annotated_transformer.data import train_tokenizer
-from annotated_transformer.pairs.alignment import align_pairs, members
+from annotated_transformer.pairs.alignment import (
+    align_pairs,
+    first_words,
+    members,
+)
+from annotated_transformer.text.reading import Reader
 
 LINES = ["a dog runs on the beach", "ein Hund rennt am Strand", "two  dogs."]
 
@@ -96,6 +101,22 @@ def test_an_output_as_long_as_positions_go(tokenizer):
     for target in ("d d d d", "d d d d d d d d d"):  # 8 pieces, and 18
         (links,) = align_pairs(translator, [("a", target)])
         assert links[:4] == [(0, j) for j in range(4)]
+
+
+@given(
+    st.lists(st.sampled_from(["a dog. ", "A d。", "Hund ran! ", "🙂 ", "！"])),
+    st.sampled_from(["en", "zh", ""]),
+)
+def test_parts_begin_in_their_words(tokenizer, pieces, language):
+    """Whether a blank is before them or not, and some have no word."""
+    line = "".join(pieces)
+    parts = Reader(tokenizer, language).line(line).parts
+    read = [part for part in parts if not part.blank]
+    numbers = first_words(line, read)
+    assert numbers == sorted(numbers) and len(numbers) == len(read)
+    for number, part in zip(numbers, read, strict=True):
+        first = part.sentence.split()[0]
+        assert first[0] in line.split()[number], (line, part)
 
 
 def captions():

@@ -20,6 +20,7 @@ from sacrebleu.metrics import BLEU
 from small_runs import CORPUS, MUON, SMALL, learning, same_weights
 from test_resume import KINDS
 from tiny_models import tiny_folder
+from without_blanks import LANGUAGES, SENTENCES
 
 from annotated_transformer import Translator, training
 from annotated_transformer.corpora.corpus import Corpus, Extra
@@ -261,6 +262,50 @@ def test_sentences_that_are_left_out_are_not_translated(corpus, tmp_path):
         parts = few, recipe, tokenizer, model
         one = Run(tmp_path, *parts, valid_bleu=asked)
         assert one.to_translate == found
+
+
+@pytest.mark.parametrize(("language", "_", "lines"), LANGUAGES[::9])
+def test_what_is_right_has_a_bleu_of_100_without_blanks(
+    tmp_path, language, _, lines
+):
+    pairs = [*zip("abc", lines, strict=True)]
+    corpus = Corpus(pairs, pairs, {}, "x", "en", language, {})
+    tokenizer = train_tokenizer(map("".join, pairs), 60, "char")
+    torch.manual_seed(0)
+    model = transformer(replace(SMALL.model, vocab_size=len(tokenizer)))
+    run = Run(tmp_path, corpus, SMALL, tokenizer, model, valid_bleu=3)
+    sources = [source for source, _ in run.to_translate]
+    outputs = Translator(model, tokenizer)(sources, beam=1)
+    assert run.bleu() < 50
+    run.to_translate = [*zip(sources, outputs, strict=True)]
+    assert run.bleu() == pytest.approx(100)
+
+
+def test_a_language_that_is_not_known_is_told_where_bleu_counts(
+    tmp_path, capsys
+):
+    line = "".join(SENTENCES["zh"])
+    pairs = [("a", line)]
+    recipe = learning(SMALL, steps=1, average=1)
+    for language, valid_bleu, told in (
+        ("xx", 1, True),
+        ("xx", 0, False),
+        ("ZH-tw", 1, False),
+    ):
+        corpus = Corpus.from_pairs(pairs, pairs, target=language)
+        output = tmp_path / f"{language} {valid_bleu}"
+        train(output, corpus, recipe, device="cpu", valid_bleu=valid_bleu)
+        found = capsys.readouterr().err
+        assert ("warning: validation text: its lines have" in found) == told
+        train(
+            output,
+            corpus,
+            recipe,
+            device="cpu",
+            resume=True,
+            valid_bleu=valid_bleu,
+        )
+        assert ("the language 'xx'" in capsys.readouterr().err) == told
 
 
 def test_each_line_of_metrics_is_reported_once(tmp_path, corpus):

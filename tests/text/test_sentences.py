@@ -7,7 +7,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from odd_text import odd_strings
+from tiny_models import make_translator
 
+from annotated_transformer.data import train_tokenizer
 from annotated_transformer.pairs.alignment import (
     align_pairs,
 )
@@ -88,6 +90,57 @@ def test_sentences_are_translated_one_by_one_and_joined():
         *zip(ONE, texts, strict=True)
     ]
     assert first[0].parts == ()
+
+
+CHINESE = ["一个人走路。", "两只狗跑！", "有一个女孩。"]
+
+
+@pytest.mark.parametrize(
+    ("into", "between"),
+    [("zh", ""), ("ja-JP", ""), ("th", " "), ("de", " "), ("", " ")],
+)
+def test_translations_are_joined_as_their_language_is(into, between):
+    pieces = train_tokenizer([*ONE, *CHINESE] * 4, 60, "char")
+    model = make_translator(pieces)
+    model.split, model.into = "en", into
+    line = " ".join(ONE)
+    ((whole, *_),) = model.n_best([line], 2)
+    alone = [one.text for _, one in whole.parts]
+    assert len(alone) == len(ONE)
+    assert whole.text == between.join(alone).strip()
+    assert back_translate(model, [line]) == [(whole.text, line)]
+    (links,) = align_pairs(model, [(line, whole)])
+    assert {j for _, j in links} == {*range(len(whole.text.split()))}
+
+
+def test_links_count_the_words_that_a_blank_separates():
+    """Of three Chinese sentences, in which way ever they are given."""
+    pieces = train_tokenizer([*ONE, *CHINESE] * 4, 60, "char")
+    model = make_translator(pieces)
+    model.split, model.into = "en", "zh"
+    line = " ".join(ONE[:3])
+    each = [
+        align_pairs(model, [pair])[0]
+        for pair in zip(ONE[:3], CHINESE, strict=True)
+    ]
+    for between, numbers in (("", (0, 0, 0)), (" ", (0, 1, 2))):
+        (links,) = align_pairs(model, [(line, between.join(CHINESE))])
+        starts = zip((0, 3, 6), numbers, each, strict=True)
+        assert links == [
+            (before + i, after)
+            for before, after, some in starts
+            for i, _ in some
+        ]
+    model.split, model.into = "zh", "en"
+    for between, most in (("", 0), (" ", 2)):
+        (links,) = align_pairs(model, [(between.join(CHINESE), line)])
+        assert {i for i, _ in links} == {*range(most + 1)}
+        assert [j for _, j in links] == [*range(len(line.split()))]
+
+
+def test_a_sentence_that_is_joined_again_is_as_it_was():
+    for first in ("选 A.好。", "选 A. 好。", "在 2.楼。"):
+        assert sentences(f"{first}我在。", "zh") == [first, "我在。"]
 
 
 def test_the_best_combinations_are_found():
