@@ -34,6 +34,7 @@ from annotated_transformer.training import evaluating
 __all__ = [
     "Translation",
     "combined",
+    "distinct",
     "AttentionMaps",
     "weights_used",
     "transformer_maps",
@@ -72,9 +73,9 @@ def combined(
     """The best translations of a text, combined from those of its parts.
 
     Sentences are joined as their language asks; scores, log-probabilities
-    and lengths are summed.
+    and lengths are summed. Of those with equal texts the best one stays.
     """
-    best, *others = lists
+    best, *others = map(distinct, lists)
     start, *rest = (part.text for part in reading.parts)
     for text, each in zip(rest, others, strict=True):
         both = [
@@ -88,8 +89,16 @@ def combined(
             )
             for x, y in product(best, each)
         ]
-        best = sorted(both, key=lambda found: -found.score)[:number]
+        best = distinct(sorted(both, key=lambda found: -found.score))[:number]
     return best
+
+
+def distinct(translations: Iterable[Translation]) -> list[Translation]:
+    """The first translation with each text."""
+    found: dict[str, Translation] = {}
+    for one in translations:
+        found.setdefault(one.text, one)
+    return [*found.values()]
 
 
 @dataclass(frozen=True)

@@ -150,3 +150,11 @@ def test_long_outputs_for_short_sources_are_not_cut():
         ((found,),) = translator.n_best(["ab"], 1, beam=1)
         assert found.length == length and not found.finished
         assert "cut off" in found.warnings[-1]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_no_text_is_twice_among_the_best(name):
+    translator = load(name)
+    for best in translator.n_best([*lines(name), *odd_strings(40)], 5):
+        assert len({one.text for one in best}) == len(best) > 0
+        assert sorted(best, key=lambda one: -one.score) == best
