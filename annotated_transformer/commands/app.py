@@ -14,10 +14,12 @@ from ..errors import Interrupted, UserError, out_of_memory
 from ..system.console import console, drop_unwritten, put
 from .backtranslate import backtranslate
 from .curve import curve
+from .evaluate import evaluate
 from .export import export
 from .generate import generate, perplexity
+from .score import score
 from .train import train
-from .translate import evaluate, score, translate
+from .translate import translate
 
 OUT_OF_MEMORY = (
     "out of memory; split long lines, or lower --beam or --batch-tokens"

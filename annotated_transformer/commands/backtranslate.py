@@ -13,10 +13,11 @@ from .options import (
     DEVICE,
     MODEL,
     NO_REPEAT,
+    QUIET,
     Device,
     batch_tokens_option,
 )
-from .translate import QUIET, load, watch_for
+from .translators import load, watch_for
 
 BATCH_TOKENS = {"cuda": 32768}  # elsewhere 4096
 BLOCK = 1000  # lines, after which the console says how far it is

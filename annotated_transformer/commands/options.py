@@ -28,6 +28,8 @@ NO_REPEAT = Option(
     help="say no N tokens in a row twice; 0, which forbids nothing, or the "
     "model's own",
 )
+PAIRS = Option(None, help="instead, one file of both: .tsv, .csv or .jsonl")
+QUIET = Option(False, "--quiet", help="do not say which lines are doubtful")
 
 
 def batch_tokens_option(default: int | None) -> Any:

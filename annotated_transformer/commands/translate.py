@@ -1,15 +1,15 @@
-"""The commands that use a trained model: translate, evaluate and score."""
+"""The command translate: lines, what is typed, or subtitles."""
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from typer import Argument, Option
 
 from ..errors import UserError
-from ..system.console import arriving, console, in_column, in_digits, put
+from ..system.console import arriving, in_column, in_digits, put
 from ..system.text_lines import blocks, decode_lines, ending, read_bytes
 from .options import (
     ALPHA,
@@ -17,18 +17,16 @@ from .options import (
     DEVICE,
     MODEL,
     NO_REPEAT,
+    QUIET,
     Device,
     batch_tokens_option,
 )
+from .translators import load, watch_for
 
 # What loads PyTorch is imported where it is used: --help does without it.
 if TYPE_CHECKING:
     from ..text.checks import Watch
-    from ..translation import Translation, Translator
-
-SKIPPED = 6  # words in a row; in fewer than one caption of a hundred
-QUIET = Option(False, "--quiet", help="do not say which lines are doubtful")
-PAIRS = Option(None, help="instead, one file of both: .tsv, .csv or .jsonl")
+    from ..translation import Translator
 
 
 def translate(
@@ -192,162 +190,3 @@ def subtitles(
     end = "\r\n" if b"\r\n" in data else "\n"
     lines = found.with_texts(one.text for (one,) in best)
     return mark + "".join(f"{line}{end}" for line in lines)
-
-
-def evaluate(
-    model: Path = MODEL,
-    source: Path | None = Argument(
-        None, help="what to translate, a sentence a line"
-    ),
-    reference: Path | None = Argument(
-        None, help="its translations by people, line by line"
-    ),
-    pairs: Path | None = PAIRS,
-    device: Device = DEVICE,
-    typed: bool = Option(
-        False,
-        "--typed",
-        help="also score SOURCE typed in other ways: in capitals, with typing "
-        "errors and so on",
-    ),
-    as_json: bool = Option(False, "--json", help="one JSON object instead"),
-    beam: int | None = BEAM,
-    alpha: float | None = ALPHA,
-    no_repeat: int | None = NO_REPEAT,
-) -> None:
-    """Score a model's translations: BLEU, of three kinds, and chrF.
-
-    Each score comes with the sacrebleu signature that defines it. --typed adds
-    a line for each way to type the text: its BLEU, the same lower-cased, how
-    many lines are typed otherwise, and how many translations differ.
-    """
-    from ..storage.model_folder import read_config
-    from ..text.checks import missing_blanks
-    from ..text.noise import scores_as_typed
-    from ..translation import corpus_scores
-
-    language = read_config(model).languages[1]
-    given, (where, _) = read_given(model, (source, reference), pairs)
-    sources, references = zip(*given, strict=True)
-    if told := missing_blanks(references, language):
-        console.out(f"warning: {reference or pairs}: {told}")
-    translator = load(model, device, beam, alpha, no_repeat)
-    translator.split = ""
-    outputs = translator([*sources], where=where, first=1)
-    scores = corpus_scores(outputs, references, language)
-    search = ("beam", "alpha", "no_repeat")
-    result = {name: getattr(translator, name) for name in search}
-    result |= asdict(scores)
-    others = {}
-    if typed:
-        found = scores_as_typed(translator, sources, references, language)
-        others = {way: asdict(one) for way, one in found.items()}
-        result["typed"] = others
-    if as_json:
-        put(json.dumps(result, indent=1) + "\n")
-        return
-    for name, signature in scores.signatures.items():
-        put(f"{name:15} {result[name]:5.2f}  {signature}\n")
-    for way, one in others.items():
-        bleu, lowercase, lines, outputs = one.values()
-        put(f"{way:24}{bleu:6.2f}{lowercase:7.2f}{lines:7.0f}{outputs:7.0f}\n")
-
-
-def score(
-    model: Path = MODEL,
-    source: Path | None = Argument(
-        None, help="what was translated, a sentence a line"
-    ),
-    target: Path | None = Argument(
-        None, help="its translations, line by line"
-    ),
-    pairs: Path | None = PAIRS,
-    alpha: float = Option(
-        0.0,
-        help="divide by the length penalty, as translate --n-best does with "
-        "this alpha; 0 leaves the log-probability",
-    ),
-    batch_tokens: int = batch_tokens_option(1024),
-    device: Device = DEVICE,
-) -> None:
-    """Print how probable a model finds translations that are there already.
-
-    For each line its log-probability: the natural logarithm, summed over the
-    tokens of the line and its end. A blank line is the end alone.
-    """
-    from ..pairs.likelihood import score_pairs
-    from ..pairs.reading import read_pairs
-
-    given, names = read_given(model, (source, target), pairs, blank=True)
-    translator = load(model, device, alpha=alpha)
-    for _ in read_pairs(translator, given, (names[0], names[1]), 1):
-        pass  # one that is too long is named before the first is scored
-    for some in blocks(given):
-        found = score_pairs(translator, some, batch_tokens=batch_tokens)
-        put("".join(in_digits(one.score) + "\n" for one in found))
-
-
-def read_given(
-    model: Path,
-    files: tuple[Path | None, Path | None],
-    pairs: Path | None,
-    blank: bool = False,
-) -> tuple[list[tuple[str, str]], list[str]]:
-    """The pairs of two files, or of one, and how to name a place in each.
-
-    UserError for both, or neither.
-    """
-    from ..corpora.parallel_text import read_parallel
-    from ..storage.model_folder import read_config
-
-    named = [file for file in files if file is not None]
-    if len(named) != (2 if pairs is None else 0):
-        raise UserError(
-            "name two files of text, of which one translates the other line "
-            "by line, or one file of pairs by --pairs"
-        )
-    names = [f"{file}, line" for file in named]
-    if pairs is not None:
-        named, names = [pairs], [f"{pairs}, pair"] * 2
-    return read_parallel(named, read_config(model).languages, blank), names
-
-
-def load(
-    model: Path,
-    device: Device,
-    beam: int | None = None,
-    alpha: float | None = None,
-    no_repeat: int | None = None,
-) -> "Translator":
-    """A translator that searches as asked for, or as suits the model."""
-    from ..runs.devices import choose_device
-    from ..storage.history import Search
-    from ..translation import Translator
-
-    search = {"beam": beam, "alpha": alpha, "no_repeat": no_repeat}
-    asked: dict[str, Any] = {x: y for x, y in search.items() if y is not None}
-    Search(**asked)  # UserError for one that cannot be
-    translator = Translator.load(model, choose_device(device))
-    for name, value in asked.items():
-        setattr(translator, name, value)
-    return translator
-
-
-def watch_for(
-    translator: "Translator", name: str, quiet: bool = False
-) -> "Watch":
-    """What tells of the lines of a file whose translations are doubtful."""
-    from ..pairs.alignment import skipped_words
-    from ..text.checks import Watch
-
-    def skipped(line: str, one: "Translation") -> list[str]:
-        if skipped_words(translator, line, one) < SKIPPED:
-            return []
-        return [
-            f"{SKIPPED} of its words in a row, or more, have no counterpart "
-            "in its translation"
-        ]
-
-    if quiet:
-        return Watch(name, translator, lambda told: None)
-    return Watch(name, translator, console.out, skipped)

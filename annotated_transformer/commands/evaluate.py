@@ -1,0 +1,70 @@
+"""The command evaluate: how good a model's translations are."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from typer import Argument, Option
+
+from ..system.console import console, put
+from .options import ALPHA, BEAM, DEVICE, MODEL, NO_REPEAT, PAIRS, Device
+from .translators import load, read_given
+
+
+def evaluate(
+    model: Path = MODEL,
+    source: Path | None = Argument(
+        None, help="what to translate, a sentence a line"
+    ),
+    reference: Path | None = Argument(
+        None, help="its translations by people, line by line"
+    ),
+    pairs: Path | None = PAIRS,
+    device: Device = DEVICE,
+    typed: bool = Option(
+        False,
+        "--typed",
+        help="also score SOURCE typed in other ways: in capitals, with typing "
+        "errors and so on",
+    ),
+    as_json: bool = Option(False, "--json", help="one JSON object instead"),
+    beam: int | None = BEAM,
+    alpha: float | None = ALPHA,
+    no_repeat: int | None = NO_REPEAT,
+) -> None:
+    """Score a model's translations: BLEU, of three kinds, and chrF.
+
+    Each score comes with the sacrebleu signature that defines it. --typed adds
+    a line for each way to type the text: its BLEU, the same lower-cased, how
+    many lines are typed otherwise, and how many translations differ.
+    """
+    from ..storage.model_folder import read_config
+    from ..text.checks import missing_blanks
+    from ..text.noise import scores_as_typed
+    from ..translation import corpus_scores
+
+    language = read_config(model).languages[1]
+    given, (where, _) = read_given(model, (source, reference), pairs)
+    sources, references = zip(*given, strict=True)
+    if told := missing_blanks(references, language):
+        console.out(f"warning: {reference or pairs}: {told}")
+    translator = load(model, device, beam, alpha, no_repeat)
+    translator.split = ""
+    outputs = translator([*sources], where=where, first=1)
+    scores = corpus_scores(outputs, references, language)
+    search = ("beam", "alpha", "no_repeat")
+    result = {name: getattr(translator, name) for name in search}
+    result |= asdict(scores)
+    others = {}
+    if typed:
+        found = scores_as_typed(translator, sources, references, language)
+        others = {way: asdict(one) for way, one in found.items()}
+        result["typed"] = others
+    if as_json:
+        put(json.dumps(result, indent=1) + "\n")
+        return
+    for name, signature in scores.signatures.items():
+        put(f"{name:15} {result[name]:5.2f}  {signature}\n")
+    for way, one in others.items():
+        bleu, lowercase, lines, outputs = one.values()
+        put(f"{way:24}{bleu:6.2f}{lowercase:7.2f}{lines:7.0f}{outputs:7.0f}\n")
