@@ -1,5 +1,6 @@
 """One reading: what the search wrote is scored as the search scored it."""
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from annotated_transformer.pairs.alignment import align_pairs
 from annotated_transformer.pairs.likelihood import score_pairs
 from annotated_transformer.text.casing import in_title_case
 from annotated_transformer.text.checks import Known
-from annotated_transformer.text.reading import LONGEST, Reader
+from annotated_transformer.text.reading import LONGEST, Reader, invisible
 
 MODELS = ("multi30k-en-de", "multi30k-de-en", "multi30k-en-fr", "pronouns")
 OWN = Path(__file__).parents[1] / "storage" / "own_sentences.tsv"
@@ -158,3 +159,94 @@ def test_no_text_is_twice_among_the_best(name):
     for best in translator.n_best([*lines(name), *odd_strings(40)], 5):
         assert len({one.text for one in best}) == len(best) > 0
         assert sorted(best, key=lambda one: -one.score) == best
+
+
+WORDS = {  # a word alone: as it is given, and as it is read if otherwise
+    "multi30k-en-de": """
+        couch bench. NASA NYPD US TV Christmas christmas London McDonald's New
+        I Asian asian iPhone X 3D a ZDF Bmxer
+        Forest=forest Bench=bench BENCH.=bench. IT=it WHO=who Turkey=turkey
+        CHRISTMAS=Christmas T-SHIRT=t-shirt ASIAN=Asian The=the RUNS!=runs!
+    """,
+    "multi30k-de-en": """
+        Bank Hund laufen Morgen Essen essen spielen Rot rot er zwei TV
+        bank=Bank hund=Hund HUND=Hund Laufen=laufen LAUFEN=laufen sofa=Sofa
+        STRASSE=Straße strasse=Straße T-SHIRT=T-Shirt ROT=rot Zwei=zwei
+    """,
+    "multi30k-en-fr": "bench NASA TV Forest=forest BENCH=bench",
+}
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_a_word_alone_is_read_in_a_form_that_is_in_use(name):
+    reader = load(name).reader
+    for given in WORDS[name].split():
+        word, _, read = given.partition("=")
+        assert reader.part(word).sentence == (read or word)
+
+
+@pytest.mark.parametrize("name", MODELS[:3])
+def test_captions_as_captions_are_written_are_read_as_they_are(name):
+    """And so are names, abbreviations and quoted words in them."""
+    reader = load(name).reader
+    column = name.startswith("multi30k-de")
+    for pair in PAIRS:
+        (part,) = reader.line(pair[column]).parts
+        assert part.whole(part.sentence) == part.sentence == pair[column]
+    for line in (
+        "A man in a US Army uniform talks to the NYPD.",
+        "Two women in New York look at a TV.",
+        "A boy with an iPhone wears a NASA cap.",
+        "The WHO building.",
+        "A BMX biker does a trick.",
+        "Ein Mann mit einem ADAC-Schild.",
+    ):
+        (part,) = reader.line(line).parts
+        assert part.sentence == line
+
+
+def test_words_in_capitals_are_read_as_words():
+    reader = load("multi30k-en-de").reader
+    for line, read in (
+        ("A MAN is RUNNING.", "A man is running."),
+        ("Two DOGS run on the BEACH!", "Two dogs run on the beach!"),
+        ("A NYPD officer STANDS there", "A NYPD officer stands there"),
+        ("The IT man", "The IT man"),
+    ):
+        assert reader.part(line).sentence == read
+
+
+GOES_THROUGH = [  # a line, what goes through before and behind, what is read
+    ("A dog runs 😀", "", "A dog runs", " 😀"),
+    ("♪ A dog runs ♪", "♪ ", "A dog runs", " ♪"),
+    ("[A DOG RUNS]", "[", "A dog runs", "]"),
+    ("✔ A dog.", "✔ ", "A dog.", ""),
+    ("猫 - A dog.", "猫 ", "- A dog.", ""),
+    ("A 🐕 dog ★ runs.", "", "A  dog  runs.", ""),
+    ("A dog\u200e runs.\ufe0f", "", "A dog runs.", "\ufe0f"),
+    ("猫が眠る", "猫が眠る", "", ""),
+    ("... !?", "... !?", "", ""),
+    ("👩\u200d🚒", "👩\u200d🚒", "", ""),
+    ("\u2066\u2069", "", "", ""),
+]
+
+
+@pytest.mark.parametrize(("line", "before", "read", "behind"), GOES_THROUGH)
+def test_what_has_no_subword_goes_through(line, before, read, behind):
+    part = replace(load("multi30k-en-de").reader, split="").part(line)
+    assert (part.before, part.sentence, part.behind) == (before, read, behind)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_nothing_is_made_up_of_what_is_not_known(name):
+    """A part without a known letter or digit comes out as it went in."""
+    translator = load(name)
+    for text in odd_strings(400):
+        known = any(x.isalnum() and translator.reader.knows(x) for x in text)
+        if not known:
+            assert visible(translator(text)) == visible(text)
+
+
+def visible(text):
+    """What can be seen of a text."""
+    return [x for x in text if not (x.isspace() or invisible(x))]
