@@ -66,6 +66,11 @@ class Translation:
         """Log-probability per token, in nats; 0 is certain."""
         return self.log_probability / max(1, self.length)
 
+    @property
+    def cut(self) -> int:
+        """After how many tokens the limit cut it; 0 if it ended itself."""
+        return 0 if self.finished else self.length
+
 
 def combined(
     reading: Reading, lists: Iterable[list[Translation]], number: int
@@ -359,7 +364,12 @@ class Translator(TextModel):
         each = iter(found)
         return [
             [
-                replace(one, warnings=doubts(reading, one, self.known))
+                replace(
+                    one,
+                    warnings=doubts(
+                        reading, one.text, one.confidence, one.cut, self.known
+                    ),
+                )
                 for one in combined(
                     reading, islice(each, len(reading.parts)), number
                 )

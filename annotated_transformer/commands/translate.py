@@ -25,7 +25,7 @@ from .translators import load, watch_for
 
 # What loads PyTorch is imported where it is used: --help does without it.
 if TYPE_CHECKING:
-    from ..text.checks import Watch
+    from ..text.watch import Watch
     from ..translation import Translator
 
 

@@ -9,7 +9,7 @@ from .options import Device
 
 # What loads PyTorch is imported where it is used: --help does without it.
 if TYPE_CHECKING:
-    from ..text.checks import Watch
+    from ..text.watch import Watch
     from ..translation import Translation, Translator
 
 SKIPPED = 6  # words in a row; in fewer than one caption of a hundred
@@ -41,7 +41,7 @@ def watch_for(
 ) -> "Watch":
     """What tells of the lines of a file whose translations are doubtful."""
     from ..pairs.alignment import skipped_words
-    from ..text.checks import Watch
+    from ..text.watch import Watch
 
     def skipped(line: str, one: "Translation") -> list[str]:
         if skipped_words(translator, line, one) < SKIPPED:

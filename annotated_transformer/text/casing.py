@@ -16,7 +16,7 @@ from ..embedding import UNK
 Setting = Callable[[str], str]
 # by its small letters, each form of a word that is in use, most frequent first
 Words = Mapping[str, list[str]]
-WORD = re.compile(r"\w(?:\S*\w)?")  # between blanks, without marks
+CORE = re.compile(r"\w(?:\S*\w)?")  # between blanks, without marks
 MOST = 20_000  # forms that are kept of a text
 SAMPLE = 100_000  # lines of it that are counted, at most
 SHARE = 0.1  # of a word's places, from which on a form is in use
@@ -30,7 +30,7 @@ def usual_words(lines: Sequence[str]) -> list[str]:
     """
     within, first = Counter[str](), Counter[str]()
     for line in lines[:: len(lines) // SAMPLE + 1]:
-        start, *rest = WORD.findall(line) or [""]
+        start, *rest = CORE.findall(line) or [""]
         first[start] += 1
         within.update(rest)
     places = Counter[str]()
@@ -111,13 +111,13 @@ def lowered(text: str, words: Words) -> str:
     """The text with its words in capitals as they are in use."""
     loud = {
         word: in_use(word, words)
-        for word in WORD.findall(text)
+        for word in CORE.findall(text)
         if len(word) > 1 and word == word.upper() != in_use(word, words)
     }
     known = {word: other for word, other in loud.items() if other}
     if len(known) == 1 and len(min(known)) < 4:
         return text
-    return WORD.sub(lambda word: known.get(word[0], word[0]), text)
+    return CORE.sub(lambda word: known.get(word[0], word[0]), text)
 
 
 def in_use(text: str, words: Words) -> str:
@@ -126,7 +126,7 @@ def in_use(text: str, words: Words) -> str:
     It is the given one, or the most frequent. Most people write ß as SS in
     capitals.
     """
-    core = WORD.search(text)
+    core = CORE.search(text)
     small = core[0].lower() if core else ""
     forms = words.get(small) or words.get(small.replace("ss", "ß")) or [""]
     return core[0] if core and core[0] in forms else forms[0]
@@ -144,7 +144,7 @@ def usual(word: str, tokenizer: Tokenizer, words: Words) -> str:
     Of these, small letters come first.
     """
     if form := in_use(word, words):
-        return WORD.sub(lambda _: form, word, count=1)
+        return CORE.sub(lambda _: form, word, count=1)
     small = [word.lower(), word.lower().replace("ss", "ß")]
     ways = [*small, *map(in_title_case, small), word]
     return min(ways, key=lambda way: rarity(way, tokenizer))

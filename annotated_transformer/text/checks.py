@@ -1,10 +1,10 @@
 """What may be wrong with a line or with its translation, in words."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from math import inf
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ..data import Tokenizer
 from ..embedding import UNK
@@ -14,10 +14,6 @@ from .languages import WORDS, bleu_tokenizer
 from .reading import Reading
 from .subtitles import TIMECODE
 
-if TYPE_CHECKING:
-    from ..translation import Translation, Translator
-
-NAMED = 10  # lines of a file, at most; more are counted
 LONG = 20  # characters; few words have more
 THOUSANDS = re.compile(r"\b(\d{1,3})[.,'’\s](?=\d{3}\b)")
 
@@ -84,10 +80,14 @@ class Known(NamedTuple):
 
 
 def doubts(
-    reading: Reading, found: "Translation", known: Known
+    reading: Reading, output: str, sure: float, cut: int, known: Known
 ) -> tuple[str, ...]:
-    """What may be wrong with a line or with its translation."""
-    line, sure = reading.line, found.confidence
+    """What may be wrong with a line or with its translation.
+
+    sure is the output's confidence, and cut the number of tokens after which
+    it was cut off, or 0.
+    """
+    line = reading.line
     longest = max(len(part.text) for part in reading.parts)
     signs = "".join(dict.fromkeys(x for y in reading.parts for x in y.unknown))
     told: list[tuple[object, str]] = [
@@ -111,13 +111,10 @@ def doubts(
             f"the model has never seen {signs}; what is at the ends of a "
             "sentence goes through, and the rest is guessed or left out",
         ),
-        (line.strip() and not found.text, "its translation is empty"),
+        (line.strip() and not output, "its translation is empty"),
+        (cut, f"its translation was cut off after {cut} tokens"),
         (
-            not found.finished,
-            f"its translation was cut off after {found.length} tokens",
-        ),
-        (
-            numbers(line) - numbers(found.text),
+            numbers(line) - numbers(output),
             "a number of it is not in its translation",
         ),
         (
@@ -127,68 +124,3 @@ def doubts(
         ),
     ]
     return tuple(text for true, text in told if true)
-
-
-class Watch:
-    """Tells what may be wrong with the lines of a file.
-
-    It names ten lines, and counts the others. more says what else may be wrong
-    with one.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        translator: "Translator",
-        say: Callable[[str], object],
-        more: Callable[[str, "Translation"], Iterable[str]] = lambda *_: (),
-    ):
-        self.name, self.say, self.more = name, say, more
-        self.reader, self.known = translator.reader, translator.known
-        self.number = self.read = self.doubtful = 0
-        self.foreign = self.unsure = 0
-
-    def look(
-        self, lines: Iterable[str], translations: Iterable["Translation"]
-    ) -> None:
-        """Name what is doubtful of the next lines; blank ones never are."""
-        for line, one in zip(lines, translations, strict=True):
-            self.number += 1
-            if not line.strip():
-                continue
-            self.read += 1
-            self.foreign += self.subwords(line) > self.known.subwords
-            self.unsure += one.confidence < self.known.confidence
-            told = [*one.warnings, *self.more(line, one)]
-            self.doubtful += bool(told)
-            if told and self.doubtful <= NAMED:
-                self.tell(f", line {self.number}: {'; '.join(told)}")
-
-    def subwords(self, line: str) -> float:
-        """How many subwords a word of the line has."""
-        parts = self.reader.line(line).parts
-        read = " ".join(part.sentence or part.text for part in parts)
-        return subwords_per_word(read, self.reader.tokenizer)
-
-    def sum_up(self) -> None:
-        """Say how many more lines are doubtful, and what most lines have."""
-        if (more := self.doubtful - NAMED) > 0:
-            self.tell(f": {more} more lines are doubtful")
-        for number, told in (
-            (
-                self.foreign,
-                "the model's subwords hardly fit the text; is it in the "
-                "language that the model translates from?",
-            ),
-            (
-                self.unsure,
-                "the model is unsure of its translation; is it the right "
-                "model, and the right direction?",
-            ),
-        ):
-            if number > self.read / 2:
-                self.tell(f": in {number} of {self.read} lines, {told}")
-
-    def tell(self, told: str) -> None:
-        """Say something of the file."""
-        self.say(f"warning: {self.name}{told}")

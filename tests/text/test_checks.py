@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 
 from annotated_transformer.storage.model_folder import read_config
 from annotated_transformer.text.checks import (
-    NAMED,
     Known,
-    Watch,
     doubts,
     numbers,
     subwords_per_word,
 )
+from annotated_transformer.text.watch import NAMED, Watch
 from annotated_transformer.translation import Translation, Translator
 
 NAME = "multi30k-en-de"
@@ -34,9 +33,9 @@ def translator() -> Translator:
 
 def doubted(line, one=SURE, **changes):
     """What is said of a line and its translation."""
-    return doubts(
-        translator().reader.line(line), replace(one, **changes), KNOWN
-    )
+    one = replace(one, **changes)
+    reading = translator().reader.line(line)
+    return doubts(reading, one.text, one.confidence, one.cut, KNOWN)
 
 
 @pytest.mark.parametrize(
