@@ -14,6 +14,12 @@ from .sentences import sentences
 
 LONGEST = 10_000  # characters; a page of a book has three thousand
 VARIANTS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")  # of a sign
+ENDS = ".!?,;:'"  # signs that are read where a text ends with them
+PLAIN = re.compile(r"[^\W\d_](.*[^\W_])?[.!?]?", re.DOTALL)  # no sign around
+NUMBER = re.compile(r"\d+")  # and no 1. of a list
+AFTER = re.compile(rf"\d+|[{ENDS}]+")  # what is read after the last word
+ADDRESS = re.compile(r"\w@\w|://|\bwww\.")
+BRACKETS = ["()", "[]", "{}", "«»", "“”"]
 
 
 def invisible(sign: str) -> bool:
@@ -44,8 +50,15 @@ class Part:
         return not self.sentence.strip() or self.ids == [EOS]
 
     def whole(self, translation: str) -> str:
-        """A translation, set like the text, between what goes through."""
-        return f"{self.before}{self.setting(translation)}{self.behind}"
+        """A translation, set like the text, between what goes through.
+
+        A model ends with a full stop what had none; before other signs it is
+        one too many.
+        """
+        text = self.setting(translation)
+        if self.behind and not self.sentence.endswith("."):
+            text = text.removesuffix(".")
+        return f"{self.before}{text}{self.behind}"
 
 
 @dataclass(frozen=True)
@@ -76,13 +89,14 @@ class Reader:
     def part(self, text: str) -> Part:
         """A text as it is read at once; UserError if it is too long.
 
-        At its ends, what has no letter or digit that there is a subword for
-        goes through. Within, signs without a subword are left out.
+        What stands around its words goes through. Signs within that have no
+        subword are left out.
         """
         self.check(text)
         ids = self.tokenizer.encode(text)
         before, unknown, behind, inner = "", "", "", text
-        if UNK in ids or not any(map(str.isalnum, text)):
+        plain = PLAIN.fullmatch(text) and not ADDRESS.search(text)
+        if UNK in ids or not plain:
             before, inner, behind = self.readable(re.sub(r"\s+", " ", text))
             for sign in {*inner}:
                 if not sign.isalnum() and not self.knows(sign):
@@ -104,33 +118,46 @@ class Reader:
     def readable(self, text: str) -> tuple[str, str, str]:
         """What is read of a text, and what goes through around it.
 
-        Read are the words from the first to the last that have a letter or a
-        digit with a subword, and what is known beside them.
+        Read are the words from the first to the last that have a letter with
+        a subword, numbers beside them, and the marks that end a sentence;
+        an address is no word.
         """
         words = [*re.finditer(r"\S+", text)]
         read = [
             i
             for i, word in enumerate(words)
-            if any(x.isalnum() and self.knows(x) for x in word[0])
+            if not ADDRESS.search(word[0])
+            and any(x.isalpha() and self.knows(x) for x in word[0])
         ]
         if not read:
             return text, "", ""
         first, last = read[0], read[-1]
-        while first > 0 and all(map(self.knows, words[first - 1][0])):
+        while first and NUMBER.fullmatch(words[first - 1][0]):
             first -= 1
-        while words[last + 1 :] and all(map(self.knows, words[last + 1][0])):
+        while words[last + 1 :] and AFTER.fullmatch(words[last + 1][0]):
             last += 1
         start, end = words[first].start(), words[last].end()
-        while self.foreign(text[start]):
+        while self.around(text[start]):
             start += 1
-        while self.foreign(text[end - 1]):
+        while self.around(text[end - 1]) and text[end - 1] not in ENDS:
             end -= 1
+        inner = text[start:end]
+        torn = any(inner.count(x[0]) != inner.count(x[1]) for x in BRACKETS)
+        if torn or inner.count('"') % 2:
+            start, end = words[first].start(), words[last].end()
+            while self.around(text[start]) and not self.knows(text[start]):
+                start += 1
+            while self.around(text[end - 1]) and not self.knows(text[end - 1]):
+                end -= 1
         return text[:start], text[start:end], text[end:]
 
-    def foreign(self, sign: str) -> bool:
-        """True for a sign without a subword, and none of a letter's marks."""
+    def around(self, sign: str) -> bool:
+        """True for a sign that is neither part of a word nor a letter's mark.
+
+        Marks on letters may be signs of their own.
+        """
         mark = unicodedata.category(sign)[0] == "M" and not invisible(sign)
-        return not (sign.isalnum() or mark or self.knows(sign))
+        return not (sign.isalnum() or mark)
 
     def check(self, text: str, ids: Sequence[int] = ()) -> None:
         """UserError for what is too long to be read or written at once.
