@@ -2,6 +2,7 @@
 
 import json
 from functools import cache
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
@@ -14,9 +15,16 @@ from annotated_transformer.pairs.alignment import (
     align_pairs,
 )
 from annotated_transformer.pairs.back_translation import back_translate
-from annotated_transformer.text.sentences import sentences, single_sentences
+from annotated_transformer.text.casing import in_title_case
+from annotated_transformer.text.sentences import (
+    ABBREVIATIONS,
+    sentences,
+    single_sentences,
+)
 from annotated_transformer.translation import Translation, Translator
 
+OWN = Path(__file__).parents[1] / "storage" / "own_sentences.tsv"
+PAIRS = [line.split("\t") for line in OWN.read_text("utf-8").splitlines()]
 ONE = ["A man walks.", "Two dogs run!", "Dr. Smith eats.", "TWO MEN TALK."]
 TEXT = st.lists(st.sampled_from([*"aB.!? \xa0\t“”\u2028\x85\ud800"])).map(
     "".join
@@ -28,8 +36,8 @@ def translator() -> Translator:
     return Translator.load("multi30k-en-de")
 
 
-@given(TEXT | st.text(), st.sampled_from(["en", "de", "fr", "letters"]))
-@example("A\xa0. B", "en")  # sentencex alone panics
+@given(TEXT | st.text(), st.sampled_from(["en", "de", "fr", "letters", "it"]))
+@example("A\xa0. B", "it")  # sentencex alone panics
 def test_nothing_is_lost_and_one_sentence_stays(text, language):
     found = sentences(text, language)
     if len(found) == 1:
@@ -54,10 +62,55 @@ def test_sentences_come_back_in_their_order(parts):
     assert both == len(parts) / (len(parts) + 1)
 
 
+@pytest.mark.parametrize("way", [str, str.upper, str.lower, in_title_case])
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_sentences_are_found_however_they_are_typed(language, way):
+    side = [way(pair[language == "de"]) for pair in PAIRS]
+    for i in range(len(side) - 3):
+        for number in (1, 2, 3):
+            some = side[i : i + number]
+            assert sentences(" ".join(some), language) == some
+
+
+def test_sentencex_finds_the_same_but_in_german_without_capitals(monkeypatch):
+    lines = [" ".join(side) for side in zip(*PAIRS, strict=True)]
+    ours = [sentences(*x) for x in zip(lines, ("en", "de"), strict=True)]
+    small = sentences(lines[1].lower(), "de")
+    monkeypatch.delitem(ABBREVIATIONS, "en")
+    monkeypatch.delitem(ABBREVIATIONS, "de")
+    theirs = [sentences(*x) for x in zip(lines, ("en", "de"), strict=True)]
+    assert ours == theirs and len(small) == len(PAIRS)
+    assert len(sentences(lines[1].lower(), "de")) < len(PAIRS)
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "A man walks. |two dogs run.|One eats"),
+        ("en", '"Stop. |Go home!" he said. |Then he left ... and slept'),
+        ("en", "Run!🙂 |a man 🙂 sleeps. 🙂☀ |Two dogs 🙂"),
+        ("en", "We met at 5 p.m. |He wore hats, caps, etc. |No. 5 won. |No"),
+        ("de", "Ein Mann. |„Und wer?“ |Am 3. Mai, z.B. er, usw. |Dann nicht"),
+        ("fr", "« Où ? » |M. Dupont, p. 3, vit. |Oui"),
+    ],
+)
+def test_where_sentences_end(language, text):
+    parts = [x.strip() for x in text.split("|")]
+    assert sentences(text.replace("|", ""), language) == parts
+
+
+@pytest.mark.parametrize(
+    "text", ["." * 99_999, ". " * 99_999, "a. " * 99_999, "Dr." * 99_999]
+)
+def test_a_line_of_marks_takes_no_time(text):
+    assert sentences(f"{text}x", "en") == [f"{text}x"]
+
+
 @pytest.mark.parametrize(
     ("language", "text"),
     [
         ("en", "Dr. Smith and Mr. Jones play at 5 p.m. in St. Louis."),
+        ("en", "She earned her Ph.D. in the U.S. 🙂 !!"),
         ("de", "Ein Mann arbeitet auf Höhe des 2. Stocks."),
         ("de", "Ein Hund, z. B. ein Dackel, rennt."),
         ("fr", "M. Dupont lit un livre."),
