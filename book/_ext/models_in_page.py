@@ -26,6 +26,7 @@ from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.storage.history import History
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.storage.weight_files import weights
+from annotated_transformer.text.sentences import ABBREVIATIONS
 
 LARGEST = 127  # integers from -127 to 127
 # What the page's program can be built of; see model.js.
@@ -106,6 +107,23 @@ def packed(model: EncoderDecoder, tokenizer: Tokenizer) -> Data:
         "tensors": tensors,
         "bytes": as_text(integers),
         "floats": as_text(reals),
+    }
+
+
+def reading(history: History) -> Data:
+    """How a translator reads a line, for reading.js; see PackedReading.
+
+    UserError for a language whose sentences the page cannot find.
+    """
+    split, lines = history.data.split, history.data.lines
+    if split and split not in ABBREVIATIONS:
+        raise UserError(
+            f"the page finds sentences in {', '.join(ABBREVIATIONS)}; this "
+            f"model reads {split}: name another"
+        )
+    return {
+        "abbreviations": ABBREVIATIONS[split] if split else None,
+        "words": lines.words if lines else "",
     }
 
 

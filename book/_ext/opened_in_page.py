@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
-from models_in_page import ModelHere, packed, script
+from models_in_page import ModelHere, packed, reading, script, shipped
 from sphinx.application import Sphinx
 from translator_in_page import OPENINGS, known_words
 from widgets import DECIDES, Data
@@ -58,10 +58,11 @@ def cell(name: str) -> dict[str, str]:
 
 def shown(name: str) -> Data:
     """A shipped model as the page reads it, and what leads into it."""
-    trained, tokenizer, _ = load_model(name)
+    trained, tokenizer, history = shipped(name)
     layer, head = DECIDES
     return {
         **packed(trained, tokenizer),
+        "reading": reading(history),
         "examples": EXAMPLES,
         "pieces": OPENINGS[name]["pieces"],
         "words": known_words(name),

@@ -14,7 +14,14 @@ from typing import TypedDict
 import torch
 from docutils import nodes
 from ledger_page import paragraph, row, table
-from models_in_page import ModelHere, packed, rounded, script, shipped
+from models_in_page import (
+    ModelHere,
+    packed,
+    reading,
+    rounded,
+    script,
+    shipped,
+)
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from widgets import DECIDES, Data
@@ -127,9 +134,8 @@ def known_words(name: str) -> list[str] | None:
 
 def gloss_problems(name: str) -> Iterator[str]:
     """Outputs for a model's examples without a gloss, and the opposite."""
-    opening, (model, tokenizer, history) = OPENINGS[name], shipped(name)
-    search = asdict(history.search) if history.search else {}
-    translator = Translator(rounded(model), tokenizer, **search)
+    opening, translator = OPENINGS[name], Translator.load(name)
+    rounded(translator.model)
     examples, glosses = [*opening["examples"].values()], opening["glosses"]
     written = {
         output: text
@@ -159,6 +165,7 @@ def shown(name: str) -> Data:
         "usual": USUAL[name],
         "words": known_words(name),
         "search": {"alpha": 0.6, "no_repeat": 0} | search,
+        "reading": reading(history),
         **packed(model, tokenizer),
     }
 

@@ -469,6 +469,12 @@ def test_another_sentence_is_read_and_doubted_where_it_must_be(page):
     assert not warning.inner_text()
     text.fill("The minister ate the soup.")
     warning.get_by_text("never seen “minister”").wait_for()
+    text.fill(f"{SWEET.upper()}🙂 {HUNGRY}")
+    warning.get_by_text("Only the first sentence is read.").wait_for()
+    assert "never seen “🙂”" in warning.inner_text()
+    assert german(page) == "Der Hund fraß die Suppe, weil sie süß war."
+    text.fill("🙂")
+    warning.get_by_text("Write a sentence in English.").wait_for()
 
 
 def test_a_word_is_lit_wherever_it_is(page):

@@ -5,6 +5,7 @@ import json
 import random
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pages
@@ -12,7 +13,7 @@ import pytest
 import torch
 import translator_in_page as extension
 from browser import Window, opened
-from odd_text import odd_strings
+from odd_text import odd_lines, odd_strings
 from playwright.sync_api import Browser, Page
 
 from annotated_transformer.corpora.builtin import sentence_pairs, words
@@ -24,17 +25,26 @@ from annotated_transformer.model import ModelConfig, Transformer, transformer
 from annotated_transformer.storage.model_card import MULTI30K_LICENCE
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.teaching.pronoun_sentences import variations
-from annotated_transformer.text.casing import as_sentence, in_title_case
+from annotated_transformer.text.sentences import (
+    ABBREVIATIONS,
+    ENDING,
+    NUMBERED,
+    sentences,
+)
 from annotated_transformer.translation import Translator
 
 NAME = "multi30k-en-de"
+FILE = Path(__file__).parents[1] / "storage" / "own_sentences.tsv"
+OWN = [line.split("\t") for line in FILE.read_text("utf-8").splitlines()]
 TWELVE = "Two small dogs run after a red ball on the wide beach."
 TRANSLATE = """
 ([texts, options]) => texts.map((text) => {
-  const { search } = globalThis.theTranslator.translate(text, options);
+  const search = globalThis.theTranslator.translate(text, options);
   for (;;) {
     const { value, done } = search.next();
-    if (done) return [value.tokens, value.score];
+    if (!done) continue;
+    const [{ best }] = value.runs;
+    return [best.tokens, best.score, value.text];
   }
 })
 """
@@ -47,7 +57,8 @@ def started(book, browser: Browser) -> Iterator[Window]:
         begun(window, book).evaluate(
             "[globalThis.theTranslator, globalThis.thePronouns] ="
             " inPage.models.translator.map("
-            "(model) => new inPage.Translator(model))"
+            "(model) => new inPage.Translator(model));"
+            "inPage.readers = [theTranslator.reader, thePronouns.reader]"
         )
         yield window
         assert not window.escaped and not window.complaints
@@ -73,7 +84,7 @@ def answered(page: Page) -> None:
     page.locator(".at-panel:not([hidden])").wait_for(timeout=60_000)
 
 
-def sentences(number: int) -> list[str]:
+def shortest(number: int) -> list[str]:
     """The shortest of the built-in corpus: no file is needed for them."""
     texts = dict.fromkeys(text for text, _ in builtin_corpus(train=4000).train)
     return sorted(texts, key=len)[:number]
@@ -84,17 +95,17 @@ def test_page_and_package_write_the_same_tokens(
     started, reference, width, no_repeat
 ):
     model, tokenizer = reference
-    texts = sentences(20)
+    texts = shortest(20)
     sources = pad(tokenizer.encode(text) for text in texts)
     best = beam_decode(model, sources, width, no_repeat=no_repeat)
     expected = [hypothesis for (hypothesis,) in best]
     found = started.page.evaluate(
         TRANSLATE, [texts, {"width": width, "noRepeat": no_repeat}]
     )
-    assert [tokens for tokens, _ in found] == [h.tokens for h in expected]
-    for (_, ours), theirs in zip(found, expected, strict=True):
+    assert [tokens for tokens, *_ in found] == [h.tokens for h in expected]
+    for (_, ours, _), theirs in zip(found, expected, strict=True):
         assert ours == pytest.approx(theirs.score, abs=1e-4)
-    assert len({tuple(tokens) for tokens, _ in found}) > 15
+    assert len({tuple(tokens) for tokens, *_ in found}) > 15
 
 
 def test_the_pronoun_model_in_eight_bits_chooses_as_it_did(started):
@@ -105,7 +116,7 @@ def test_the_pronoun_model_in_eight_bits_chooses_as_it_did(started):
     )
     model, tokenizer, _ = load_model("pronouns")
     exact = Translator(extension.rounded(model), tokenizer)
-    outputs = [tokenizer.decode(tokens) for tokens, _ in found]
+    outputs = [tokenizer.decode(tokens) for tokens, *_ in found]
     texts = [case.source for case in cases]
     assert outputs == exact(texts, beam=1)
     for ours, whole in zip(
@@ -175,7 +186,8 @@ def test_the_model_that_knows_the_words_is_offered(intro):
     page.get_by_label("A sentence in English").fill("The minister is hungry?")
     page.keyboard.press("Enter")
     answered(page)
-    assert "never seen “minister” or “?”." in warning.inner_text()
+    assert "cannot read these signs: ?." in warning.inner_text()
+    assert "never seen “minister”." in warning.inner_text()
     assert pages.access(page, ".at-translator") == []
     offer.click()
     answered(page)
@@ -308,6 +320,13 @@ def test_a_model_that_the_page_cannot_run_is_refused(change):
         extension.packed(transformer(config), tokenizer)
 
 
+def test_a_language_whose_sentences_the_page_cannot_find_is_refused():
+    history = extension.shipped(NAME)[2]
+    italian = replace(history, data=replace(history.data, source="it"))
+    with pytest.raises(UserError, match="this model reads it"):
+        extension.reading(italian)
+
+
 def test_subwords_are_sentencepiece_s(started, reference):
     _, tokenizer = reference
     rng = random.Random(0)
@@ -330,41 +349,81 @@ def test_subwords_are_sentencepiece_s(started, reference):
     ]
 
 
-def test_capitals_are_read_as_the_package_reads_them(started, reference):
-    _, tokenizer = reference
-    rng = random.Random(0)
+@pytest.mark.parametrize("name", extension.OPENINGS)
+def test_a_line_is_read_as_the_package_reads_it(started, name):
     plain = [side for pair in builtin_corpus(train=50).train for side in pair]
-    plain += ["auf _der_ Straße", "DREI STRASSEN", *odd_strings(300)]
-    ways = [str.upper, in_title_case, str.lower, str.swapcase, str]
-    texts = [way(text) for text in plain for way in ways]
-    texts += [" ".join(rng.sample(texts, 2)) for _ in range(200)]
-    probe = "zwei „große“ Hunde, ʼn Ball"
+    plain += [pair[0] for pair in OWN]
+    texts = [*odd_lines(plain, 2500), *odd_strings(), "\ud800 A\0. \udc00B"]
+    reader, probe = Translator.load(name).reader, "zwei „große“ Hunde, ʼn Ball"
     found = started.page.evaluate(
-        "([texts, probe]) => JSON.stringify(texts.map((text) => {"
-        " const { tokenizer } = theTranslator;"
-        " const [sentence, setting] ="
-        "   inPage.asSentence(JSON.parse(text), tokenizer);"
-        " return [sentence, setting(probe)]; }))",
-        [[json.dumps(text) for text in texts], probe],
+        "([i, texts, probe]) => JSON.stringify(texts.map((text) =>"
+        " inPage.readers[i].line(JSON.parse(text)).map((x) => [x.text,"
+        " x.sentence, x.ids, x.blank, x.before, x.behind, x.unknown,"
+        " x.whole(probe)])))",
+        [[*extension.OPENINGS].index(name), [*map(json.dumps, texts)], probe],
     )
-    expected = [as_sentence(text, tokenizer) for text in texts]
-    assert json.loads(found) == [
-        [sentence, setting(probe)] for sentence, setting in expected
+    parts = [reader.line(text).parts for text in texts]
+    expected = [
+        [
+            [
+                *(x.text, x.sentence, x.ids, x.blank, x.before, x.behind),
+                *(x.unknown, x.whole(probe)),
+            ]
+            for x in some
+        ]
+        for some in parts
     ]
-    changed = [x for x, (y, _) in zip(texts, expected, strict=True) if x != y]
-    assert 300 < len(changed) < len(texts) - 300
+    for text, ours, theirs in zip(
+        texts, json.loads(found), expected, strict=True
+    ):
+        assert ours == theirs, text
+    every = [part for some in parts for part in some]
+    assert len(every) > 1.3 * len(texts)
+    assert sum(part.sentence != part.text for part in every) > 1000
+    assert sum(bool(x.before + x.behind) for x in every) > 300
+
+
+@pytest.mark.parametrize("language", ABBREVIATIONS)
+def test_sentences_end_where_the_package_finds_their_ends(started, language):
+    known = ABBREVIATIONS[language]
+    plain = [pair[language == "de"] for pair in OWN]
+    texts = [*odd_lines(plain, 1000), *(f"A {x}. B" for x in known.split())]
+    texts += [f"Ein {x}. 5, {x}. a {x}. B" for x in (*NUMBERED, *ENDING)]
+    found = started.page.evaluate(
+        "([texts, known]) => texts.map((x) => inPage.sentences(x, known))",
+        [texts, known],
+    )
+    assert found == [sentences(text, language) for text in texts]
+
+
+@pytest.mark.parametrize("width", [1, 5])
+def test_several_sentences_are_written_as_the_package_writes_them(
+    started, width
+):
+    one, two, three = (text for text, _ in OWN[:3])
+    texts = [
+        f"{one} {two}",
+        f"{one} {two} {three}".upper(),
+        f"{one}🙂 {two} ☀",
+    ]
+    texts += [f"{one} Łódź 猫 , 🙂. {two.lower()}", f"Hello... {three}"]
+    translator = Translator.load(NAME)
+    extension.rounded(translator.model)
+    found = started.page.evaluate(TRANSLATE, [texts, {"width": width}])
+    assert [text for *_, text in found] == translator(texts, beam=width)
 
 
 def test_maps_are_those_of_the_package(started, reference):
     model, tokenizer = reference
     run = started.page.evaluate(
-        "(text) => { const run = theTranslator.translate(text);"
+        "(text) => { const search = theTranslator.translate(text);"
         " let value, done;"
-        " do ({ value, done } = run.search.next()); while (!done);"
-        " const way = value.node.way.slice(0, -1);"
+        " do ({ value, done } = search.next()); while (!done);"
+        " const [run] = value.runs;"
+        " const way = run.best.node.way.slice(0, -1);"
         " const plain = (layers) =>"
         "   layers.map((heads) => heads.map((row) => [...row]));"
-        " return { pieces: run.pieces, tokens: value.tokens,"
+        " return { pieces: run.read, tokens: run.best.tokens,"
         "   encoder: run.maps.map(plain),"
         "   cross: way.map((node) => plain(node.cross)),"
         "   decoder: way.map((node) => plain(node.decoder)) }; }",
@@ -419,3 +478,34 @@ def test_the_widget_works_by_keyboard_and_says_what_it_shows(
                 assert total == pytest.approx(1, abs=0.1)
         assert page.get_by_text(MULTI30K_LICENCE).is_visible()
         assert not window.complaints
+
+
+def test_each_of_several_sentences_can_be_looked_at(intro):
+    page, text = intro, intro.get_by_label("A sentence in English")
+    chips, said = page.locator(".at-output"), page.locator(".at-hidden")
+    text.fill("Two dogs are running. A man sleeps 🙂")
+    text.press("Enter")
+    answered(page)
+    both = Translator.load(NAME)(text.input_value(), beam=1)
+    first, last = sentences(both, "de")
+    assert said.first.inner_text() == both
+    reading = page.locator(".at-reading").inner_text()
+    assert "Read as: Two dogs are running. A man sleeps\n" in reading
+    assert f"All sentences: {both}" in reading
+    warning = page.locator(".at-warning").inner_text()
+    assert warning.startswith("The model cannot read these signs: 🙂.")
+    assert chips.inner_text() == f"{last.removesuffix(' 🙂')} </s>"
+    page.get_by_role("radio", name="2", exact=True).press("ArrowLeft")
+    assert chips.inner_text() == f"{first} </s>"
+    assert page.locator(".at-source").inner_text().startswith("Two dogs")
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert not pages.sideways(page)
+    assert pages.access(page, ".at-translator") == []
+    text.fill("🙂 猫")
+    text.press("Enter")
+    page.get_by_text("cannot read these signs: 🙂 猫.").wait_for()
+    assert chips.inner_text() == "🙂 猫"
+    assert not page.locator(".at-panel").is_visible()
+    text.fill("\u200b")
+    text.press("Enter")
+    page.get_by_text("Type a sentence first.").wait_for()

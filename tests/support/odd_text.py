@@ -1,8 +1,11 @@
-"""Strings as no corpus has them: a thousand, the same on every day."""
+"""Text as no corpus has it, the same on every day."""
 
 import random
+from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["odd_strings"]
+from annotated_transformer.text.casing import in_title_case
+
+__all__ = ["odd_lines", "odd_strings"]
 
 SIGNS = [
     *"abc deß▁ñé漢字🙂⁇\t\n .,-ABZ'\"<s>12",
@@ -20,3 +23,31 @@ def odd_strings(number: int = 1000) -> list[str]:
     return [
         "".join(rng.choices(SIGNS, k=rng.randrange(25))) for _ in range(number)
     ]
+
+
+WAYS: list[Callable[[str], str]] = [str, str.upper, str.lower, in_title_case]
+BLANKS = [" "] * 8 + ["  ", "\xa0", "\t", "\u3000", " \u200b", "\x1c", ""]
+ADDED = [
+    *"🙂☀猫²…ẞ.;-('\"\u200d\u202e\ufe0f\ufeff",
+    *("👩🏽\u200d🚒", "Łódź", "привет", "नमस्ते", "NASA", "USA.", "McRae", "’s"),
+    *("Dr.", "e.g.", "No. 5", "p.m.", "etc.", "Ph.D.", "z. B.", "M.", "2."),
+    *("...", "?!", "! ?", "1,5", ").", "“Stop!”", "„Wer?“", "« Où ? »"),
+]
+
+
+def odd_lines(sentences: Sequence[str], number: int) -> Iterator[str]:
+    """One to three sentences in four ways of typing, with odd words."""
+    rng = random.Random(0)
+    for _ in range(number):
+        some = rng.choices(sentences, k=rng.choice([1, 1, 2, 3]))
+        words = [w for x in some for w in rng.choice(WAYS)(x).split()]
+        for _ in range(rng.choice([0, 1, 1, 2, 4])):
+            at, added = rng.randrange(len(words)), rng.choice(ADDED)
+            word, cut = words[at], rng.randrange(len(words[at]) + 1)
+            words[at] = rng.choice(
+                [
+                    *(added, word.upper(), f"{word} {added}", word + added),
+                    *(added + word, f"{word[:cut]}{added}{word[cut:]}"),
+                ]
+            )
+        yield rng.choice(BLANKS).join(words)

@@ -27,7 +27,14 @@ interface Vocabulary {
   prefix: boolean;
 }
 
+/** How a model reads a line; abbreviations: null leaves it whole. */
+interface PackedReading {
+  abbreviations: string | null;
+  words: string;
+}
+
 interface PackedTranslator extends Packed {
+  reading: PackedReading;
   label: string;
   kind: string;
   offer: string;
@@ -47,6 +54,7 @@ interface PackedWriter extends Packed {
 }
 
 interface PackedOpened extends Packed {
+  reading: PackedReading;
   examples: Record<string, string>;
   donor: string;
   pieces: string[];
@@ -71,6 +79,25 @@ interface Tokenizer {
   split(text: string): string[];
   encode(text: string): number[];
   decode(ids: number[]): string;
+}
+
+/** The forms of words that are in use, by their small letters. */
+type Words = Map<string, string[]>;
+
+/** What is read at once of a line; see reading.js. */
+interface Part {
+  text: string;
+  sentence: string;
+  ids: number[];
+  blank: boolean;
+  before: string;
+  behind: string;
+  unknown: string;
+  whole(written: string): string;
+}
+
+interface Reader {
+  line(text: string): Part[];
 }
 
 /** A token of an output, and the way to it from the begin of the sentence. */
@@ -117,6 +144,11 @@ interface Hypothesis {
   score: number;
 }
 
+/** The best hypothesis of a search, and how it was found. */
+interface Found extends Hypothesis {
+  steps: SearchStep[];
+}
+
 interface SearchStep {
   places: { node: TokenNode; logP: number; state: string }[];
   finished: Hypothesis[];
@@ -125,16 +157,18 @@ interface SearchStep {
 interface Translator {
   model: Model;
   tokenizer: Tokenizer;
+  reader: Reader;
   translate(
-    text: string,
+    line: string,
     options?: { width?: number; alpha?: number; noRepeat?: number },
-  ): {
-    sentence: string;
-    setting: (text: string) => string;
-    pieces: string[];
-    maps: Weights[][][];
-    search: Generator<SearchStep, Hypothesis>;
-  };
+  ): Generator<SearchStep, Translated>;
+}
+
+/** A line, what was found for each of its sentences, and its translation. */
+interface Translated {
+  parts: Part[];
+  runs: Pick<AttentionRun, "read" | "maps" | "best">[];
+  text: string;
 }
 
 /** What attention is shown of: pieces, the encoder's maps, the output. */
@@ -142,7 +176,7 @@ interface AttentionRun {
   read: string[];
   target: string[];
   maps: Weights[][][];
-  best: Hypothesis;
+  best: Found;
 }
 
 interface Writer {
@@ -188,6 +222,7 @@ interface Look {
 interface Machine {
   model: Model;
   tokenizer: Tokenizer;
+  reader: Reader;
   run(text: string, changes?: Change[]): Run;
   look(run: Run, moment: number): Look;
   mixed(run: Run, place: number): number[][];
@@ -263,7 +298,13 @@ interface InPage {
   asSentence(
     text: string,
     tokenizer: Tokenizer,
+    words: Words,
   ): [sentence: string, setting: (text: string) => string];
+  bySmallLetters(used: string): Words;
+  wordsOf(text: string): RegExpExecArray[];
+  stripped(text: string): string;
+  sentences(text: string, abbreviations: string | null): string[];
+  Reader: new (tokenizer: Tokenizer, reading: PackedReading) => Reader;
   Model: new (packed: Packed) => Model;
   Node: new (token: number, parent: TokenNode | null) => TokenNode;
   Translator: new (packed: PackedTranslator) => Translator;

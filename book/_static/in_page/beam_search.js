@@ -4,7 +4,7 @@
  * that the page can show the step before the next one is computed.
  */
 (() => {
-  const { Model, Node, Tokenizer, asSentence } = globalThis.inPage;
+  const { Model, Node, Reader, Tokenizer, stripped } = globalThis.inPage;
   const [BEGIN, END] = [1, 2];
   const SHOWN = 6; // candidates that a node keeps, to be looked at
 
@@ -48,8 +48,8 @@
    * first, each `{ node, logP, state }` with the state live, finished or
    * closed (a finished hypothesis keeps its place, so the last places close),
    * and the hypotheses that have finished so far. At the end it returns the
-   * best of these: `{ node, tokens, logP, score }`. A node that has been
-   * continued has `candidates`, the tokens most likely to come next.
+   * best of these, `{ node, tokens, logP, score }`, with all steps. A node that
+   * has been continued has `candidates`, the tokens most likely to come next.
    *
    * @param {Model} model
    * @param {Encoded} source
@@ -58,6 +58,8 @@
    */
   function* beamSearch(model, source, { width, alpha, noRepeat, limit }) {
     const finished = [];
+    /** @type {SearchStep[]} */
+    const steps = [];
     let live = [{ node: new Node(BEGIN, null), logP: 0 }];
     for (;;) {
       const nodes = live.map(({ node }) => node);
@@ -89,14 +91,16 @@
         if (tokens.at(-1) === END) tokens.pop();
         finished.push({ node, tokens, logP, score });
       }
-      yield { places, finished: [...finished] };
+      const step = { places, finished: [...finished] };
+      steps.push(step);
+      yield step;
       live = places.filter(({ state }) => state === "live");
       const [first] = [...finished].sort((a, b) => b.score - a.score);
-      if (live.length === 0) return first;
+      if (live.length === 0) return { ...first, steps };
       // A live hypothesis can only lose probability; the most it can gain is
       // the penalty of the longest output allowed.
       const bound = live[0].logP / lengthPenalty(limit, alpha);
-      if (first && bound <= first.score) return first;
+      if (first && bound <= first.score) return { ...first, steps };
     }
   }
 
@@ -105,31 +109,40 @@
     constructor(packed) {
       this.model = new Model(packed);
       this.tokenizer = new Tokenizer(packed.vocabulary);
+      this.reader = new Reader(this.tokenizer, packed.reading);
       this.alpha = packed.search.alpha;
       this.noRepeat = packed.search.no_repeat;
     }
 
     /**
-     * Read a text. Returns the sentence that was read, what sets its
-     * translation like the text, and the search to be run.
-     * @param {string} text
+     * Translate a line, sentence by sentence: it hands out every step of their
+     * searches. At the end it returns the line's parts, what was found for
+     * those that have something to read, and the translation.
+     * @param {string} line
      * @param {{width?: number, alpha?: number, noRepeat?: number}} options
      */
-    translate(
-      text,
+    *translate(
+      line,
       { width = 5, alpha = this.alpha, noRepeat = this.noRepeat } = {},
     ) {
-      const [sentence, setting] = asSentence(text, this.tokenizer);
-      const ids = [...this.tokenizer.encode(sentence), END];
-      const source = this.model.encode(ids);
-      const options = { width, alpha, noRepeat, limit: ids.length + 50 };
-      return {
-        sentence: this.tokenizer.normalize(sentence),
-        setting,
-        pieces: [...this.tokenizer.split(sentence), "</s>"],
-        maps: source.maps,
-        search: beamSearch(this.model, source, options),
-      };
+      const parts = this.reader.line(line);
+      const runs = [];
+      const texts = [];
+      for (const part of parts) {
+        if (part.blank) {
+          texts.push(stripped(part.before));
+          continue;
+        }
+        const { sentence, ids } = part;
+        const source = this.model.encode(ids);
+        const options = { width, alpha, noRepeat, limit: ids.length + 50 };
+        const best = yield* beamSearch(this.model, source, options);
+        const read = [...this.tokenizer.split(sentence), "</s>"];
+        runs.push({ read, maps: source.maps, best });
+        texts.push(part.whole(this.tokenizer.decode(best.tokens)));
+      }
+      const text = texts.reduce((all, one) => stripped(`${all} ${one}`));
+      return { parts, runs, text };
     }
   }
 

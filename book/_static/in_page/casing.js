@@ -1,6 +1,6 @@
 /**
- * Text in capitals, In Title Case or in small letters, read as a sentence, and
- * the translation set like it: annotated_transformer/text/casing.py again. It
+ * Words in capitals or with one, read as a sentence has them, and the
+ * translation set like them: annotated_transformer/text/casing.py again. It
  * says why; a test checks that both agree.
  */
 (() => {
@@ -13,7 +13,11 @@
     `(?<![^${BLANK}])[^${LETTER}]*[${LETTER}]`,
     "gu",
   );
-  const WORD = new RegExp(`[^${BLANK}]+`, "gu");
+  const BETWEEN = new RegExp(`[^${BLANK}]+`, "gu"); // blanks
+  const ENDS = new RegExp(`^[${BLANK}]+|[${BLANK}]+$`, "gu");
+  const CORE = `[${LETTER}](?:[^${BLANK}]*[${LETTER}])?`; // without marks
+  const WORD = new RegExp(CORE, "u");
+  const WORDS = new RegExp(CORE, "gu");
   const FIRST = new RegExp(`[${LETTER}]`, "u");
 
   const large = (text) => text.toUpperCase();
@@ -21,28 +25,74 @@
   const inTitleCase = (text) => text.replace(BEGINNING, large);
   const asGiven = (text) => text;
 
+  /** The words of a text, as blanks divide it, and their places. */
+  const wordsOf = (text) => [...text.matchAll(BETWEEN)];
+  /** The text without blanks at its ends. */
+  const stripped = (text) => text.replace(ENDS, "");
+
+  /**
+   * The forms of words, which are given with blanks between them, by word.
+   * @param {string} used
+   * @returns {Words}
+   */
+  function bySmallLetters(used) {
+    const found = new Map();
+    for (const [form] of wordsOf(used)) {
+      const forms = found.get(form.toLowerCase());
+      if (forms) forms.push(form);
+      else found.set(form.toLowerCase(), [form]);
+    }
+    return found;
+  }
+
   /**
    * The text as a sentence has it, and what sets a translation like it.
    * @param {string} text
    * @param {Tokenizer} tokenizer
+   * @param {Words} words
    * @returns {[string, (text: string) => string]}
    */
-  function asSentence(text, tokenizer) {
+  function asSentence(text, tokenizer, words) {
     const small = text.toLowerCase();
+    if (small === large(text)) return [text, asGiven];
     const settings = [
       [small, asGiven],
       [large(text), inCapitals],
       [inTitleCase(text), inTitleCase],
     ];
     const [, setting] = settings.find(([like]) => like === text) ?? [];
-    if (!setting || small === large(text)) return [text, asGiven];
+    if (!setting) return [lowered(text, words), asGiven];
+    const several = wordsOf(text).length > 1;
+    let sentence = text.replace(BETWEEN, (word) =>
+      usual(word, tokenizer, words),
+    );
+    if (several) sentence = sentence.replace(FIRST, large);
+    else if (inUse(text, words)) return [sentence, setting];
     const most = rarity(text, tokenizer) - (text === small ? 0 : 1);
-    const sentence = text
-      .replace(WORD, (word) => usual(word, tokenizer))
-      .replace(FIRST, large);
-    const fitting = [...(text.match(WORD) ?? []).join(" ")].length / 2;
+    const fitting = [...wordsOf(text).join(" ")].length / 2;
     const fits = rarity(sentence, tokenizer) <= Math.min(most, fitting);
     return fits ? [sentence, setting] : [text, asGiven];
+  }
+
+  /** The text with its words in capitals as they are in use. */
+  function lowered(text, words) {
+    const known = new Map();
+    for (const word of text.match(WORDS) ?? []) {
+      const form = inUse(word, words);
+      if ([...word].length > 1 && form && word === large(word) && form !== word)
+        known.set(word, form);
+    }
+    const [alone] = known.size === 1 ? known.keys() : [];
+    if (alone && [...alone].length < 4) return text;
+    return text.replace(WORDS, (word) => known.get(word) ?? word);
+  }
+
+  /** The text's word in a form that is in use, if there is any; else "". */
+  function inUse(text, words) {
+    const [core] = text.match(WORD) ?? [""];
+    const small = core.toLowerCase();
+    const forms = words.get(small) ?? words.get(small.replaceAll("ss", "ß"));
+    return forms?.includes(core) ? core : (forms?.[0] ?? "");
   }
 
   /** The number of the text's subwords; an unknown one counts twice. */
@@ -51,8 +101,10 @@
     return ids.length + ids.filter((id) => id === tokenizer.unknown).length;
   }
 
-  /** The word as it takes the fewest subwords; small letters come first. */
-  function usual(word, tokenizer) {
+  /** The word in a form that is in use, or with the fewest subwords. */
+  function usual(word, tokenizer, words) {
+    const form = inUse(word, words);
+    if (form) return word.replace(WORD, () => form);
     const lower = word.toLowerCase();
     const small = [lower, lower.replaceAll("ss", "ß")];
     const ways = [...small, ...small.map(inTitleCase), word];
@@ -60,5 +112,8 @@
     return ways[counts.indexOf(Math.min(...counts))];
   }
 
-  globalThis.inPage = { ...globalThis.inPage, asSentence };
+  globalThis.inPage = {
+    ...globalThis.inPage,
+    ...{ asSentence, bySmallLetters, wordsOf, stripped },
+  };
 })();

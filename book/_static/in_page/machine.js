@@ -3,7 +3,7 @@
  * sentence, and every activation at the moment when it wrote a token.
  */
 (() => {
-  const { Model, Node, Tokenizer, asSentence } = globalThis.inPage;
+  const { Model, Node, Reader, Tokenizer } = globalThis.inPage;
   const [BEGIN, END] = [1, 2];
   const MORE = 14; // tokens that an output may have more than its source
 
@@ -43,13 +43,14 @@
     constructor(packed) {
       this.model = new Model(packed);
       this.tokenizer = new Tokenizer(packed.vocabulary);
+      this.reader = new Reader(this.tokenizer, packed.reading);
     }
 
-    /** A text as the model reads it: its pieces and their ids. */
+    /** A text as the model reads it, its first sentence: pieces and ids. */
     read(text) {
-      const [sentence] = asSentence(text, this.tokenizer);
-      const pieces = [...this.tokenizer.split(sentence), "</s>"];
-      return { pieces, ids: [...this.tokenizer.encode(sentence), END] };
+      const parts = this.reader.line(text);
+      const { sentence, ids } = parts.find(({ blank }) => !blank) ?? parts[0];
+      return { pieces: [...this.tokenizer.split(sentence), "</s>"], ids };
     }
 
     /**

@@ -173,18 +173,23 @@
     /** Read another sentence. */
     take(text) {
       if (this.text.value !== text) this.text.value = text;
-      if (!this.machine.tokenizer.normalize(text)) {
+      const parts = this.machine.reader.line(text);
+      const [first, second] = parts.filter(({ blank }) => !blank);
+      if (!first) {
         this.warning.textContent = "Write a sentence in English.";
         return;
       }
       const list = new Intl.ListFormat("en", { type: "disjunction" });
-      const never = [...new Set(text.toLowerCase().match(WORD))]
+      const words = first.sentence.toLowerCase().match(WORD) ?? [];
+      const never = [...new Set([...words, ...first.unknown])]
         .filter((word) => !model.words.includes(word))
         .map((word) => `“${word}”`);
-      this.warning.textContent = never.length
-        ? `The model has never seen ${list.format(never)}: ` +
-          "do not rely on what it writes."
-        : "";
+      this.warning.textContent =
+        (second ? "Only the first sentence is read. " : "") +
+        (never.length
+          ? `The model has never seen ${list.format(never)}: ` +
+            "do not rely on what it writes."
+          : "");
       this.sentence = text;
       this.plain = this.machine.run(text);
       this.pinned = undefined;

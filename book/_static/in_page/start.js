@@ -7,17 +7,18 @@
 (() => {
   const PARTS = {
     translator: [
-      ...["translator_weights", "tokenizer", "casing", "model", "beam_search"],
-      ...["elements", "attention", "translator"],
+      ...["translator_weights", "tokenizer", "casing", "sentences", "reading"],
+      ...["model", "beam_search", "elements", "attention", "translator"],
     ],
     writer: [
       ...["writer_weights", "tokenizer", "model", "sample"],
       ...["elements", "writer"],
     ],
     opened: [
-      ...["opened_weights", "tokenizer", "casing", "model", "machine"],
-      ...["elements", "attention", "changes", "layout", "strips", "arcs"],
-      ...["heads", "boxes", "walk", "view", "figure", "change_form", "opened"],
+      ...["opened_weights", "tokenizer", "casing", "sentences", "reading"],
+      ...["model", "machine", "elements", "attention", "changes", "layout"],
+      ...["strips", "arcs", "heads", "boxes", "walk", "view", "figure"],
+      ...["change_form", "opened"],
     ],
   };
   const UNASKED = ["opened"]; // kinds that start when they are nearly in sight

@@ -10,23 +10,26 @@
   const WORD = /[\p{L}\p{N}'-]+|\S/gu; // or a punctuation mark
   const PATIENCE = 50; // ms of work after which the page may answer
 
+  /** One of some options, by labels and values. */
+  function choice(title, name, options, change, chosen = 0) {
+    const radio = ([label, value], i) => {
+      const given = { type: "radio", name, value, checked: i === chosen };
+      return make("label", {}, make("input", { ...given, change }), label);
+    };
+    const legend = make("legend", {}, title);
+    return make("fieldset.at-search", {}, legend, ...options.map(radio));
+  }
+
   class Widget {
     /** @type {PackedTranslator} */ model;
     /** @type {Translator} */ translator;
     /** @type {string[]} */ pieces; // by token
     /** @type {string} */ typed;
-    /** @type {string} */ sentence; // as it was read
-    /** @type {(text: string) => string} */ setting;
-    /** @type {string[]} */ read; // the pieces of the sentence
-    /** @type {string[]} */ target; // and of the output
-    /** @type {Weights[][][]} */ maps; // of the encoder
-    /** @type {Hypothesis} */ best;
+    /** @type {AttentionRun} */ shown; // of the sentences that were read
     /** @type {InstanceType<InPage["AttentionView"]>} */ attention;
 
     constructor(place) {
       this.run = 0; // a new translation ends the one before
-      /** @type {SearchStep[]} */
-      this.steps = [];
       place.classList.add("at-live");
       place.querySelector(".at-still").after(this.form(), this.result());
       this.use(models[0]);
@@ -80,14 +83,6 @@
         },
       });
       this.examples = make(".at-examples", {});
-      const choice = (title, name, options, change) => {
-        const radio = ([label, value], i) => {
-          const given = { type: "radio", name, value, checked: i === 0 };
-          return make("label", {}, make("input", { ...given, change }), label);
-        };
-        const legend = make("legend", {}, title);
-        return make("fieldset.at-search", {}, legend, ...options.map(radio));
-      };
       const searches = Object.entries({ greedy: 1, "beam of 5": 5 });
       this.search = choice("Search", "at-search", searches, () =>
         this.translate(),
@@ -145,11 +140,13 @@
         input: () => this.look(),
       });
       this.stepName = make("label.at-title", { for: "at-step" });
+      this.sentences = make("div", {});
       this.candidates = make("section", {});
       this.beam = make("section", {});
       this.panel = make(
         ".at-panel",
         {},
+        this.sentences,
         make(".at-stepper", {}, this.stepName, this.step),
         make(".at-columns", {}, this.candidates, this.beam),
       );
@@ -171,34 +168,25 @@
     async translate() {
       const run = ++this.run;
       const text = this.text.value.trim();
-      this.steps = [];
       this.output.replaceChildren();
       this.said.textContent = "";
       for (const part of [this.gloss, this.reading, this.warning])
         part.replaceChildren();
       this.panel.hidden = true;
-      if (!this.translator.tokenizer.normalize(text)) {
-        this.note.textContent = "Type a sentence first.";
-        return;
-      }
       this.note.textContent = "Translating.";
       await rest();
+      if (run !== this.run) return;
       const width = Number(this.search.querySelector(":checked").value);
       const begin = performance.now();
       let rested = begin;
-      const reading = this.translator.translate(text, { width });
+      const search = this.translator.translate(text, { width });
       this.typed = text;
-      this.read = reading.pieces;
-      this.maps = reading.maps;
-      this.sentence = reading.sentence;
-      this.setting = reading.setting;
       for (;;) {
-        const { value, done } = reading.search.next();
+        const { value, done } = search.next();
         if (done) {
           this.finish(value, performance.now() - begin);
           return;
         }
-        this.steps.push(value);
         if (performance.now() - rested < PATIENCE) continue;
         this.write(value.places[0].node);
         await rest();
@@ -217,48 +205,77 @@
       this.output.replaceChildren(...chips("span", this.written(node)));
     }
 
-    /** The search is over: the output can be looked at, step by step. */
-    finish(best, spent) {
-      this.best = best;
-      const written = this.translator.tokenizer.decode(best.tokens);
-      const text = this.setting(written);
+    /**
+     * The search is over: the output can be looked at, step by step.
+     * @param {Translated} found
+     */
+    finish({ parts, runs, text }, spent) {
+      const { tokenizer } = this.translator;
       this.said.textContent = text;
+      const read = parts.map(({ sentence }) => tokenizer.normalize(sentence));
+      const unknown = new Set(parts.flatMap((part) => [...part.unknown]));
+      if (unknown.size)
+        this.warning.append(
+          `The model cannot read these signs: ${[...unknown].join(" ")}. `,
+        );
+      if (!runs.length) {
+        this.output.textContent = text;
+        this.note.textContent = text ? "" : "Type a sentence first.";
+        return;
+      }
       const tell = (name, lang, what) =>
         this.reading.append(
           make("p.at-note", {}, `${name}: `, make("span", { lang }, what)),
         );
-      if (this.sentence !== this.typed) tell("Read as", "en", this.sentence);
-      if (text !== written) tell("Set as you typed", "de", text);
+      const all = read.filter(Boolean).join(" ");
+      if (all !== this.typed) tell("Read as", "en", all);
+      const written = runs.map(({ best }) => tokenizer.decode(best.tokens));
+      if (parts.length > 1) tell("All sentences", "de", text);
+      else if (text !== written[0]) tell("Set as you typed", "de", text);
       const gloss = this.model.glosses[text];
       this.gloss.textContent = gloss ? `In English: ${gloss}.` : "";
-      const { position } = best.node;
-      const each = best.logP / position;
+      const sum = (number) => runs.map(number).reduce((a, b) => a + b);
+      const position = sum(({ best }) => best.node.position);
+      const logP = sum(({ best }) => best.logP);
+      const score = sum(({ best }) => best.score);
       this.note.textContent =
         `${position} subwords in ${(spent / 1000).toFixed(2)} seconds; ` +
-        `log-probability ${digits(best.logP, 2)}, ` +
-        `${digits(each, 2)} per subword; score ${digits(best.score, 2)}.`;
-      this.warn(each);
-      this.target = this.written(best.node);
+        `log-probability ${digits(logP, 2)}, ` +
+        `${digits(logP / position, 2)} per subword; ` +
+        `score ${digits(score, 2)}.`;
+      this.warn(all, logP / position);
+      const last = runs.length - 1;
+      const numbers = runs.map((_, i) => [i + 1, i]);
+      const change = ({ target }) => this.show(runs[target.value]);
+      const which = choice("Sentence", "at-which", numbers, change, last);
+      this.sentences.replaceChildren(...(last ? [which] : []));
+      this.panel.hidden = false;
+      this.show(runs[last]);
+    }
+
+    /** Show how one of the sentences was translated. */
+    show({ read, maps, best }) {
+      const target = this.written(best.node);
+      this.shown = { read, maps, best, target };
       const step = (i) => () => {
         this.step.value = i + 1;
         this.look();
       };
       this.output.replaceChildren(
-        ...chips("button.at-chip", this.target, (_, i) => ({
+        ...chips("button.at-chip", target, (_, i) => ({
           type: "button",
           tabindex: -1, // the slider does the same for the keyboard
           click: step(i),
         })),
       );
-      this.step.max = this.target.length;
+      this.step.max = target.length;
       this.step.value = 1 + this.telling();
-      this.panel.hidden = false;
       this.look();
     }
 
     /** Say why the output may be wrong, and offer the model that fits. */
-    warn(each) {
-      const words = [...new Set(this.sentence.toLowerCase().match(WORD))];
+    warn(text, each) {
+      const words = [...new Set(text.toLowerCase().match(WORD))];
       const strange = (model) =>
         words.filter((word) => model.words && !model.words.includes(word));
       const never = strange(this.model).map((word) => `“${word}”`);
@@ -293,10 +310,11 @@
      */
     telling() {
       const named = (piece) => this.model.pieces.includes(piece);
-      if (this.target.some(named)) return this.target.findIndex(named);
-      const { way } = this.best.node;
+      const { target, best } = this.shown;
+      if (target.some(named)) return target.findIndex(named);
+      const { way } = best.node;
       const chances = way.slice(1).map(({ token }, i) => {
-        if (this.target[i] === "</s>") return 1;
+        if (target[i] === "</s>") return 1;
         const found = way[i].candidates.find((c) => c.token === token);
         return found?.p ?? 0;
       });
@@ -306,20 +324,21 @@
     /** Show the step that the slider names. */
     look() {
       const at = Number(this.step.value) - 1;
-      const piece = this.target[at];
-      this.stepName.textContent = `Step ${at + 1} of ${this.target.length}`;
+      const { target, best } = this.shown;
+      const piece = target[at];
+      this.stepName.textContent = `Step ${at + 1} of ${target.length}`;
       this.step.setAttribute(
         "aria-valuetext",
-        `${at + 1} of ${this.target.length}, ${piece}`,
+        `${at + 1} of ${target.length}, ${piece}`,
       );
       [...this.output.children].forEach((chip, i) => {
         chip.classList.toggle("at-now", i === at);
         chip.classList.toggle("at-later", i > at);
       });
-      const node = this.best.node.way[at]; // what is read before the piece
+      const node = best.node.way[at]; // what is read before the piece
       const bars = node.candidates.map(({ token, p }) =>
         make(
-          token === this.best.node.way[at + 1].token ? "li.at-now" : "li",
+          token === best.node.way[at + 1].token ? "li.at-now" : "li",
           share(p),
           make("span", { lang: "de" }, ...named(this.pieces[token])),
           make("span.at-p", {}, chance(p)),
@@ -330,17 +349,17 @@
         make("ol.at-bars", {}, ...bars),
       );
       this.showBeam(at);
-      const { read, target, maps, best } = this;
-      this.attention.show({ read, target, maps, best }, at);
+      this.attention.show(this.shown, at);
     }
 
     /** The places of the beam after a step; greedy search has only one. */
     showBeam(at) {
-      const step = this.steps[at];
+      const { best } = this.shown;
+      const step = best.steps[at];
       this.beam.replaceChildren();
       if (!step || step.places.length === 1) return;
       const rows = step.places.map(({ node, logP, state }) => {
-        const ours = this.best.node.way.includes(node);
+        const ours = best.node.way.includes(node);
         const ids = node.way.slice(1).map(({ token }) => token);
         const ended = ids.at(-1) === 2 ? " </s>" : "";
         return make(
