@@ -303,6 +303,7 @@ interface InPage {
   bySmallLetters(used: string): Words;
   wordsOf(text: string): RegExpExecArray[];
   stripped(text: string): string;
+  singleBlanks(text: string): string;
   sentences(text: string, abbreviations: string | null): string[];
   Reader: new (tokenizer: Tokenizer, reading: PackedReading) => Reader;
   Model: new (packed: Packed) => Model;

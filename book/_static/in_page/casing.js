@@ -29,6 +29,8 @@
   const wordsOf = (text) => [...text.matchAll(BETWEEN)];
   /** The text without blanks at its ends. */
   const stripped = (text) => text.replace(ENDS, "");
+  const singleBlanks = (text) =>
+    text.replace(new RegExp(`[${BLANK}]+`, "gu"), " ");
 
   /**
    * The forms of words, which are given with blanks between them, by word.
@@ -114,6 +116,6 @@
 
   globalThis.inPage = {
     ...globalThis.inPage,
-    ...{ asSentence, bySmallLetters, wordsOf, stripped },
+    ...{ asSentence, bySmallLetters, wordsOf, singleBlanks, stripped },
   };
 })();

@@ -4,10 +4,16 @@
  */
 (() => {
   const { asSentence, bySmallLetters } = globalThis.inPage;
-  const { sentences, stripped, wordsOf } = globalThis.inPage;
+  const { sentences, singleBlanks, stripped, wordsOf } = globalThis.inPage;
   const END = 2;
   const LETTER = /[\p{L}\p{N}]/u; // or a digit
   const INVISIBLE = /[\p{Cc}\p{Cf}\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/u;
+  const ENDS = ".!?,;:'";
+  const PLAIN = /^[\p{L}\p{Nl}\p{No}](.*[\p{L}\p{N}])?[.!?]?$/su;
+  const NUMBER = /^\p{Nd}+$/u;
+  const AFTER = /^(\p{Nd}+|[.!?,;:']+)$/u;
+  const ADDRESS = /[\p{L}\p{N}_]@[\p{L}\p{N}_]|:\/\/|(?<![\p{L}\p{N}_])www\./u;
+  const BRACKETS = ["()", "[]", "{}", "«»", "“”"];
 
   class Reader {
     /**
@@ -34,8 +40,9 @@
     part(text) {
       const { tokenizer } = this;
       let [before, inner, behind, unknown] = ["", text, "", ""];
-      if (!this.knows(text) || !LETTER.test(text)) {
-        [before, inner, behind] = this.readable(text);
+      const plain = PLAIN.test(text) && !ADDRESS.test(text);
+      if (!plain || !this.knows(text)) {
+        [before, inner, behind] = this.readable(singleBlanks(text));
         for (const sign of new Set(inner))
           if (!LETTER.test(sign) && !this.knows(sign))
             inner = inner.replaceAll(sign, "");
@@ -46,7 +53,11 @@
       const [sentence, setting] = asSentence(inner, tokenizer, this.words);
       const ids = [...tokenizer.encode(sentence), END];
       const blank = !stripped(sentence) || ids.length === 1;
-      const whole = (written) => before + setting(written) + behind;
+      const whole = (written) => {
+        const set = setting(written);
+        const cut = behind && !sentence.endsWith(".");
+        return before + (cut ? set.replace(/\.$/, "") : set) + behind;
+      };
       return { text, sentence, ids, blank, before, behind, unknown, whole };
     }
 
@@ -61,27 +72,40 @@
      */
     readable(text) {
       const words = wordsOf(text);
-      const known = (x) => [...x[0]].every((sign) => this.knows(sign));
       const read = (x) =>
-        [...x[0]].some((sign) => LETTER.test(sign) && this.knows(sign));
+        !ADDRESS.test(x[0]) &&
+        [...x[0]].some((sign) => /\p{L}/u.test(sign) && this.knows(sign));
       let [first, last] = [words.findIndex(read), words.findLastIndex(read)];
       if (first < 0) return [text, "", ""];
-      while (first > 0 && known(words[first - 1])) first--;
-      while (last + 1 < words.length && known(words[last + 1])) last++;
-      const [begin, end] = [words[first].index, words[last].index];
-      const signs = [...text.slice(begin, end + words[last][0].length)];
-      const open = signs.findIndex((x) => !this.foreign(x));
-      const close = signs.findLastIndex((x) => !this.foreign(x)) + 1;
-      const inner = signs.slice(open, close).join("");
-      const before = text.slice(0, begin) + signs.slice(0, open).join("");
+      while (first > 0 && NUMBER.test(words[first - 1][0])) first--;
+      while (last + 1 < words.length && AFTER.test(words[last + 1][0])) last++;
+      const begin = words[first].index;
+      const end = words[last].index + words[last][0].length;
+      const signs = [...text.slice(begin, end)];
+      const between = (open, close) => {
+        const from = signs.findIndex((x) => !open(x));
+        const to = signs.findLastIndex((x) => !close(x)) + 1;
+        const before = text.slice(0, begin) + signs.slice(0, from).join("");
+        return [before, signs.slice(from, to).join("")];
+      };
+      let [before, inner] = between(
+        around,
+        (x) => around(x) && !ENDS.includes(x),
+      );
+      const count = (sign) => inner.split(sign).length - 1;
+      const torn = BRACKETS.some(([x, y]) => count(x) !== count(y));
+      if (torn || count('"') % 2) {
+        const foreign = (x) => around(x) && !this.knows(x);
+        [before, inner] = between(foreign, foreign);
+      }
       return [before, inner, text.slice(before.length + inner.length)];
     }
+  }
 
-    /** Whether a sign has no subword, and is none of a letter's marks. */
-    foreign(sign) {
-      const mark = /\p{M}/u.test(sign) && !INVISIBLE.test(sign);
-      return !(LETTER.test(sign) || mark || this.knows(sign));
-    }
+  /** Whether a sign is neither part of a word nor one of a letter's marks. */
+  function around(sign) {
+    const mark = /\p{M}/u.test(sign) && !INVISIBLE.test(sign);
+    return !(LETTER.test(sign) || mark);
   }
 
   globalThis.inPage = { ...globalThis.inPage, Reader };
