@@ -111,7 +111,10 @@ def doubts(
             f"the model has never seen {signs}; what is at the ends of a "
             "sentence goes through, and the rest is guessed or left out",
         ),
-        (line.strip() and not output, "its translation is empty"),
+        (
+            not output and not all(part.blank for part in reading.parts),
+            "its translation is empty",
+        ),
         (cut, f"its translation was cut off after {cut} tokens"),
         (
             numbers(line) - numbers(output),

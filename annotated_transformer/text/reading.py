@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ..data import Tokenizer
@@ -20,6 +20,8 @@ NUMBER = re.compile(r"\d+")  # and no 1. of a list
 AFTER = re.compile(rf"\d+|[{ENDS}]+")  # what is read after the last word
 ADDRESS = re.compile(r"\w@\w|://|\bwww\.")
 BRACKETS = ["()", "[]", "{}", "«»", "“”"]
+TAG = re.compile(r"</?\w[^<>]*>")
+LAST_TAG = re.compile(rf"{TAG.pattern}$")
 
 
 def invisible(sign: str) -> bool:
@@ -27,6 +29,24 @@ def invisible(sign: str) -> bool:
     return unicodedata.category(sign) in ("Cc", "Cf") or bool(
         VARIANTS.match(sign)
     )
+
+
+def visible(text: str) -> str:
+    """What can be seen of a text."""
+    return "".join(x for x in text if not (x.isspace() or invisible(x)))
+
+
+def between(
+    text: str, start: int, end: int, goes: Callable[[str], bool], ends: str
+) -> tuple[int, int]:
+    """Where what is read begins and ends, without tags and signs that go."""
+    while start < end and goes(text[start]):
+        tag = TAG.match(text, start, end)
+        start = tag.end() if tag else start + 1
+    while end > start and goes(text[end - 1]) and text[end - 1] not in ends:
+        tag = LAST_TAG.search(text, start, end)
+        end = tag.start() if tag else end - 1
+    return start, end
 
 
 @dataclass(frozen=True)
@@ -98,13 +118,15 @@ class Reader:
         plain = PLAIN.fullmatch(text) and not ADDRESS.search(text)
         if UNK in ids or not plain:
             before, inner, behind = self.readable(re.sub(r"\s+", " ", text))
+            inner = TAG.sub("", inner)
             for sign in {*inner}:
                 if not sign.isalnum() and not self.knows(sign):
                     inner = inner.replace(sign, "")
-            seen = [x for x in dict.fromkeys(text) if not invisible(x)]
-            unknown = "".join(x for x in seen if not self.knows(x))
-            if not "".join(seen).strip():
-                before = ""  # nothing is seen of what would go through
+            signs = dict.fromkeys(visible(text))
+            unknown = "".join(x for x in signs if not self.knows(x))
+            before, behind = (
+                x if visible(x) else "" for x in (before, behind)
+            )
         sentence, setting = as_sentence(inner, self.tokenizer, self.words)
         if sentence != text:
             ids = self.tokenizer.encode(sentence)
@@ -136,19 +158,12 @@ class Reader:
             first -= 1
         while words[last + 1 :] and AFTER.fullmatch(words[last + 1][0]):
             last += 1
-        start, end = words[first].start(), words[last].end()
-        while self.around(text[start]):
-            start += 1
-        while self.around(text[end - 1]) and text[end - 1] not in ENDS:
-            end -= 1
+        span = words[first].start(), words[last].end()
+        start, end = between(text, *span, self.around, ENDS)
         inner = text[start:end]
         torn = any(inner.count(x[0]) != inner.count(x[1]) for x in BRACKETS)
         if torn or inner.count('"') % 2:
-            start, end = words[first].start(), words[last].end()
-            while self.around(text[start]) and not self.knows(text[start]):
-                start += 1
-            while self.around(text[end - 1]) and not self.knows(text[end - 1]):
-                end -= 1
+            start, end = between(text, *span, self.foreign, "")
         return text[:start], text[start:end], text[end:]
 
     def around(self, sign: str) -> bool:
@@ -158,6 +173,10 @@ class Reader:
         """
         mark = unicodedata.category(sign)[0] == "M" and not invisible(sign)
         return not (sign.isalnum() or mark)
+
+    def foreign(self, sign: str) -> bool:
+        """True for such a sign without a subword."""
+        return self.around(sign) and not self.knows(sign)
 
     def check(self, text: str, ids: Sequence[int] = ()) -> None:
         """UserError for what is too long to be read or written at once.

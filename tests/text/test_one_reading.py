@@ -1,9 +1,11 @@
 """One reading: what the search wrote is scored as the search scored it."""
 
+import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+import chapters
 import pytest
 from odd_text import odd_strings
 from tiny_models import make_translator
@@ -15,7 +17,7 @@ from annotated_transformer.pairs.alignment import align_pairs
 from annotated_transformer.pairs.likelihood import score_pairs
 from annotated_transformer.text.casing import in_title_case
 from annotated_transformer.text.checks import Known
-from annotated_transformer.text.reading import LONGEST, Reader, invisible
+from annotated_transformer.text.reading import LONGEST, Reader, visible
 
 MODELS = ("multi30k-en-de", "multi30k-de-en", "multi30k-en-fr", "pronouns")
 OWN = Path(__file__).parents[1] / "storage" / "own_sentences.tsv"
@@ -233,7 +235,10 @@ GOES_THROUGH = [  # a line, what goes through before and behind, what is read
     ("http://a.org/b", "http://a.org/b", "", ""),
     ("12:45 – 3,5", "12:45 – 3,5", "", ""),
     ("A 🐕 dog ★ runs.", "", "A  dog  runs.", ""),
-    ("A dog\u200e runs.\ufe0f", "", "A dog runs.", "\ufe0f"),
+    ("A dog\u200e runs.\ufe0f", "", "A dog runs.", ""),
+    ("\ufeffA dog.\u200f", "", "A dog.", ""),
+    ("<i>A <b>big</b> dog</i>", "<i>", "A big dog", "</i>"),
+    ("3 < 4", "3 < 4", "", ""),
     ("猫が眠る", "猫が眠る", "", ""),
     ("... !?", "... !?", "", ""),
     ("👩\u200d🚒", "👩\u200d🚒", "", ""),
@@ -257,6 +262,18 @@ def test_nothing_is_made_up_of_what_is_not_known(name):
             assert visible(translator(text)) == visible(text)
 
 
-def visible(text):
-    """What can be seen of a text."""
-    return [x for x in text if not (x.isspace() or invisible(x))]
+def test_the_page_says_what_becomes_of_odd_lines():
+    page = (chapters.BOOK / "toolkit_train.md").read_text("utf-8")
+    table = page.partition("| typed | what comes out |\n")[2]
+    rows = re.findall(r"^\| `(.+)` \| (?:`(.+)`)? \|$", table, re.MULTILINE)
+    assert len(rows) >= 40
+
+    def signs(text):
+        return re.sub(
+            r"\\(t|u[0-9a-f]{4})",
+            lambda x: x[0].encode().decode("unicode_escape"),
+            text,
+        )
+
+    found = load("multi30k-en-de")([signs(typed) for typed, _ in rows])
+    assert found == [signs(told) for _, told in rows]

@@ -14,6 +14,9 @@
   const AFTER = /^(\p{Nd}+|[.!?,;:']+)$/u;
   const ADDRESS = /[\p{L}\p{N}_]@[\p{L}\p{N}_]|:\/\/|(?<![\p{L}\p{N}_])www\./u;
   const BRACKETS = ["()", "[]", "{}", "«»", "“”"];
+  const TAG = /<\/?[\p{L}\p{N}_][^<>]*>/gu;
+  const FIRST_TAG = new RegExp(`^${TAG.source}`, "u");
+  const LAST_TAG = new RegExp(`${TAG.source}$`, "u");
 
   class Reader {
     /**
@@ -43,12 +46,14 @@
       const plain = PLAIN.test(text) && !ADDRESS.test(text);
       if (!plain || !this.knows(text)) {
         [before, inner, behind] = this.readable(singleBlanks(text));
+        inner = inner.replace(TAG, "");
         for (const sign of new Set(inner))
           if (!LETTER.test(sign) && !this.knows(sign))
             inner = inner.replaceAll(sign, "");
-        const seen = [...new Set(text)].filter((x) => !INVISIBLE.test(x));
-        unknown = seen.filter((x) => !this.knows(x)).join("");
-        if (!stripped(seen.join(""))) before = "";
+        const signs = [...new Set(visible(text))];
+        unknown = signs.filter((x) => !this.knows(x)).join("");
+        if (!visible(before)) before = "";
+        if (!visible(behind)) behind = "";
       }
       const [sentence, setting] = asSentence(inner, tokenizer, this.words);
       const ids = [...tokenizer.encode(sentence), END];
@@ -81,26 +86,41 @@
       while (last + 1 < words.length && AFTER.test(words[last + 1][0])) last++;
       const begin = words[first].index;
       const end = words[last].index + words[last][0].length;
-      const signs = [...text.slice(begin, end)];
-      const between = (open, close) => {
-        const from = signs.findIndex((x) => !open(x));
-        const to = signs.findLastIndex((x) => !close(x)) + 1;
-        const before = text.slice(0, begin) + signs.slice(0, from).join("");
-        return [before, signs.slice(from, to).join("")];
-      };
-      let [before, inner] = between(
-        around,
-        (x) => around(x) && !ENDS.includes(x),
-      );
+      let [before, inner] = between(text, begin, end, around, ENDS);
       const count = (sign) => inner.split(sign).length - 1;
       const torn = BRACKETS.some(([x, y]) => count(x) !== count(y));
       if (torn || count('"') % 2) {
         const foreign = (x) => around(x) && !this.knows(x);
-        [before, inner] = between(foreign, foreign);
+        [before, inner] = between(text, begin, end, foreign, "");
       }
       return [before, inner, text.slice(before.length + inner.length)];
     }
   }
+
+  /** What of a text stands before what is read of it, and what is read. */
+  function between(text, begin, end, goes, ends) {
+    let [start, read] = [begin, text.slice(begin, end)];
+    for (;;) {
+      const [sign = ""] = read;
+      if (!sign || !goes(sign)) break;
+      const [passed] = read.match(FIRST_TAG) ?? [sign];
+      start += passed.length;
+      read = read.slice(passed.length);
+    }
+    for (;;) {
+      const sign = [...read].at(-1) ?? "";
+      if (!sign || !goes(sign) || ends.includes(sign)) break;
+      const [passed] = read.match(LAST_TAG) ?? [sign];
+      read = read.slice(0, -passed.length);
+    }
+    return [text.slice(0, start), read];
+  }
+
+  /** What can be seen of a text. */
+  const visible = (text) =>
+    [...singleBlanks(text)]
+      .filter((x) => x !== " " && !INVISIBLE.test(x))
+      .join("");
 
   /** Whether a sign is neither part of a word nor one of a letter's marks. */
   function around(sign) {
