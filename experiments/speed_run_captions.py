@@ -24,16 +24,21 @@ MUON = (
     "train.weight_decay=0.1",
     "train.schedule=stable",
     "train.decay=0.5",
-    "train.steps=2500",
+    "train.steps=2000",
     "train.warmup=200",
 )
+FEWER = (*MUON, "vocab_size=4000")
+ROTARY = (*FEWER, "model.positions=rotary")
 # and a preset before it
 TRIALS: dict[str, tuple[str, ...]] = {
-    "2017": ("tiny",),
     "Muon": ("tiny", *MUON),
-    "Muon, parts of today": ("modern", *MUON),
-    "Muon, rotary positions": ("tiny", *MUON, "model.positions=rotary"),
-    "Muon, dropout 0.2": ("tiny", *MUON, "model.dropout=0.2"),
+    "4,000 subwords": ("tiny", *FEWER),
+    "rotary positions": ("tiny", *ROTARY),
+    "parts of today": ("modern", *FEWER),
+    "rate 0.008": ("tiny", *ROTARY, "train.peak_lr=0.008"),
+    "no smoothing": ("tiny", *ROTARY, "train.label_smoothing=0"),
+    "dropout 0.2": ("tiny", *ROTARY, "model.dropout=0.2"),
+    "2017": ("tiny",),
 }
 RECIPE = {"preset": "tiny"}
 
