@@ -222,12 +222,14 @@ def split(change: Arguments) -> tuple[dict[str, Any], dict[str, Any]]:
     )
 
 
-def lowest(loss: Callable[[float], float], rate: float) -> float:
-    """The rate that doubling and halving bring to the lowest loss."""
+def lowest(
+    loss: Callable[[float], float], rate: float, factor: float = 2
+) -> float:
+    """The rate that going up and down by a factor bring to the lowest loss."""
     loss = cache(loss)
-    for factor in (2, 0.5):
-        while loss(rate * factor) < loss(rate):
-            rate *= factor
+    for change in (factor, 1 / factor):
+        while loss(rate * change) < loss(rate):
+            rate *= change
     return rate
 
 

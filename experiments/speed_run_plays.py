@@ -1,9 +1,9 @@
 """What is tried for an hour with Shakespeare's plays.
 
-A language model of letters with fewer than a million parameters. Most runs have
-a quarter of an hour of one core, some an hour. They learn from the first 19
-twentieths of the training text, and are scored on the last; the tenth that is
-held out is not looked at.
+A language model of letters with fewer than a million parameters. Most runs
+have a quarter of an hour of one core, some an hour. They learn from the first
+19 twentieths of the training text, and are scored on the last; the tenth that
+is held out is not looked at.
 """
 
 from collections.abc import Iterable

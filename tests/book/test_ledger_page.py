@@ -38,7 +38,7 @@ def pages(tmp_path_factory) -> dict[str, BeautifulSoup]:
         (source / f"{name}.rst").write_text("\n".join(text) + "\n", "utf-8")
     (source / "index.rst").write_text(
         "Ledger\n======\n\n:ref:`a claim <claim-p-3-1-d>`\n\n"
-        ":needs:`modern-swiglu`\n\n"
+        ":needs:`modern-rmsnorm`\n\n"
         ".. ledger-counts::\n\n.. ledger::\n\n.. withdrawn::\n\n"
         ".. toctree::\n   :glob:\n\n   *\n"
     )
@@ -149,8 +149,8 @@ def test_verdicts_and_figures_are_those_that_the_chapters_print(pages):
 
 
 def test_what_would_decide_a_claim_is_what_its_chapter_prints(pages):
-    (line,) = (x for x in claim_lines("17_modern") if "modern-swiglu" in x)
-    said = pages["index"].select_one("p > a[href='#claim-modern-swiglu']").text
+    (line,) = (x for x in claim_lines("17_modern") if "modern-rmsnorm" in x)
+    said = pages["index"].select_one("p > a[href='#claim-modern-rmsnorm']").text
     assert "seeds" in said and line.endswith(f"; {said}")
 
 
