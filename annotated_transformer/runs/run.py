@@ -83,6 +83,7 @@ class Run:
         best = fine_tunes and not (recipe.labs.risk or recipe.labs.noise)
         self.checkpoints = Checkpoints(run_dir, every, last, best)
         self.progress = Progress()
+        self.known = Known()
         self.losses: list[Tensor] = []  # summed ones that progress lacks yet
 
     @property
@@ -101,13 +102,13 @@ class Run:
 
         The model that is made then keeps the history, and its own result.
         """
-        self.history = history
+        self.known = Known.of(history)
         with allow_tf32(self.device, self.recipe.tf32):
             with attention_kernel(self.device, self.config.bf16):
                 self.resume()
                 self.learn(deadline)
             if self.writes:
-                self.finish()
+                self.finish(history)
 
     def resume(self) -> None:
         """Go back to the last checkpoint, if there is one."""
@@ -220,11 +221,11 @@ class Run:
         sources, references = zip(*self.to_translate, strict=True)
         with evaluating(self.model):
             translator = Translator(self.model, self.tokenizer)
-            translator.known = Known.of(self.history)
+            translator.known = self.known
             outputs = translator([*sources], beam=1)
         return corpus_scores(outputs, references, self.into).bleu
 
-    def finish(self) -> None:
+    def finish(self, history: History) -> None:
         """Make the final model: the mean of the last checkpoints.
 
         The mean may be worse, on the validation text, than the last checkpoint
@@ -253,7 +254,7 @@ class Run:
             valid_perplexity=round(result.perplexity, 3),
             valid_accuracy=round(result.accuracy, 4),
         )
-        history = replace(self.history, result=made)
+        history = replace(history, result=made)
         save_model(self.run_dir, self.model, self.tokenizer, history)
         console.out(
             f"{self.run_dir}: the model is ready after update {made.updates} "

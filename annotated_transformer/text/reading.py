@@ -112,12 +112,12 @@ class Reader:
         What stands around its words goes through. Signs within that have no
         subword are left out.
         """
-        self.check(text)
-        ids = self.tokenizer.encode(text)
         before, unknown, behind, inner = "", "", "", text
         plain = PLAIN.fullmatch(text) and not ADDRESS.search(text)
+        ids = self.tokenizer.encode(text) if len(text) <= LONGEST else [UNK]
         if UNK in ids or not plain:
             before, inner, behind = self.readable(re.sub(r"\s+", " ", text))
+            self.check(inner)
             inner = TAG.sub("", inner)
             for sign in {*inner}:
                 if not sign.isalnum() and not self.knows(sign):
@@ -130,7 +130,7 @@ class Reader:
         sentence, setting = as_sentence(inner, self.tokenizer, self.words)
         if sentence != text:
             ids = self.tokenizer.encode(sentence)
-        self.check(text, ids)
+        self.check(inner, ids)
         return Part(text, sentence, ids, setting, before, behind, unknown)
 
     def knows(self, sign: str) -> bool:
