@@ -150,7 +150,8 @@ def test_verdicts_and_figures_are_those_that_the_chapters_print(pages):
 
 def test_what_would_decide_a_claim_is_what_its_chapter_prints(pages):
     (line,) = (x for x in claim_lines("17_modern") if "modern-rmsnorm" in x)
-    said = pages["index"].select_one("p > a[href='#claim-modern-rmsnorm']").text
+    link = "p > a[href='#claim-modern-rmsnorm']"
+    said = pages["index"].select_one(link).text
     assert "seeds" in said and line.endswith(f"; {said}")
 
 
