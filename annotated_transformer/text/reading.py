@@ -14,10 +14,9 @@ from .sentences import sentences
 
 LONGEST = 10_000  # characters; a page of a book has three thousand
 VARIANTS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")  # of a sign
-ENDS = ".!?,;:'"  # signs that are read where a text ends with them
+AROUND = '"#*•·‣†‡§'  # punctuation that goes through, as brackets do
 PLAIN = re.compile(r"[^\W\d_](.*[^\W_])?[.!?]?", re.DOTALL)  # no sign around
 NUMBER = re.compile(r"\d+")  # and no 1. of a list
-AFTER = re.compile(rf"\d+|[{ENDS}]+")  # what is read after the last word
 ADDRESS = re.compile(r"\w@\w|://|\bwww\.")
 BRACKETS = ["()", "[]", "{}", "«»", "“”"]
 TAG = re.compile(r"</?\w[^<>]*>")
@@ -37,13 +36,13 @@ def visible(text: str) -> str:
 
 
 def between(
-    text: str, start: int, end: int, goes: Callable[[str], bool], ends: str
+    text: str, start: int, end: int, goes: Callable[[str], bool]
 ) -> tuple[int, int]:
     """Where what is read begins and ends, without tags and signs that go."""
     while start < end and goes(text[start]):
         tag = TAG.match(text, start, end)
         start = tag.end() if tag else start + 1
-    while end > start and goes(text[end - 1]) and text[end - 1] not in ends:
+    while end > start and goes(text[end - 1]):
         tag = LAST_TAG.search(text, start, end)
         end = tag.start() if tag else end - 1
     return start, end
@@ -141,7 +140,7 @@ class Reader:
         """What is read of a text, and what goes through around it.
 
         Read are the words from the first to the last that have a letter with
-        a subword, numbers beside them, and the marks that end a sentence;
+        a subword, numbers beside them, and what else belongs to a sentence;
         an address is no word.
         """
         words = [*re.finditer(r"\S+", text)]
@@ -156,27 +155,37 @@ class Reader:
         first, last = read[0], read[-1]
         while first and NUMBER.fullmatch(words[first - 1][0]):
             first -= 1
-        while words[last + 1 :] and AFTER.fullmatch(words[last + 1][0]):
+        while words[last + 1 :] and all(map(self.closes, words[last + 1][0])):
             last += 1
         span = words[first].start(), words[last].end()
-        start, end = between(text, *span, self.around, ENDS)
+        start, end = between(text, *span, self.around)
         inner = text[start:end]
         torn = any(inner.count(x[0]) != inner.count(x[1]) for x in BRACKETS)
         if torn or inner.count('"') % 2:
-            start, end = between(text, *span, self.foreign, "")
+            start, end = between(text, *span, self.foreign)
         return text[:start], text[start:end], text[end:]
 
-    def around(self, sign: str) -> bool:
-        """True for a sign that is neither part of a word nor a letter's mark.
+    def closes(self, sign: str) -> bool:
+        """True for a digit, and for a mark that belongs to a sentence."""
+        letter = sign.isalnum() and not sign.isdecimal()
+        return not (letter or self.around(sign))
 
-        Marks on letters may be signs of their own.
+    def around(self, sign: str) -> bool:
+        """True for a sign that goes through at the ends of a sentence.
+
+        That is one without a subword, or none of those that belong to a
+        sentence, as the full stops and question marks of any script do.
         """
-        mark = unicodedata.category(sign)[0] == "M" and not invisible(sign)
-        return not (sign.isalnum() or mark)
+        if self.foreign(sign):
+            return True
+        kind = unicodedata.category(sign)
+        part = kind == "Po" and sign not in AROUND
+        return not (sign.isalnum() or kind[0] == "M" or part)
 
     def foreign(self, sign: str) -> bool:
-        """True for such a sign without a subword."""
-        return self.around(sign) and not self.knows(sign)
+        """True for a sign without a subword, and none of a letter's marks."""
+        mark = unicodedata.category(sign)[0] == "M" and not invisible(sign)
+        return not (sign.isalnum() or mark or self.knows(sign))
 
     def check(self, text: str, ids: Sequence[int] = ()) -> None:
         """UserError for what is too long to be read or written at once.

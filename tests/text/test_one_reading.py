@@ -252,6 +252,27 @@ def test_what_has_no_subword_goes_through(line, before, read, behind):
     assert (part.before, part.sentence, part.behind) == (before, read, behind)
 
 
+def test_marks_of_a_sentence_are_read_in_any_script():
+    """Where the tokenizer knows them; elsewhere they go through."""
+    texts = [
+        "¿Un perro?",
+        "¡Sí!",
+        "一个男人。",
+        "هل هذا كلب؟",
+        "यह कुत्ता है।",
+        "Ոչ։",
+    ]
+    own = Reader(train_tokenizer([*texts, 'a "b"'], 60, "char"))
+    for text in texts:
+        assert own.part(text).sentence == text
+        quoted = own.part(f'"{text}"')
+        assert (quoted.before, quoted.sentence, quoted.behind) == (
+            *('"', text, '"'),
+        )
+    part = load("multi30k-en-de").reader.part("A dog。")
+    assert (part.sentence, part.behind) == ("A dog", "。")
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_nothing_is_made_up_of_what_is_not_known(name):
     """A part without a known letter comes out as it went in."""

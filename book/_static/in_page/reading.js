@@ -8,10 +8,9 @@
   const END = 2;
   const LETTER = /[\p{L}\p{N}]/u; // or a digit
   const INVISIBLE = /[\p{Cc}\p{Cf}\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/u;
-  const ENDS = ".!?,;:'";
+  const AROUND = '"#*•·‣†‡§';
   const PLAIN = /^[\p{L}\p{Nl}\p{No}](.*[\p{L}\p{N}])?[.!?]?$/su;
   const NUMBER = /^\p{Nd}+$/u;
-  const AFTER = /^(\p{Nd}+|[.!?,;:']+)$/u;
   const ADDRESS = /[\p{L}\p{N}_]@[\p{L}\p{N}_]|:\/\/|(?<![\p{L}\p{N}_])www\./u;
   const BRACKETS = ["()", "[]", "{}", "«»", "“”"];
   const TAG = /<\/?[\p{L}\p{N}_][^<>]*>/gu;
@@ -83,22 +82,42 @@
       let [first, last] = [words.findIndex(read), words.findLastIndex(read)];
       if (first < 0) return [text, "", ""];
       while (first > 0 && NUMBER.test(words[first - 1][0])) first--;
-      while (last + 1 < words.length && AFTER.test(words[last + 1][0])) last++;
+      const closes = (x) => [...x[0]].every((sign) => this.closes(sign));
+      while (last + 1 < words.length && closes(words[last + 1])) last++;
       const begin = words[first].index;
       const end = words[last].index + words[last][0].length;
-      let [before, inner] = between(text, begin, end, around, ENDS);
+      let [before, inner] = between(text, begin, end, (x) => this.around(x));
       const count = (sign) => inner.split(sign).length - 1;
       const torn = BRACKETS.some(([x, y]) => count(x) !== count(y));
       if (torn || count('"') % 2) {
-        const foreign = (x) => around(x) && !this.knows(x);
-        [before, inner] = between(text, begin, end, foreign, "");
+        const foreign = (x) => this.foreign(x);
+        [before, inner] = between(text, begin, end, foreign);
       }
       return [before, inner, text.slice(before.length + inner.length)];
+    }
+
+    /** Whether a sign is a digit, or a mark that belongs to a sentence. */
+    closes(sign) {
+      const letter = LETTER.test(sign) && !/\p{Nd}/u.test(sign);
+      return !letter && !this.around(sign);
+    }
+
+    /** Whether a sign goes through at the ends of a sentence. */
+    around(sign) {
+      if (this.foreign(sign)) return true;
+      const part = /[\p{L}\p{N}\p{M}]/u.test(sign);
+      return !part && !(/\p{Po}/u.test(sign) && !AROUND.includes(sign));
+    }
+
+    /** Whether a sign has no subword, and is none of a letter's marks. */
+    foreign(sign) {
+      const mark = /\p{M}/u.test(sign) && !INVISIBLE.test(sign);
+      return !(LETTER.test(sign) || mark || this.knows(sign));
     }
   }
 
   /** What of a text stands before what is read of it, and what is read. */
-  function between(text, begin, end, goes, ends) {
+  function between(text, begin, end, goes) {
     let [start, read] = [begin, text.slice(begin, end)];
     for (;;) {
       const [sign = ""] = read;
@@ -109,7 +128,7 @@
     }
     for (;;) {
       const sign = [...read].at(-1) ?? "";
-      if (!sign || !goes(sign) || ends.includes(sign)) break;
+      if (!sign || !goes(sign)) break;
       const [passed] = read.match(LAST_TAG) ?? [sign];
       read = read.slice(0, -passed.length);
     }
@@ -121,12 +140,6 @@
     [...singleBlanks(text)]
       .filter((x) => x !== " " && !INVISIBLE.test(x))
       .join("");
-
-  /** Whether a sign is neither part of a word nor one of a letter's marks. */
-  function around(sign) {
-    const mark = /\p{M}/u.test(sign) && !INVISIBLE.test(sign);
-    return !(LETTER.test(sign) || mark);
-  }
 
   globalThis.inPage = { ...globalThis.inPage, Reader };
 })();
