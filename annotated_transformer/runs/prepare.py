@@ -347,7 +347,7 @@ def describe(
             lines, stretch=round(stretch(corpus.train, ready.tokenizer), 2)
         )
         if begun and begun.data and (before := begun.data.lines):
-            lines = both(lines, before)
+            lines = merged(lines, before)
             earlier = replace(begun.data, lines=replace(before, words=""))
             begun = replace(begun, data=earlier)
         data = replace(data, lines=lines)
@@ -386,7 +386,7 @@ def source_lines(
     )
 
 
-def both(lines: SourceLines, before: SourceLines) -> SourceLines:
+def merged(lines: SourceLines, before: SourceLines) -> SourceLines:
     """What lines are like for a model that has learned from others before."""
     own = by_small_letters(words := lines.words.split())
     words += [x for x in before.words.split() if x.lower() not in own]

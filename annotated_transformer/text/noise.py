@@ -64,8 +64,9 @@ class SourceNoise:
         typed = as_typed(text, rng, self.times)
         if UNK in ids or typed == text:
             return ids
-        again = self.reader.part(typed).ids
-        return again if len(again) <= self.max_length else ids
+        part = self.reader.part(typed)
+        around = part.before or part.behind  # which the target has as well
+        return ids if around or len(part.ids) > self.max_length else part.ids
 
 
 def typing_errors(

@@ -13,7 +13,11 @@ from small_runs import learning
 from without_blanks import LANGUAGES
 
 from annotated_transformer.corpora.corpus import Corpus
-from annotated_transformer.data import BPEDropout, encode_pairs
+from annotated_transformer.data import (
+    BPEDropout,
+    encode_pairs,
+    train_tokenizer,
+)
 from annotated_transformer.embedding import EOS, UNK
 from annotated_transformer.runs.batches import TrainingText
 from annotated_transformer.runs.recipes import RECIPES
@@ -126,6 +130,16 @@ def test_sources_are_read_as_a_translator_reads_them(seed, limit):
         if UNK in usual or len(ids) > limit or BPE.decode(usual) == typed:
             ids = usual
         assert source == ids and source[-1] == EOS
+
+
+def test_what_goes_through_stays_in_sources_as_in_targets():
+    """Else a model would learn to write marks that are put around again."""
+    pieces = train_tokenizer(['"A dog runs."', "a god"], 30, "char")
+    noise = SourceNoise(Reader(pieces), 5.0, 99)
+    for line, stays in (('"A dog runs."', True), ("A dog runs.", False)):
+        given, _ = encode_pairs([(line, "dog")], pieces, 99)
+        found = [noise(given, str(seed)) == given for seed in range(20)]
+        assert UNK not in given[0][0] and all(found) == stays
 
 
 def text_with(**options) -> TrainingText:
