@@ -70,6 +70,18 @@ made = [
 write_tsv(output, made)
 '
 
+# Single words and noun phrases of pairs, as a model links their words.
+SHORT='
+import sys
+from annotated_transformer import Translator
+from annotated_transformer.corpora.parallel_text import read_pairs, write_tsv
+from experiments.shared.word_pairs import links_of, short_pairs
+
+folder, source, target, output = sys.argv[1:]
+pairs = read_pairs(source, target)
+write_tsv(output, short_pairs(pairs, links_of(Translator.load(folder), pairs)))
+'
+
 # The mean of a model, counted once, and of what it became, counted twice.
 MEAN='
 import sys
@@ -155,6 +167,20 @@ drawn() { # FILE MODEL LANGUAGE: the same, drawn
 misspell() { # FILE NEW: the same pairs, typed carelessly
     if [ -e "$here/$2" ]; then return; fi
     $python -c "$MISSPELL" "$here/$1" "$here/$2"
+}
+
+short() { # NAME MODEL FROM-TO: the last stage, with single words
+    source=$(part "$text/train.${3%-*}.gz")
+    target=$(part "$text/train.${3#*-}.gz")
+    if [ ! -e "$here/short.$3" ]; then
+        $python -c "$SHORT" "$here/$2" "$source" "$target" "$here/short.$3"
+        gzip -dc "$source" > "$here/train.${3%-*}"
+        transformer backtranslate "$here/$2" "$here/train.${3%-*}" --forward \
+            --output "$here/again.$3"
+    fi
+    translator "$1" "$3" --from "$here/$2" --preset tiny --dropout 0.1 \
+        --noise 2 --extra "$here/again.$3=0.4" --extra "$here/short.$3=0.2" \
+        --max-steps 800 --peak-rate 1e-3 --warmup 50 --checkpoint-every 100
 }
 
 mean() { # NAME BEFORE AFTER FROM-TO: of two models
