@@ -22,16 +22,16 @@ from myst_nb.sphinx_ import HideCodeCellNode
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
-SMALL = 24  # lines of an example that belongs to the story
-SHORT = 12  # lines of a definition that is shown as it is
+SHORT = 12  # lines of an example or a definition that is shown as it is
 MEASURES = {"tag_measured", "tag_nbval-ignore-output"}
 CALLS = re.compile(r"\b(claim|read_run)\(")
 IMPORTS = re.compile(r"^(import|from) ", re.MULTILINE)
-WHOLE = 5  # lines of a signature that is shown with its types
-LEFT_OUT = "# …"
+WHOLE = 4  # lines of a signature that is shown with its types
+WIDTH = 79
+LEFT_OUT, QUOTES = "# …", '"""'
 BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")
+HEADS = ("def ", "class ", "@")
 DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
-HOLDERS = (*DEFINITIONS, ast.If, ast.For, ast.While, ast.With, ast.Try)
 logger = logging.getLogger(__name__)
 
 
@@ -61,7 +61,7 @@ def belongs_to_the_story(cell: nodes.container) -> bool:
         return True
     outputs = part(cell, "cell_output")
     return not (
-        len(code.splitlines()) > SMALL
+        len(code.splitlines()) > SHORT
         or MEASURES.intersection(cell["classes"])
         or CALLS.search(code)
         or any(True for x in outputs for _ in x.findall(nodes.image))
@@ -86,30 +86,38 @@ def documented(node: ast.stmt, lines: list[str]) -> list[str]:
     if not isinstance(node, DEFINITIONS) or not ast.get_docstring(node):
         return []
     said = lines[node.body[0].lineno - 1 : node.body[0].end_lineno]
-    if "" in said:
-        said = said[: said.index("")]
-        said[-1] += '"""'
-    return said
+    if "" not in said:
+        return said
+    *said, last = said[: said.index("")]
+    if len(last) + len(QUOTES) <= WIDTH:
+        return [*said, last + QUOTES]
+    return [*said, last, indent(last) + QUOTES]
+
+
+def indent(line: str) -> str:
+    """The blanks that a line begins with."""
+    return line[: len(line) - len(line.lstrip())]
 
 
 def briefly(node: ast.stmt, lines: list[str]) -> list[str]:
     """The head of a statement; a long list of parameters without types."""
-    head = [lines[i - 1] for i in own_lines(node)]
-    most = 1 if head[0].startswith(" ") else WHOLE
-    if not isinstance(node, ast.FunctionDef) or len(head) <= most:
-        return head
-    given = node.args
-    for arg in (*given.posonlyargs, *given.args, *given.kwonlyargs):
-        arg.annotation = None
-    for rest in filter(None, (given.vararg, given.kwarg)):
-        rest.annotation = None
-    indent = " " * node.col_offset
-    return textwrap.wrap(
-        f"def {node.name}({ast.unparse(given)}):",
-        width=79,
-        initial_indent=indent,
-        subsequent_indent=indent + " " * 8,
-    )
+    own = own_lines(node)
+    head = [lines[i - 1] for i in own]
+    above, head = head[: node.lineno - own[0]], head[node.lineno - own[0] :]
+    most = 1 if node.col_offset else WHOLE
+    if isinstance(node, ast.FunctionDef) and len(head) > most:
+        given = node.args
+        every = [*given.posonlyargs, *given.args, *given.kwonlyargs]
+        for arg in filter(None, (*every, given.vararg, given.kwarg)):
+            arg.annotation = None
+        blanks = " " * node.col_offset
+        head = textwrap.wrap(
+            f"def {node.name}({ast.unparse(given)}):".replace("'", '"'),
+            width=WIDTH,
+            initial_indent=blanks,
+            subsequent_indent=blanks + " " * 8,
+        )
+    return above + head
 
 
 class Gist:
@@ -122,45 +130,55 @@ class Gist:
     def __init__(self, code: str, matters: list[str]):
         self.lines, self.matters = code.splitlines(), matters
         self.unknown = {*matters}
-        self.kept: dict[int, tuple[int, list[str]]] = {}  # by first line
-        self.visit(ast.parse(code).body, [])
+        # by its first line, the last line of a statement and what is seen
+        self.kept: dict[int, tuple[int, list[str]]] = {}
+        self.visit(ast.parse(code).body, {})
         self.text = "\n".join(self.shown())
 
-    def visit(self, body: list[ast.stmt], around: list[ast.stmt]) -> None:
+    def visit(
+        self, body: list[ast.stmt], around: dict[int, tuple[int, list[str]]]
+    ) -> None:
         """Keep the statements of a block that matter."""
         for node in body:
-            text = "\n".join(self.lines[i - 1] for i in own_lines(node))
+            own = own_lines(node)
+            text = "\n".join(self.lines[i - 1] for i in own)
             named = [x for x in self.matters if x in text]
             self.unknown -= {*named}
             if named or not around:
-                for kept in (*around, node):
-                    self.keep(kept, whole=bool(named))
+                here = {own[0]: self.seen_of(node, whole=bool(named))}
+                self.kept = {**around, **here, **self.kept}
+            inside = {**around, own[0]: self.seen_of(node, whole=False)}
             for name in BLOCKS:
-                self.visit(getattr(node, name, []), [*around, node])
+                if block := getattr(node, name, []):
+                    above = begin(block[0]) - 1
+                    word = self.lines[above - 1]
+                    if word.strip() in ("else:", "finally:"):
+                        inside[above] = above, [word]
+                    self.visit(block, inside)
 
-    def keep(self, node: ast.stmt, whole: bool) -> None:
-        """Keep a statement, of one that holds others the head."""
-        own = own_lines(node)
-        said, end = briefly(node, self.lines), own[-1]
+    def seen_of(self, node: ast.stmt, whole: bool) -> tuple[int, list[str]]:
+        """The last line of a statement's head, and what is seen of it."""
+        said, end = briefly(node, self.lines), own_lines(node)[-1]
         if isinstance(node, DEFINITIONS) and ast.get_docstring(node):
             end = node.body[0].end_lineno or end
             said += [] if node.col_offset else documented(node, self.lines)
-        if len(said) > 1 and not whole and not isinstance(node, HOLDERS):
+        if len(said) > 1 and not whole and not hasattr(node, "body"):
             said = [f"{said[0]}  {LEFT_OUT}"]
-        self.kept.setdefault(own[0], (end, said))
+        return end, said
 
     def shown(self) -> Iterator[str]:
         """The lines that are kept, and a sign where some are left out."""
-        last = 0
+        last, opened = 0, False
         for first, (end, said) in sorted(self.kept.items()):
             between = self.lines[last : first - 1] if last else []
             gap = [x for x in between if x.strip()]
-            if not said[0].startswith(" "):
+            head = said[0].lstrip().startswith(HEADS)
+            if not indent(said[0]):
                 yield from [""] * (len(between) > len(gap))
-            elif gap and not said[0].lstrip().startswith(("def ", "@")):
-                yield gap[0][: -len(gap[0].lstrip())] + LEFT_OUT
+            elif gap and not (opened or head):
+                yield indent(gap[0]) + LEFT_OUT
             yield from said
-            last = end
+            last, opened = end, head
 
 
 def one_fold(solution: nodes.admonition) -> None:
@@ -204,6 +222,7 @@ def shorten(cell: nodes.container) -> None:
         logger.warning("no line has what matters: %r", piece, location=cell)
     shown = nodes.literal_block(gist.text, gist.text)
     shown["language"] = block["language"]
+    mark_lines(shown)
     whole = HideCodeCellNode(
         prompt_show=f"Show all {count} lines",
         prompt_hide="Show the gist",
@@ -215,6 +234,12 @@ def shorten(cell: nodes.container) -> None:
     cell.insert(place, nodes.container("", shown, classes=["cell_input"]))
     cell[place]["classes"].append("gist")
     cell["classes"].append("with-gist")
+
+
+def mark_lines(block: nodes.Node) -> None:
+    """Make each line of a listing one that can wrap by itself."""
+    count = block.astext().count("\n") + 1
+    block["highlight_args"] = {"hl_lines": [*range(1, count + 1)]}
 
 
 def explain(cell: nodes.container) -> None:
@@ -249,6 +274,9 @@ def look_over(app: Sphinx, doctree: nodes.document) -> None:
             one_fold(block)
     page = doctree.next_node(nodes.section)
     for cell in list(filter(is_cell, doctree.findall(nodes.container))):
+        if "tag_explained" not in cell["classes"]:
+            for code in part(cell, "cell_input"):
+                mark_lines(next(code.findall(nodes.literal_block)))
         if "checked" in cell["classes"]:
             continue
         settled = cell.get("hide_mode") or is_check(cell)

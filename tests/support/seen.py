@@ -22,12 +22,13 @@ SETTLED = 1_500  # milliseconds, in which what arrives late has arrived
 # something else between a box and the one before it. The line that says that
 # a cell is exported and that of a fold are no prose.
 BOXES = """() => {
+  const SEEN = {visibilityProperty: true}; // a fold may hide and not remove
   const boxes = [], apart = ".cell_input, p.export, details.hide > summary";
   const text = "p, li, dt, dd, h1, h2, h3, h4, pre, img, svg, canvas, th, td,"
     + " .math, .widget, .at-place";
   let between = true;
   for (const e of document.querySelectorAll(`article :is(.cell_input, ${text})`)) {
-    if (!e.checkVisibility() || !e.getClientRects().length) continue;
+    if (!e.checkVisibility(SEEN)) continue;
     if (!e.matches(".cell_input")) {
       between ||= !e.closest(apart);
       continue;
@@ -76,7 +77,7 @@ def longest_run(page: Page) -> float:
 def sideways(page: Page) -> int:
     """How many boxes of code are wider than what is seen of them."""
     return page.locator("article .cell_input pre").evaluate_all(
-        """all => all.filter(e => e.checkVisibility()
+        """all => all.filter(e => e.checkVisibility({visibilityProperty: true})
           && e.scrollWidth > e.clientWidth).length"""
     )
 
