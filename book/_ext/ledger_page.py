@@ -350,7 +350,7 @@ def details(
         figure += f"; {found.needs}"
     rows += [
         ("measured", [figure]),
-        ("asked for", [f"{readable(demand(entry))[9:]}; ", *marked(why)]),
+        ("expected", [f"{readable(demand(entry))[9:]}; ", *marked(why)]),
         ("control", [f"{entry['control']}: {found.control}"]),
     ]
     rows += [

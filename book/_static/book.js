@@ -61,3 +61,11 @@ for (const toggle of document.querySelectorAll(".bd-sidebar li > details")) {
   const parent = toggle.previousElementSibling?.textContent ?? "";
   summary.ariaLabel = `Pages of ${parent.trim()}`;
 }
+
+// Which way through the book a reader has taken; CSS shows what belongs to it.
+document.addEventListener("click", ({ target }) => {
+  const { takes } = target.closest?.("[data-takes]")?.dataset ?? {};
+  if (takes === undefined) return;
+  localStorage.setItem("way", takes);
+  document.documentElement.dataset.way = takes;
+});

@@ -100,7 +100,7 @@ def test_every_claim_is_there_with_all_that_a_sceptic_asks_for(pages):
             assert shown_as(entry.get(field, "")) in texts[0], (name, field)
         for line in (entry.get("history", ""), *entry.get("records", ())):
             assert shown_as(line) in texts[0], name
-        for term in ("measured", "asked for", "control", "bound first"):
+        for term in ("measured", "expected", "control", "bound first"):
             assert term in texts[0]
         assert shown["data-page"] == entry["page"]
         assert shown["data-verdict"] == badge["data-verdict"]
