@@ -135,14 +135,15 @@ def card(env: BuildEnvironment, way: Way) -> str:
     )
     if len(trail) > len(CHAPTERS):
         listed = (
-            f"<li>{len(trail)} pages, {hours:.0f} hours of reading, and the "
-            "exercises</li>"
+            f"<details><summary>{len(trail)} pages, {hours:.0f} hours of "
+            f"reading, and the exercises</summary><ul>{listed}</ul></details>"
         )
+    else:
+        listed = f"<ul>{listed}</ul>"
     return (
         f'<div class="way-card"><p><strong>{way.title}</strong></p>'
         f"<p>Afterwards you can {way.afterwards}.</p>"
-        f"<ul>{listed}</ul>"
-        f'<a class="begin" data-takes="{way.name}" href="{first.page}.html">'
+        f'{listed}<a class="begin" data-takes="{way.name}" href="{first.page}.html">'
         "Take this way</a></div>"
     )
 
