@@ -34,7 +34,14 @@ ENTRIES = (
 # Pictures, what was printed, and what the page says twice.
 SILENT = (
     ".//script | .//style | .//svg | .//details/summary[@aria-label] | .//*["
-    + has("cell_output", "headerlink", "export", "origin", "toctree-wrapper", "way")
+    + has(
+        "cell_output",
+        "headerlink",
+        "export",
+        "origin",
+        "toctree-wrapper",
+        "way",
+    )
     + "]"
 )
 BLOCKS = "|".join(

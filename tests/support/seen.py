@@ -17,7 +17,7 @@ new PerformanceObserver(list => {
   for (const e of list.getEntries())
     if (!e.hadRecentInput) window.shifts.push(e.value);
 }).observe({type: "layout-shift", buffered: true});"""
-SETTLED = 1_500  # milliseconds, in which what arrives late has arrived
+SETTLED = 1_000  # milliseconds, in which what comes late has come
 # Boxes of code that are seen, top to bottom, with whether a reader meets
 # something else between a box and the one before it. The line that says that
 # a cell is exported and that of a fold are no prose.
@@ -98,7 +98,9 @@ def look(browser: Browser, address: str) -> Seen:
             page = window.open(address)
             settle(page)
             shift = page.evaluate("window.shifts.reduce((a, b) => a + b, 0)")
-            found.append((share(page), longest_run(page), sideways(page), shift))
+            found.append(
+                (share(page), longest_run(page), sideways(page), shift)
+            )
     (part, run, _, wide), (_, _, boxes, phone) = found
     return Seen(part, run, boxes, (wide, phone))
 
