@@ -18,7 +18,7 @@ import textwrap
 from collections.abc import Iterator
 
 from docutils import nodes
-from myst_nb.sphinx_ import HideCodeCellNode
+from myst_nb.sphinx_ import HideCodeCellNode  # type: ignore[import-untyped]
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
@@ -71,7 +71,7 @@ def belongs_to_the_story(cell: nodes.container) -> bool:
 def begin(node: ast.AST) -> int:
     """The first line of a statement, with its decorators."""
     above = getattr(node, "decorator_list", [])
-    return min(x.lineno for x in (*above, node))  # type: ignore[attr-defined]
+    return min(x.lineno for x in (*above, node))
 
 
 def own_lines(node: ast.stmt) -> range:

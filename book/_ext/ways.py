@@ -143,8 +143,8 @@ def card(env: BuildEnvironment, way: Way) -> str:
     return (
         f'<div class="way-card"><p><strong>{way.title}</strong></p>'
         f"<p>Afterwards you can {way.afterwards}.</p>"
-        f'{listed}<a class="begin" data-takes="{way.name}" href="{first.page}.html">'
-        "Take this way</a></div>"
+        f'{listed}<a class="begin" data-takes="{way.name}" '
+        f'href="{first.page}.html">Take this way</a></div>'
     )
 
 
@@ -181,8 +181,8 @@ def lead_on(
         read = f" Read what comes first, and {read}." if read else ""
         bars += (
             f'<div class="way" data-way="{way.name}">{way.title}: page '
-            f"{place + 1} of {len(trail)}, about {stop.minutes} minutes.{read} "
-            '<button type="button" data-takes="">Leave this way</button>'
+            f"{place + 1} of {len(trail)}, about {stop.minutes} minutes.{read}"
+            ' <button type="button" data-takes="">Leave this way</button>'
             "</div>"
         )
     if bars:

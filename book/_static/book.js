@@ -63,9 +63,11 @@ for (const toggle of document.querySelectorAll(".bd-sidebar li > details")) {
 }
 
 // Which way through the book a reader has taken; CSS shows what belongs to it.
-document.addEventListener("click", ({ target }) => {
-  const { takes } = target.closest?.("[data-takes]")?.dataset ?? {};
-  if (takes === undefined) return;
-  localStorage.setItem("way", takes);
-  document.documentElement.dataset.way = takes;
+document.addEventListener("click", (event) => {
+  const target = /** @type {Element} */ (event.target);
+  const taken = target.closest("[data-takes]");
+  if (!taken) return;
+  const { takes } = /** @type {HTMLElement} */ (taken).dataset;
+  localStorage.setItem("way", takes ?? "");
+  document.documentElement.dataset.way = takes ?? "";
 });

@@ -1,4 +1,4 @@
-"""The gist of a listing, and what counts as a comparison without difference."""
+"""The gist of a listing, and comparisons that find no difference."""
 
 import ast
 

@@ -27,7 +27,8 @@ BOXES = """() => {
   const text = "p, li, dt, dd, h1, h2, h3, h4, pre, img, svg, canvas, th, td,"
     + " .math, .widget, .at-place";
   let between = true;
-  for (const e of document.querySelectorAll(`article :is(.cell_input, ${text})`)) {
+  const all = `article :is(.cell_input, ${text})`;
+  for (const e of document.querySelectorAll(all)) {
     if (!e.checkVisibility(SEEN)) continue;
     if (!e.matches(".cell_input")) {
       between ||= !e.closest(apart);
