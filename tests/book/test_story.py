@@ -5,6 +5,7 @@ import ast
 import chapters
 import pytest
 from checked import without_difference
+from formulas import WIDTH, room
 from hypothesis import given
 from hypothesis import strategies as st
 from story import LEFT_OUT, Gist
@@ -117,3 +118,16 @@ def test_a_gist_has_every_definition_and_no_line_of_its_own(data):
 )
 def test_only_zeros_are_no_difference(printed, none):
     assert without_difference(printed) == none
+
+
+@pytest.mark.parametrize(
+    ("tex", "signs"),
+    [
+        (r"\(x\)", 1),
+        (r"\(\sqrt{d_k}\)", 3),
+        (r"\(n \times d_{\text{model}}\)", 8),
+        (r"\(A = B\)", 4),  # a sign of relation has room around it
+    ],
+)
+def test_a_formula_has_the_room_of_its_signs(tex, signs):
+    assert room(tex) == pytest.approx(WIDTH * signs)
