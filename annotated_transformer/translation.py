@@ -28,7 +28,7 @@ from annotated_transformer.storage.history import Search
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.text.checks import Known, doubts
 from annotated_transformer.text.languages import WORDS, bleu_tokenizer
-from annotated_transformer.text.reading import Reader, Reading
+from annotated_transformer.text.reading import Part, Reader, Reading
 from annotated_transformer.training import evaluating
 
 __all__ = [
@@ -339,43 +339,52 @@ class Translator(TextModel):
         no_repeat = self.no_repeat if no_repeat is None else no_repeat
         Search(beam, alpha, no_repeat)  # ValueError for an impossible one
         parts = [part for reading in readings for part in reading.parts]
+        each = iter(
+            self.searched(parts, number, beam, alpha, no_repeat, batch_tokens)
+        )
+        lists = [
+            combined(reading, islice(each, len(reading.parts)), number)
+            for reading in readings
+        ]
+        return [
+            [replace(x, warnings=self.warnings(reading, x)) for x in found]
+            for reading, found in zip(readings, lists, strict=True)
+        ]
+
+    def searched(
+        self,
+        parts: list[Part],
+        number: int,
+        beam: int,
+        alpha: float,
+        no_repeat: int,
+        batch_tokens: int,
+    ) -> list[list[Translation]]:
+        """The best translations of each part, decoded in batches."""
         found = [[Translation(x.before.strip(), 0.0, 0.0, 0)] for x in parts]
         places = [i for i, part in enumerate(parts) if not part.blank]
         sources = [parts[i].ids for i in places]
         lengths = [(len(ids), len(ids)) for ids in sources]
         budget = max([batch_tokens // beam, *map(len, sources)])
+        limits = alpha, number, no_repeat, self.known.stretch
         for batch in bucket(lengths, budget):
             ids = pad(sources[i] for i in batch).to(self.device)
-            results = beam_decode(
-                self.model,
-                ids,
-                beam,
-                alpha,
-                number,
-                no_repeat,
-                self.known.stretch,
-            )
+            results = beam_decode(self.model, ids, beam, *limits)
             for i, hypotheses in zip(batch, results, strict=True):
                 whole = parts[places[i]].whole
                 found[places[i]] = [
                     replace(one, text=whole(one.text))
                     for one in map(self.translation, hypotheses)
                 ]
-        each = iter(found)
-        return [
-            [
-                replace(
-                    one,
-                    warnings=doubts(
-                        reading, one.text, one.confidence, one.cut, self.known
-                    ),
-                )
-                for one in combined(
-                    reading, islice(each, len(reading.parts)), number
-                )
-            ]
-            for reading in readings
-        ]
+        return found
+
+    def warnings(
+        self, reading: Reading, found: Translation
+    ) -> tuple[str, ...]:
+        """What may be wrong with a translation, or with what was read."""
+        return doubts(
+            reading, found.text, found.confidence, found.cut, self.known
+        )
 
 
 class MosesWords:
