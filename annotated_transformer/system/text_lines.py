@@ -1,6 +1,7 @@
 """Text files as lines: what a line is, and what is not text."""
 
 import gzip
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,10 @@ from typing import Any
 
 from ..errors import UserError
 from .atomic_files import unreadable
+
+RETURN = re.compile(rb"\r(?!\n|\Z)")  # one that is not in the end of a line
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # how it begins
+ICONV = "for example with iconv -f {} -t UTF-8"
 
 
 def blocks(lines: list[Any], size: int = 1000) -> Iterator[list[Any]]:
@@ -51,33 +56,56 @@ def read_bytes(path: Path | str) -> bytes:
         return file.read()
 
 
-def decode_lines(data: bytes, name: Path | str, before: int = 0) -> list[str]:
-    """The lines of UTF-8 bytes from the file of that name.
+def decode(data: bytes, name: Path | str, before: int = 0) -> str:
+    """The text of UTF-8 bytes from the file of that name.
 
-    An error counts the lines of the file that came before these, too.
-
-    Only a line feed ends a line (a carriage return before it goes, too), so
-    U+2028, U+0085 or a form feed inside a sentence does not shift the lines
-    of two files against each other, as `str.splitlines` would. A zero byte
-    is no text, though it is UTF-8: most are of texts in UTF-16.
+    An error counts the lines of the file that came before these, too. A zero
+    byte is no text, though it is UTF-8, and a carriage return that no line
+    feed follows is none: either may end lines that nobody would find.
     """
-    wrong = data.find(b"\0")
+    text, wrong, told = "", -1, ""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         wrong = error.start
+        told = f"is not UTF-8 text; convert the file, {ICONV.format('LATIN1')}"
+    if data[:2] in UTF_16 and not before:
+        wrong = 0
+        told = f"begins a UTF-16 text; convert it, {ICONV.format('UTF-16')}"
+    elif (zero := data.find(b"\0")) >= 0:
+        # in UTF-16 it is the upper half of a character
+        utf_16 = ICONV.format("UTF-16LE" if zero % 2 else "UTF-16BE")
+        wrong = zero
+        told = (
+            "is a zero byte, which no text has; delete it, for example with "
+            "tr -d '\\000' or, if the whole file is UTF-16, convert it, "
+            f"{utf_16}"
+        )
+    elif wrong < 0 and (lone := RETURN.search(data)):
+        wrong = lone.start()
+        told = (
+            "is a carriage return that no line feed follows; if such end the "
+            "lines of the file, make them line feeds, for example with "
+            "tr '\\r' '\\n', else write blanks in their place"
+        )
     if wrong >= 0:
         number = before + data.count(b"\n", 0, wrong) + 1
         column = wrong - data.rfind(b"\n", 0, wrong)
-        encoding = "UTF-16" if b"\0" in data else "LATIN1"
         raise UserError(
             f"{name}, line {number}: byte {column} of the line, "
-            f"0x{data[wrong]:02x}, is not UTF-8 text; convert the file, "
-            f"for example with iconv -f {encoding} -t UTF-8"
+            f"0x{data[wrong]:02x}, {told}"
         )
-    if not before:
-        text = text.removeprefix("\ufeff")
-    lines = text.split("\n")
+    return text if before else text.removeprefix("\ufeff")
+
+
+def decode_lines(data: bytes, name: Path | str, before: int = 0) -> list[str]:
+    """The lines of UTF-8 bytes, as `decode` reads them.
+
+    Only a line feed ends a line (a carriage return before it goes, too), so
+    U+2028, U+0085 or a form feed inside a sentence does not shift the lines
+    of two files against each other, as `str.splitlines` would.
+    """
+    lines = decode(data, name, before).split("\n")
     if not lines[-1]:
         lines.pop()
     return [line.removesuffix("\r") for line in lines]
