@@ -73,8 +73,9 @@ async def refuse(request, error):
     for x in error.errors():
         place, told = x["loc"][-1], x["msg"]
         if x["type"] == "json_invalid":
-            place, told = "body", f"not JSON from character {place + 1} on"
+            wrong.append(f"body: not JSON from character {place + 1} on")
         elif place == "body":
-            told = "must be a JSON object, sent as application/json"
-        wrong.append(f"{place}: {told}")
+            wrong.append("body: must be an object, sent as application/json")
+        else:
+            wrong.append(f"{place}: {told}")
     return JSONResponse({"detail": "; ".join(wrong)}, 422)

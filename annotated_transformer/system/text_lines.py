@@ -56,45 +56,54 @@ def read_bytes(path: Path | str) -> bytes:
         return file.read()
 
 
+def fault(data: bytes, first: bool) -> tuple[int, str] | None:
+    """Where bytes are not the text that they should be, why, and what helps.
+
+    A zero byte is no text, though it is UTF-8; nor is a carriage return that
+    no line feed follows, which may end lines that would all be one.
+    """
+    if first and data[:2] in UTF_16:
+        return 0, f"begins a UTF-16 text; convert it, {ICONV.format('UTF-16')}"
+    if (zero := data.find(b"\0")) >= 0:
+        # of a character of UTF-16 it is the upper half
+        encoding = "UTF-16LE" if zero % 2 else "UTF-16BE"
+        return zero, (
+            "is a zero byte, which no text has; delete it, for example with "
+            "tr -d '\\000' or, if the whole file is UTF-16, convert it, "
+            f"{ICONV.format(encoding)}"
+        )
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return error.start, (
+            f"is not UTF-8 text; convert the file, {ICONV.format('LATIN1')}"
+        )
+    if lone := RETURN.search(data):
+        return lone.start(), (
+            "is a carriage return within the line; write blanks in place of "
+            "such, for example with tr '\\r' ' '"
+            if b"\n" in data
+            else "is a carriage return, and nothing ends a line; make line "
+            "feeds of them, for example with tr '\\r' '\\n'"
+        )
+    return None
+
+
 def decode(data: bytes, name: Path | str, before: int = 0) -> str:
     """The text of UTF-8 bytes from the file of that name.
 
-    An error counts the lines of the file that came before these, too. A zero
-    byte is no text, though it is UTF-8, and a carriage return that no line
-    feed follows is none: either may end lines that nobody would find.
+    UserError for other bytes counts the lines of the file that came before
+    these, too.
     """
-    text, wrong, told = "", -1, ""
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        wrong = error.start
-        told = f"is not UTF-8 text; convert the file, {ICONV.format('LATIN1')}"
-    if data[:2] in UTF_16 and not before:
-        wrong = 0
-        told = f"begins a UTF-16 text; convert it, {ICONV.format('UTF-16')}"
-    elif (zero := data.find(b"\0")) >= 0:
-        # in UTF-16 it is the upper half of a character
-        utf_16 = ICONV.format("UTF-16LE" if zero % 2 else "UTF-16BE")
-        wrong = zero
-        told = (
-            "is a zero byte, which no text has; delete it, for example with "
-            "tr -d '\\000' or, if the whole file is UTF-16, convert it, "
-            f"{utf_16}"
-        )
-    elif wrong < 0 and (lone := RETURN.search(data)):
-        wrong = lone.start()
-        told = (
-            "is a carriage return that no line feed follows; if such end the "
-            "lines of the file, make them line feeds, for example with "
-            "tr '\\r' '\\n', else write blanks in their place"
-        )
-    if wrong >= 0:
+    if found := fault(data, not before):
+        wrong, told = found
         number = before + data.count(b"\n", 0, wrong) + 1
         column = wrong - data.rfind(b"\n", 0, wrong)
         raise UserError(
             f"{name}, line {number}: byte {column} of the line, "
             f"0x{data[wrong]:02x}, {told}"
         )
+    text = data.decode("utf-8")
     return text if before else text.removeprefix("\ufeff")
 
 

@@ -139,10 +139,10 @@ def plays(more: str) -> str:
     [
         (TRANSLATE, "no JSON", "body: not JSON from character 1 on"),
         (TRANSLATE, '{"text": "a"', "body: not JSON from character 13 on"),
-        (TRANSLATE, "[1]", "body: must be a JSON object"),
-        (TRANSLATE, "", "body: must be a JSON object"),
+        (TRANSLATE, "[1]", "body: must be an object"),
+        (TRANSLATE, "", "body: must be an object"),
         (TRANSLATE, '{"text": "a", "beam": 4}', "beam: Extra inputs"),
-        (COMPLETE, "null", "body: must be a JSON object"),
+        (COMPLETE, "null", "body: must be an object"),
         (TRANSLATE, "{}", "text: Field required"),
         (TRANSLATE, '{"text": "%s"}' % ("a" * 10_001), "text: .* 10000"),
         (TRANSLATE, r'{"text": "\ud800"}', "text: .* valid string"),
@@ -182,7 +182,7 @@ def test_a_body_is_answered_or_refused_in_words(server, body, less):
         body = json.loads(text)
     except ValueError as error:
         place = f"from character {error.pos + 1} on"
-        told = f"body: not JSON {place}" if text else "body: must be a JSON"
+        told = f"body: not JSON {place}" if text else "body: must be an object"
     else:
         unknown = body.keys() - {"text"}
         if not unknown and isinstance(body.get("text"), str):
