@@ -17,11 +17,11 @@ from ..errors import UserError
 
 ENDINGS = (".srt", ".vtt")
 CLOCK = r"(?:[0-9]+:)?[0-9]{1,2}:[0-9]{1,2}(?:[.,][0-9]+)?"
-TIMECODE = re.compile(rf"\s*{CLOCK}\s*-->\s*{CLOCK}(?:\s+\w+:\S+)*\s*")
+TIMECODE = re.compile(rf"(?<!\d){CLOCK}\s*-->\s*{CLOCK}(?:\s+\w+:\S+)*")
 # What may be meant as a timecode: its arrow, another arrow and a time, two
 # times without a letter between them, or a line that is a time.
 ARROW = r"(?:[-–—=]\s?(?:>|&gt;)|[→⇒])"
-TIME = r"(?<!\d)\d+ ?[:：](?: ?\d* ?[:：;.,．，])+ ?\d+"
+TIME = r"(?<!\d)\d+ ?[:：](?: ?(?:\d+ ?)?[:：;.,．，])+ ?\d+"
 GARBLED = re.compile(
     rf"-->|^(?=.*\d ?[:：] ?\d).*{ARROW}|{TIME}[\W\d_]*{TIME}|"
     r"^\s*\d+[:：]\d+[:：]\d+[.,．，]\d+\s*$"
@@ -78,11 +78,36 @@ def laid_out(text: str, most: int) -> list[str]:
 def with_pairs(texts: list[Text]) -> list[Text]:
     r"""The texts of a cue with those tags around them that are pairs.
 
-    One that ends and begins anew, as <i> may in every line, is one pair.
     {\an8} has no other half, and the name of a speaker, <v Ann>, needs none.
     """
     zones = [x for one in texts for x in (one.before, one.inner, one.behind)]
     tags = [(i, x) for i, zone in enumerate(zones) for x in TAG.finditer(zone)]
+    pairs, joined = paired(zones, tags)
+    around = {i for i, (zone, _) in enumerate(tags) if zone % 3 != 1}
+    kept = {i for i in around if not tags[i][1][2]}
+    kept |= {i for pair in pairs if around >= {*pair} for i in pair}
+    alone = {*range(len(tags))} - joined - {i for pair in pairs for i in pair}
+    kept |= {i for i in alone & around if tags[i][1].group(1, 2) == ("", "v")}
+    lost = {tags[i][0] // 3 for i in {*range(len(tags))} - kept - joined}
+    numbers = iter(range(len(tags)))
+    left = [
+        TAG.sub(lambda tag: tag[0] if next(numbers) in kept else "", zone)
+        for zone in zones
+    ]
+    return [
+        Text(left[3 * i], one.inner, left[3 * i + 2], i in lost)
+        for i, one in enumerate(texts)
+    ]
+
+
+def paired(
+    zones: list[str], tags: list[tuple[int, re.Match[str]]]
+) -> tuple[list[tuple[int, int]], set[int]]:
+    """The pairs of tags in zones of text, by their numbers.
+
+    What ends and begins anew, as <i> may in every line, is one pair; the tags
+    between its halves are the second set.
+    """
     opened: list[int] = []
     first: dict[int, int] = {}  # of each pair, by its second
     joined: set[int] = set()
@@ -102,20 +127,7 @@ def with_pairs(texts: list[Text]) -> list[Text]:
             ):
                 opened[-1] = first.pop(number - 1)
                 joined |= {number - 1, number}
-    around = {i for i, (zone, _) in enumerate(tags) if zone % 3 != 1}
-    kept = {i for i in around if not tags[i][1][2]}
-    kept |= {i for i in around & {*opened} if tags[i][1][2] == "v"}
-    kept |= {i for pair in first.items() if around >= {*pair} for i in pair}
-    lost = {tags[i][0] // 3 for i in {*range(len(tags))} - kept - joined}
-    numbers = iter(range(len(tags)))
-    left = [
-        TAG.sub(lambda tag: tag[0] if next(numbers) in kept else "", zone)
-        for zone in zones
-    ]
-    return [
-        Text(left[3 * i], one.inner, left[3 * i + 2], i in lost)
-        for i, one in enumerate(texts)
-    ]
+    return [(x, y) for y, x in first.items()], joined
 
 
 def cues_in(lines: list[str], web: bool) -> list[list[list[int]]]:
@@ -124,7 +136,7 @@ def cues_in(lines: list[str], web: bool) -> list[list[list[int]]]:
     cue: list[list[int]] | None = None
     goes_on = False
     for i, line in enumerate(lines):
-        if TIMECODE.fullmatch(line):
+        if TIMECODE.fullmatch(line.strip()):
             if cue:
                 leave_number(cue, lines, i, web)
             cue, goes_on = [], False
@@ -172,7 +184,7 @@ def check_timecodes(lines: list[str], web: bool, path: Path | str) -> None:
     for i, line in enumerate(lines):
         if web and (not i or lines[i - 1] in EMPTY):
             aside = bool(ASIDE.match(line))
-        if TIMECODE.fullmatch(line):
+        if TIMECODE.fullmatch(line.strip()):
             timed, aside = True, False
         elif "-->" in line if aside else GARBLED.search(TAG.sub("", line)):
             wrong.append(i)

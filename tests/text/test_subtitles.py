@@ -90,6 +90,9 @@ def test_others_find_the_same_cues_with_other_texts(kind, name, data):
     assert len(found.texts) == text.count("\n") + 1
     assert not any(sign in text for text in found.texts for sign in "<{-")
     old = judged(text, kind)
+    if kind == "srt" and name == "gone":
+        # below a cue that is empty, a timecode without a number is a text
+        assume(all(number for (number, *_), _ in old))
     words = [word for _, cue in old for word in bare(cue)]
     assert " ".join(found.texts).split() == words
     new = judged(found.with_texts(map(translate, found.texts)), kind)
