@@ -114,10 +114,21 @@ def decode_lines(data: bytes, name: Path | str, before: int = 0) -> list[str]:
     U+2028, U+0085 or a form feed inside a sentence does not shift the lines
     of two files against each other, as `str.splitlines` would.
     """
-    lines = decode(data, name, before).split("\n")
+    lines = split_lines(decode(data, name, before), begins=False)
     if not lines[-1]:
         lines.pop()
-    return [line.removesuffix("\r") for line in lines]
+    return lines
+
+
+def split_lines(text: str, begins: bool = True) -> list[str]:
+    r"""The lines of a text; the last is what follows the last "\n".
+
+    A carriage return at the end of a line is dropped, and so is a byte-order
+    mark where the text begins.
+    """
+    if begins:
+        text = text.removeprefix("\ufeff")
+    return [line.removesuffix("\r") for line in text.split("\n")]
 
 
 def read_lines(path: Path | str) -> list[str]:
