@@ -117,6 +117,8 @@ def test_vocabulary_too_large_says_the_largest(kind, capfd):
     assert len(train_tokenizer(LINES, largest, kind)) == largest
     with pytest.raises(UserError, match=f"possible is {largest};"):
         train_tokenizer(LINES, largest + 1, kind)
+    fewer = train_tokenizer(LINES, 1_000_000, kind, exact=False)
+    assert fewer.model == train_tokenizer(LINES, largest, kind).model
     assert capfd.readouterr() == ("", "")
 
 

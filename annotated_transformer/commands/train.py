@@ -102,8 +102,8 @@ def train(
     ),
     vocab_size: int | None = sizes(
         None,
-        help="subwords shared by both languages; 8000 if not given, 37000 for "
-        "base and big, and a task has its own",
+        help="subwords shared by both languages; if not given at most 8000, "
+        "37000 for base and big, and a task has its own",
     ),
     tokenizer: str | None = rare(None),
     tf32: bool | None = rare(None, "--tf32"),
@@ -178,6 +178,8 @@ def train(
     paths = {x.rpartition(".")[2]: x for x in every}
     named = [x for x in paths if given.get(x) is not None]
     asked = [f"{paths[x]}={given[x]}" for x in named] + (fields or [])
+    if any(x.startswith("vocab_size=") for x in asked):
+        asked.insert(0, "vocab_exact=true")
     if start is not None:
         check_kept(asked, new_subwords)
     own_text = task in (None, "text")  # another task has settings of its own
@@ -203,10 +205,10 @@ def train(
         corpus = read_pairs(task, (source, target), texts, extra or [])
     if dry_run:  # which writes nothing: output may be taken
         recipe = replace(recipe, processes=launched().size)
-        put(plan(recipe, corpus, start, new_subwords))
+        rows = plan(recipe, corpus, start, new_subwords)
+        put(f"{rows}\nTo train it:\n{this_command(recipe.processes)}\n")
         return
     keep_freed_memory()
-    words = shlex.join(["annotated-transformer", *sys.argv[1:]])
     run_training(
         output,
         corpus,
@@ -216,11 +218,24 @@ def train(
         max_minutes=max_minutes,
         start=start,
         new_subwords=new_subwords,
-        # bytes of a file's name that are no UTF-8 as \xff
-        command=os.fsencode(words).decode(errors="backslashreplace"),
+        command=this_command(),
         compiled=compiled,
         valid_bleu=valid_bleu,
     )
+
+
+def this_command(processes: int = 1) -> str:
+    r"""What was typed, without --dry-run, as a shell takes it.
+
+    Bytes of a file's name that are no UTF-8 are written as \xff.
+    """
+    program = ["annotated-transformer"]
+    if processes > 1:
+        program = ["torchrun", f"--nproc-per-node={processes}", "-m"]
+        program.append("annotated_transformer")
+    words = [word for word in sys.argv[1:] if word != "--dry-run"]
+    command = os.fsencode(shlex.join([*program, *words]))
+    return command.decode(errors="backslashreplace")
 
 
 def check_kept(asked: Iterable[str], new_subwords: bool) -> None:

@@ -86,12 +86,13 @@ def learn_tokenizer(corpus: Corpus | RunningText, recipe: Recipe) -> Tokenizer:
             "pass the tokenizer to train"
         )
     try:
-        return train_tokenizer(
+        learned = train_tokenizer(
             corpus.sample(),
             recipe.vocab_size,
             recipe.tokenizer,
             recipe.normalize,
             running=isinstance(corpus, RunningText),
+            exact=recipe.vocab_exact,
         )
     except UserError as error:
         raise UserError(f"`vocab_size`: {error}") from error
@@ -101,6 +102,13 @@ def learn_tokenizer(corpus: Corpus | RunningText, recipe: Recipe) -> Tokenizer:
             f"({error}); it leaves out lines with the sign U+2585 and very "
             "long ones"
         ) from error
+    if len(learned) < recipe.vocab_size and recipe.tokenizer != "char":
+        console.out(
+            f"the text yields {len(learned)} subwords, which the model gets "
+            f"in place of {recipe.vocab_size}; with so little text choose "
+            "fewer by `vocab_size`"
+        )
+    return learned
 
 
 @torch.no_grad()

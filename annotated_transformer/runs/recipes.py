@@ -57,6 +57,7 @@ class Recipe:
     model: Any  # the sizes that one of the builders takes
     train: TrainConfig
     vocab_size: int = 8000  # pieces, the four special ones included
+    vocab_exact: bool = False  # an error if the text yields fewer
     tokenizer: str = "bpe"  # or unigram, char; given: one that is passed
     processes: int = 1  # each gives accumulation_steps batches to an update
     tf32: bool = False  # float32 products in TF32, on a GPU that has it

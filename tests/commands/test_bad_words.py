@@ -65,7 +65,7 @@ TRAIN = {
     "--task=copy --from=model --post-norm": "--pre-norm: the model that",
     "--task=copy --from=model --set model.layers=6": "`layers`: the model",
     GOOD + "--tokenizer=char --batch-tokens=2": "at most 2 tokens a side",
-    "--train words words --valid words words": (
+    "--train words words --valid words words --vocab-size=8000": (
         "--vocab-size: .* 8000 .* the largest possible is "
     ),
     GOOD + "--vocab-size=6": "--vocab-size: .*too small",
