@@ -75,10 +75,12 @@ def train(
     ),
     fields: list[str] | None = rare(None, "--set"),
     valid_bleu: int = rare(0, min=0),
-    max_minutes: float | None = run(
+    max_minutes: float | None = rare(None, min=0),
+    plan_minutes: float | None = run(
         None,
         min=0,
-        help="end the training by then and make a model; --resume goes on",
+        help="plan the training for so many minutes: a short trial finds how "
+        "many updates fit",
     ),
     device: Device = DEVICE,
     compiled: bool = rare(False, "--compile"),
@@ -118,11 +120,7 @@ def train(
         help="tokens of a batch on each side, padding included; less needs "
         "less memory",
     ),
-    accumulation_steps: int | None = learning(
-        None,
-        "--accumulate",
-        help="batches that make one update: large batches in little memory",
-    ),
+    accumulation_steps: int | None = rare(None, "--accumulate"),
     optimizer: str | None = rare(None),
     weight_decay: float | None = rare(None),
     schedule: str | None = rare(None),
@@ -144,6 +142,11 @@ def train(
     bf16: bool | None = rare(None, "--bf16/--float32"),
     checkpoint_every: int | None = rare(None),
     average: int | None = rare(None),
+    patience: int | None = learning(
+        None,
+        help="early stopping: end after so many checkpoints that are no "
+        "better; the best becomes the model",
+    ),
     seed: int | None = learning(
         None, help="start of all random numbers: same seed, same model"
     ),
@@ -182,6 +185,8 @@ def train(
         asked.insert(0, "vocab_exact=true")
     if start is not None:
         check_kept(asked, new_subwords)
+    if plan_minutes is not None:
+        check_planned(asked, dry_run)
     own_text = task in (None, "text")  # another task has settings of its own
     if start is not None and not new_subwords and own_text:
         usual = fine_tuning(usual)
@@ -216,6 +221,7 @@ def train(
         device=chosen,
         resume=resume,
         max_minutes=max_minutes,
+        plan_minutes=plan_minutes,
         start=start,
         new_subwords=new_subwords,
         command=this_command(),
@@ -236,6 +242,17 @@ def this_command(processes: int = 1) -> str:
     words = [word for word in sys.argv[1:] if word != "--dry-run"]
     command = os.fsencode(shlex.join([*program, *words]))
     return command.decode(errors="backslashreplace")
+
+
+def check_planned(asked: Iterable[str], dry_run: bool) -> None:
+    """UserError for what does not go with --plan-minutes."""
+    if any(setting.startswith("train.steps=") for setting in asked):
+        raise UserError("--plan-minutes finds --max-steps: leave one out")
+    if dry_run:
+        raise UserError(
+            "--plan-minutes takes its time from updates, and --dry-run makes "
+            "none: leave one out"
+        )
 
 
 def check_kept(asked: Iterable[str], new_subwords: bool) -> None:
