@@ -13,7 +13,7 @@ import time
 import traceback
 from collections.abc import Iterable, Sequence
 from importlib import import_module
-from math import isfinite
+from math import isfinite, nan
 from multiprocessing import get_context
 from pathlib import Path
 from types import ModuleType
@@ -33,7 +33,7 @@ from annotated_transformer.teaching.claims import (
 )
 
 from .grid import Result
-from .reproduction import moved
+from .reproduction import SEED, moved
 
 EXPERIMENTS = Path(__file__).parents[1]
 RECORDS = EXPERIMENTS.parent / "book" / "runs"
@@ -61,6 +61,13 @@ class Kept(TypedDict):
     settings: str  # see settings
     seconds: float  # of the processor
     result: Result
+
+
+def task_of(full: str, key: str, offset: int, kept: Path) -> Task:
+    """The task of a run by its key."""
+    name = full.rpartition(".")[2]
+    folder = kept / (f"{name}+{offset}" if offset else name)
+    return Task(full, key, offset, folder / f"{quote(key, safe=' =')}.json")
 
 
 def settings(task: Task) -> str:
@@ -228,14 +235,10 @@ def measure(
     bad = 0
     for full in modules:
         module, name = import_module(full), full.rpartition(".")[2]
-        folder = kept / (f"{name}+{offset}" if offset else name)
-        tasks = [
-            Task(full, key, offset, folder / f"{quote(key, safe=' =')}.json")
-            for key in module.RUNS
-        ]
+        tasks = [task_of(full, key, offset, kept) for key in module.RUNS]
         print(f"{name}: {about(module)}")
         path = records / f"{name}.json"
-        asked = margins(name, tasks, folder, path)
+        asked = margins(name, tasks, tasks[0].path.parent, path)
         if failed := run_all(tasks, jobs):
             bad += failed
             continue
@@ -253,6 +256,41 @@ def measure(
     return bad
 
 
+def measure_run(
+    full: str, key: str, kept: Path = KEPT, records: Path = RECORDS
+) -> int:
+    """Make one run of an experiment; print its figures beside the record's.
+
+    Nothing is recorded. Returns 1 if it failed, or if a figure is further
+    away than the seeds of its variation explain. UserError for a run that
+    there is not.
+    """
+    module, name = import_module(full), full.rpartition(".")[2]
+    if key not in module.RUNS:
+        raise UserError(f"{key!r}: {name} has the runs {[*module.RUNS]}")
+    tasks = [task_of(full, x, 0, kept) for x in module.RUNS]
+    task, path = task_of(full, key, 0, kept), records / f"{name}.json"
+    margins(name, tasks, task.path.parent, path)
+    if run_all([task], 1):
+        return 1
+    seeds = json.loads(path.read_text("utf-8"))["results"]
+    found, row = ended(task)["result"], SEED.sub("", key)
+    alike = {x: seeds[x] for x in seeds if SEED.sub("", x) == row}
+    columns = [found, alike.get(key, {}), *alike.values()]
+    width = max(map(len, found))
+    print(f"{'':{width}}  {'here':>12}  {'the record':>12}  over its seeds")
+    for figure, value in found.items():
+        if isinstance(value, int | float):
+            here, there, *others = (x.get(figure, nan) for x in columns)
+            print(
+                f"{figure:{width}}  {here:12.6g}  {there:12.6g}  "
+                f"{min(others):.6g} to {max(others):.6g}"
+            )
+    lines = moved(alike, {key: found})
+    print(*lines, sep="\n", end="\n" * bool(lines))
+    return int(bool(lines))
+
+
 def main(arguments: Sequence[str]) -> None:
     """Read the command line and measure."""
     names = sorted(path.stem for path in EXPERIMENTS.glob("[!_]*.py"))
@@ -265,7 +303,19 @@ def main(arguments: Sequence[str]) -> None:
         default=0,
         help="added to every seed: compares, and writes no record",
     )
+    parser.add_argument(
+        "--run",
+        metavar="KEY",
+        help="one run of --only: its figures beside the record's",
+    )
     given = parser.parse_args(arguments)
+    if given.run is not None:
+        if given.only is None or given.seed_offset:
+            parser.error("--run goes with --only, and with no --seed-offset")
+        try:
+            sys.exit(measure_run(f"experiments.{given.only}", given.run))
+        except UserError as error:
+            parser.error(str(error))
     chosen = [given.only] if given.only else sorted({*names} - LONG)
     modules = [f"experiments.{name}" for name in chosen]
     sys.exit(bool(measure(modules, given.jobs, given.seed_offset)))

@@ -19,6 +19,7 @@ from annotated_transformer.corpora import builtin
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.multi30k import MULTI30K_SUMS
 from annotated_transformer.data import Batch, make_batch
+from annotated_transformer.errors import UserError
 from annotated_transformer.model import (
     ModelConfig,
     transformer,
@@ -26,7 +27,12 @@ from annotated_transformer.model import (
 from annotated_transformer.storage.model_folder import read_config
 from experiments.shared import run_and_record
 from experiments.shared.reproduction import moved
-from experiments.shared.run_and_record import Task, finished, measure
+from experiments.shared.run_and_record import (
+    Task,
+    finished,
+    measure,
+    measure_run,
+)
 
 ROOT = Path(__file__).parents[2]
 NAMES = sorted(path.stem for path in (ROOT / "experiments").glob("[!_]*.py"))
@@ -166,6 +172,44 @@ def test_a_failed_run_leaves_the_others_and_no_record(
     assert ("Traceback" in out) == (fault == "broken")
     (toy.folder / fault).unlink()
     assert toy()[0] == 0
+
+
+def test_one_run_beside_the_record(toy, capsys):
+    """Which stays as it is; a run that is kept is not repeated."""
+    _, record, _ = toy()
+    name, kept = toy.module.__name__, toy.folder / "kept"
+    folders = kept, toy.folder / "runs"
+
+    def go(key="sides = 20 seed=1"):
+        capsys.readouterr()
+        status = measure_run(name, key, *folders)
+        rows = [
+            re.split("  +", x) for x in capsys.readouterr().out.split("\n")
+        ]
+        return status, {row[0]: row[1:] for row in rows if row[3:]}
+
+    row = ["20.01", "20.01", "20 to 20.01"]
+    status, rows = go()
+    assert status == 0 and rows["figure"] == row and "curve" not in rows
+    shutil.rmtree(kept)
+    assert go() == (0, rows) and len(toy()[2]) == 4 + 1 + 3
+    path = folders[1] / f"{name}.json"
+    record["results"]["sides = 20 seed=1"]["figure"] = 30.0
+    record["results"]["sides = 20 seed=0"]["figure"] = 30.1
+    path.write_text(json.dumps(record))
+    status, rows = go()
+    assert status == 1 and rows["figure"] == ["20.01", "30", "30 to 30.1"]
+    assert json.loads(path.read_text()) == record
+    with pytest.raises(UserError, match="has the runs .*'sides = 6 seed=0'"):
+        go("sides = 7 seed=0")
+
+
+def test_one_run_of_no_experiment():
+    words = ["-m", "experiments", "--run", "2017 seed=0"]
+    ended = subprocess.run(
+        [sys.executable, *words], capture_output=True, text=True, cwd=ROOT
+    )
+    assert ended.returncode == 2 and "--run goes with --only" in ended.stderr
 
 
 def test_a_signal_stops_all_runs(toy):
