@@ -138,6 +138,7 @@ def train(
     risk: int | None = rare(None),
     bpe_dropout: float | None = rare(None),
     noise: float | None = rare(None),
+    adapters: int | None = rare(None),
     max_length: int | None = rare(None),
     bf16: bool | None = rare(None, "--bf16/--float32"),
     checkpoint_every: int | None = rare(None),
@@ -189,7 +190,7 @@ def train(
         check_planned(asked, dry_run)
     own_text = task in (None, "text")  # another task has settings of its own
     if start is not None and not new_subwords and own_text:
-        usual = fine_tuning(usual)
+        usual = fine_tuning(usual, adapters or 0)
     recipe = usual.with_fields([f"train.bf16={fast}", *asked])
     corpus: Corpus | RunningText
     if task == "text":

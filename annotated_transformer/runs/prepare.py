@@ -195,6 +195,11 @@ def check_beginning(
             "`risk` learns from a model's own translations, so it needs a "
             "trained one to begin with: add `start=MODEL`"
         )
+    if recipe.labs.adapters and (start is None or new_subwords):
+        raise UserError(
+            "`adapters` change a trained model a little, and keep its "
+            "subwords: add `start=MODEL`, and leave out `new_subwords`"
+        )
     if new_subwords and start is None:
         raise UserError(
             "`new_subwords` is for a run that begins with a model; a "

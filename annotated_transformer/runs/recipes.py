@@ -32,6 +32,7 @@ class LabConfig:
     risk: int = 0  # candidates of a sentence; 0: learn from labels
     bpe_dropout: float = 0.0  # share of merges left out, drawn anew
     noise: float = 0.0  # times the usual shares of sources typed otherwise
+    adapters: int = 0  # their rank; they alone learn; 0: all weights do
     order: str = "target"  # the side that sorts the pairs; or "longest"
 
     def __post_init__(self) -> None:
@@ -41,6 +42,7 @@ class LabConfig:
             risk=(0, 1000),
             bpe_dropout=(0, 0.99),
             noise=(0, 5),
+            adapters=(0, 10**6),
             order=tuple(ORDERS),
         )
         if self.risk == 1 or (self.risk and self.r_drop):
@@ -254,6 +256,7 @@ FINE_TUNING: dict[str, Any] = {
     "checkpoint_every": 20,
     "average": 3,
 }
+ADAPTERS_RATE = 1e-2  # at the peak, as there
 SIZES = PRESETS | {"modern": replace(PRESETS["tiny"], **MODERN)}
 # 5.2: updates; 6.1: what is averaged. Checkpoints come every ten minutes, at
 # 0.4 s an update of base and 1.0 s of big.
@@ -284,6 +287,13 @@ def recipe_of(task: str | None = None, preset: str | None = None) -> Recipe:
     return replace(recipe, model=SIZES[preset]) if preset else recipe
 
 
-def fine_tuning(recipe: Recipe) -> Recipe:
-    """The recipe for a trained model that goes on with other text."""
-    return replace(recipe, train=replace(recipe.train, **FINE_TUNING))
+def fine_tuning(recipe: Recipe, adapters: int = 0) -> Recipe:
+    """The recipe for a trained model that goes on with other text.
+
+    Adapters, of that rank, take larger steps than all weights would.
+    """
+    train, labs = replace(recipe.train, **FINE_TUNING), recipe.labs
+    if adapters:
+        train = replace(train, peak_lr=ADAPTERS_RATE)
+        labs = replace(labs, adapters=adapters)
+    return replace(recipe, train=train, labs=labs)

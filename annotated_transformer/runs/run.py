@@ -14,12 +14,14 @@ import torch
 from rich.progress import Progress as Bar
 from torch import Tensor
 
+from ..adapting import add_adapters, merge_adapters
 from ..corpora.corpus import Corpus
 from ..corpora.running_text import RunningText
 from ..data import Batch, Tokenizer
 from ..errors import Interrupted, UserError, out_of_memory
 from ..model import EncoderDecoder
 from ..optimizer import make_optimizer
+from ..storage.adapters import save_adapters
 from ..storage.checkpoints import (
     Checkpoints,
     Line,
@@ -283,6 +285,9 @@ class Run:
             valid_accuracy=round(result.accuracy, 4),
         )
         history = replace(history, result=made)
+        if self.recipe.labs.adapters:
+            save_adapters(self.model, self.run_dir / "adapters.safetensors")
+            merge_adapters(self.model)
         save_model(self.run_dir, self.model, self.tokenizer, history)
         whole = made.updates == self.config.steps or self.stalled
         ready = "the model" if whole else "an unfinished model"
@@ -490,6 +495,9 @@ def train(
             history = began
         elif ready.parent is not None:
             copy_parent_weights(model, ready.tokenizer, ready.parent)
+        if recipe.labs.adapters:
+            torch.manual_seed(recipe.train.seed)
+            add_adapters(model, recipe.labs.adapters)
         parts = corpus, ready.recipe, ready.tokenizer, model
         tunes = start is not None and not new_subwords
         run = Run(output, *parts, processes, valid_bleu, tunes, on_metrics)
