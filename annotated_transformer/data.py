@@ -113,6 +113,7 @@ def train_tokenizer(
 ) -> Tokenizer:
     """Learn subwords from text. Kinds: bpe, char, unigram (a pruned list).
 
+    For a text of few words there is word, which knows these and no others.
     The tokenizer normalizes all text that it reads, or leaves it unchanged.
     Lines of running text end with a subword of their own and get no leading
     space, so that a text can be read line by line. UserError if the
@@ -122,7 +123,7 @@ def train_tokenizer(
     lines = normalized(lines) if normalize else list(lines)
     model = io.BytesIO()
     smallest = smallest_vocabulary(lines) + running
-    if vocab_size < smallest:
+    if vocab_size < smallest and kind != "word":
         raise UserError(
             f"a vocabulary of {vocab_size} pieces is too small: the reserved "
             f"ids and the characters of the text need at least {smallest}"

@@ -392,3 +392,14 @@ def test_other_subwords_follow_from_the_seed_alone():
         return training_batches(EXAMPLES, 128, 0, skip, resplit=change)
 
     assert all(map(same, [*islice(batches(0), 25)][20:], batches(20)))
+
+
+def test_a_vocabulary_of_words_knows_these_and_no_others():
+    lines = ["(A the dog )A", "(A a cat )A"]
+    words = {word for line in lines for word in line.split()}
+    tokenizer = train_tokenizer(lines, 4 + len(words), "word")
+    assert {*tokenizer.vocabulary[4:]} == {f"▁{word}" for word in words}
+    assert tokenizer.encode("the dogs cat")[1] == UNK
+    for line in lines:
+        assert len(tokenizer.encode(line)) == 5
+        assert tokenizer.decode(tokenizer.encode(line)) == line

@@ -19,7 +19,9 @@ from .options import DEVICE, Device
 if TYPE_CHECKING:
     from ..corpora.corpus import Corpus
 
-Task = Literal["copy", "builtin", "pronouns", "multi30k", "plays", "text"]
+Task = Literal[
+    "copy", "builtin", "pronouns", "parsing", "multi30k", "plays", "text"
+]
 Preset = Literal["tiny", "modern", "small", "base", "big"]
 
 text = partial(Option, rich_help_panel="The text")
@@ -38,9 +40,9 @@ def train(
     task: Task | None = text(
         None,
         help="a corpus known by name: letters to copy, the built-in "
-        "English-German grammar, more of it for pronouns, or Multi30k "
-        "(downloaded); for a language model Shakespeare's plays, or the text "
-        "of FILE...",
+        "English-German grammar, more of it for pronouns, sentences and "
+        "their trees, or Multi30k (downloaded); for a language model "
+        "Shakespeare's plays, or the text of FILE...",
     ),
     train_files: tuple[Path, Path] | None = text(
         None,
@@ -277,13 +279,19 @@ def read_pairs(
 ) -> "Corpus":
     """The corpus that the options name, with the extra pairs of files."""
     from ..corpora.corpus import Corpus
-    from ..corpora.generated import builtin_corpus, copy_corpus, pronoun_corpus
+    from ..corpora.generated import (
+        builtin_corpus,
+        copy_corpus,
+        parsing_corpus,
+        pronoun_corpus,
+    )
     from ..corpora.multi30k import multi30k
 
     made = {
         "copy": copy_corpus,
         "builtin": builtin_corpus,
         "pronouns": pronoun_corpus,
+        "parsing": parsing_corpus,
     }
     if {task is None} != {len(files) > 0 for files in texts}:
         raise UserError(

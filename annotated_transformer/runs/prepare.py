@@ -151,6 +151,7 @@ def check_kind_of_text(recipe: Recipe, corpus: Corpus | RunningText) -> None:
         "risk": labs.risk,
         "noise": labs.noise,
         "bpe_dropout": labs.bpe_dropout,
+        "tokenizer='word'": recipe.tokenizer == "word",
     }
     if running and (asked := [name for name, x in pairs.items() if x]):
         raise UserError(

@@ -60,14 +60,14 @@ class Recipe:
     train: TrainConfig
     vocab_size: int = 8000  # pieces, the four special ones included
     vocab_exact: bool = False  # an error if the text yields fewer
-    tokenizer: str = "bpe"  # or unigram, char; given: one that is passed
+    tokenizer: str = "bpe"  # or unigram, char, word; given: one is passed
     processes: int = 1  # each gives accumulation_steps batches to an update
     tf32: bool = False  # float32 products in TF32, on a GPU that has it
     labs: LabConfig = LabConfig()
     normalize: bool = True  # text, by rules of the tokenizer
 
     def __post_init__(self) -> None:
-        kinds = ("bpe", "unigram", "char", "given")
+        kinds = ("bpe", "unigram", "char", "word", "given")
         check_fields(self, vocab_size=(5, 10**7), tokenizer=kinds)
         builder_of(self.model)  # UserError if there is none
         check_depth(self.model)
@@ -206,6 +206,26 @@ RECIPES = {
             average=1,
         ),
         vocab_size=1280,
+    ),
+    "parsing": Recipe(  # as the Transformer of the parsing lab
+        ModelConfig(
+            layers=2,
+            d_model=64,
+            d_ff=160,
+            heads=4,
+            dropout=0.0,
+            pre_norm=True,
+        ),
+        replace(
+            SMALL_TEXT,
+            steps=2000,
+            batch_tokens=1024,
+            warmup=60,
+            peak_lr=3e-3,
+            average=1,
+        ),
+        vocab_size=64,
+        tokenizer="word",
     ),
     "multi30k": Recipe(
         PRESETS["tiny"],

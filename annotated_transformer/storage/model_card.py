@@ -21,6 +21,7 @@ TEXT_LICENCES = {
     "builtin": MADE_HERE,
     "pronouns": MADE_HERE,
     "copy": MADE_HERE,
+    "parsing": MADE_HERE,
     "plays": "The text, Shakespeare's plays, is in the public domain.",
 }
 CONFIG = "`config.json` has its sizes, and the checksums of the text.\n"

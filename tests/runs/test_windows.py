@@ -125,6 +125,7 @@ def test_unknown_tokens_are_counted(text):
         ({"train.max_length": 40}, "the held-out text has"),
         ({"labs.noise": 1}, "`noise` is for sentence pairs"),
         ({"normalize": "true"}, "`normalize` is for sentence pairs"),
+        ({"tokenizer": "word"}, "`tokenizer='word'` is for sentence pairs"),
     ],
 )
 def test_a_text_that_cannot_be_learned_from(text, changes, message):
