@@ -4,6 +4,7 @@ import time
 from contextlib import closing
 from dataclasses import replace
 from itertools import islice
+from math import ceil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from .run import Run
 
 FIELDS = ("steps", "warmup", "peak_lr", "checkpoint_every")  # that a plan sets
-INTERVALS = 10  # at least, between checkpoints
+INTERVALS = 10  # between checkpoints, or more
 AT_THE_END = 3  # validations, of the models that may be the final one
 SHARE = 0.05  # of the time, for the trial
 LEAST, MOST = 4, 200  # updates of a trial
@@ -36,15 +37,15 @@ def planned(
     """The configuration with as many updates as fit, and their schedule.
 
     update and validation are the seconds that one takes. At most a tenth of
-    the updates are warm-up, to the same peak, and there are ten checkpoints
-    or more. UserError if no update fits.
+    the updates are warm-up, to the same peak, and there are about ten
+    checkpoints or more. UserError if no update fits.
     """
     every = config.checkpoint_every
     left = seconds - AT_THE_END * validation
     steps = int(left / (update + validation / every))
     if steps < INTERVALS * every:
         steps = int((left - INTERVALS * validation) / update)
-        every = min(every, max(1, steps // INTERVALS))
+        every = min(every, max(1, ceil(steps / INTERVALS)))
     if steps < 1:
         raise UserError(
             f"`plan_minutes`: an update takes {update:.2f} seconds and a "

@@ -111,7 +111,8 @@ class Run:
     def fit(self, seconds: float) -> None:
         """Plan as many updates as fit in the seconds, by a short trial."""
         began = time.monotonic()
-        update, validation = trial(self, seconds)
+        with self.arithmetic():
+            update, validation = trial(self, seconds)
         left = seconds - (time.monotonic() - began)
         width = self.recipe.model.d_model
         plan = planned(self.config, width, left, update, validation)
@@ -129,12 +130,21 @@ class Run:
         The model that is made then keeps the history, and its own result.
         """
         self.known = Known.of(history)
-        with allow_tf32(self.device, self.recipe.tf32):
-            with attention_kernel(self.device, self.config.bf16):
-                self.resume()
-                self.learn(deadline)
-            if self.writes:
+        with self.arithmetic():
+            self.resume()
+            self.learn(deadline)
+        if self.writes:
+            with allow_tf32(self.device, self.recipe.tf32):
                 self.finish(history)
+
+    @contextmanager
+    def arithmetic(self) -> Iterator[None]:
+        """How a GPU multiplies in updates."""
+        with (
+            allow_tf32(self.device, self.recipe.tf32),
+            attention_kernel(self.device, self.config.bf16),
+        ):
+            yield
 
     def resume(self) -> None:
         """Go back to the last checkpoint, if there is one."""
@@ -310,7 +320,7 @@ class Run:
         The loss is the final model's.
         """
         step, best = self.progress.step, self.progress.best_step
-        if self.stalled:
+        if self.stalled and step < self.config.steps:
             console.out(
                 f"the training has ended before update {self.config.steps}, "
                 f"since {self.config.patience} checkpoints in a row were no "
@@ -328,7 +338,9 @@ class Run:
                 "`resume=True`, or begin another with `plan_minutes`"
             )
         losses = {x["step"]: x["valid_loss"] for x in self.progress.metrics}
-        if not self.takes_best and losses.get(best, loss) < loss - 1e-4:
+        labs = self.recipe.labs
+        judged = not (self.takes_best or labs.risk or labs.noise)
+        if judged and losses.get(best, loss) < loss - 1e-4:
             console.out(
                 f"the checkpoint after update {best}, which is kept, predicts "
                 "the validation text better; `patience` ends a training there"
@@ -432,7 +444,8 @@ def train(
     write a checkpoint and raise Interrupted; after max_minutes the model is
     made of what has been learned so far. For plan_minutes a short trial finds
     how many updates fit, and the recipe gets their number and schedule before
-    the first. A process trains one model at a time.
+    the first; with patience the training ends before its last update once so
+    many checkpoints have been no better. A process trains one model at a time.
 
     With start the training begins with the weights, sizes and subwords of a
     trained model; new_subwords are learned from the corpus instead, and take
