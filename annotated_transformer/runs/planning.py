@@ -48,9 +48,10 @@ def planned(
         every = min(every, max(1, ceil(steps / INTERVALS)))
     if steps < 1:
         raise UserError(
-            f"`plan_minutes`: an update takes {update:.2f} seconds and a "
-            f"validation {validation:.2f}, so none fits: give it more time, "
-            "or lower `batch_tokens`, or choose a smaller model"
+            f"`plan_minutes`: an update takes {update:.2f} seconds, and each "
+            f"of {INTERVALS + AT_THE_END} validations {validation:.2f}; "
+            f"{max(seconds, 0):.0f} seconds are left, so none fits: give it "
+            "more time, or lower `batch_tokens`, or choose a smaller model"
         )
     peak = config.peak_lr
     warmup = min(config.warmup, max(1, steps // 10))
