@@ -59,12 +59,12 @@ class Recipe:
     model: Any  # the sizes that one of the builders takes
     train: TrainConfig
     vocab_size: int = 8000  # pieces, the four special ones included
-    vocab_exact: bool = False  # an error if the text yields fewer
     tokenizer: str = "bpe"  # or unigram, char, word; given: one is passed
     processes: int = 1  # each gives accumulation_steps batches to an update
     tf32: bool = False  # float32 products in TF32, on a GPU that has it
     labs: LabConfig = LabConfig()
     normalize: bool = True  # text, by rules of the tokenizer
+    vocab_exact: bool = False  # an error if the text yields fewer pieces
 
     def __post_init__(self) -> None:
         kinds = ("bpe", "unigram", "char", "word", "given")

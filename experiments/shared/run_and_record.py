@@ -41,7 +41,7 @@ KEPT = EXPERIMENTS.parent / "_build" / "measure"
 # hours by itself, or for a GPU: measured if asked for
 LONG = {
     *("back_translation", "deep_encoder", "size_and_dropout"),
-    *("speed_run_captions", "speed_run_plays"),
+    *("single_words", "speed_run_captions", "speed_run_plays"),
 }
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
