@@ -13,9 +13,10 @@ import time
 import traceback
 from collections.abc import Iterable, Sequence
 from importlib import import_module
-from math import isfinite, nan
+from math import nan
 from multiprocessing import get_context
 from pathlib import Path
+from subprocess import run
 from types import ModuleType
 from typing import NamedTuple, TypedDict
 from urllib.parse import quote
@@ -27,7 +28,7 @@ from annotated_transformer.errors import Interrupted, UserError
 from annotated_transformer.system.atomic_files import write_text
 from annotated_transformer.system.machine import environment
 from annotated_transformer.teaching.claims import (
-    bounds,
+    as_registered,
     find_book,
     read_claims,
 )
@@ -36,8 +37,9 @@ from .grid import Result
 from .reproduction import SEED, moved
 
 EXPERIMENTS = Path(__file__).parents[1]
-RECORDS = EXPERIMENTS.parent / "book" / "runs"
-KEPT = EXPERIMENTS.parent / "_build" / "measure"
+ROOT = EXPERIMENTS.parent
+RECORDS = ROOT / "book" / "runs"
+KEPT = ROOT / "_build" / "measure"
 # hours by itself, or for a GPU: measured if asked for
 LONG = {
     *("back_translation", "deep_encoder", "size_and_dropout"),
@@ -157,31 +159,50 @@ def run_all(tasks: Sequence[Task], jobs: int) -> int:
         return follow(done, len(waiting))
 
 
-def margins(
+def registration(
     name: str, tasks: Sequence[Task], folder: Path, earlier: Path
-) -> dict[str, list[float | None]]:
-    """The bounds of the claims that rest on an experiment, by their ids.
+) -> Result:
+    """The registered claims that rest on an experiment, and their commit.
 
     They are written down when the first of its runs begins, so that a record
-    says what was asked before anything was known. Claims that are added while
-    it runs are not in it, nor any that the experiment's earlier record has not
-    kept, since its figures are known. None stands for no bound on that side.
+    says what was asked before anything was known. What is not committed then
+    is refused with a UserError. If some of the runs are in an earlier record,
+    their figures are known: then nothing but what that one has kept counts.
     """
-    path = folder / "margins.json"
-    if not path.exists() or not any(map(finished, tasks)):
-        found = {
-            claim: [x if isfinite(x) else None for x in bounds(entry)]
-            for claim, entry in read_claims(find_book()).items()
-            if name in entry.get("records", ())
-        }
-        if earlier.exists():
-            kept = json.loads(earlier.read_text("utf-8")).get("margins", {})
-            found = {
-                x: asked for x, asked in found.items() if kept.get(x) == asked
-            }
-        folder.mkdir(parents=True, exist_ok=True)
-        write_text(path, json.dumps(found))
-    return json.loads(path.read_text("utf-8"))
+    claims = {
+        claim: as_registered(entry)
+        for claim, entry in read_claims(find_book()).items()
+        if name in entry.get("records", ()) and "registered" in entry
+    }
+    known: Result = {}
+    if earlier.exists():
+        known = json.loads(earlier.read_text("utf-8"))
+    if known.get("results", {}).keys() & {task.key for task in tasks}:
+        return known.get("registered", {})
+    path = folder / "registered.json"
+    if path.exists() and any(map(finished, tasks)):
+        kept: Result = json.loads(path.read_text("utf-8"))
+        return kept
+    found: Result = {}
+    if claims:
+        where = "book/claims", "experiments"
+        if changed := git("status", "--porcelain", "--", *where):
+            raise UserError(
+                f"{name} is to measure {', '.join(claims)}, which are "
+                f"registered; commit what has changed before its first run:\n"
+                f"{changed}"
+            )
+        found = {"commit": git("rev-parse", "HEAD"), "claims": claims}
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(path, json.dumps(found))
+    return found
+
+
+def git(*arguments: str) -> str:
+    """What git says in this repository."""
+    command = ["git", "-C", str(ROOT), *arguments]
+    done = run(command, check=True, capture_output=True, text=True)
+    return done.stdout.rstrip()
 
 
 def about(module: ModuleType) -> str:
@@ -189,11 +210,25 @@ def about(module: ModuleType) -> str:
     return (module.__doc__ or "").partition("\n")[0]
 
 
+def taken(path: Path) -> str:
+    """How long an experiment takes one core, by its record."""
+    if not path.exists():
+        return "not yet measured"
+    return f"{json.loads(path.read_text('utf-8'))['seconds'] / 3600:.2f} h"
+
+
+def total(names: Iterable[str]) -> float:
+    """The hours of one core that all these experiments take."""
+    paths = [RECORDS / f"{name}.json" for name in names]
+    found = (json.loads(path.read_text()) for path in paths if path.exists())
+    return sum(float(record["seconds"]) for record in found) / 3600
+
+
 def record(
     module: ModuleType,
     name: str,
     tasks: Sequence[Task],
-    asked: dict[str, list[float | None]],
+    registered: Result,
 ) -> Result:
     """All results of an experiment and what a reader must know of them."""
     corpus = module.corpus()
@@ -203,7 +238,7 @@ def record(
         "about": about(module),
         "command": f"python -m experiments --only {name}",
         "recipe": module.RECIPE,
-        "margins": asked,
+        "registered": registered,
         "data": {
             "name": corpus.name,
             **(
@@ -236,13 +271,13 @@ def measure(
     for full in modules:
         module, name = import_module(full), full.rpartition(".")[2]
         tasks = [task_of(full, key, offset, kept) for key in module.RUNS]
-        print(f"{name}: {about(module)}")
         path = records / f"{name}.json"
-        asked = margins(name, tasks, tasks[0].path.parent, path)
+        print(f"{name}: {about(module)} ({taken(path)})")
+        registered = registration(name, tasks, tasks[0].path.parent, path)
         if failed := run_all(tasks, jobs):
             bad += failed
             continue
-        found = record(module, name, tasks, asked)
+        found = record(module, name, tasks, registered)
         if path.exists():
             stored = json.loads(path.read_text("utf-8"))["results"]
             lines = moved(stored, found["results"])
@@ -294,7 +329,19 @@ def measure_run(
 def main(arguments: Sequence[str]) -> None:
     """Read the command line and measure."""
     names = sorted(path.stem for path in EXPERIMENTS.glob("[!_]*.py"))
-    parser = argparse.ArgumentParser(prog="experiments", description=__doc__)
+    each = {name: taken(RECORDS / f"{name}.json") for name in names}
+    parser = argparse.ArgumentParser(
+        prog="experiments",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description=__doc__,
+        epilog="hours of one core, by the records:\n"
+        + "".join(
+            f"  {name:34}{hours}{' *' * (name in LONG)}\n"
+            for name, hours in each.items()
+        )
+        + f"together {total(names):.1f} h, without * "
+        f"{total({*names} - LONG):.1f} h; * is measured where --only names it",
+    )
     parser.add_argument("--only", choices=names, help="one experiment")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument(

@@ -27,6 +27,7 @@ from annotated_transformer.model import (
 )
 from annotated_transformer.runs.recipes import LabConfig, Recipe
 from annotated_transformer.storage.model_folder import read_config
+from annotated_transformer.teaching.claims import as_registered
 from annotated_transformer.training import TrainConfig
 from experiments.shared import run_and_record
 from experiments.shared.reproduction import moved
@@ -135,32 +136,48 @@ def test_finished_runs_are_not_repeated(toy, monkeypatch):
     assert len(toy()[2]) == 10
 
 
-def test_a_record_keeps_the_bounds_of_its_beginning(toy, monkeypatch):
-    """Of the claims that rest on it; what is asked later is not in it.
-
-    Nor in a record that is made anew.
-    """
+def test_a_record_keeps_what_was_registered_and_its_commit(
+    toy, tmp_path, monkeypatch
+):
+    """If all was committed before the first run; later claims do not count."""
     name = f"toy_{toy.folder.name}"
-    first = {"records": [name], "at_least": 3}
-    claims = {"A": first, "B": {"records": ["other"], "equals": 1}}
+    first = {"records": [name], "statement": "A.", "registered": {"seeds": 8}}
+    claims = {"A": first, "B": {"records": [name]}, "C": {"registered": {}}}
     monkeypatch.setattr(run_and_record, "read_claims", lambda book: claims)
+    root = tmp_path / "repository"
+    monkeypatch.setattr(run_and_record, "ROOT", root)
+    (root / "experiments").mkdir(parents=True)
+    (root / "experiments" / "a.py").touch()
+    git = ["git", "-C", str(root), "-c", "user.name=a", "-c", "user.email=b"]
+    for words in (["init", "-q"], ["commit", "-qm", "a", "--allow-empty"]):
+        subprocess.run([*git, *words], check=True)
+    with pytest.raises(UserError, match="measure A,.*commit"):
+        toy()
+    for words in (["add", "."], ["commit", "-qm", "b"]):
+        subprocess.run([*git, *words], check=True)
+    head = subprocess.check_output([*git, "rev-parse", "HEAD"], text=True)
     (toy.folder / "broken").touch()
     assert toy()[0] == 4  # it has begun, and nothing is known
-    claims["A"] = first | {"at_least": 4}
     (toy.folder / "broken").unlink()
-    assert toy()[1]["margins"] == {"A": [4, None]}
-    claims["A"] = first | {"at_least": 5}
-    claims["C"] = {"records": [name], "metric": "nats", "demands": "same"}
-    next((toy.folder / "kept").rglob("*seed=1.json")).unlink()
-    assert toy()[1]["margins"] == {"A": [4, None]}
-    monkeypatch.setitem(toy.module.RECIPE, "tosses", 3)
-    assert toy()[1]["margins"] == {}
-    next((toy.folder / "runs").glob("*.json")).unlink()
-    monkeypatch.setitem(toy.module.RECIPE, "tosses", 4)
-    expected = {"A": [5, None], "C": [-0.05, 0.05]}
-    assert toy()[1]["margins"] == expected
-    monkeypatch.setitem(toy.module.RECIPE, "tosses", 5)
-    assert toy()[1]["margins"] == expected
+    kept = {"commit": head.strip(), "claims": {"A": as_registered(first)}}
+    assert toy()[1]["registered"] == kept
+    claims["A"] = first | {"statement": "Another."}
+    claims["D"] = first
+    for tosses in (2, 3):  # what is measured anew is known
+        monkeypatch.setitem(toy.module.RECIPE, "tosses", tosses)
+        assert toy()[1]["registered"] == kept
+
+
+def test_help_has_the_hours_of_each_experiment_and_their_sum(capsys):
+    with pytest.raises(SystemExit):
+        run_and_record.main(["--help"])
+    said = capsys.readouterr().out
+    hours = [record.get("seconds", 0) / 3600 for record in RECORDS.values()]
+    assert f"together {sum(hours):.1f} h" in said
+    for name in NAMES:
+        if name in RECORDS:
+            expected = f"{RECORDS[name]['seconds'] / 3600:.2f} h"
+            assert re.search(rf"^  {name} +{expected}( \*)?$", said, re.M)
 
 
 @pytest.mark.parametrize(
