@@ -341,7 +341,7 @@ def counts(found: dict[str, Found]) -> str:
     return (
         f"Of {len(found) - computed} measured statements, {number[SHOWN]} are "
         f"shown ({falls} of them fall if all are tested together, {FALLS}), "
-        f"of {number[OPPOSITE]} the opposite is shown, {number[OPEN]} are "
+        f"the opposite is shown of {number[OPPOSITE]}, {number[OPEN]} are "
         f"open{f', {again} not repeated' if again else ''}, and {registered} "
         f"were registered before they were measured; of {computed} computed "
         f"ones, {number[TRUE]} are true."

@@ -56,7 +56,7 @@
     shown.textContent = `${visible().length} of ${claims.length} claims`;
   }
 
-  // What begins with a number is ordered by it, and stands before words.
+  // What begins with a number is ordered by it; words stand after numbers.
   function value(row, column) {
     const text = row.cells[column].innerText.trim().replace("−", "-");
     const [, number, power = "0"] =
@@ -73,6 +73,7 @@
     const [body] = table.tBodies;
     const each = [...body.rows].map((row) => ({ row, by: value(row, column) }));
     each.sort(({ by: [a, x] }, { by: [b, y] }) => {
+      if (isFinite(a) !== isFinite(b)) return isFinite(a) ? -1 : 1;
       const sign = a === b ? x.localeCompare(y) : a - b;
       return up ? sign : -sign;
     });
@@ -82,9 +83,9 @@
   [...table.tHead.rows[0].cells].forEach((head, column) => {
     const button = document.createElement("button");
     button.type = "button";
-    button.append(...head.childNodes);
+    button.append(head.innerText.trim());
     button.addEventListener("click", () => order(head, column));
-    head.append(button);
+    head.replaceChildren(button);
   });
 
   function openLinked() {

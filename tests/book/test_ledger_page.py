@@ -197,7 +197,7 @@ def test_the_counts_add_up(pages):
     for part in (
         f"Of {len(cells) - computed} measured statements, "
         f"{number['shown']} are shown ({falls} of them fall",
-        f"of {number['the opposite shown']} the opposite is shown, "
+        f"the opposite is shown of {number['the opposite shown']}, "
         f"{number['open']} are open, and 0 were registered",
         f"of {computed} computed ones, {number['true']} are true.",
     ):
