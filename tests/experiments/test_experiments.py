@@ -174,6 +174,10 @@ def test_help_has_the_hours_of_each_experiment_and_their_sum(capsys):
     said = capsys.readouterr().out
     hours = [record.get("seconds", 0) / 3600 for record in RECORDS.values()]
     assert f"together {sum(hours):.1f} h" in said
+    (asked,) = re.findall(r"without \* ([\d.]+) h", said)
+    for place in ("Makefile", "experiments/README.md"):
+        text = (ROOT / place).read_text("utf-8")
+        assert f"{float(asked):.0f} hours" in text
     for name in NAMES:
         if name in RECORDS:
             expected = f"{RECORDS[name]['seconds'] / 3600:.2f} h"
