@@ -305,7 +305,7 @@ def measure_run(
         raise UserError(f"{key!r}: {name} has the runs {[*module.RUNS]}")
     tasks = [task_of(full, x, 0, kept) for x in module.RUNS]
     task, path = task_of(full, key, 0, kept), records / f"{name}.json"
-    margins(name, tasks, task.path.parent, path)
+    registration(name, tasks, task.path.parent, path)
     if run_all([task], 1):
         return 1
     seeds = json.loads(path.read_text("utf-8"))["results"]
