@@ -98,7 +98,7 @@ fresh:  ## the README's two commands in a clone, by a stranger; with 3.13 too
 translators: $(READY)  ## train what the package comes with; UPDATES=5 each
 	UPDATES=$(UPDATES) PYTHON=$(BIN)/python tools/train_translators.sh
 
-measure: $(READY)  ## the trained experiments, ten hours, or ONLY=one's name
+measure: $(READY)  ## the trained experiments, 22 hours of a core; ONLY=one
 	$(BIN)/python -m experiments $(if $(ONLY),--only $(ONLY))
 
 soak: $(READY)  ## faults at length: 50 kills, 1,000 mutants; models' scores

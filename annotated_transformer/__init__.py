@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 # What type checkers read; a test compares it with HOMES.
 if TYPE_CHECKING:
+    from .adapting import add_adapters as add_adapters
+    from .adapting import merge_adapters as merge_adapters
     from .corpora.corpus import Corpus as Corpus
     from .corpora.corpus import Extra as Extra
     from .corpora.generated import builtin_corpus as builtin_corpus
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from .runs.recipes import LabConfig as LabConfig
     from .runs.recipes import Recipe as Recipe
     from .runs.run import train as train
+    from .storage.adapters import load_adapters as load_adapters
+    from .storage.adapters import save_adapters as save_adapters
     from .system.batcher import Batcher as Batcher
     from .teaching.exercises import check_exercise as check_exercise
     from .training import TrainConfig as TrainConfig
@@ -66,6 +70,7 @@ HOMES = {
     "Translator": "translation",
     "UserError": "errors",
     "Writer": "writing",
+    "add_adapters": "adapting",
     "align_pairs": "pairs.alignment",
     "back_translate": "pairs.back_translation",
     "beam_decode": "decoding",
@@ -73,8 +78,11 @@ HOMES = {
     "builtin_corpus": "corpora.generated",
     "check_exercise": "teaching.exercises",
     "copy_corpus": "corpora.generated",
+    "load_adapters": "storage.adapters",
+    "merge_adapters": "adapting",
     "multi30k": "corpora.multi30k",
     "plays": "corpora.running_text",
+    "save_adapters": "storage.adapters",
     "score_pairs": "pairs.likelihood",
     "train": "runs.run",
     "transformer": "model",

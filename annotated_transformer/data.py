@@ -109,18 +109,21 @@ def train_tokenizer(
     kind: str = "bpe",
     normalize: bool = True,
     running: bool = False,
+    exact: bool = True,
 ) -> Tokenizer:
     """Learn subwords from text. Kinds: bpe, char, unigram (a pruned list).
 
+    For a text of few words there is word, which knows these and no others.
     The tokenizer normalizes all text that it reads, or leaves it unchanged.
     Lines of running text end with a subword of their own and get no leading
     space, so that a text can be read line by line. UserError if the
-    characters need more subwords, or the text yields fewer.
+    characters need more subwords, or the text yields fewer; unless exact,
+    the vocabulary is then as large as it can be.
     """
     lines = normalized(lines) if normalize else list(lines)
     model = io.BytesIO()
     smallest = smallest_vocabulary(lines) + running
-    if vocab_size < smallest:
+    if vocab_size < smallest and kind != "word":
         raise UserError(
             f"a vocabulary of {vocab_size} pieces is too small: the reserved "
             f"ids and the characters of the text need at least {smallest}"
@@ -139,6 +142,9 @@ def train_tokenizer(
     except RuntimeError as error:
         if not (largest := re.search(r"<= (\d+)", str(error))):
             raise
+        if not exact:
+            size = int(largest[1])
+            return train_tokenizer(lines, size, kind, normalize, running)
         raise UserError(
             f"a vocabulary of {vocab_size} pieces is too large for this "
             f"text: the largest possible is {largest[1]}; choose far fewer"

@@ -119,6 +119,7 @@ def layer_matrices(model: nn.Module) -> list[nn.Parameter]:
         parameter
         for name, parameter in model.named_parameters()
         if ".layers." in name and parameter.dim() == 2
+        if parameter.requires_grad
     ]
     if not found:
         raise UserError(

@@ -64,6 +64,7 @@ class TrainConfig:
     bf16: bool = False  # matrix products in bfloat16
     checkpoint_every: int = 1000  # updates
     average: int = 5  # how many of the last checkpoints to average
+    patience: int = 0  # checkpoints that are no better, then it ends; 0: never
     max_length: int = 256  # tokens; longer pairs are left out and reported
     seed: int = 0
 
@@ -78,6 +79,7 @@ class TrainConfig:
             peak_lr=(1e-9, 1e38),
             label_smoothing=(0, 0.99),
             clip=(1e-9, math.inf),
+            patience=(0, 10**12),
             max_length=(2, 10**12),
             seed=(0, LARGEST_SEED),
         )

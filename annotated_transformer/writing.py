@@ -34,6 +34,7 @@ from annotated_transformer.model import (
     scale_residual_init,
 )
 from annotated_transformer.storage.model_folder import load_model
+from annotated_transformer.text.documents import DocumentReader
 
 __all__ = [
     "DecoderOnlyLayer",
@@ -211,6 +212,7 @@ class Writer:
         self, model: EncoderDecoder, tokenizer: Tokenizer, mark: str = ""
     ):
         self.model, self.tokenizer, self.mark = model.eval(), tokenizer, mark
+        self.reader = DocumentReader(tokenizer, mark)
 
     @classmethod
     def load(
@@ -256,12 +258,13 @@ class Writer:
     ) -> list[str]:
         """Each prompt with what is written after it, token by token.
 
+        A prompt is read as the text was from which the model has learned.
         Options are those of next_token_probs. A seed always draws the same,
         and None goes on with PyTorch's random numbers. With stop a text ends
         where its document does.
         """
         texts = check_texts(prompts)
-        rows = [[EOS, *self.tokenizer.encode(text)[:-1]] for text in texts]
+        rows = [self.reader.ids(text) for text in texts]
         end = EOS if stop else -1
         with torch.random.fork_rng(enabled=seed is not None):
             if seed is not None:
@@ -270,12 +273,10 @@ class Writer:
                 self.model, rows, max_new_tokens, end, **options
             )
         pairs = zip(texts, new, strict=True)
-        return [text + self.text(ids, stop) for text, ids in pairs]
+        return [text + self.text(ids, stop, text) for text, ids in pairs]
 
-    def text(self, ids: list[int], stop: bool) -> str:
+    def text(self, ids: list[int], stop: bool, before: str = "") -> str:
         """The text of ids, up to the end of the document or beyond it."""
-        text = self.tokenizer.decode(ids)  # up to the first EOS
-        if stop or EOS not in ids:
-            return text
-        rest = ids[ids.index(EOS) + 1 :]
-        return f"{text}{self.mark}\n{self.text(rest, stop)}"
+        if stop and EOS in ids:
+            ids = ids[: ids.index(EOS)]
+        return self.reader.text(ids, before)

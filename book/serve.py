@@ -5,7 +5,7 @@ import time
 import uuid
 from typing import Annotated, Literal
 
-from fastapi import Body, FastAPI, HTTPException, Request
+from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
@@ -16,6 +16,12 @@ app = FastAPI()
 translate = Batcher(Translator.load("multi30k-en-de"))
 write = Batcher(Writer.load("plays"))
 Text = Annotated[str, Field(max_length=10_000)]
+
+
+class Line(BaseModel, extra="forbid"):
+    """What /translate takes, and nothing else."""
+
+    text: Text
 
 
 class Prompt(BaseModel, extra="forbid"):
@@ -40,9 +46,9 @@ async def unless_gone(request, answer):
 
 
 @app.post("/translate")
-async def translation(text: Annotated[Text, Body(embed=True)], who: Request):
+async def translation(asked: Line, who: Request):
     """The translation of one text."""
-    return {"text": await unless_gone(who, translate(text))}
+    return {"text": await unless_gone(who, translate(asked.text))}
 
 
 @app.post("/v1/completions")
@@ -63,5 +69,13 @@ async def completion(asked: Prompt, who: Request):
 @app.exception_handler(RequestValidationError)
 async def refuse(request, error):
     """Name what is wrong with which field, not its value: it may be NaN."""
-    wrong = [f"{x['loc'][-1]}: {x['msg']}" for x in error.errors()]
+    wrong = []
+    for x in error.errors():
+        place, told = x["loc"][-1], x["msg"]
+        if x["type"] == "json_invalid":
+            wrong.append(f"body: not JSON from character {place + 1} on")
+        elif place == "body":
+            wrong.append("body: must be an object, sent as application/json")
+        else:
+            wrong.append(f"{place}: {told}")
     return JSONResponse({"detail": "; ".join(wrong)}, 422)

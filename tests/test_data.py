@@ -117,6 +117,8 @@ def test_vocabulary_too_large_says_the_largest(kind, capfd):
     assert len(train_tokenizer(LINES, largest, kind)) == largest
     with pytest.raises(UserError, match=f"possible is {largest};"):
         train_tokenizer(LINES, largest + 1, kind)
+    fewer = train_tokenizer(LINES, 1_000_000, kind, exact=False)
+    assert fewer.model == train_tokenizer(LINES, largest, kind).model
     assert capfd.readouterr() == ("", "")
 
 
@@ -390,3 +392,14 @@ def test_other_subwords_follow_from_the_seed_alone():
         return training_batches(EXAMPLES, 128, 0, skip, resplit=change)
 
     assert all(map(same, [*islice(batches(0), 25)][20:], batches(20)))
+
+
+def test_a_vocabulary_of_words_knows_these_and_no_others():
+    lines = ["(A the dog )A", "(A a cat )A"]
+    words = {word for line in lines for word in line.split()}
+    tokenizer = train_tokenizer(lines, 4 + len(words), "word")
+    assert {*tokenizer.vocabulary[4:]} == {f"▁{word}" for word in words}
+    assert tokenizer.encode("the dogs cat")[1] == UNK
+    for line in lines:
+        assert len(tokenizer.encode(line)) == 5
+        assert tokenizer.decode(tokenizer.encode(line)) == line

@@ -3,14 +3,17 @@
 import json
 import random
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotated_transformer import parsing
+from annotated_transformer import Translator, parsing
+from annotated_transformer.corpora.generated import parsing_corpus
 from annotated_transformer.errors import UserError
+from annotated_transformer.model import parameter_count
 from annotated_transformer.parsing import (
     NOUNS,
     VERBS,
@@ -26,6 +29,8 @@ from annotated_transformer.parsing import (
     sentence,
     treebank,
 )
+from annotated_transformer.runs.prepare import learn_tokenizer
+from annotated_transformer.runs.recipes import RECIPES
 
 RUNS = Path(__file__).parents[1] / "book" / "runs"
 RECORD = RUNS / "parsing_as_translation.json"
@@ -231,3 +236,36 @@ def test_a_recorded_parser_learned_at_the_best_rate_tried(name):
         if key.startswith(f"{name} seed=")
     }
     assert rates == {tried[min(tried)]}
+
+
+def test_the_task_trains_what_the_lab_recorded():
+    """The same sentences, words, sizes and updates, at the best rate."""
+    record = json.loads(RECORD.read_text("utf-8"))
+    recipe, corpus = RECIPES["parsing"], parsing_corpus()
+    for text, known in corpus.checksums.items():
+        assert record["data"]["sha256"][text] == known
+    result, asked = record["results"]["transformer seed=0"], record["recipe"]
+    ours = recipe.as_json()["train"] | {"vocab_size": recipe.vocab_size}
+    shared = ours.keys() & asked.keys()
+    shared -= {"checkpoint_every", "average", "peak_lr"}
+    assert {x: ours[x] for x in shared} == {x: asked[x] for x in shared}
+    assert recipe.train.peak_lr == result["rate"]
+    tokenizer = learn_tokenizer(corpus, recipe)
+    sizes = replace(recipe.model, vocab_size=len(tokenizer))
+    assert parameter_count(sizes) == result["parameters"]
+    for source, target in corpus.train[:50]:
+        for side in (source, target):
+            assert len(tokenizer.encode(side)) == len(side.split()) + 1
+            assert tokenizer.decode(tokenizer.encode(side)) == side
+        assert linearise(delinearise(target, source.split())) == target
+
+
+def test_a_trained_parser_parses(command, tmp_path):
+    """Brackets come out as they were written, whatever it has learned."""
+    words = ["train", tmp_path / "parser", "--task=parsing", "--max-steps=30"]
+    assert command(*words).status == 0
+    parser = Translator.load(tmp_path / "parser")
+    (output,) = parser(["the king saw the man with the telescope"])
+    assert output and {*output.split()} <= {
+        *(x for _, y in parsing_corpus().train for x in y.split())
+    }

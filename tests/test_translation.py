@@ -197,7 +197,7 @@ def test_scores_find_words_without_blanks(language, cut, right):
     ).score
     assert 0 < wrong < 50
     for kind in ("bleu", "bleu_lowercase", "bleu_moses"):
-        assert getattr(best, kind) == pytest.approx(100)
+        assert getattr(best, kind) == 100
         assert getattr(worse, kind) == wrong
         assert f"tok:{cut}" in best.signatures[kind]
 

@@ -179,7 +179,7 @@ short() { # NAME MODEL FROM-TO: the last stage, with single words
             --output "$here/again.$3"
     fi
     translator "$1" "$3" --from "$here/$2" --preset tiny --dropout 0.1 \
-        --noise 2 --extra "$here/again.$3=0.4" --extra "$here/short.$3=0.2" \
+        --noise 2 --extra "$here/again.$3=0.35" --extra "$here/short.$3=0.3" \
         --max-steps 800 --peak-rate 1e-3 --warmup 50 --checkpoint-every 100
 }
 

@@ -4,10 +4,11 @@ import os
 import re
 import sys
 from functools import cache
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 import typer.main
+from typer.core import TyperCommand
 
 from .. import __version__
 from ..errors import Interrupted, UserError, out_of_memory
@@ -29,6 +30,7 @@ OTHERS = (
     'of train" of the book (book/toolkit_options.md).'
 )
 QUOTES = "\"'"
+TWO_FILES = {"--train": "--pairs", "--valid": "--valid-pairs"}
 
 app = typer.Typer(
     help="Train a Transformer on sentence pairs, and translate with it; or "
@@ -52,7 +54,23 @@ def about(
         raise typer.Exit
 
 
-app.command(epilog=OTHERS)(train)
+class Train(TyperCommand):
+    """The command train, which takes two files where some name one of both."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """UserError for one file, as the next option would be the second."""
+        for i, name in enumerate(args):
+            after = [word.startswith("--") for word in [*args, "--"][i + 1 :]]
+            if name in TWO_FILES and after[:2] == [False, True]:
+                raise UserError(
+                    f"{name} {args[i + 1]}: one file, where two are wanted, "
+                    "source and target; name a file that holds both by "
+                    f"{TWO_FILES[name]}"
+                )
+        return super().parse_args(ctx, args)
+
+
+app.command(epilog=OTHERS, cls=Train)(train)
 for command in (
     translate,
     evaluate,

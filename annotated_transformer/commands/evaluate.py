@@ -8,7 +8,7 @@ from typer import Argument, Option
 
 from ..system.console import console, put
 from .options import ALPHA, BEAM, DEVICE, MODEL, NO_REPEAT, PAIRS, Device
-from .translators import load, read_given
+from .translators import load, read_given, warn_of_direction
 
 
 def evaluate(
@@ -36,7 +36,8 @@ def evaluate(
 
     Each score comes with the sacrebleu signature that defines it. --typed adds
     a line for each way to type the text: its BLEU, the same lower-cased, how
-    many lines are typed otherwise, and how many translations differ.
+    many lines are typed otherwise, and how many translations differ. Standard
+    error says if the two files seem to be swapped, or another model's.
     """
     from ..storage.model_folder import read_config
     from ..text.checks import missing_blanks
@@ -50,7 +51,10 @@ def evaluate(
         console.out(f"warning: {reference or pairs}: {told}")
     translator = load(model, device, beam, alpha, no_repeat)
     translator.split = ""
-    outputs = translator([*sources], where=where, first=1)
+    best = translator.n_best([*sources], 1, where=where, first=1)
+    outputs = [one.text for (one,) in best]
+    sure = [one.confidence for (one,) in best]
+    warn_of_direction(translator, given, str(source or pairs), sure)
     scores = corpus_scores(outputs, references, language)
     search = ("beam", "alpha", "no_repeat")
     result = {name: getattr(translator, name) for name in search}

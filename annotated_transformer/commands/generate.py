@@ -4,7 +4,7 @@ from pathlib import Path
 
 from typer import Argument, Option
 
-from ..system.console import in_digits, put
+from ..system.console import console, in_digits, put
 from .options import DEVICE, MODEL, Device
 
 SEPARATOR = "---\n"
@@ -41,7 +41,13 @@ def generate(
     from ..runs.devices import choose_device
     from ..writing import Writer
 
-    texts = Writer.load(model, choose_device(device))(
+    writer = Writer.load(model, choose_device(device))
+    if unknown := writer.reader.unknown(prompt):
+        console.out(
+            f"warning: the prompt: the model has never seen {unknown}; its "
+            "card says what it has"
+        )
+    texts = writer(
         [prompt] * number,
         max_new_tokens=max_tokens,
         temperature=temperature,

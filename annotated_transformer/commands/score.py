@@ -7,7 +7,7 @@ from typer import Argument, Option
 from ..system.console import in_digits, put
 from ..system.text_lines import blocks
 from .options import DEVICE, MODEL, PAIRS, Device, batch_tokens_option
-from .translators import load, read_given
+from .translators import load, read_given, warn_of_direction
 
 
 def score(
@@ -30,7 +30,8 @@ def score(
     """Print how probable a model finds translations that are there already.
 
     For each line its log-probability: the natural logarithm, summed over the
-    tokens of the line and its end. A blank line is the end alone.
+    tokens of the line and its end. A blank line is the end alone. Standard
+    error says if the two files seem to be swapped, or another model's.
     """
     from ..pairs.likelihood import score_pairs
     from ..pairs.reading import read_pairs
@@ -39,6 +40,9 @@ def score(
     translator = load(model, device, alpha=alpha)
     for _ in read_pairs(translator, given, (names[0], names[1]), 1):
         pass  # one that is too long is named before the first is scored
+    warn_of_direction(
+        translator, given, str(source or pairs), batch_tokens=batch_tokens
+    )
     for some in blocks(given):
         found = score_pairs(translator, some, batch_tokens=batch_tokens)
         put("".join(in_digits(one.score) + "\n" for one in found))

@@ -19,7 +19,9 @@ from .options import DEVICE, Device
 if TYPE_CHECKING:
     from ..corpora.corpus import Corpus
 
-Task = Literal["copy", "builtin", "pronouns", "multi30k", "plays", "text"]
+Task = Literal[
+    "copy", "builtin", "pronouns", "parsing", "multi30k", "plays", "text"
+]
 Preset = Literal["tiny", "modern", "small", "base", "big"]
 
 text = partial(Option, rich_help_panel="The text")
@@ -38,9 +40,9 @@ def train(
     task: Task | None = text(
         None,
         help="a corpus known by name: letters to copy, the built-in "
-        "English-German grammar, more of it for pronouns, or Multi30k "
-        "(downloaded); for a language model Shakespeare's plays, or the text "
-        "of FILE...",
+        "English-German grammar, more of it for pronouns, sentences and "
+        "their trees, or Multi30k (downloaded); for a language model "
+        "Shakespeare's plays, or the text of FILE...",
     ),
     train_files: tuple[Path, Path] | None = text(
         None,
@@ -75,10 +77,12 @@ def train(
     ),
     fields: list[str] | None = rare(None, "--set"),
     valid_bleu: int = rare(0, min=0),
-    max_minutes: float | None = run(
+    max_minutes: float | None = rare(None, min=0),
+    plan_minutes: float | None = run(
         None,
         min=0,
-        help="end the training by then and make a model; --resume goes on",
+        help="plan the training for so many minutes: a short trial finds how "
+        "many updates fit",
     ),
     device: Device = DEVICE,
     compiled: bool = rare(False, "--compile"),
@@ -102,8 +106,8 @@ def train(
     ),
     vocab_size: int | None = sizes(
         None,
-        help="subwords shared by both languages; 8000 if not given, 37000 for "
-        "base and big, and a task has its own",
+        help="subwords shared by both languages; if not given at most 8000, "
+        "37000 for base and big, and a task has its own",
     ),
     tokenizer: str | None = rare(None),
     tf32: bool | None = rare(None, "--tf32"),
@@ -118,11 +122,7 @@ def train(
         help="tokens of a batch on each side, padding included; less needs "
         "less memory",
     ),
-    accumulation_steps: int | None = learning(
-        None,
-        "--accumulate",
-        help="batches that make one update: large batches in little memory",
-    ),
+    accumulation_steps: int | None = rare(None, "--accumulate"),
     optimizer: str | None = rare(None),
     weight_decay: float | None = rare(None),
     schedule: str | None = rare(None),
@@ -140,10 +140,16 @@ def train(
     risk: int | None = rare(None),
     bpe_dropout: float | None = rare(None),
     noise: float | None = rare(None),
+    adapters: int | None = rare(None),
     max_length: int | None = rare(None),
     bf16: bool | None = rare(None, "--bf16/--float32"),
     checkpoint_every: int | None = rare(None),
     average: int | None = rare(None),
+    patience: int | None = learning(
+        None,
+        help="early stopping: end after so many checkpoints that are no "
+        "better; the best becomes the model",
+    ),
     seed: int | None = learning(
         None, help="start of all random numbers: same seed, same model"
     ),
@@ -178,11 +184,15 @@ def train(
     paths = {x.rpartition(".")[2]: x for x in every}
     named = [x for x in paths if given.get(x) is not None]
     asked = [f"{paths[x]}={given[x]}" for x in named] + (fields or [])
+    if any(x.startswith("vocab_size=") for x in asked):
+        asked.insert(0, "vocab_exact=true")
     if start is not None:
         check_kept(asked, new_subwords)
+    if plan_minutes is not None:
+        check_planned(asked, dry_run)
     own_text = task in (None, "text")  # another task has settings of its own
     if start is not None and not new_subwords and own_text:
-        usual = fine_tuning(usual)
+        usual = fine_tuning(usual, adapters or 0)
     recipe = usual.with_fields([f"train.bf16={fast}", *asked])
     corpus: Corpus | RunningText
     if task == "text":
@@ -203,10 +213,10 @@ def train(
         corpus = read_pairs(task, (source, target), texts, extra or [])
     if dry_run:  # which writes nothing: output may be taken
         recipe = replace(recipe, processes=launched().size)
-        put(plan(recipe, corpus, start, new_subwords))
+        rows = plan(recipe, corpus, start, new_subwords)
+        put(f"{rows}\nTo train it:\n{this_command(recipe.processes)}\n")
         return
     keep_freed_memory()
-    words = shlex.join(["annotated-transformer", *sys.argv[1:]])
     run_training(
         output,
         corpus,
@@ -214,13 +224,38 @@ def train(
         device=chosen,
         resume=resume,
         max_minutes=max_minutes,
+        plan_minutes=plan_minutes,
         start=start,
         new_subwords=new_subwords,
-        # bytes of a file's name that are no UTF-8 as \xff
-        command=os.fsencode(words).decode(errors="backslashreplace"),
+        command=this_command(),
         compiled=compiled,
         valid_bleu=valid_bleu,
     )
+
+
+def this_command(processes: int = 1) -> str:
+    r"""What was typed, without --dry-run, as a shell takes it.
+
+    Bytes of a file's name that are no UTF-8 are written as \xff.
+    """
+    program = ["annotated-transformer"]
+    if processes > 1:
+        program = ["torchrun", f"--nproc-per-node={processes}", "-m"]
+        program.append("annotated_transformer")
+    words = [word for word in sys.argv[1:] if word != "--dry-run"]
+    command = os.fsencode(shlex.join([*program, *words]))
+    return command.decode(errors="backslashreplace")
+
+
+def check_planned(asked: Iterable[str], dry_run: bool) -> None:
+    """UserError for what does not go with --plan-minutes."""
+    if any(setting.startswith("train.steps=") for setting in asked):
+        raise UserError("--plan-minutes finds --max-steps: leave one out")
+    if dry_run:
+        raise UserError(
+            "--plan-minutes takes its time from updates, and --dry-run makes "
+            "none: leave one out"
+        )
 
 
 def check_kept(asked: Iterable[str], new_subwords: bool) -> None:
@@ -244,13 +279,19 @@ def read_pairs(
 ) -> "Corpus":
     """The corpus that the options name, with the extra pairs of files."""
     from ..corpora.corpus import Corpus
-    from ..corpora.generated import builtin_corpus, copy_corpus, pronoun_corpus
+    from ..corpora.generated import (
+        builtin_corpus,
+        copy_corpus,
+        parsing_corpus,
+        pronoun_corpus,
+    )
     from ..corpora.multi30k import multi30k
 
     made = {
         "copy": copy_corpus,
         "builtin": builtin_corpus,
         "pronouns": pronoun_corpus,
+        "parsing": parsing_corpus,
     }
     if {task is None} != {len(files) > 0 for files in texts}:
         raise UserError(

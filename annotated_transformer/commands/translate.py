@@ -10,7 +10,13 @@ from typer import Argument, Option
 
 from ..errors import UserError
 from ..system.console import arriving, in_column, in_digits, put
-from ..system.text_lines import blocks, decode_lines, ending, read_bytes
+from ..system.text_lines import (
+    blocks,
+    decode,
+    decode_lines,
+    ending,
+    read_bytes,
+)
 from .options import (
     ALPHA,
     BEAM,
@@ -169,11 +175,11 @@ def tab_lines(columns: dict[str, list[Any]]) -> str:
 def subtitles(
     translator: "Translator", file: Path, batch_tokens: int, watch: "Watch"
 ) -> str:
-    """A file of subtitles with its texts translated, to the same line ends."""
+    """A file of subtitles with its texts translated."""
     from ..text.subtitles import Subtitles
 
     data = read_bytes(file)
-    found = Subtitles(decode_lines(data, file), file)
+    found = Subtitles(decode(data, file), file)
     best = translator.n_best(
         found.texts,
         1,
@@ -184,9 +190,7 @@ def subtitles(
     watch.look(found.texts, [one for (one,) in best])
     watch.sum_up()
     if found.tagged:
-        told = "tags within a text are left out; those around it stay"
+        told = "tags within a text are left out, and those without a pair"
         watch.tell(f", line {found.tagged[0]}: {told}")
     mark = "\ufeff" if data.startswith(b"\xef\xbb\xbf") else ""
-    end = "\r\n" if b"\r\n" in data else "\n"
-    lines = found.with_texts(one.text for (one,) in best)
-    return mark + "".join(f"{line}{end}" for line in lines)
+    return mark + found.with_texts(one.text for (one,) in best)

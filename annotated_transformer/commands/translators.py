@@ -1,5 +1,8 @@
 """A translator for a command, what it is given, and what it says of that."""
 
+from collections.abc import Iterable, Sequence
+from itertools import repeat
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +57,36 @@ def watch_for(
     if quiet:
         return Watch(name, translator, lambda told: None)
     return Watch(name, translator, console.out, skipped)
+
+
+def warn_of_direction(
+    translator: "Translator",
+    pairs: Sequence[tuple[str, str]],
+    name: str,
+    sure: Iterable[float] = repeat(inf),
+    batch_tokens: int = 1024,
+) -> None:
+    """Say if most pairs seem to be swapped, or not what the model is for.
+
+    sure has the confidence of the model's own translations.
+    """
+    from ..pairs.likelihood import swapped
+    from ..text.watch import Watch
+
+    watch = Watch(name, translator, console.out)
+    number, tried = swapped(translator, pairs, batch_tokens=batch_tokens)
+    if number > tried / 2:
+        watch.tell(
+            f": in {number} of {tried} pairs, the model finds the source more "
+            "probable as a translation of the target than the other way "
+            "round; are the two swapped, or is it the model of the other "
+            "direction?"
+        )
+        return
+    for (source, _), confidence in zip(pairs, sure, strict=False):
+        if source.strip():
+            watch.count(source, confidence)
+    watch.sum_up_most()
 
 
 def read_given(

@@ -53,6 +53,6 @@ def export_model(
         (new / "tokenizer.model").write_bytes(tokenizer.model)
         kind = "writer" if model.source is None else "translator"
         use = (CARDS / f"{to}_{kind}.md").read_text("utf-8")
-        card = model_card(model, history, {}).removesuffix(CONFIG)
+        card = model_card(model, tokenizer, history, {}).removesuffix(CONFIG)
         text = f"{card}\n{use.format(**values)}"
         (new / "README.md").write_bytes(text.encode())

@@ -44,3 +44,17 @@ def copy_corpus() -> Corpus:
     pairs, of = copy_task(21_000), "letters"
     tests = {"test": pairs[500:1000]}
     return Corpus.from_pairs(pairs[1000:], pairs[:500], of, of, tests, "copy")
+
+
+def parsing_corpus() -> Corpus:
+    """Sentences of the parsing lab's grammar, and their trees as strings.
+
+    They have one to three modifiers.
+    """
+    from ..parsing import leaves, linearise, treebank
+
+    drawn = treebank(2800, seed=0)
+    pairs = [(" ".join(leaves(tree)), linearise(tree)) for tree in drawn]
+    tests = {"test": pairs[:500]}
+    valid, train = pairs[500:800], pairs[800:]
+    return Corpus.from_pairs(train, valid, "en", "trees", tests, "parsing")

@@ -17,10 +17,12 @@ from ..system.atomic_files import write_text
 from ..system.console import in_column
 from ..system.text_lines import ending, read_lines
 
+Names = tuple[str, str]
 SIDES = ("source", "target")
 HALF = re.compile("[\ud800-\udfff]")  # of a character: no file can hold it
 Pairs = list[tuple[str, str]]
-Records = Iterator[tuple[int, Any]]  # its first line, and its fields
+# of each its first line, and its fields: names and what they hold
+Records = Iterator[tuple[int, Sequence[tuple[str, Any]]]]
 
 
 def _refuse_empty(
@@ -59,61 +61,114 @@ def read_pairs(
     return pairs
 
 
-def fields(
-    row: list[str], names: Sequence[str], where: str, advice: str
-) -> dict[str, str]:
-    """The columns of a row by their names."""
-    if len(row) != len(names):
+def find_names(
+    known: list[str], languages: Names, where: str, kind: str
+) -> Names:
+    """The names of those of the columns, or fields, that hold the pair."""
+    for names in (languages, SIDES):
+        if {*names} <= {*known}:
+            break
+    else:
+        told = ", ".join(f"{name!r:.40}" for name in known) or "none"
         raise UserError(
-            f"{where}: columns: {len(row)}, not {len(names)}; {advice}"
+            f"{where}: no {kind} {' and '.join(map(repr, languages))}, nor "
+            f"'source' and 'target', only {told}; rename them, or name the "
+            "languages that the file has"
         )
-    return dict(zip(names, row, strict=True))
+    for name in names:
+        if (times := known.count(name)) > 1:
+            raise UserError(
+                f"{where}: {times} {kind} are named {name!r}; keep the one "
+                "that counts, and delete or rename the others"
+            )
+    return names
 
 
-def tsv_records(path: Path | str) -> Records:
-    """The lines of a file of two columns, with a tab between them."""
-    advice = (
+def check_columns(row: list[str], number: int, where: str, told: str) -> None:
+    """UserError unless a row has that number of columns."""
+    if len(row) != number:
+        raise UserError(f"{where}: columns: {len(row)}, not {number}; {told}")
+
+
+def tsv_records(path: Path | str, languages: Names) -> Records:
+    """The lines of a file of two columns, with a tab between them.
+
+    UserError for what belongs to CSV: a first line of names, and quotation
+    marks that are doubled, if all that the file has are written so.
+    """
+    told = (
         "a line is a sentence, one tab, its translation, unless the file's "
         "name ends in .csv or .jsonl"
     )
+    titles = [{*map(str.casefold, names)} for names in (languages, SIDES)]
+    as_csv, doubled = True, ""
     for number, line in enumerate(read_lines(path), 1):
-        where = f"{path}, line {number}"
-        yield number, fields(line.split("\t"), SIDES, where, advice)
+        where, row = f"{path}, line {number}", line.split("\t")
+        check_columns(row, 2, where, told)
+        if number == 1 and {x.strip().casefold() for x in row} in titles:
+            raise UserError(
+                f"{where}: {line!r:.80} are the names of columns, which a "
+                "file with tabs does not have; delete the line, and see that "
+                "the source stands first"
+            )
+        for text in (text for text in row if '"' in text):
+            inner = text[1:-1]
+            as_csv &= text == f'"{inner}"' and '"' not in inner.replace(
+                '""', ""
+            )
+            if as_csv and '""' in inner and not doubled:
+                doubled = f"{where}: in {text!r:.40} quotation marks are"
+        yield number, [*zip(SIDES, row, strict=True)]
+    if as_csv and doubled:
+        raise UserError(
+            f"{doubled} doubled, as in CSV; leave out those around the text, "
+            "and write the others once, in all lines"
+        )
 
 
-def csv_records(path: Path | str) -> Records:
+def csv_records(path: Path | str, languages: Names) -> Records:
     """The rows below the first, which names the columns."""
     reader = csv.reader((f"{x}\n" for x in read_lines(path)), strict=True)
-    advice = (
+    told = (
         'write "..." around a text with a comma, a line feed or quotation '
         'marks, and these twice: "The ""a"", please"'
     )
     number = 1
     try:
         header = next(reader)
+        find_names(header, languages, f"{path}, line 1", "columns")
         number = reader.line_num + 1
         for row in reader:
-            where = f"{path}, line {number}"
-            yield number, fields(row, header, where, advice)
+            check_columns(row, len(header), f"{path}, line {number}", told)
+            yield number, [*zip(header, row, strict=True)]
             number = reader.line_num + 1
     except csv.Error as error:
         raise UserError(
-            f"{path}, line {number}: not CSV from here on ({error}); {advice}"
+            f"{path}, line {number}: not CSV from here on ({error}); {told}"
         ) from error
 
 
-def json_records(path: Path | str) -> Records:
+def json_records(path: Path | str, languages: Names) -> Records:
     """The object on each line, or what it has as its "translation"."""
     for number, line in enumerate(read_lines(path), 1):
+        where = f"{path}, line {number}"
         try:
-            record = json.loads(line)
+            # as its items: of equal names a dictionary keeps the last
+            record = json.loads(line, object_pairs_hook=tuple)
         except (ValueError, RecursionError) as error:
             raise UserError(
-                f"{path}, line {number}: not JSON ({error!s:.200}); each line "
-                "is an object, without a line feed in it"
+                f"{where}: not JSON ({error!s:.200}); each line is an object, "
+                "without a line feed in it"
             ) from error
-        if isinstance(record, dict):  # Hugging Face has pairs in one field
-            record = record.get("translation", record)
+        if not isinstance(record, tuple):
+            raise UserError(
+                f"{where}: {record!r:.80} is not an object, such as "
+                f'{{"{languages[0]}": "...", "{languages[1]}": "..."}}'
+            )
+        # Hugging Face has pairs in one field
+        inner = [x for name, x in record if name == "translation"]
+        if len(inner) == 1 and isinstance(inner[0], tuple):
+            (record,) = inner
         yield number, record
 
 
@@ -121,9 +176,7 @@ READERS = {".csv": csv_records, ".jsonl": json_records}
 
 
 def read_table(
-    path: Path | str,
-    languages: tuple[str, str] = SIDES,
-    blank: bool = False,
+    path: Path | str, languages: Names = SIDES, blank: bool = False
 ) -> Pairs:
     """Read pairs from one file: CSV or JSON Lines by its ending, else TSV.
 
@@ -133,40 +186,25 @@ def read_table(
     """
     pairs: Pairs = []
     numbers, names = [], SIDES
-    for number, record in READERS.get(ending(path), tsv_records)(path):
-        names = names_in(record, languages, f"{path}, line {number}")
-        pairs.append((record[names[0]], record[names[1]]))
+    reader = READERS.get(ending(path), tsv_records)
+    for number, record in reader(path, languages):
+        where = f"{path}, line {number}"
+        names = find_names([x for x, _ in record], languages, where, "fields")
+        known = dict(record)
+        for name in names:
+            text = known[name]
+            if not isinstance(text, str) or HALF.search(text):
+                raise UserError(
+                    f"{where}, field {name!r}: {text!r:.40} is not a text; "
+                    "write a string of whole characters, or delete the line"
+                )
+        pairs.append((known[names[0]], known[names[1]]))
         numbers.append(number)
     if not pairs:
         raise UserError(f"{path} has no pairs, only the names of columns")
     if not blank:
         _refuse_empty(pairs, [f"{path} ({name})" for name in names], numbers)
     return pairs
-
-
-def names_in(
-    record: object, languages: tuple[str, str], where: str
-) -> tuple[str, str]:
-    """The names of the fields that hold the pair; each is a text."""
-    known = record if isinstance(record, dict) else {}
-    for names in (languages, SIDES):
-        if {*names} <= known.keys():
-            break
-    else:
-        raise UserError(
-            f"{where}: no fields {' and '.join(map(repr, languages))}, nor "
-            f"'source' and 'target', in {record!r:.80}; "
-            "rename them (in the first line of a CSV file), or name the "
-            "languages that the file has"
-        )
-    for name in names:
-        text = known[name]
-        if not isinstance(text, str) or HALF.search(text):
-            raise UserError(
-                f"{where}, field {name!r}: {text!r:.40} is not a text; write "
-                "a string of whole characters, or delete the line"
-            )
-    return names
 
 
 def write_tsv(path: Path | str, pairs: Iterable[tuple[str, str]]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..errors import UserError, check_kind
 from ..system.text_lines import stream_lines
+from ..text.documents import check_mark, ends_document
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class RunningText:
 
     def __post_init__(self) -> None:
         check_kind("held_out", self.held_out, float, (0.001, 0.999))
+        check_mark(self.mark)
 
     @classmethod
     def from_files(
@@ -70,15 +72,11 @@ class RunningText:
             if held_out in (None, seen > first):
                 yield self.mark + "\n"
 
-    def ends(self, line: str) -> bool:
-        """True if a line ends a document."""
-        return line.strip() == self.mark
-
     def sample(self, size: int = 20_000_000) -> Iterator[str]:
         """Lines to learn subwords from, of about so many bytes at most."""
         every = self.size // size + 1
         for number, line in enumerate(self.lines(held_out=False)):
-            if number % every == 0 and not self.ends(line):
+            if number % every == 0 and not ends_document(line, self.mark):
                 yield line.removesuffix("\n")
 
 

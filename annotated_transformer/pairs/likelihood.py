@@ -1,12 +1,13 @@
 """How probable a model finds translations that are there already."""
 
 from collections.abc import Iterable
+from itertools import islice
 
 import torch
 
-from ..data import bucket, make_batch
+from ..data import Pair, bucket, make_batch
 from ..decoding import length_penalty
-from ..errors import check_budget
+from ..errors import UserError, check_budget
 from ..loss import log_probabilities
 from ..storage.history import Search
 from ..translation import Translation, Translator
@@ -56,3 +57,36 @@ def score_pairs(
         )
         found.append(Translation(text, score, sum(nats), sum(sizes)))
     return found
+
+
+def swapped(
+    translator: Translator,
+    pairs: Iterable[Pair],
+    most: int = 100,
+    batch_tokens: int = 1024,
+) -> tuple[int, int]:
+    """How many pairs seem to have their sides swapped, and of how many.
+
+    Of such the source is more probable as a translation of the target than
+    the other way round, per token by a factor of e at least. The first pairs
+    are looked at, without those that have a blank side or one too long.
+    """
+    tried = [*islice((x for x in pairs if readable(translator, x)), most)]
+    turned = [(target, source) for source, target in tried]
+    right, wrong = (
+        score_pairs(translator, x, batch_tokens=batch_tokens)
+        for x in (tried, turned)
+    )
+    ways = zip(right, wrong, strict=True)
+    return sum(y.confidence > x.confidence + 1 for x, y in ways), len(tried)
+
+
+def readable(translator: Translator, pair: Pair) -> bool:
+    """True if the model can read each side and write the other."""
+    if not all(map(str.strip, pair)):
+        return False
+    try:
+        [*read_pairs(translator, [pair, pair[::-1]])]
+    except UserError:
+        return False
+    return True

@@ -86,12 +86,13 @@ def learn_tokenizer(corpus: Corpus | RunningText, recipe: Recipe) -> Tokenizer:
             "pass the tokenizer to train"
         )
     try:
-        return train_tokenizer(
+        learned = train_tokenizer(
             corpus.sample(),
             recipe.vocab_size,
             recipe.tokenizer,
             recipe.normalize,
             running=isinstance(corpus, RunningText),
+            exact=recipe.vocab_exact,
         )
     except UserError as error:
         raise UserError(f"`vocab_size`: {error}") from error
@@ -101,6 +102,13 @@ def learn_tokenizer(corpus: Corpus | RunningText, recipe: Recipe) -> Tokenizer:
             f"({error}); it leaves out lines with the sign U+2585 and very "
             "long ones"
         ) from error
+    if len(learned) < recipe.vocab_size and recipe.tokenizer != "char":
+        console.out(
+            f"the text yields {len(learned)} subwords, which the model gets "
+            f"in place of {recipe.vocab_size}; with so little text choose "
+            "fewer by `vocab_size`"
+        )
+    return learned
 
 
 @torch.no_grad()
@@ -143,6 +151,7 @@ def check_kind_of_text(recipe: Recipe, corpus: Corpus | RunningText) -> None:
         "risk": labs.risk,
         "noise": labs.noise,
         "bpe_dropout": labs.bpe_dropout,
+        "tokenizer='word'": recipe.tokenizer == "word",
     }
     if running and (asked := [name for name, x in pairs.items() if x]):
         raise UserError(
@@ -186,6 +195,11 @@ def check_beginning(
         raise UserError(
             "`risk` learns from a model's own translations, so it needs a "
             "trained one to begin with: add `start=MODEL`"
+        )
+    if recipe.labs.adapters and (start is None or new_subwords):
+        raise UserError(
+            "`adapters` change a trained model a little, and keep its "
+            "subwords: add `start=MODEL`, and leave out `new_subwords`"
         )
     if new_subwords and start is None:
         raise UserError(

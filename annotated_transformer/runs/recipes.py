@@ -32,6 +32,7 @@ class LabConfig:
     risk: int = 0  # candidates of a sentence; 0: learn from labels
     bpe_dropout: float = 0.0  # share of merges left out, drawn anew
     noise: float = 0.0  # times the usual shares of sources typed otherwise
+    adapters: int = 0  # their rank; they alone learn; 0: all weights do
     order: str = "target"  # the side that sorts the pairs; or "longest"
 
     def __post_init__(self) -> None:
@@ -41,6 +42,7 @@ class LabConfig:
             risk=(0, 1000),
             bpe_dropout=(0, 0.99),
             noise=(0, 5),
+            adapters=(0, 10**6),
             order=tuple(ORDERS),
         )
         if self.risk == 1 or (self.risk and self.r_drop):
@@ -57,14 +59,15 @@ class Recipe:
     model: Any  # the sizes that one of the builders takes
     train: TrainConfig
     vocab_size: int = 8000  # pieces, the four special ones included
-    tokenizer: str = "bpe"  # or unigram, char; given: one that is passed
+    tokenizer: str = "bpe"  # or unigram, char, word; given: one is passed
     processes: int = 1  # each gives accumulation_steps batches to an update
     tf32: bool = False  # float32 products in TF32, on a GPU that has it
     labs: LabConfig = LabConfig()
     normalize: bool = True  # text, by rules of the tokenizer
+    vocab_exact: bool = False  # an error if the text yields fewer pieces
 
     def __post_init__(self) -> None:
-        kinds = ("bpe", "unigram", "char", "given")
+        kinds = ("bpe", "unigram", "char", "word", "given")
         check_fields(self, vocab_size=(5, 10**7), tokenizer=kinds)
         builder_of(self.model)  # UserError if there is none
         check_depth(self.model)
@@ -204,6 +207,26 @@ RECIPES = {
         ),
         vocab_size=1280,
     ),
+    "parsing": Recipe(  # as the Transformer of the parsing lab
+        ModelConfig(
+            layers=2,
+            d_model=64,
+            d_ff=160,
+            heads=4,
+            dropout=0.0,
+            pre_norm=True,
+        ),
+        replace(
+            SMALL_TEXT,
+            steps=2000,
+            batch_tokens=1024,
+            warmup=60,
+            peak_lr=3e-3,
+            average=1,
+        ),
+        vocab_size=64,
+        tokenizer="word",
+    ),
     "multi30k": Recipe(
         PRESETS["tiny"],
         replace(
@@ -253,6 +276,7 @@ FINE_TUNING: dict[str, Any] = {
     "checkpoint_every": 20,
     "average": 3,
 }
+ADAPTERS_RATE = 1e-2  # at the peak, as there
 SIZES = PRESETS | {"modern": replace(PRESETS["tiny"], **MODERN)}
 # 5.2: updates; 6.1: what is averaged. Checkpoints come every ten minutes, at
 # 0.4 s an update of base and 1.0 s of big.
@@ -283,6 +307,13 @@ def recipe_of(task: str | None = None, preset: str | None = None) -> Recipe:
     return replace(recipe, model=SIZES[preset]) if preset else recipe
 
 
-def fine_tuning(recipe: Recipe) -> Recipe:
-    """The recipe for a trained model that goes on with other text."""
-    return replace(recipe, train=replace(recipe.train, **FINE_TUNING))
+def fine_tuning(recipe: Recipe, adapters: int = 0) -> Recipe:
+    """The recipe for a trained model that goes on with other text.
+
+    Adapters, of that rank, take larger steps than all weights would.
+    """
+    train, labs = replace(recipe.train, **FINE_TUNING), recipe.labs
+    if adapters:
+        train = replace(train, peak_lr=ADAPTERS_RATE)
+        labs = replace(labs, adapters=adapters)
+    return replace(recipe, train=train, labs=labs)

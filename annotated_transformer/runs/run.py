@@ -7,18 +7,21 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import torch
 from rich.progress import Progress as Bar
 from torch import Tensor
 
+from ..adapting import add_adapters, merge_adapters
 from ..corpora.corpus import Corpus
 from ..corpora.running_text import RunningText
 from ..data import Batch, Tokenizer
 from ..errors import Interrupted, UserError, out_of_memory
 from ..model import EncoderDecoder
 from ..optimizer import make_optimizer
+from ..storage.adapters import save_adapters
 from ..storage.checkpoints import (
     Checkpoints,
     Line,
@@ -36,6 +39,7 @@ from ..translation import Translator, corpus_scores
 from .batches import prefetch
 from .devices import allow_tf32, attention_kernel, choose_device, device_line
 from .objectives import objective_of
+from .planning import planned, trial, unplanned
 from .prepare import build_model, copy_parent_weights, describe, prepare
 from .recipes import Recipe
 from .run_dir import (
@@ -78,10 +82,11 @@ class Run:
         self.into = corpus.target if isinstance(corpus, Corpus) else ""
         self.objective = objective_of(recipe.labs, tokenizer, self.into)
         every, last = self.config.checkpoint_every, self.config.average
+        self.checkpoints = Checkpoints(run_dir, every, last)
         self.fine_tunes = fine_tunes
         # by a risk or noise the loss on clean text is not meant to fall
-        best = fine_tunes and not (recipe.labs.risk or recipe.labs.noise)
-        self.checkpoints = Checkpoints(run_dir, every, last, best)
+        tunes = fine_tunes and not (recipe.labs.risk or recipe.labs.noise)
+        self.takes_best = tunes or self.config.patience > 0
         self.progress = Progress()
         self.known = Known()
         self.losses: list[Tensor] = []  # summed ones that progress lacks yet
@@ -97,18 +102,49 @@ class Run:
         first = self.fine_tunes and not self.progress.metrics
         return ends and (self.progress.tokens > 0 or first)
 
+    @property
+    def stalled(self) -> bool:
+        """True if no checkpoint has been better for as long as patience is."""
+        patience = self.config.patience
+        return patience > 0 and self.progress.no_better() >= patience
+
+    def fit(self, seconds: float) -> None:
+        """Plan as many updates as fit in the seconds, by a short trial."""
+        began = time.monotonic()
+        with self.arithmetic():
+            update, validation = trial(self, seconds)
+        left = seconds - (time.monotonic() - began)
+        width = self.recipe.model.d_model
+        plan = planned(self.config, width, left, update, validation)
+        self.recipe, self.config = replace(self.recipe, train=plan), plan
+        self.checkpoints.every = plan.checkpoint_every
+        console.out(
+            f"an update takes {update:.2g} s, so {plan.steps} are planned, "
+            f"{plan.warmup} of them warm-up, with a checkpoint every "
+            f"{plan.checkpoint_every}"
+        )
+
     def go(self, history: History, deadline: float | None = None) -> None:
         """Train from the last checkpoint to the end, or to the deadline.
 
         The model that is made then keeps the history, and its own result.
         """
         self.known = Known.of(history)
-        with allow_tf32(self.device, self.recipe.tf32):
-            with attention_kernel(self.device, self.config.bf16):
-                self.resume()
-                self.learn(deadline)
-            if self.writes:
+        with self.arithmetic():
+            self.resume()
+            self.learn(deadline)
+        if self.writes:
+            with allow_tf32(self.device, self.recipe.tf32):
                 self.finish(history)
+
+    @contextmanager
+    def arithmetic(self) -> Iterator[None]:
+        """How a GPU multiplies in updates."""
+        with (
+            allow_tf32(self.device, self.recipe.tf32),
+            attention_kernel(self.device, self.config.bf16),
+        ):
+            yield
 
     def resume(self) -> None:
         """Go back to the last checkpoint, if there is one."""
@@ -136,6 +172,8 @@ class Run:
         ):
             if self.due:  # a signal came before it was validated
                 self.save(validated=True)
+            if processes.largest(int(self.stalled)):
+                return
             for update in updates(
                 self.model,
                 batches,
@@ -151,13 +189,14 @@ class Run:
                 late = deadline is not None and time.monotonic() > deadline
                 # 1 if out of time, more if a signal came to any process
                 end = processes.largest(1 + stop[0] if stop else int(late))
-                if end or self.due:
+                due = self.due
+                if end or due:
                     update.check()  # so that nothing spoilt is written
-                    self.save(validated=self.due and end < 2)
+                    self.save(validated=due and end < 2)
                 if end > 1:
                     step = self.progress.step
                     raise Interrupted(end - 1, self.run_dir, step)
-                if end:
+                if end or (due and processes.largest(int(self.stalled))):
                     break
 
     def count(self, update: Update, seconds: float) -> None:
@@ -237,7 +276,8 @@ class Run:
             mean: paths,
             f"the last checkpoint, since {mean} is worse": paths[-1:],
         }
-        for step, path in self.checkpoints.best(self.progress).items():
+        best = self.checkpoints.best(self.progress) if self.takes_best else {}
+        for step, path in best.items():
             name = f"the checkpoint after update {step}, since {mean} is worse"
             models[name] = [path]
         results = {}
@@ -255,17 +295,55 @@ class Run:
             valid_accuracy=round(result.accuracy, 4),
         )
         history = replace(history, result=made)
+        if self.recipe.labs.adapters:
+            save_adapters(self.model, self.run_dir / "adapters.safetensors")
+            merge_adapters(self.model)
         save_model(self.run_dir, self.model, self.tokenizer, history)
+        whole = made.updates == self.config.steps or self.stalled
+        ready = "the model" if whole else "an unfinished model"
         console.out(
-            f"{self.run_dir}: the model is ready after update {made.updates} "
+            f"{self.run_dir}: {ready} is ready after update {made.updates} "
             f"of {self.config.steps}: {told}; "
             f"validation perplexity {result.perplexity:.2f}"
         )
+        self.advise(result.loss)
         if self.fine_tunes:
             was = self.progress.metrics[0]["valid_perplexity"]
             console.out(
                 f"before the first update it was {was:.2f}; what is forgotten "
                 "of older text is not measured: score both models on such text"
+            )
+
+    def advise(self, loss: float) -> None:
+        """Say what the end of a run means, where it is not what was planned.
+
+        The loss is the final model's.
+        """
+        step, best = self.progress.step, self.progress.best_step
+        if self.stalled and step < self.config.steps:
+            console.out(
+                f"the training has ended before update {self.config.steps}, "
+                f"since {self.config.patience} checkpoints in a row were no "
+                f"better than that after update {best} (`patience`)"
+            )
+        elif step < self.config.steps:
+            rate = partial(self.config.rate, d_model=self.recipe.model.d_model)
+            falls = rate(self.config.steps) < rate(step)
+            told = "before the learning rate came down" if falls else "early"
+            if step < self.config.warmup:
+                told = "while the learning rate still rose"
+            console.out(
+                f"the training was cut off {told}, so a model that was "
+                "planned for the same time would be better: go on with "
+                "`resume=True`, or begin another with `plan_minutes`"
+            )
+        losses = {x["step"]: x["valid_loss"] for x in self.progress.metrics}
+        labs = self.recipe.labs
+        judged = not (self.takes_best or labs.risk or labs.noise)
+        if judged and losses.get(best, loss) < loss - 1e-4:
+            console.out(
+                f"the checkpoint after update {best}, which is kept, predicts "
+                "the validation text better; `patience` ends a training there"
             )
 
     def set_mean(self, paths: list[Path]) -> None:
@@ -349,6 +427,7 @@ def train(
     device: str | None = None,
     resume: bool = False,
     max_minutes: float | None = None,
+    plan_minutes: float | None = None,
     start: Path | str | None = None,
     new_subwords: bool = False,
     tokenizer: Tokenizer | Path | str | None = None,
@@ -363,8 +442,10 @@ def train(
     The folder must be new, unless resume continues the run in it, with the
     recipe, the texts and the models that began it. SIGINT, SIGTERM and SIGHUP
     write a checkpoint and raise Interrupted; after max_minutes the model is
-    made of what has been learned so far. A process trains one model at a
-    time.
+    made of what has been learned so far. For plan_minutes a short trial finds
+    how many updates fit, and the recipe gets their number and schedule before
+    the first; with patience the training ends before its last update once so
+    many checkpoints have been no better. A process trains one model at a time.
 
     With start the training begins with the weights, sizes and subwords of a
     trained model; new_subwords are learned from the corpus instead, and take
@@ -388,9 +469,9 @@ def train(
     Of several processes, which torchrun starts, the first begins the run,
     writes all its files and calls on_metrics, and the others resume it.
     """
-    deadline = None
+    began_at, deadline = time.monotonic(), None
     if max_minutes is not None:
-        deadline = time.monotonic() + 60 * max_minutes
+        deadline = began_at + 60 * max_minutes
     output, device = Path(output), choose_device(device)
     with ExitStack() as stack:
         processes = stack.enter_context(joined(device))
@@ -403,6 +484,8 @@ def train(
         recipe = replace(recipe, processes=processes.size)
         console.out(device_line(device, recipe))
         began = read_history(output) if resume else None
+        if plan_minutes is not None:
+            recipe = replace(recipe, train=unplanned(recipe.train, began))
         ready = prepare(
             recipe,
             corpus,
@@ -425,10 +508,16 @@ def train(
             history = began
         elif ready.parent is not None:
             copy_parent_weights(model, ready.tokenizer, ready.parent)
+        if recipe.labs.adapters:
+            torch.manual_seed(recipe.train.seed)
+            add_adapters(model, recipe.labs.adapters)
         parts = corpus, ready.recipe, ready.tokenizer, model
         tunes = start is not None and not new_subwords
         run = Run(output, *parts, processes, valid_bleu, tunes, on_metrics)
         try:
+            if began is None and plan_minutes is not None:
+                run.fit(60 * plan_minutes - (time.monotonic() - began_at))
+                history = replace(history, recipe=run.recipe.as_json())
             if began is None:
                 begin_run(output, history, ready.tokenizer, run.save)
             if processes.rank == 0:

@@ -16,6 +16,7 @@ from ..data import Batch, Pair, Tokenizer
 from ..embedding import EOS, UNK
 from ..errors import UserError
 from ..model import EncoderDecoder
+from ..text.documents import DocumentReader
 from ..training import validate
 from .batches import (
     Reading,
@@ -39,11 +40,11 @@ def token_ids(
     than memory.
     """
     kind = np.uint16 if len(tokenizer) <= 2**16 else np.uint32
+    reader = DocumentReader(tokenizer, text.mark)
     with tempfile.TemporaryFile() as file:
         file.write(np.array([EOS], kind).tobytes())
         for line in text.lines(held_out):
-            ids = [EOS] if text.ends(line) else tokenizer.encode(line)[:-1]
-            file.write(np.array(ids, kind).tobytes())
+            file.write(np.array(reader.line(line), kind).tobytes())
         file.flush()
         return np.memmap(file, kind, "r")
 
@@ -120,9 +121,14 @@ def read_corpus(
     for name, held_out in ("training", False), ("held-out", True):
         ids[name] = token_ids(corpus, tokenizer, held_out)
         if len(ids[name]) <= length:
+            told = "name more text, or lower `max_length`"
+            if held_out and (ids[name] == EOS).all():  # no line is
+                told = "whole lines are held out, and the last is longer than "
+                told += f"`held_out={corpus.held_out}` of the text: break it "
+                told += "into lines, one for each sentence or paragraph"
             raise UserError(
                 f"the {name} text has {len(ids[name]) - 1} tokens, and a "
-                f"window has {length}: name more text, or lower `max_length`"
+                f"window has {length}: {told}"
             )
     rows = config.batch_tokens // length
     learned = TextWindows(ids["training"], length, rows, config.seed)

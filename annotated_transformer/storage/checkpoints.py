@@ -29,6 +29,17 @@ class Progress:
     tokens: int = 0
     metrics: tuple[Line, ...] = ()
 
+    @property
+    def best_step(self) -> int | float:
+        """The update with the lowest validation loss so far; -1 if none."""
+        none: Line = {"step": -1}
+        best = min(self.metrics, key=lambda x: x["valid_loss"], default=none)
+        return best["step"]
+
+    def no_better(self) -> int:
+        """How many validations have followed the best one."""
+        return sum(x["step"] > self.best_step for x in self.metrics)
+
 
 def read_checkpoint(
     path: Path,
@@ -83,14 +94,12 @@ def checkpoint_paths(run_dir: Path) -> dict[int, Path]:
 class Checkpoints:
     """The checkpoints of a run's folder, and what follows from the last.
 
-    Those that are averaged are kept, and the best if keep_best.
+    Those that are averaged are kept, and the one that is best by its loss on
+    the validation text.
     """
 
-    def __init__(
-        self, run_dir: Path, every: int, average: int, keep_best: bool = False
-    ):
+    def __init__(self, run_dir: Path, every: int, average: int):
         self.run_dir, self.every, self.average = run_dir, every, average
-        self.keep_best = keep_best
 
     def paths(self) -> dict[int, Path]:
         """The checkpoints by their steps; UserError if there is none."""
@@ -119,10 +128,8 @@ class Checkpoints:
         return [paths[step] for step in wanted if step in paths]
 
     def best(self, progress: Progress) -> dict[int, Path]:
-        """The checkpoint with the lowest validation loss, if it is kept."""
-        lines = progress.metrics if self.keep_best else ()
-        none = {"step": -1}
-        step = min(lines, key=lambda x: x["valid_loss"], default=none)["step"]
+        """The checkpoint with the lowest validation loss, if it is there."""
+        step = progress.best_step
         return {x: path for x, path in self.paths().items() if x == step}
 
     def load(

@@ -3,6 +3,9 @@
 from dataclasses import asdict
 from textwrap import fill
 
+from ..data import Tokenizer
+from ..embedding import UNK
+from ..errors import printable
 from ..model import EncoderDecoder
 from .builders import find_builder
 from .history import Data, Environment, History
@@ -18,9 +21,12 @@ TEXT_LICENCES = {
     "builtin": MADE_HERE,
     "pronouns": MADE_HERE,
     "copy": MADE_HERE,
+    "parsing": MADE_HERE,
     "plays": "The text, Shakespeare's plays, is in the public domain.",
 }
 CONFIG = "`config.json` has its sizes, and the checksums of the text.\n"
+BLANKS = {" ": "the blank", "\n": "the end of a line"}
+MOST = 500  # letters that a card lists
 UNKNOWN = """
 No history was given when it was saved. How it was trained, on which text and
 under which licence is for its maker to say.
@@ -28,7 +34,10 @@ under which licence is for its maker to say.
 
 
 def model_card(
-    model: EncoderDecoder, history: History | None, own: dict[str, str]
+    model: EncoderDecoder,
+    tokenizer: Tokenizer,
+    history: History | None,
+    own: dict[str, str],
 ) -> str:
     """What a model is, what it learned from and what it has reached."""
     count = sum(parameter.numel() for parameter in model.parameters())
@@ -71,11 +80,30 @@ def model_card(
             f"{size}\nIt was trained on {text}.\n",
             "| what | value |\n|---|---|",
             *table,
+            *([] if "tokenizer" in own else letters(tokenizer)),
             "\nThe text that a model was trained on decides what it is good",
             f"for and how it may be used. {' '.join(licences)}",
             CONFIG,
         ]
     )
+
+
+def letters(tokenizer: Tokenizer) -> list[str]:
+    """What a model knows that reads letter by letter: it has seen no others.
+
+    More than MOST are counted.
+    """
+    known = {x.replace("▁", " ") for x in tokenizer.vocabulary[UNK + 1 :]}
+    if max(map(len, known)) > 1:
+        return []
+    told = f"It reads letter by letter, and knows {len(known):,} of them"
+    if len(known) > MOST:
+        return [f"\n{told}."]
+    blanks = [name for x, name in BLANKS.items() if x in known]
+    others = printable("".join(sorted(known - BLANKS.keys())))
+    told += f", {' and '.join(blanks)} included" if blanks else ""
+    rows = [others[i : i + 75] for i in range(0, len(others), 75)]
+    return [f"\n{told}:\n", *(f"    {row}" for row in rows)]
 
 
 def quoted(command: str) -> str:

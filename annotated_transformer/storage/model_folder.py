@@ -78,7 +78,7 @@ def save_model(
     with replacing(folder, *SUMMED, "config.json") as new:
         save_file(weights(model), new / "model.safetensors")
         (new / "tokenizer.model").write_bytes(tokenizer.model)
-        card = model_card(model, history, own)
+        card = model_card(model, tokenizer, history, own)
         (new / "README.md").write_bytes(card.encode())
         sums = {name: sha256(new / name) for name in SUMMED}
         config = Config(FORMAT, builder, sizes, sums, own, history)

@@ -18,10 +18,11 @@ class Batcher:
         german = await translate("A dog runs.")
 
     The options of a call are passed to the function, and inputs are computed
-    together if their options are equal. A call that is cancelled before its
-    batch begins is left out. If a batch fails, its inputs are computed one by
-    one, so that an exception reaches only the call that causes it. Call a
-    batcher from one event loop only.
+    together if their options are equal; those that cannot be compared, such as
+    arrays, never are. A call that is cancelled before its batch begins is left
+    out. If a batch fails, its inputs are computed one by one, so that an
+    exception reaches only the call that causes it; a StopIteration comes as a
+    RuntimeError. Call a batcher from one event loop only.
     """
 
     def __init__(
@@ -49,22 +50,38 @@ class Batcher:
             self.calls.pop(answer, None)
 
     async def work(self) -> None:
-        """Compute one batch after another, until no call is left."""
-        await asyncio.sleep(self.wait)
-        while self.calls:
-            _, options = next(iter(self.calls.values()))
-            alike = [x for x, (_, own) in self.calls.items() if own == options]
-            batch = alike[: self.size]
-            items = [self.calls.pop(answer)[0] for answer in batch]
-            found = await asyncio.to_thread(self.outcomes, items, options)
-            for answer, outcome in zip(batch, found, strict=True):
-                if answer.cancelled():
-                    continue
-                if isinstance(outcome, Exception):
-                    answer.set_exception(outcome)
-                else:
-                    answer.set_result(outcome)
-        self.worker = None
+        """Compute one batch after another, until no call is left.
+
+        What ends it before reaches all calls that would wait for ever.
+        """
+        batch: list[asyncio.Future[Any]] = []
+        try:
+            await asyncio.sleep(self.wait)
+            while self.calls:
+                _, options = next(iter(self.calls.values()))
+                alike = [
+                    answer
+                    for answer, (_, own) in self.calls.items()
+                    if equal(own, options)
+                ]
+                batch = alike[: self.size]
+                items = [self.calls.pop(answer)[0] for answer in batch]
+                found = await asyncio.to_thread(self.outcomes, items, options)
+                for answer, outcome in zip(batch, found, strict=True):
+                    if answer.cancelled():
+                        continue
+                    if isinstance(outcome, Exception):
+                        answer.set_exception(outcome)
+                    else:
+                        answer.set_result(outcome)
+        except BaseException as error:
+            for answer in (*batch, *self.calls):
+                if not answer.done():
+                    told = RuntimeError(f"not computed, for {error!r}")
+                    answer.set_exception(told)
+            raise
+        finally:
+            self.worker = None
 
     def outcomes(self, items: list[Any], options: dict[str, Any]) -> list[Any]:
         """For each input its output, or the exception that it causes."""
@@ -74,8 +91,27 @@ class Batcher:
                 raise ValueError(
                     f"a batch of {len(items)} inputs has {len(found)} outputs"
                 )
-            return found
         except Exception as error:
-            if len(items) == 1:
-                return [error]
-            return [self.outcomes([item], options)[0] for item in items]
+            if len(items) > 1:
+                return [self.outcomes([item], options)[0] for item in items]
+            found = [error]
+        return [*map(raisable, found)]
+
+
+def equal(own: dict[str, Any], options: dict[str, Any]) -> bool:
+    """True if options are equal; not if they cannot be compared, as arrays."""
+    if own is options:
+        return True
+    try:
+        return bool(own == options)
+    except Exception:
+        return False
+
+
+def raisable(outcome: Any) -> Any:
+    """The outcome, but for a StopIteration, which no coroutine can raise."""
+    if not isinstance(outcome, StopIteration):
+        return outcome
+    error = RuntimeError(f"the function raised {outcome!r}")
+    error.__cause__ = outcome
+    return error

@@ -1,6 +1,7 @@
 """Text files as lines: what a line is, and what is not text."""
 
 import gzip
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,10 @@ from typing import Any
 
 from ..errors import UserError
 from .atomic_files import unreadable
+
+RETURN = re.compile(rb"\r(?!\n|\Z)")  # one that is not in the end of a line
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # how it begins
+ICONV = "for example with iconv -f {} -t UTF-8"
 
 
 def blocks(lines: list[Any], size: int = 1000) -> Iterator[list[Any]]:
@@ -51,36 +56,79 @@ def read_bytes(path: Path | str) -> bytes:
         return file.read()
 
 
-def decode_lines(data: bytes, name: Path | str, before: int = 0) -> list[str]:
-    """The lines of UTF-8 bytes from the file of that name.
+def fault(data: bytes, first: bool) -> tuple[int, str] | None:
+    """Where bytes are not the text that they should be, why, and what helps.
 
-    An error counts the lines of the file that came before these, too.
+    A zero byte is no text, though it is UTF-8; nor is a carriage return that
+    no line feed follows, which may end lines that would all be one.
+    """
+    if first and data[:2] in UTF_16:
+        return 0, f"begins a UTF-16 text; convert it, {ICONV.format('UTF-16')}"
+    if (zero := data.find(b"\0")) >= 0:
+        # of a character of UTF-16 it is the upper half
+        encoding = "UTF-16LE" if zero % 2 else "UTF-16BE"
+        return zero, (
+            "is a zero byte, which no text has; delete it, for example with "
+            "tr -d '\\000' or, if the whole file is UTF-16, convert it, "
+            f"{ICONV.format(encoding)}"
+        )
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return error.start, (
+            f"is not UTF-8 text; convert the file, {ICONV.format('LATIN1')}"
+        )
+    if lone := RETURN.search(data):
+        return lone.start(), (
+            "is a carriage return within the line; write blanks in place of "
+            "such, for example with tr '\\r' ' '"
+            if b"\n" in data
+            else "is a carriage return, and nothing ends a line; make line "
+            "feeds of them, for example with tr '\\r' '\\n'"
+        )
+    return None
+
+
+def decode(data: bytes, name: Path | str, before: int = 0) -> str:
+    """The text of UTF-8 bytes from the file of that name.
+
+    UserError for other bytes counts the lines of the file that came before
+    these, too.
+    """
+    if found := fault(data, not before):
+        wrong, told = found
+        number = before + data.count(b"\n", 0, wrong) + 1
+        column = wrong - data.rfind(b"\n", 0, wrong)
+        raise UserError(
+            f"{name}, line {number}: byte {column} of the line, "
+            f"0x{data[wrong]:02x}, {told}"
+        )
+    text = data.decode("utf-8")
+    return text if before else text.removeprefix("\ufeff")
+
+
+def decode_lines(data: bytes, name: Path | str, before: int = 0) -> list[str]:
+    """The lines of UTF-8 bytes, as `decode` reads them.
 
     Only a line feed ends a line (a carriage return before it goes, too), so
     U+2028, U+0085 or a form feed inside a sentence does not shift the lines
-    of two files against each other, as `str.splitlines` would. A zero byte
-    is no text, though it is UTF-8: most are of texts in UTF-16.
+    of two files against each other, as `str.splitlines` would.
     """
-    wrong = data.find(b"\0")
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        wrong = error.start
-    if wrong >= 0:
-        number = before + data.count(b"\n", 0, wrong) + 1
-        column = wrong - data.rfind(b"\n", 0, wrong)
-        encoding = "UTF-16" if b"\0" in data else "LATIN1"
-        raise UserError(
-            f"{name}, line {number}: byte {column} of the line, "
-            f"0x{data[wrong]:02x}, is not UTF-8 text; convert the file, "
-            f"for example with iconv -f {encoding} -t UTF-8"
-        )
-    if not before:
-        text = text.removeprefix("\ufeff")
-    lines = text.split("\n")
+    lines = split_lines(decode(data, name, before), begins=False)
     if not lines[-1]:
         lines.pop()
-    return [line.removesuffix("\r") for line in lines]
+    return lines
+
+
+def split_lines(text: str, begins: bool = True) -> list[str]:
+    r"""The lines of a text; the last is what follows the last "\n".
+
+    A carriage return at the end of a line is dropped, and so is a byte-order
+    mark where the text begins.
+    """
+    if begins:
+        text = text.removeprefix("\ufeff")
+    return [line.removesuffix("\r") for line in text.split("\n")]
 
 
 def read_lines(path: Path | str) -> list[str]:

@@ -1,10 +1,11 @@
-"""The ledger: what is claimed, by whom, and whether the measurement agrees.
+"""The ledger: what is claimed, by whom, and what the measurement shows.
 
-The claims of a page are listed in book/claims/PAGE.yml, and the rules by which
-they are judged stand on the ledger's page. A chapter calls `claim` where it
+The claims of a page are listed in book/claims/PAGE.yml, and the rule by which
+all are judged stands on the ledger's page. A chapter calls `claim` where it
 has measured one.
 """
 
+import json
 import re
 from collections.abc import Sequence
 from functools import cache
@@ -20,35 +21,27 @@ from annotated_transformer.teaching.intervals import (
     Estimate,
     mean,
     seeds_needed,
-    seeds_to_reach,
 )
 from annotated_transformer.teaching.rounding import below
 
-HOLDS, CAVEAT, CONTRADICTED, UNDECIDED = VERDICTS = (
-    "holds",
-    "holds with a caveat",
-    "contradicted here",
-    "undecided here",
+SHOWN, OPPOSITE, OPEN, NOT_REPEATED, TRUE, FALSE = VERDICTS = (
+    *("shown", "the opposite shown", "open", "not repeated"),
+    *("true", "false"),  # of what is computed
 )
-GROUNDS = ("arithmetic", "identity", "experiment", "record")
 OURS = "this book"  # the source of a claim that nobody else makes
 
 # Differences that no reader would care about, fixed before any measurement:
 # BLEU in points, the loss in nats per token, shares of right answers.
 MARGINS = {"bleu": 1.0, "nats": 0.05, "accuracy": 0.01}
-DEMANDS: dict[str, tuple[int | None, int | None]] = {  # in margins
-    "more": (1, None),
-    "less": (None, -1),
-    "same": (-1, 1),
-    "not more": (None, 1),
-    "not less": (-1, None),
+NEEDS = {  # from where to where the truth must lie, in margins
+    "direction": (0.0, inf),
+    "beyond": (1.0, inf),
+    "within": (-1.0, 1.0),
+    "not worse": (-1.0, inf),
 }
-FIELDS = ("statement", "source", "rests_on", "quantity", "control")
-OPTIONAL = (
-    *("place", "quote", "translation", "why", "metric", "demands"),
-    *("at_least", "at_most", "equals", "records", "no_chance", "known"),
-    *("caveat", "note", "history"),
-)
+NUMBERS = ("at_least", "at_most", "equals")
+TUNED = ("yes", "rates", "no")  # both sides, where something is trained
+SEEDS = (8, 24)  # of a registered claim, at least and at most
 CHINESE = re.compile(r"[\u3400-\u9fff]")
 WORDS = {"statement": 30, "quote": 60}  # at most
 
@@ -56,30 +49,42 @@ Number = int | float
 Measured = Number | np.generic | Tensor | Sequence[float] | Estimate
 
 
+class Registered(TypedDict):
+    """What was written down before the first run."""
+
+    text: str  # that the models learn, and are tested on
+    rates: list[float]  # the grid that both sides are tuned on
+    stop: str  # when training stops
+    pilot: float  # the deviation of four other seeds
+    seeds: int  # a side
+
+
 class Claim(TypedDict):
     """An entry of the ledger; CONTRIBUTING.md says what its fields are."""
 
     statement: str
     source: str  # a key of references.bib, or "this book"
-    rests_on: str
-    quantity: str
-    control: str
+    quantity: str  # positive where it is as the statement says
     page: str  # from the name of its file
     place: NotRequired[str]
     quote: NotRequired[str]
     translation: NotRequired[str]
-    metric: NotRequired[str]
-    demands: NotRequired[str]
+    computed: NotRequired[str]  # by arithmetic, or as an identity
+    records: NotRequired[list[str]]
+    tuned: NotRequired[str]
+    needs: NotRequired[str]
+    margin: NotRequired[str]
     at_least: NotRequired[Number]
     at_most: NotRequired[Number]
     equals: NotRequired[Number]
     why: NotRequired[str]
-    records: NotRequired[list[str]]
-    no_chance: NotRequired[str]
-    known: NotRequired[str]  # of the figure, when the bound was set
-    caveat: NotRequired[str]  # what could turn the verdict
+    control: NotRequired[str]
     note: NotRequired[str]
-    history: NotRequired[str]
+    registered: NotRequired[Registered]
+
+
+FIELDS = Claim.__required_keys__ - {"page"}
+REGISTERED = Registered.__required_keys__
 
 
 class UniqueKeys(yaml.SafeLoader):
@@ -135,14 +140,10 @@ def read_claims(book: Path) -> dict[str, Claim]:
 
 def fault_of(entry: dict[str, Any]) -> str | None:
     """What is wrong with an entry, in words that go on from its name."""
-    if missing := [x for x in FIELDS if entry.get(x) in (None, "")]:
+    if missing := sorted(x for x in FIELDS if not entry.get(x)):
         return f"has no {', '.join(missing)}"
-    if unknown := entry.keys() - {*FIELDS, *OPTIONAL}:
+    if unknown := entry.keys() - {*FIELDS, *Claim.__optional_keys__}:
         return f"has the unknown fields {', '.join(sorted(unknown))}"
-    if entry["rests_on"] not in GROUNDS:
-        return f"rests on {entry['rests_on']!r}: not {', '.join(GROUNDS)}"
-    if entry["rests_on"] == "record" and not entry.get("records"):
-        return "rests on a record and does not name it (records)"
     if entry["source"] != OURS:
         if missing := [x for x in ("place", "quote") if not entry.get(x)]:
             return f"names a source and has no {', '.join(missing)}"
@@ -151,164 +152,259 @@ def fault_of(entry: dict[str, Any]) -> str | None:
     for field, most in WORDS.items():
         if len(entry.get(field, "").split()) > most:
             return f"has a {field} of more than {most} words"
-    return fault_of_bound(entry)
+    if entry.get("tuned", "no") not in TUNED:
+        return f"is tuned {entry['tuned']!r}: not {', '.join(TUNED)}"
+    return fault_of_need(entry) or fault_of_registration(entry)
 
 
-def fault_of_bound(entry: dict[str, Any]) -> str | None:
-    """What is wrong with what an entry demands of its quantity."""
-    if "metric" in entry or "demands" in entry:
-        if entry.get("metric") not in MARGINS:
-            return f"needs a metric of {', '.join(MARGINS)}"
-        if entry.get("demands") not in DEMANDS:
-            return f"needs demands of {', '.join(DEMANDS)}"
-        extra = [x for x in ("at_least", "at_most", "equals") if x in entry]
-        if extra:
-            return f"has a metric, and {', '.join(extra)} too"
-    elif "equals" in entry:
-        if "at_least" in entry or "at_most" in entry:
-            return "has equals and another bound too"
-    elif "at_least" not in entry and "at_most" not in entry:
-        return "demands nothing: metric and demands, at_least, at_most, equals"
-    if "metric" not in entry and not entry.get("why"):
-        return "does not say why its bound is what it is (why)"
-    low, high = bounds(entry)
-    if low > high:
-        return f"can never hold: at least {low} and at most {high}"
+def fault_of_need(entry: dict[str, Any]) -> str | None:
+    """What is wrong with what an entry asks of its quantity."""
+    computed = entry.get("computed")
+    if computed not in (None, "arithmetic", "identity"):
+        return f"is computed by {computed!r}: not arithmetic, identity"
+    numbers = [x for x in NUMBERS if x in entry]
+    if "needs" not in entry and "margin" not in entry:
+        if not numbers:
+            return "asks for nothing: needs and margin, or a number"
+        if "equals" in entry and (len(numbers) > 1 or not computed):
+            return "has equals, which only what is computed can meet, alone"
+        if not entry.get("why"):
+            return "does not say why its number is what it is (why)"
+        low, high = bounds(entry)
+        return f"can never be: {low} to {high}" if low > high else None
+    if computed or numbers:
+        return "has needs and margin, and a number or computed too"
+    if entry.get("needs") not in NEEDS:
+        return f"needs one of {', '.join(NEEDS)} (needs)"
+    if entry.get("margin") not in MARGINS:
+        return f"needs a margin of {', '.join(MARGINS)} (margin)"
+    return None
+
+
+def fault_of_registration(entry: dict[str, Any]) -> str | None:
+    """What is missing in what was written down before the first run."""
+    if "registered" not in entry:
+        return None
+    given = entry["registered"]
+    if given.keys() != REGISTERED:
+        return (
+            f"is registered with {', '.join(sorted(REGISTERED))}, and no more"
+        )
+    if "margin" not in entry or not entry.get("records"):
+        return "is registered and has no margin, or no records"
+    least, most = SEEDS
+    needed = seeds_needed(given["pilot"], MARGINS[entry["margin"]])
+    if given["seeds"] != min(max(needed, least), most):
+        return (
+            f"is registered with {given['seeds']} seeds; its pilot asks for "
+            f"{needed}, and {least} to {most} are trained"
+        )
     return None
 
 
 def bounds(entry: Claim | dict[str, Any]) -> tuple[float, float]:
-    """From where to where the quantity of a claim may be; the ends hold."""
-    if "metric" in entry:
-        margin = MARGINS[entry["metric"]]
-        least, most = DEMANDS[entry["demands"]]
-        return (
-            -inf if least is None else least * margin,
-            inf if most is None else most * margin,
-        )
-    if "equals" in entry:
-        return float(entry["equals"]), float(entry["equals"])
-    low, high = entry.get("at_least", -inf), entry.get("at_most", inf)
+    """From where to where the truth must lie for the statement to hold."""
+    if "needs" in entry:
+        margin = MARGINS[entry["margin"]]
+        low, high = NEEDS[entry["needs"]]
+        return low * margin, high * margin
+    low = entry.get("equals", entry.get("at_least", -inf))
+    high = entry.get("equals", entry.get("at_most", inf))
     return float(low), float(high)
 
 
-def place(entry: Claim, found: Estimate) -> str:
+def place(found: Estimate, low: float, high: float) -> str:
     """Where an interval lies: inside the bounds, outside, or on both sides."""
-    low, high = bounds(entry)
-    if low <= found.low and found.high <= high:
-        return HOLDS
+    if low < found.low and found.high < high:
+        return SHOWN
     if found.high < low or found.low > high:
-        return CONTRADICTED
-    return UNDECIDED
+        return OPPOSITE
+    return OPEN
 
 
-def judge(entry: Claim, found: Estimate, control: Estimate) -> str:
-    """The verdict on a claim, whoever makes it.
-
-    A claim that lies inside its bounds is undecided, too, where the control
-    is not outside: then the measurement cannot tell the two apart.
-    """
-    said = place(entry, found)
-    if said != HOLDS:
-        return said
-    if place(entry, control) != CONTRADICTED:
-        return UNDECIDED
-    return CAVEAT if entry.get("caveat") else HOLDS
+def words(entry: Claim, found: Estimate) -> str:
+    """Direction and size of a difference, whatever its statement needs."""
+    margin = MARGINS[entry["margin"]]
+    size = place(found, -margin, margin)
+    said = {SHOWN: "within", OPPOSITE: "beyond", OPEN: "open at"}[size]
+    direction = place(found, 0, inf)
+    return f"direction {direction}, size {said} {margin:g}"
 
 
-def claim(name: str, *, measured: Measured, control: Measured) -> None:
-    """Print the verdict of a claim on what was measured, and its control.
+def p_of(entry: Claim, found: Estimate) -> float:
+    """One-sided p of what the statement needs, the larger of two tests."""
+    low, high = bounds(entry)
+    return max(
+        found.p_above(low) if isfinite(low) else 0.0,
+        found.p_below(high) if isfinite(high) else 0.0,
+    )
 
-    A figure is a number, an Estimate (`intervals`), or the figures of three
-    seeds or more. The control is the same quantity where the statement must
-    come out false. KeyError for an id that
-    book/claims does not have; ValueError for one figure where chance plays a
-    part.
+
+def claim(
+    name: str,
+    *,
+    measured: Measured,
+    control: Measured | None = None,
+    again: Measured | None = None,
+) -> None:
+    """Print what was measured of a claim, and what it shows.
+
+    A figure is a number, where it is computed, and else an Estimate
+    (`intervals`) or the figures of three seeds or more. `again` is the same
+    of as many new seeds, for what was registered and shown. KeyError for an
+    id that book/claims does not have; ValueError that names the claim where
+    nothing can be said: of one figure, equal ones or NaN, or where it was not
+    measured as it was registered.
     """
     book = find_book()
     claims = read_claims(book)
     if name not in claims:
         raise KeyError(f"{name} is not in {book / 'claims'}")
     entry = claims[name]
-    found, other = as_estimate(measured), as_estimate(control)
-    chance = entry["rests_on"] in ("experiment", "record")
-    if chance and found.runs == 1 and not entry.get("no_chance"):
-        raise ValueError(
-            f"claim {name}: one figure for what chance plays a part in; give "
-            "those of several seeds, or say why there is none (no_chance)"
+    try:
+        said = found_of(entry, measured, again)
+        if "registered" in entry:
+            check_registration(book, name, entry, measured, again)
+        if control is not None:
+            chance = isinstance(control, Sequence | Estimate)
+            other = (estimate_of if chance else number)(control)
+            said += f"; control {figures(other)}"
+    except ValueError as error:
+        raise ValueError(f"claim {name}: {error}") from error
+    print(f"claim {name}: {said}")
+
+
+def found_of(entry: Claim, measured: Measured, again: Measured | None) -> str:
+    """Verdict, what was asked for, figure, words, p, seeds and status."""
+    if "computed" in entry:
+        value = number(measured)
+        low, high = bounds(entry)
+        verdict = TRUE if low <= value <= high else FALSE
+        return f"{verdict}; {asked(entry)}; {figures(value, low, high)}"
+    found = estimate_of(measured)
+    ends: tuple[float, ...] = bounds(entry)
+    one = found.finished and found.seen[0] == 1
+    if one and "these weights" not in entry["statement"].lower():
+        raise ValueError("one model speaks of “these weights”: say so")
+    if not found.error:
+        raise ValueError("equal figures, which do not say what chance does")
+    if "needs" in entry:
+        margin = MARGINS[entry["margin"]]
+        ends = -margin, 0.0, margin
+    verdict, figure = place(found, *bounds(entry)), figures(found, *ends)
+    status = "registered" if "registered" in entry else "explored"
+    if again is not None:
+        second = estimate_of(again)
+        figure += f", again {figures(second, *ends)}"
+        if verdict == SHOWN:
+            held = place(second, *bounds(entry)) == SHOWN
+            verdict = SHOWN if held else NOT_REPEATED
+    parts = [verdict, asked(entry), figure]
+    if "needs" in entry:
+        parts.append(words(entry, found))
+    p = p_of(entry, found)
+    shown = "< 0.0001" if p < 1e-4 else f"{p:.2g}"
+    return "; ".join([*parts, f"p {shown}", seen(found), status])
+
+
+def as_registered(entry: Claim) -> dict[str, Any]:
+    """What must stand in a commit before the first run, and stay."""
+    kept = ("statement", "quantity", "needs", "margin", "registered")
+    return {x: entry[x] for x in kept if x in entry}  # type: ignore[literal-required]
+
+
+def check_registration(
+    book: Path,
+    name: str,
+    entry: Claim,
+    measured: Measured,
+    again: Measured | None,
+) -> None:
+    """ValueError where it was not measured as it was registered."""
+    for record in entry["records"]:
+        path = book / "runs" / f"{record}.json"
+        kept = json.loads(path.read_text("utf-8")).get("registered", {})
+        if kept.get("claims", {}).get(name) != as_registered(entry):
+            raise ValueError(
+                f"{path.name} has not kept it as it is registered"
+            )
+    asked_for = entry["registered"]["seeds"]
+    for row in (measured, *([] if again is None else [again])):
+        if any(seeds != asked_for for seeds in estimate_of(row).seen):
+            raise ValueError(f"registered with {asked_for} seeds a side")
+
+
+def number(measured: Measured) -> float:
+    """A computed figure, of a tensor or an array's number, too."""
+    if isinstance(measured, Sequence | Estimate):
+        raise ValueError("several figures of what is computed, not drawn")
+    return float(measured)
+
+
+def estimate_of(measured: Measured) -> Estimate:
+    """A figure with its interval; ValueError where chance is unknown."""
+    if not isinstance(measured, Estimate):
+        if not isinstance(measured, Sequence):
+            raise ValueError(
+                "one figure, where chance plays a part; give several seeds'"
+            )
+        measured = mean(measured)
+    if not isfinite(measured.value) or not isfinite(measured.error):
+        raise ValueError("NaN or infinite figures among its seeds")
+    return measured
+
+
+def asked(entry: Claim) -> str:
+    """What a statement asks of its quantity, in words."""
+    if "needs" in entry:
+        margin = f"{MARGINS[entry['margin']]:g}"
+        size = {"direction": "", "not worse": f" by {margin}"}
+        return (
+            f"needs {entry['needs']}{size.get(entry['needs'], f' {margin}')}"
         )
-    print(
-        f"claim {name} {judge(entry, found, other)}: {figures(found)}, "
-        f"{demand(entry)}; control {figures(other)}"
-        f"{needs(entry, found, other)}"
-    )
-
-
-def as_estimate(measured: Measured) -> Estimate:
-    """A figure with its interval; of a number, the number."""
-    if isinstance(measured, Estimate):
-        return measured
-    if isinstance(measured, Sequence):
-        return mean(measured)
-    value = float(measured)  # of a tensor or an array's number, too
-    return Estimate(value, value, value)
-
-
-def seeds_to_decide(entry: Claim, found: Estimate) -> Number:
-    """How many seeds would probably decide what these do not.
-
-    To show that two are the same it takes `seeds_needed` on each side;
-    otherwise as many as make the interval end at the bound that it is nearest
-    to, if its middle stays where it is.
-    """
     low, high = bounds(entry)
-    if entry.get("demands") == "same" and low <= found.value <= high:
-        return seeds_needed(found.deviation, MARGINS[entry["metric"]])
-    ends = [end for end in bounds(entry) if isfinite(end)]
-    far = min(abs(found.value - end) for end in ends)
-    return seeds_to_reach(found, far) if far else inf
-
-
-def demand(entry: Claim) -> str:
-    """What the quantity of a claim must meet, in words."""
-    low, high = bounds(entry)
-    least, most = show(low, 4), show(high, 4)
     if low == high:
-        return f"expected exactly {least}"
-    if low == -inf:
-        return f"expected at most {most}"
-    if high == inf:
-        return f"expected at least {least}"
-    return f"expected {least} to {most}"
+        return f"equals {low:g}"
+    parts = [f"at least {low:g}"] if isfinite(low) else []
+    parts += [f"at most {high:g}"] if isfinite(high) else []
+    return " and ".join(parts)
 
 
-def needs(entry: Claim, found: Estimate, control: Estimate) -> str:
-    """What would decide that this leaves undecided; "" if it is decided."""
-    if judge(entry, found, control) != UNDECIDED:
-        return ""
-    if (other := place(entry, control)) != CONTRADICTED:
-        meets = "meets it" if other == HOLDS else "may meet it"
-        return f"; the control, which should miss the bound, {meets}"
-    if not found.deviation:
-        return ""
-    number = seeds_to_decide(entry, found)
-    if number <= found.runs or number > 1000:
-        return "; too close to the bound for seeds to decide"
-    side = " a side" if found.rows > 1 else ""
-    return f"; {number} seeds{side} would be needed"
+def seen(found: Estimate) -> str:
+    """Of how many seeds a figure is, or of which weights."""
+    if found.finished:
+        weights, draws = found.seen
+        which = "these" if weights == 1 else weights
+        return f"{draws} draws, {which} weights"
+    each = dict.fromkeys(found.seen)
+    sides = " a side" if len(found.seen) > len(each) else ""
+    return f"{' and '.join(map(str, each))} seeds{sides}"
 
 
-def figures(found: Estimate) -> str:
-    """A figure and its interval as they are read."""
-    if found.low == found.high:
-        return show(found.value)
-    return f"{show(found.value)} [{show(found.low)}, {show(found.high)}]"
+def figures(found: Number | Estimate, *bounds: float) -> str:
+    """A figure and its interval as they are read, on their side of bounds."""
+    if not isinstance(found, Estimate):
+        return show(found, *bounds)
+    value, low, high = (
+        show(x, *bounds) for x in (found.value, found.low, found.high)
+    )
+    return value if low == high else f"{value} [{low}, {high}]"
 
 
-def show(number: Number, digits: int = 3) -> str:
-    """A number as it is read: whole with commas, or with so many digits."""
-    if float(number).is_integer() and abs(number) < 1e15:
+def show(number: Number, *bounds: float) -> str:
+    """A number as it is read: whole with commas, or with three digits.
+
+    It has more digits where with three it would seem to lie on another side
+    of a bound, or on it.
+    """
+    number = float(number)  # of NumPy, too
+    if number.is_integer() and abs(number) < 1e15:
         return f"{int(number):,}"
     if abs(number) < 1e-9:
         return below(1e-9, number)
-    return f"{float(number):.{digits}g}"
+
+    def side(value: float) -> list[int]:
+        return [(value > bound) - (value < bound) for bound in bounds]
+
+    each = (f"{number:.{digits}g}" for digits in range(3, 18))
+    return next(x for x in each if side(float(x)) == side(number))

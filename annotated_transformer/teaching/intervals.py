@@ -1,88 +1,76 @@
-"""What a few seeds say of a mean or a difference: 90% intervals.
+"""What a few seeds say of a mean or a difference: intervals and p.
 
-Two one-sided tests at 5% are one interval of 90%: an effect is shown where
-all of the interval is beyond a margin, its absence where all of it is inside.
-Two rows of seeds have `difference`. Where a seed decides what both rows share
-beyond the recipe (the same trained weights, or the data that it draws), the
-differences seed by seed have `mean`. A finished model, which has no seeds,
-has `draws`.
+An estimate has a standard error and the degrees of freedom of Student's
+distribution, and of these come its 90 % interval and its one-sided p: the
+interval lies above a bound exactly where p is below 5 %. Two rows of seeds
+have `difference` (Welch). Where a seed decides what both rows share beyond
+the recipe (the same trained weights, or the data that it draws), the
+differences seed by seed have `mean` (Student). A finished model has `draws`.
 """
 
 import random
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
-from math import inf, sqrt
-from statistics import fmean, stdev
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import sqrt
+from statistics import fmean, variance
 
 # not scipy.stats, which takes a second to import
-from scipy.special import ndtri, stdtrit
+from scipy.special import stdtr, stdtrit
 
 LEAST = 3  # seeds a side
-DRAWS = 20  # of a test text: from the least to the greatest is 19 of 21 parts
+DRAWS = 20  # of a test text
 
 
-class Estimate(NamedTuple):
-    """A figure, the interval it lies in, and what both were computed of."""
+@dataclass(frozen=True)
+class Estimate:
+    """A figure, its standard error, and what both were computed of."""
 
     value: float
-    low: float
-    high: float
-    runs: int = 1  # seeds on the smaller side, or draws; 1: no chance
-    deviation: float = 0.0  # between the seeds of a row; 0 without seeds
-    rows: int = 1  # of seeds that are compared
-    freedom: float = inf  # degrees, for each seed a side beyond the first
+    error: float
+    freedom: float  # degrees of Student's distribution
+    seen: tuple[int, ...]  # seeds of each row; of a text, weights and draws
+    finished: bool = False  # models, on draws of a text
+
+    @property
+    def low(self) -> float:
+        """Where the 90 % interval begins."""
+        return self.value - self.reach
+
+    @property
+    def high(self) -> float:
+        """Where it ends."""
+        return self.value + self.reach
+
+    @property
+    def reach(self) -> float:
+        """How far it goes to either side."""
+        return float(stdtrit(self.freedom, 0.95)) * self.error
+
+    def p_above(self, bound: float) -> float:
+        """One-sided: how likely so high a figure, were the truth the bound."""
+        return float(stdtr(self.freedom, (bound - self.value) / self.error))
+
+    def p_below(self, bound: float) -> float:
+        """The same of so low a figure."""
+        return float(stdtr(self.freedom, (self.value - bound) / self.error))
 
 
 def mean(values: Sequence[float]) -> Estimate:
-    """The mean of independent figures, and Student's 90 % interval.
-
-    ValueError with fewer than three.
-    """
-    enough(values)
-    deviation = stdev(values)
-    freedom = float(len(values) - 1)
-    far = quantile(0.95, freedom) * deviation / sqrt(len(values))
-    value = fmean(values)
-    low, high = value - far, value + far
-    return Estimate(value, low, high, len(values), deviation, 1, 1.0)
+    """The mean of independent figures; ValueError with fewer than three."""
+    parts = [spread(values)]
+    return estimate(fmean(values), parts, (len(values),))
 
 
 def difference(first: Sequence[float], second: Sequence[float]) -> Estimate:
     """The mean of the first figures less that of the second.
 
-    Welch's 90% interval, which does not ask that both rows vary alike.
-    ValueError with fewer than three figures a side.
+    Welch's, which does not ask that both rows vary alike. ValueError with
+    fewer than three figures a side.
     """
-    enough(first)
-    enough(second)
-    value = fmean(first) - fmean(second)
-    runs = min(len(first), len(second))
-    spreads = [stdev(row) ** 2 for row in (first, second)]
-    shares = [spreads[0] / len(first), spreads[1] / len(second)]
-    deviation = sqrt(sum(spreads) / 2)
-    far, freedom = 0.0, inf
-    if total := sum(shares):
-        now = total**2 / sum(
-            share**2 / (len(row) - 1)
-            for share, row in zip(shares, (first, second), strict=True)
-        )
-        far = quantile(0.95, now) * sqrt(total)
-        freedom = sum(spreads) ** 2 / sum(x**2 for x in spreads)
-    low, high = value - far, value + far
-    return Estimate(value, low, high, runs, deviation, 2, freedom)
-
-
-def halves(values: Sequence[float]) -> Estimate:
-    """What chance does: how far two halves of a row of seeds may be apart.
-
-    In both directions, since neither half comes first. ValueError with fewer
-    than six figures.
-    """
-    half = len(values) // 2
-    found = difference(values[:half], values[half:])
-    far = max(found.high, -found.low)
-    return found._replace(value=0.0, low=-far, high=far)
+    parts = [spread(first), spread(second)]
+    seen = len(first), len(second)
+    return estimate(fmean(first) - fmean(second), parts, seen)
 
 
 def redrawn(sentences: int) -> list[list[int]]:
@@ -91,13 +79,38 @@ def redrawn(sentences: int) -> list[list[int]]:
     return [rng.choices(range(sentences), k=sentences) for _ in range(DRAWS)]
 
 
-def draws(values: Sequence[float]) -> Estimate:
-    """A finished model's figure, from the least to the greatest of 20 draws.
+def draws(*rows: Sequence[float]) -> Estimate:
+    """Finished models on draws of a text; each has a row of the same draws.
 
-    It speaks of other sentences, not of other runs. The draws are those
-    of `redrawn`, or of a record, of which the oldest have five.
+    The deviation of the draws' means is the standard error of the text. With
+    several weights, that of their own means is added to it: three weights
+    have but ten resamples, too few for a bootstrap. One row speaks of these
+    weights alone. ValueError with two rows, or with fewer than three draws.
     """
-    return Estimate(fmean(values), min(values), max(values), len(values))
+    means = [fmean(draw) for draw in zip(*rows, strict=True)]
+    enough(means)
+    parts = [(variance(means), len(means) - 1)]
+    if len(rows) > 1:
+        parts.append(spread([fmean(row) for row in rows]))
+    seen = len(rows), len(means)
+    return replace(estimate(fmean(means), parts, seen), finished=True)
+
+
+def spread(values: Sequence[float]) -> tuple[float, int]:
+    """The variance of a row's mean, and its degrees of freedom."""
+    enough(values)
+    return variance(values) / len(values), len(values) - 1
+
+
+def estimate(
+    value: float, parts: Sequence[tuple[float, int]], seen: tuple[int, ...]
+) -> Estimate:
+    """A figure whose variance has these parts (Welch and Satterthwaite)."""
+    total = sum(part for part, _ in parts)
+    weighed = sum(part**2 / freedom for part, freedom in parts)
+    # without any spread, or with NaN, the degrees do not matter
+    freedom = total**2 / weighed if weighed > 0 else float(parts[0][1])
+    return Estimate(value, sqrt(total), freedom, seen)
 
 
 def seeds_needed(deviation: float, margin: float) -> int:
@@ -109,44 +122,17 @@ def seeds_needed(deviation: float, margin: float) -> int:
     """
 
     def enough_of(seeds: int) -> bool:
-        freedom = 2.0 * (seeds - 1)
-        both = quantile(0.95, freedom) + quantile(0.9, freedom)
-        return 2 * (both * deviation / margin) ** 2 <= seeds
+        both = sum(stdtrit(2.0 * (seeds - 1), [0.95, 0.9]))
+        return bool(2 * (both * deviation / margin) ** 2 <= seeds)
 
-    return fewest(enough_of)
-
-
-def seeds_to_reach(found: Estimate, far: float) -> int:
-    """The seeds a side with which an interval would reach no farther.
-
-    If they deviate as these do: Student's quantile and the root of the number
-    are those of the seeds that are asked for.
-    """
-
-    def enough_of(seeds: int) -> bool:
-        student = quantile(0.95, found.freedom * (seeds - 1))
-        return student * found.deviation * sqrt(found.rows / seeds) <= far
-
-    return fewest(enough_of)
-
-
-def fewest(enough_of: Callable[[int], bool]) -> int:
-    """The least number of seeds that is enough, three or more."""
     most = LEAST
     while not enough_of(most):
         most *= 2
     return bisect_left(range(most), True, lo=LEAST, key=enough_of)
 
 
-def quantile(share: float, freedom: float) -> float:
-    """Of Student's distribution; with infinite freedom, the normal one's."""
-    if freedom == inf:
-        return float(ndtri(share))
-    return float(stdtrit(freedom, share))
-
-
 def enough(values: Sequence[float]) -> None:
-    """ValueError where there are fewer seeds than a comparison needs."""
+    """ValueError where there are fewer figures than chance asks for."""
     if len(values) < LEAST:
         raise ValueError(
             f"{len(values)} seeds: a comparison where chance plays a part "

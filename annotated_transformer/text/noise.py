@@ -19,13 +19,15 @@ KEYS = ("qwertyuiopü", "asdfghjklöä", "zxcvbnmß")
 BLANKS = ("\xa0", "\u2009", "\u3000", "  ", "\t")
 WORD = re.compile(r"[^\W\d_]{4,}")  # long enough to be typed wrong
 ERRORS = 0.1  # share of such words
+PHRASE = 4  # words that need no full stop, and have one for a reason
 
 
 def as_typed(text: str, rng: random.Random, times: float = 1.0) -> str:
     """The text, or for some of many what is often made of it.
 
     Of a hundred, 7 are in capitals, 5 in title case and 5 in small letters;
-    5 have typing errors, and 20 no full stop. times multiplies these numbers.
+    5 have typing errors, and 20 no full stop, unless they are as short as a
+    phrase. times multiplies these numbers.
     """
     case = rng.random()
     if case < 0.07 * times:
@@ -36,7 +38,7 @@ def as_typed(text: str, rng: random.Random, times: float = 1.0) -> str:
         text = text.lower()
     if rng.random() < 0.05 * times:
         text = typing_errors(text, rng, least=1)
-    if rng.random() < 0.2 * times:
+    if rng.random() < 0.2 * times and len(text.split()) > PHRASE:
         text = without_full_stop(text)
     return text
 

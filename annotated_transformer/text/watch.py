@@ -1,6 +1,7 @@
 """Tells which lines of a file are doubtful, while they are translated."""
 
 from collections.abc import Callable, Iterable
+from math import inf
 
 from ..translation import Translation, Translator
 from .checks import subwords_per_word
@@ -35,13 +36,17 @@ class Watch:
             self.number += 1
             if not line.strip():
                 continue
-            self.read += 1
-            self.foreign += self.subwords(line) > self.known.subwords
-            self.unsure += one.confidence < self.known.confidence
+            self.count(line, one.confidence)
             told = [*one.warnings, *self.more(line, one)]
             self.doubtful += bool(told)
             if told and self.doubtful <= NAMED:
                 self.tell(f", line {self.number}: {'; '.join(told)}")
+
+    def count(self, line: str, confidence: float = inf) -> None:
+        """Count a line, if it is not one that the model usually reads."""
+        self.read += 1
+        self.foreign += self.subwords(line) > self.known.subwords
+        self.unsure += confidence < self.known.confidence
 
     def subwords(self, line: str) -> float:
         """How many subwords a word of the line has."""
@@ -53,6 +58,10 @@ class Watch:
         """Say how many more lines are doubtful, and what most lines have."""
         if (more := self.doubtful - NAMED) > 0:
             self.tell(f": {more} more lines are doubtful")
+        self.sum_up_most()
+
+    def sum_up_most(self) -> None:
+        """Say what most of the lines have."""
         for number, told in (
             (
                 self.foreign,

@@ -1,21 +1,20 @@
-"""The ledger as a page: every claim of the book, as a sceptic reads it.
+"""The ledger as a page: every claim of the book, one line each.
 
-```{ledger}``` is a list of claims by chapter, each of which unfolds to its
-quotation, its measurement and its control; ```{ledger-counts}``` counts
-verdicts by source, with what is computed apart from what is measured, and
-```{withdrawn}``` lists the claims that left.
+```{ledger}``` is a table of claims, each of which unfolds to its quotation,
+its quantity and its control; ```{ledger-counts}``` counts them in a sentence,
+and ```{withdrawn}``` lists the claims that left.
 {measured}`P-6.1-d` is the figure of a claim, linked to the cell that printed
-it, and {verdict}`P-6.1-d` its verdict, linked to the ledger. Where a cell
-prints a claim, its page shows a badge. {needs}`P-6.1-d` is what would decide
-a claim that is undecided. Verdicts and figures are those that
-the chapters, as they are stored, print.
+it, {verdict}`P-6.1-d` what it shows, linked to the ledger, {claim}`P-6.1-d`
+both. Where a cell prints a claim, its page gets a sentence, unless the page
+has one with the verdict.
+Figures are those that the chapters, as they are stored, print.
 """
 
 import json
 import re
 from collections import Counter
+from collections.abc import Sequence
 from functools import cache
-from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +23,7 @@ from api_links import labels
 from docutils import nodes
 from pybtex.database import BibliographyData, Entry, parse_file
 from pybtex.richtext import Text
+from scipy.stats import false_discovery_control
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -33,11 +33,16 @@ from sphinx.writers.html5 import HTML5Translator
 
 from annotated_transformer.teaching.claims import (
     CHINESE,
+    FALSE,
+    NOT_REPEATED,
+    OPEN,
+    OPPOSITE,
     OURS,
+    SHOWN,
+    TRUE,
     VERDICTS,
     Claim,
-    bounds,
-    demand,
+    asked,
     read_claims,
 )
 
@@ -48,25 +53,44 @@ COMMENTARIES = {
     *("selfattentionqa", "xie2020source"),
 }
 KINDS = ("the paper", "commentaries", "other works", OURS)
-FIRST = ("yes", "in part", "no", "no record shows it")
-SIGNS = dict(zip(VERDICTS, "✓◐✗?", strict=True))
+UNITS = {"bleu": " BLEU", "nats": " nats", "accuracy": ""}
+COLUMNS = (
+    *("statement", "verdict", "figure", "direction and size, or number"),
+    *("p", "seeds", "tuned", "control"),
+)
 PRINTED = re.compile(
-    rf"^claim (\S+) ({'|'.join(sorted(VERDICTS, reverse=True))}): "
-    r"(.+), (expected .+?); control ([^;\n]+)(?:; (.*))?$",
+    rf"^claim (?P<name>\S+): (?P<verdict>{'|'.join(VERDICTS)}); "
+    r"(?P<asked>(?:needs|at|equals)[^;]+); (?P<figure>[^;\n]+)"
+    r"(?:; direction (?P<direction>[^;,]+), size (?P<size>[^;]+))?"
+    r"(?:; p (?P<p>[^;]+); (?P<seen>[^;]+); (?P<status>[^;\n]+))?"
+    r"(?:; control (?P<control>[^;\n]+))?$",
     re.MULTILINE,
 )
+WITHDRAWN, HISTORIES = "withdrawn_claims.yml", "runs/claim_histories.yml"
+FALLS = "†"  # where all claims are tested together
 FORMULA = re.compile(r"\$([^$]+)\$")
 POWER = re.compile(r"(-?[\d.]+)e-0*(\d+)")
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Found(NamedTuple):
-    """What a chapter has printed of a claim."""
+    """What a chapter has printed of a claim; "" where nothing was."""
 
     verdict: str
+    asked: str
     figure: str  # with its interval
+    direction: str
+    size: str
+    p: str
+    seen: str
+    status: str
     control: str
-    needs: str  # what would decide, where this does not
+    falls: bool  # together with all others
+
+    @property
+    def words(self) -> str:
+        """Direction and size, or the number that was asked for."""
+        return f"{self.direction}, {self.size}" if self.size else self.asked
 
 
 def paragraph(*children: nodes.Node | str, style: str = "") -> nodes.Node:
@@ -95,21 +119,19 @@ def quoted(text: str) -> nodes.Node:
 
 
 def table(
-    head: list[str], rows: list[nodes.row], *, style: str
+    head: Sequence[str], rows: list[nodes.row], *, style: str
 ) -> nodes.table:
     """A table with one line of column names; cards makes rows into cards."""
     group = nodes.tgroup(cols=len(head))
     group += [nodes.colspec(colwidth=1) for _ in head]
-    names = row(*(paragraph(name) for name in head))
-    group += nodes.thead("", names)
+    group += nodes.thead("", row(*(paragraph(name) for name in head)))
     group += nodes.tbody("", *rows)
     return nodes.table("", group, classes=style.split())
 
 
-def row(*cells: nodes.Node | list[nodes.Node]) -> nodes.row:
-    """A row of cells, each one block or a list of them."""
-    blocks = [cell if isinstance(cell, list) else [cell] for cell in cells]
-    return nodes.row("", *(nodes.entry("", *block) for block in blocks))
+def row(*cells: nodes.Node) -> nodes.row:
+    """A row of cells, each one block."""
+    return nodes.row("", *(nodes.entry("", cell) for cell in cells))
 
 
 def kind(source: str) -> str:
@@ -130,29 +152,46 @@ def outputs() -> str:
 
 
 def measured(claims: dict[str, Claim], printed: str) -> dict[str, Found]:
-    """The verdicts, figures and controls of all claims.
+    """What is measured of all claims, and what falls if tested together.
 
     ExtensionError where a chapter has printed none: run it.
     """
-    lines = {name: said for name, *said in PRINTED.findall(printed)}
+    lines = {said["name"]: said for said in PRINTED.finditer(printed)}
     found = {}
     for name, entry in claims.items():
-        verdict, figure, asked, control, needs = lines.get(name, [""] * 5)
-        if asked != demand(entry):
+        if name not in lines or lines[name]["asked"] != asked(entry):
             raise ExtensionError(
                 f"{entry['page']}.ipynb does not print {name} as "
                 f"{entry['page']}.yml has it now: run the chapter"
             )
-        found[name] = Found(
-            verdict, readable(figure), readable(control), needs
-        )
+        found[name] = Found._make([*lines[name].groups("")[1:], False])
+    chosen = [name for name, one in found.items() if one.p]
+    each = [float(found[name].p.removeprefix("< ")) for name in chosen]
+    for name, p in zip(
+        chosen, together(each, len(stored(WITHDRAWN))), strict=True
+    ):
+        falls = found[name].verdict == SHOWN and p > 0.05
+        found[name] = found[name]._replace(falls=falls)
     return found
+
+
+def together(each: list[float], left: int) -> list[float]:
+    """Each p as Benjamini and Yekutieli adjust it, among those that left."""
+    adjusted = false_discovery_control([*each, *[1.0] * left], method="by")
+    return [float(p) for p in adjusted[: len(each)]]
 
 
 @cache
 def everywhere() -> dict[str, Found]:
     """What is measured of every claim of the book."""
     return measured(read_claims(BOOK), outputs())
+
+
+@cache
+def stored(name: str) -> dict[str, Any]:
+    """What a file of the book says of claims, by their names."""
+    found: dict[str, Any] = yaml.safe_load((BOOK / name).read_text("utf-8"))
+    return found
 
 
 def readable(figure: str) -> str:
@@ -209,23 +248,12 @@ UNSIGNED = {
 
 
 def full_source(entry: Claim) -> list[nodes.Node | str]:
-    """Author, title, where published, and the place in it."""
-    work = bibliography().entries[entry["source"]]
-    fields = work.fields
-    where = next(
-        (fields[x] for x in ("booktitle", "journal") if x in fields), ""
-    )
-    address = re.search(r"\\url\{([^}]+)\}", fields.get("howpublished", ""))
-    if not address:
-        where = where or fields.get("howpublished", "")
-    said = [authors(work), plain(fields["title"]), plain(where)]
-    said += [fields.get("year", ""), plain(fields.get("note", ""))]
-    parts: list[nodes.Node | str] = [
-        ", ".join(x for x in said if x) + f"; {entry['place']}"
-    ]
-    if address:
-        link = nodes.reference("", address[1], refuri=address[1])
-        parts += [". ", link]
+    """Author, title, place and address; the bibliography has the rest."""
+    fields = bibliography().entries[entry["source"]].fields
+    said = f"{short_source(entry['source'])}, {plain(fields['title'])}"
+    parts: list[nodes.Node | str] = [f"{said}; {entry['place']}"]
+    if found := re.search(r"\\url\{([^}]+)\}", fields.get("howpublished", "")):
+        parts += [". ", nodes.reference("", found[1], refuri=found[1])]
     return parts
 
 
@@ -255,123 +283,132 @@ def depart_summary(self: HTML5Translator, node: claim_summary) -> None:
 
 
 class Ledger(SphinxDirective):
-    """```{ledger}``` is the list of claims by chapter, each with an anchor."""
+    """```{ledger}``` is the table of claims, each with an anchor."""
 
     def run(self) -> list[nodes.Node]:
-        claims, pages = read_claims(BOOK), dict[str, list[str]]()
-        for name, entry in claims.items():
-            pages.setdefault(entry["page"], []).append(name)
-        blocks: list[nodes.Node] = []
-        for page, names in pages.items():
-            heading = paragraph(page_link(self.env, page), style="of-page")
-            entries = map(self.entry, names)
-            blocks.append(
-                nodes.container("", heading, *entries, classes=["claims"])
+        rows = [
+            row(
+                folded(self.env, name, entry),
+                paragraph(verdict_of(found)),
+                paragraph(readable(found.figure + unit(entry, found))),
+                paragraph(readable(found.words)),
+                paragraph(readable(found.p)),
+                paragraph(found.seen or f"computed, {entry['computed']}"),
+                paragraph(entry.get("tuned", "")),
+                paragraph(readable(found.control)),
             )
-        return blocks
-
-    def entry(self, name: str) -> nodes.Node:
-        """A claim that `{ref}` finds as claim-<its id>."""
-        entry, found = read_claims(BOOK)[name], everywhere()[name]
-        claim = folded(self.env, f"claim-{name}", name)
-        source = short_source(entry["source"])
-        if entry["source"] == PAPER:
-            source = f"{source}, {entry['place']}"
-        claim += claim_summary(
-            "",
-            "",
-            verdict_of(found.verdict),
-            nodes.Text(" "),
-            *marked(entry["statement"]),
-            nodes.Text(" "),
-            nodes.inline("", source, classes=["source"]),
-        )
-        claim += details(self.env, name, entry, found, full=True)
-        return claim
+            for name, entry in read_claims(BOOK).items()
+            for found in [everywhere()[name]]
+        ]
+        return [table(COLUMNS, rows, style="cards ledger")]
 
 
 class Withdrawn(SphinxDirective):
     """```{withdrawn}``` lists claims that left, with verdict and reason."""
 
     def run(self) -> list[nodes.Node]:
-        text = (BOOK / "withdrawn_claims.yml").read_text("utf-8")
-        rows = [
-            row(
-                paragraph(
-                    verdict_of(entry["verdict"])
-                    if "verdict" in entry
-                    else "none printed"
-                ),
-                paragraph(
-                    *marked(entry["statement"]),
-                    " ",
-                    nodes.inline(
-                        "", short_source(entry["source"]), classes=["source"]
-                    ),
-                ),
-                paragraph(*marked(readable(entry["figure"]))),
-                paragraph(*marked(entry["why"])),
+        rows = []
+        for name, entry in stored(WITHDRAWN).items():
+            left = stored(HISTORIES)[name]
+            source = short_source(entry["source"])
+            said = nodes.inline("", source, classes=["source"])
+            rows.append(
+                row(
+                    paragraph(*marked(entry["statement"]), " ", said),
+                    paragraph(readable(left["printed"])),
+                    paragraph(*marked(entry["why"])),
+                    paragraph(left["withdrawn"]),
+                )
             )
-            for entry in yaml.safe_load(text).values()
-        ]
-        head = ["verdict", "statement", "measured", "why it left"]
+        head = ("statement", "last printed", "why it left", "when")
         return [table(head, rows, style="cards withdrawn")]
 
 
-def folded(env: BuildEnvironment, place: str, name: str) -> claim_entry:
-    """A claim without its contents, at a place that links can name."""
-    entry, anchor = read_claims(BOOK)[name], nodes.make_id(place)
+class LedgerCounts(SphinxDirective):
+    """```{ledger-counts}``` says in a sentence how many are what."""
+
+    def run(self) -> list[nodes.Node]:
+        return [paragraph(counts(everywhere()))]
+
+
+def counts(found: dict[str, Found]) -> str:
+    """How many claims are shown, or true, and how many were registered."""
+    number = Counter(one.verdict for one in found.values())
+    computed = number[TRUE] + number[FALSE]
+    registered = sum(one.status == "registered" for one in found.values())
+    falls = sum(one.falls for one in found.values())
+    again = number[NOT_REPEATED]
+    return (
+        f"Of {len(found) - computed} measured statements, {number[SHOWN]} are "
+        f"shown ({falls} of them fall if all are tested together, {FALLS}), "
+        f"the opposite is shown of {number[OPPOSITE]}, {number[OPEN]} are "
+        f"open{f', {again} not repeated' if again else ''}, and {registered} "
+        f"were registered before they were measured; of {computed} computed "
+        f"ones, {number[TRUE]} are true."
+    )
+
+
+def anchored(env: BuildEnvironment, place: str, name: str) -> str:
+    """The anchor of a place that links can name."""
+    anchor = nodes.make_id(place)
+    labels(env).note_hyperlink_target(anchor, env.docname, anchor, name)
+    return anchor
+
+
+def folded(env: BuildEnvironment, name: str, entry: Claim) -> claim_entry:
+    """A claim's statement, found as claim-<its id>, with the rest folded."""
+    source = short_source(entry["source"])
+    if entry["source"] == PAPER:
+        source = f"{source}, {entry['place']}"
     claim = claim_entry(
         verdict=everywhere()[name].verdict,
         source=kind(entry["source"]),
         page=entry["page"],
-        ids=[anchor],
+        ids=[anchored(env, f"claim-{name}", name)],
     )
-    labels(env).note_hyperlink_target(anchor, env.docname, anchor, name)
+    said = nodes.inline("", source, classes=["source"])
+    statement = [*marked(entry["statement"]), nodes.Text(" ")]
+    claim += claim_summary("", "", *statement, said)
+    claim += details(env, name, entry)
     return claim
 
 
 def details(
-    env: BuildEnvironment, name: str, entry: Claim, found: Found, full: bool
+    env: BuildEnvironment, name: str, entry: Claim
 ) -> nodes.definition_list:
-    """What a sceptic asks for, term by term; a badge has less than all."""
+    """What a sceptic asks for, term by term."""
     rows: list[tuple[str, list[nodes.Node | str]]] = []
     if "quote" in entry:
         quote = ["“", quoted(entry["quote"]), "”"]
         if "translation" in entry:
             quote += [" (“", *marked(entry["translation"]), "”)"]
-        rows += [("said", [*quote, " — ", *full_source(entry)])]
-    why = entry.get("why") or (
-        f"the margin of {METRICS[entry['metric']]}, for a claim that "
-        f"says “{entry['demands']}”"
-    )
-    figure = f"{entry['quantity']}: {found.figure}"
-    if found.needs:
-        figure += f"; {found.needs}"
+        rows.append(("said", [*quote, " — ", *full_source(entry)]))
+    why = [": ", *marked(entry["why"])] if "why" in entry else []
     rows += [
-        ("measured", [figure]),
-        ("expected", [f"{readable(demand(entry))[9:]}; ", *marked(why)]),
-        ("control", [f"{entry['control']}: {found.control}"]),
+        ("quantity", [entry["quantity"]]),
+        ("asked for", [readable(everywhere()[name].asked), *why]),
     ]
     rows += [
         (field, marked(entry[field]))
-        for field in ("caveat", "note")
+        for field in ("control", "note")
         if field in entry
     ]
-    if full:
-        cell = reference(env, f"shown-{name}", "the cell")
-        rows += [
-            ("bound first", [bound_first(name, entry)]),
-            ("rests on", ground(entry)),
-            ("shown in", [page_link(env, entry["page"]), ", ", cell]),
-        ]
-        if "history" in entry:
-            rows.append(("history", marked(entry["history"])))
-        rows.append(("name", [nodes.literal("", name, classes=["id"])]))
-    else:
-        ledger = reference(env, f"claim-{name}", name)
-        said = [*marked(entry["statement"]), " (", ledger, ")"]
-        rows.insert(0, ("claim", said))
+    if given := entry.get("registered"):
+        each = [f"{key}: {value}" for key, value in given.items()]
+        rows.append(("registered", ["; ".join(each)]))
+    cell = reference(env, f"shown-{name}", "the cell")
+    records = entry.get("records", [])
+    among = [f"; records: {', '.join(records)}"] if records else []
+    rows.append(
+        ("shown in", [page_link(env, entry["page"]), ", ", cell, *among])
+    )
+    changes = [
+        f"{x['word']} {x['date']} ({x['commit']})"
+        for x in stored(HISTORIES).get(name, {}).get("changes", ())
+    ]
+    if changes:
+        rows.append(("changed", ["; ".join(changes)]))
+    rows.append(("name", [nodes.literal("", name, classes=["id"])]))
     listed = nodes.definition_list(classes=["claim-details"])
     for term, said in rows:
         listed += nodes.definition_list_item(
@@ -382,35 +419,9 @@ def details(
     return listed
 
 
-def bound_first(name: str, entry: Claim) -> str:
-    """Whether the bound is older than the figure, as far as can be verified.
-
-    What was known of the figure when the bound was set outweighs a record.
-    """
-    known = entry.get("known")
-    now = [x if isfinite(x) else None for x in bounds(entry)]
-    for record in entry.get("records", ()):
-        text = (BOOK / "runs" / f"{record}.json").read_text("utf-8")
-        if json.loads(text).get("margins", {}).get(name) == now:
-            first = f"{record} has kept it since before its first run"
-            return (
-                f"in part: {first}, but {known}" if known else f"yes: {first}"
-            )
-    if known:
-        return f"no: {known}"
-    if "metric" in entry:
-        return "a general margin; no record shows that it came first"
-    return "no record shows it"
-
-
-def ground(entry: Claim) -> list[nodes.Node | str]:
-    """What a verdict rests on."""
-    said = f"{entry['rests_on']}"
-    if "records" in entry:
-        said += f" ({', '.join(entry['records'])})"
-    if "no_chance" in entry:
-        said += f"; no chance: {entry['no_chance']}"
-    return [said]
+def unit(entry: Claim, found: Found) -> str:
+    """What a figure is counted in, where it has no other name."""
+    return UNITS[entry["margin"]] if found.size else ""
 
 
 class OfClaim(SphinxRole):
@@ -423,18 +434,16 @@ class OfClaim(SphinxRole):
             raise ExtensionError(
                 f"{self.env.docname}: no page claims {self.text}"
             ) from None
+        said = readable(found.figure)
         if self.name == "measured":
-            shown = f"shown-{self.text}"
-            return [reference(self.env, shown, found.figure)], []
-        said = verdict_of(found.verdict).astext()
-        if self.name == "needs":
-            said = found.needs
-            if not said:
-                raise ExtensionError(
-                    f"{self.env.docname}: {self.text} needs nothing: it is "
-                    f"{found.verdict}"
-                )
-        return [reference(self.env, f"claim-{self.text}", said)], []
+            return [reference(self.env, f"shown-{self.text}", said)], []
+        verdict = verdict_of(found).astext()
+        if found.size:
+            verdict += f", {found.size}"
+        if self.name == "claim":
+            said += unit(read_claims(BOOK)[self.text], found)
+            verdict = f"{said}, {verdict}"
+        return [reference(self.env, f"claim-{self.text}", verdict)], []
 
 
 def reference(env: BuildEnvironment, name: str, text: str) -> nodes.Node:
@@ -465,95 +474,46 @@ def pending(
     )
 
 
-def show_badges(app: Sphinx, doctree: nodes.document) -> None:
-    """Show what a cell prints of claims as badges, found as shown-<the id>."""
+def show_sentences(app: Sphinx, doctree: nodes.document) -> None:
+    """Say what a cell prints of claims, each found as shown-<the id>."""
+    said_already = {
+        link["reftarget"] for link in doctree.findall(addnodes.pending_xref)
+    }
     for block in list(doctree.findall(nodes.literal_block)):
-        printed = (name for name, *_ in PRINTED.findall(block.astext()))
-        names = list(dict.fromkeys(printed))
+        names = [said["name"] for said in PRINTED.finditer(block.astext())]
         if not names or "output" not in block["classes"]:
             continue
         rest = PRINTED.sub("", block.astext()).strip("\n")
-        said = [nodes.literal_block(rest, rest, **block.attributes)]
-        badges = [badge(app.env, name) for name in names]
-        block.parent.replace(block, (said if rest else []) + badges)
-    # whether a page needs MathJax was decided before its folds were there
+        shown = [nodes.literal_block(rest, rest, **block.attributes)]
+        for name in names:
+            place = nodes.container(classes=["claim-sentence"])
+            place["ids"].append(anchored(app.env, f"shown-{name}", name))
+            if nodes.make_id(f"claim-{name}") not in said_already:
+                place += sentence(app.env, name)
+            shown.append(place)
+        block.parent.replace(block, shown if rest else shown[1:])
+    # whether a page needs MathJax was decided before these were there
     app.env.get_domain("math").process_doc(app.env, app.env.docname, doctree)
 
 
-def badge(env: BuildEnvironment, name: str) -> nodes.Node:
-    """A claim where it is tried: its verdict and figure; the rest unfolds."""
+def sentence(env: BuildEnvironment, name: str) -> nodes.Node:
+    """A claim where it is tried: verdict, statement and figure."""
     entry, found = read_claims(BOOK)[name], everywhere()[name]
-    claim = folded(env, f"shown-{name}", name)
-    claim["classes"].append("tried-here")
-    said = f" {found.figure}; {readable(demand(entry))}"
-    verdict = verdict_of(found.verdict)
-    claim += claim_summary("", "", verdict, nodes.Text(said))
-    claim += details(env, name, entry, found, full=False)
-    return claim
+    shown = verdict_of(found)
+    text = shown.astext()
+    shown[:] = [reference(env, f"claim-{name}", text)]
+    figure = readable(found.figure + unit(entry, found))
+    size = f"size {found.size}" if found.size else found.asked
+    rest = "; ".join(x for x in (figure, readable(size), found.seen) if x)
+    statement = marked(entry["statement"].rstrip().removesuffix("."))
+    return paragraph(shown, ": ", *statement, f" ({rest}).")
 
 
-def verdict_of(verdict: str) -> nodes.inline:
-    """A verdict with its sign, in its colour."""
-    return nodes.inline(
-        "",
-        f"{SIGNS[verdict]} {verdict}",
-        classes=["verdict", nodes.make_id(verdict)],
-    )
-
-
-METRICS = {
-    "bleu": "one point of BLEU",
-    "nats": "0.05 nats per token",
-    "accuracy": "0.01 of right answers",
-}
-
-
-class LedgerCounts(SphinxDirective):
-    """```{ledger-counts}``` counts claims by source and by verdict.
-
-    What nothing random can move, arithmetic and identities, has its own
-    table. The last one goes by whether the bound came first.
-    """
-
-    def run(self) -> list[nodes.Node]:
-        claims = read_claims(BOOK)
-        count = Counter[tuple[str, str, str]]()
-        for name, found in everywhere().items():
-            entry = claims[name]
-            first = bound_first(name, entry).partition(":")[0]
-            by = {
-                grounds(entry): kind(entry["source"]),
-                "bound first": first if first in FIRST else FIRST[-1],
-            }
-            for what, which in by.items():
-                for verdict in (found.verdict, "all"):
-                    count[what, which, verdict] += 1
-                    count[what, "all", verdict] += 1
-        verdicts = [*VERDICTS, "all"]
-        return [
-            table(
-                [what, *verdicts],
-                [
-                    row(
-                        paragraph(which),
-                        *(
-                            paragraph(str(count[what, which, v]))
-                            for v in verdicts
-                        ),
-                    )
-                    for which in (*KINDS, *FIRST, "all")
-                    if count[what, which, "all"]
-                ],
-                style="ledger-counts",
-            )
-            for what in ("measured", "computed", "bound first")
-        ]
-
-
-def grounds(entry: Claim) -> str:
-    """Whether a claim is measured, or computed by arithmetic or identity."""
-    chance = entry["rests_on"] in ("experiment", "record")
-    return "measured" if chance else "computed"
+def verdict_of(found: Found) -> nodes.inline:
+    """A verdict in its colour, or in grey where it was explored."""
+    classes = ["verdict", nodes.make_id(found.verdict), found.status]
+    said = found.verdict + (f" {FALLS}" if found.falls else "")
+    return nodes.inline("", said, classes=[x for x in classes if x])
 
 
 def load_where_needed(
@@ -566,13 +526,11 @@ def load_where_needed(
     """Give styles to pages with cards or claims, the filters to the ledger."""
     if not doctree:
         return
-    styles = {x for t in doctree.findall(nodes.table) for x in t["classes"]}
-    if styles & {"cards", "ledger-counts"}:
+    if any("cards" in t["classes"] for t in doctree.findall(nodes.table)):
         app.add_css_file("tables.css")
-    claims = list(doctree.findall(claim_entry))
-    if claims:
+    if any("verdict" in x["classes"] for x in doctree.findall(nodes.inline)):
         app.add_css_file("claims.css")
-    if any("tried-here" not in entry["classes"] for entry in claims):
+    if any(doctree.findall(claim_entry)):
         app.add_js_file("ledger.js", loading_method="defer")
 
 
@@ -582,9 +540,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("ledger", Ledger)
     app.add_directive("ledger-counts", LedgerCounts)
     app.add_directive("withdrawn", Withdrawn)
-    app.add_role("measured", OfClaim())
-    app.add_role("verdict", OfClaim())
-    app.add_role("needs", OfClaim())
-    app.connect("doctree-read", show_badges)
+    for name in ("measured", "verdict", "claim"):
+        app.add_role(name, OfClaim())
+    app.connect("doctree-read", show_sentences)
     app.connect("html-page-context", load_where_needed)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

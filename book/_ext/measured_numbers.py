@@ -134,8 +134,6 @@ def look_up(app: Sphinx, doctree: nodes.document) -> None:
         within = list(ancestors(paragraph))
         if any(isinstance(part, APART) for part in within):
             continue
-        if any(part.tagname == "claim_entry" for part in within):
-            continue
         for found in NUMBER.findall(ADDRESS.sub("", sentences(paragraph))):
             if not printed(found, outputs(page)):
                 logger.warning(

@@ -38,7 +38,7 @@ def words(node: nodes.Node) -> int:
     if isinstance(node, NO_PROSE) or not isinstance(node, nodes.Element):
         return 0
     classes = node.get("classes", [])
-    if "cell_output" in classes or node.tagname == "claim_entry":
+    if "cell_output" in classes:
         return 0
     if isinstance(node, nodes.section) and node[0].astext().startswith(WORKED):
         return 0

@@ -1,10 +1,11 @@
-// Filters over the ledger. Without scripts all its claims are shown, folded.
+// Filters and order of the ledger. Without scripts all its claims are shown.
 "use strict";
 
 (() => {
   /** @type {NodeListOf<HTMLDetailsElement>} */
   const found = document.querySelectorAll("details.claim");
   const claims = [...found];
+  const rows = new Map(claims.map((claim) => [claim, claim.closest("tr")]));
   const keys = ["verdict", "source", "page"];
 
   function title(claim, key) {
@@ -40,27 +41,57 @@
   unfold.type = "button";
   unfold.textContent = "unfold";
   form.append(reset, unfold, shown);
-  /** @type {NodeListOf<HTMLElement>} */
-  const groups = document.querySelectorAll("div.claims");
-  groups[0].before(form);
+  /** @type {HTMLTableElement} */
+  const table = document.querySelector("table.ledger");
+  (table.closest(".pst-scrollable-table-container") ?? table).before(form);
 
-  const visible = () => claims.filter((claim) => !claim.hidden);
+  const visible = () => claims.filter((claim) => !rows.get(claim).hidden);
 
   function filter() {
     for (const claim of claims)
-      claim.hidden = keys.some((key) => {
+      rows.get(claim).hidden = keys.some((key) => {
         const chosen = form.elements[key].value;
         return chosen && chosen !== claim.dataset[key];
       });
-    for (const group of groups)
-      group.hidden = !group.querySelector("details.claim:not([hidden])");
     shown.textContent = `${visible().length} of ${claims.length} claims`;
   }
+
+  // What begins with a number is ordered by it; words stand after numbers.
+  function value(row, column) {
+    const text = row.cells[column].innerText.trim().replace("−", "-");
+    const [, number, power = "0"] =
+      /^<? ?(-?[\d.,]+)(?:·?10⁻([⁰¹²³⁴⁵⁶⁷⁸⁹]+))?/.exec(text) ?? [];
+    if (!number) return [Infinity, text];
+    const down = [...power].map((x) => Math.max("⁰¹²³⁴⁵⁶⁷⁸⁹".indexOf(x), 0));
+    return [Number(number.replace(",", "")) / 10 ** Number(down.join("")), text];
+  }
+
+  function order(head, column) {
+    const up = head.ariaSort !== "ascending";
+    for (const other of table.tHead.rows[0].cells) other.ariaSort = null;
+    head.ariaSort = up ? "ascending" : "descending";
+    const [body] = table.tBodies;
+    const each = [...body.rows].map((row) => ({ row, by: value(row, column) }));
+    each.sort(({ by: [a, x] }, { by: [b, y] }) => {
+      if (isFinite(a) !== isFinite(b)) return isFinite(a) ? -1 : 1;
+      const sign = a === b ? x.localeCompare(y) : a - b;
+      return up ? sign : -sign;
+    });
+    body.append(...each.map(({ row }) => row));
+  }
+
+  [...table.tHead.rows[0].cells].forEach((head, column) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(head.innerText.trim());
+    button.addEventListener("click", () => order(head, column));
+    head.replaceChildren(button);
+  });
 
   function openLinked() {
     const claim = claims.find(({ id }) => id === location.hash.slice(1));
     if (!claim) return;
-    claim.hidden = false;
+    rows.get(claim).hidden = false;
     claim.open = true;
     claim.scrollIntoView();
   }

@@ -13,9 +13,10 @@ import time
 import traceback
 from collections.abc import Iterable, Sequence
 from importlib import import_module
-from math import isfinite
+from math import nan
 from multiprocessing import get_context
 from pathlib import Path
+from subprocess import run
 from types import ModuleType
 from typing import NamedTuple, TypedDict
 from urllib.parse import quote
@@ -27,21 +28,22 @@ from annotated_transformer.errors import Interrupted, UserError
 from annotated_transformer.system.atomic_files import write_text
 from annotated_transformer.system.machine import environment
 from annotated_transformer.teaching.claims import (
-    bounds,
+    as_registered,
     find_book,
     read_claims,
 )
 
 from .grid import Result
-from .reproduction import moved
+from .reproduction import SEED, moved
 
 EXPERIMENTS = Path(__file__).parents[1]
-RECORDS = EXPERIMENTS.parent / "book" / "runs"
-KEPT = EXPERIMENTS.parent / "_build" / "measure"
+ROOT = EXPERIMENTS.parent
+RECORDS = ROOT / "book" / "runs"
+KEPT = ROOT / "_build" / "measure"
 # hours by itself, or for a GPU: measured if asked for
 LONG = {
     *("back_translation", "deep_encoder", "size_and_dropout"),
-    *("speed_run_captions", "speed_run_plays"),
+    *("single_words", "speed_run_captions", "speed_run_plays"),
 }
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
@@ -61,6 +63,13 @@ class Kept(TypedDict):
     settings: str  # see settings
     seconds: float  # of the processor
     result: Result
+
+
+def task_of(full: str, key: str, offset: int, kept: Path) -> Task:
+    """The task of a run by its key."""
+    name = full.rpartition(".")[2]
+    folder = kept / (f"{name}+{offset}" if offset else name)
+    return Task(full, key, offset, folder / f"{quote(key, safe=' =')}.json")
 
 
 def settings(task: Task) -> str:
@@ -150,31 +159,50 @@ def run_all(tasks: Sequence[Task], jobs: int) -> int:
         return follow(done, len(waiting))
 
 
-def margins(
+def registration(
     name: str, tasks: Sequence[Task], folder: Path, earlier: Path
-) -> dict[str, list[float | None]]:
-    """The bounds of the claims that rest on an experiment, by their ids.
+) -> Result:
+    """The registered claims that rest on an experiment, and their commit.
 
     They are written down when the first of its runs begins, so that a record
-    says what was asked before anything was known. Claims that are added while
-    it runs are not in it, nor any that the experiment's earlier record has not
-    kept, since its figures are known. None stands for no bound on that side.
+    says what was asked before anything was known. What is not committed then
+    is refused with a UserError. If some of the runs are in an earlier record,
+    their figures are known: then nothing but what that one has kept counts.
     """
-    path = folder / "margins.json"
-    if not path.exists() or not any(map(finished, tasks)):
-        found = {
-            claim: [x if isfinite(x) else None for x in bounds(entry)]
-            for claim, entry in read_claims(find_book()).items()
-            if name in entry.get("records", ())
-        }
-        if earlier.exists():
-            kept = json.loads(earlier.read_text("utf-8")).get("margins", {})
-            found = {
-                x: asked for x, asked in found.items() if kept.get(x) == asked
-            }
-        folder.mkdir(parents=True, exist_ok=True)
-        write_text(path, json.dumps(found))
-    return json.loads(path.read_text("utf-8"))
+    claims = {
+        claim: as_registered(entry)
+        for claim, entry in read_claims(find_book()).items()
+        if name in entry.get("records", ()) and "registered" in entry
+    }
+    known: Result = {}
+    if earlier.exists():
+        known = json.loads(earlier.read_text("utf-8"))
+    if known.get("results", {}).keys() & {task.key for task in tasks}:
+        return known.get("registered", {})
+    path = folder / "registered.json"
+    if path.exists() and any(map(finished, tasks)):
+        kept: Result = json.loads(path.read_text("utf-8"))
+        return kept
+    found: Result = {}
+    if claims:
+        where = "book/claims", "experiments"
+        if changed := git("status", "--porcelain", "--", *where):
+            raise UserError(
+                f"{name} is to measure {', '.join(claims)}, which are "
+                f"registered; commit what has changed before its first run:\n"
+                f"{changed}"
+            )
+        found = {"commit": git("rev-parse", "HEAD"), "claims": claims}
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(path, json.dumps(found))
+    return found
+
+
+def git(*arguments: str) -> str:
+    """What git says in this repository."""
+    command = ["git", "-C", str(ROOT), *arguments]
+    done = run(command, check=True, capture_output=True, text=True)
+    return done.stdout.rstrip()
 
 
 def about(module: ModuleType) -> str:
@@ -182,11 +210,25 @@ def about(module: ModuleType) -> str:
     return (module.__doc__ or "").partition("\n")[0]
 
 
+def taken(path: Path) -> str:
+    """How long an experiment takes one core, by its record."""
+    if not path.exists():
+        return "not yet measured"
+    return f"{json.loads(path.read_text('utf-8'))['seconds'] / 3600:.2f} h"
+
+
+def total(names: Iterable[str]) -> float:
+    """The hours of one core that all these experiments take."""
+    paths = [RECORDS / f"{name}.json" for name in names]
+    found = (json.loads(path.read_text()) for path in paths if path.exists())
+    return sum(float(record["seconds"]) for record in found) / 3600
+
+
 def record(
     module: ModuleType,
     name: str,
     tasks: Sequence[Task],
-    asked: dict[str, list[float | None]],
+    registered: Result,
 ) -> Result:
     """All results of an experiment and what a reader must know of them."""
     corpus = module.corpus()
@@ -196,7 +238,7 @@ def record(
         "about": about(module),
         "command": f"python -m experiments --only {name}",
         "recipe": module.RECIPE,
-        "margins": asked,
+        "registered": registered,
         "data": {
             "name": corpus.name,
             **(
@@ -228,18 +270,14 @@ def measure(
     bad = 0
     for full in modules:
         module, name = import_module(full), full.rpartition(".")[2]
-        folder = kept / (f"{name}+{offset}" if offset else name)
-        tasks = [
-            Task(full, key, offset, folder / f"{quote(key, safe=' =')}.json")
-            for key in module.RUNS
-        ]
-        print(f"{name}: {about(module)}")
+        tasks = [task_of(full, key, offset, kept) for key in module.RUNS]
         path = records / f"{name}.json"
-        asked = margins(name, tasks, folder, path)
+        print(f"{name}: {about(module)} ({taken(path)})")
+        registered = registration(name, tasks, tasks[0].path.parent, path)
         if failed := run_all(tasks, jobs):
             bad += failed
             continue
-        found = record(module, name, tasks, asked)
+        found = record(module, name, tasks, registered)
         if path.exists():
             stored = json.loads(path.read_text("utf-8"))["results"]
             lines = moved(stored, found["results"])
@@ -253,10 +291,57 @@ def measure(
     return bad
 
 
+def measure_run(
+    full: str, key: str, kept: Path = KEPT, records: Path = RECORDS
+) -> int:
+    """Make one run of an experiment; print its figures beside the record's.
+
+    Nothing is recorded. Returns 1 if it failed, or if a figure is further
+    away than the seeds of its variation explain. UserError for a run that
+    there is not.
+    """
+    module, name = import_module(full), full.rpartition(".")[2]
+    if key not in module.RUNS:
+        raise UserError(f"{key!r}: {name} has the runs {[*module.RUNS]}")
+    tasks = [task_of(full, x, 0, kept) for x in module.RUNS]
+    task, path = task_of(full, key, 0, kept), records / f"{name}.json"
+    registration(name, tasks, task.path.parent, path)
+    if run_all([task], 1):
+        return 1
+    seeds = json.loads(path.read_text("utf-8"))["results"]
+    found, row = ended(task)["result"], SEED.sub("", key)
+    alike = {x: seeds[x] for x in seeds if SEED.sub("", x) == row}
+    columns = [found, alike.get(key, {}), *alike.values()]
+    width = max(map(len, found))
+    print(f"{'':{width}}  {'here':>12}  {'the record':>12}  over its seeds")
+    for figure, value in found.items():
+        if isinstance(value, int | float):
+            here, there, *others = (x.get(figure, nan) for x in columns)
+            print(
+                f"{figure:{width}}  {here:12.6g}  {there:12.6g}  "
+                f"{min(others):.6g} to {max(others):.6g}"
+            )
+    lines = moved(alike, {key: found})
+    print(*lines, sep="\n", end="\n" * bool(lines))
+    return int(bool(lines))
+
+
 def main(arguments: Sequence[str]) -> None:
     """Read the command line and measure."""
     names = sorted(path.stem for path in EXPERIMENTS.glob("[!_]*.py"))
-    parser = argparse.ArgumentParser(prog="experiments", description=__doc__)
+    each = {name: taken(RECORDS / f"{name}.json") for name in names}
+    parser = argparse.ArgumentParser(
+        prog="experiments",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description=__doc__,
+        epilog="hours of one core, by the records:\n"
+        + "".join(
+            f"  {name:34}{hours}{' *' * (name in LONG)}\n"
+            for name, hours in each.items()
+        )
+        + f"together {total(names):.1f} h, without * "
+        f"{total({*names} - LONG):.1f} h; * is measured where --only names it",
+    )
     parser.add_argument("--only", choices=names, help="one experiment")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument(
@@ -265,7 +350,19 @@ def main(arguments: Sequence[str]) -> None:
         default=0,
         help="added to every seed: compares, and writes no record",
     )
+    parser.add_argument(
+        "--run",
+        metavar="KEY",
+        help="one run of --only: its figures beside the record's",
+    )
     given = parser.parse_args(arguments)
+    if given.run is not None:
+        if given.only is None or given.seed_offset:
+            parser.error("--run goes with --only, and with no --seed-offset")
+        try:
+            sys.exit(measure_run(f"experiments.{given.only}", given.run))
+        except UserError as error:
+            parser.error(str(error))
     chosen = [given.only] if given.only else sorted({*names} - LONG)
     modules = [f"experiments.{name}" for name in chosen]
     sys.exit(bool(measure(modules, given.jobs, given.seed_offset)))

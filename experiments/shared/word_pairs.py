@@ -140,7 +140,7 @@ def short_pairs(pairs: list[Pair], links: list[Links]) -> list[Pair]:
 class Forms(NamedTuple):
     """Words, in the forms that people type them in, with translations."""
 
-    translations: dict[str, list[str]]  # in small letters
+    translations: dict[str, list[str]]
     phrases: dict[str, str]  # nouns with their article, in both languages
 
     def of(self, some: Iterable[str]) -> dict[str, list[Pair]]:
@@ -166,7 +166,8 @@ class Forms(NamedTuple):
         words = re.findall(r"[^\W\d_]+(?:-\w+)*", output.lower())
         while len(words) > 1 and words[0] in ARTICLES:
             del words[0]
-        return len(words) == 1 and words[0] in self.translations[word]
+        known = {x.lower() for x in self.translations[word]}
+        return len(words) == 1 and words[0] in known
 
     def shares(
         self, translator: Translator, some: Iterable[str]
@@ -192,7 +193,7 @@ def forms(pairs: Sequence[Pair], links: Iterable[Links]) -> Forms:
     lines = [source for source, _ in pairs]
     count = Counter(x for line in lines for x in CORE.findall(line)[1:])
     known = {
-        word: [x.lower() for x in others]
+        word: [*others]
         for word, others in dictionary(pairs, links).items()
         if count[word] >= 20 and word.isalpha() and word[1:].islower()
     }

@@ -105,18 +105,16 @@ def test_the_ledger_is_filtered_unfolded_and_linked_to(reader: Window, book):
     path = book / "book" / "ledger.html"
     page = turn(reader, path, PHONE)
     claims = page.locator("details.claim")
-    shown = page.locator("details.claim:not([hidden])")
+    shown = page.locator("table.ledger tbody tr:not([hidden])")
     opened = page.locator("details.claim[open]")
     verdict, source, _ = page.locator("form.ledger-filter select").all()
-    verdict.select_option("holds")
+    verdict.select_option("shown")
     some = shown.count()
-    assert some == page.locator("details.claim[data-verdict=holds]").count()
+    assert some == page.locator("details.claim[data-verdict=shown]").count()
     source.select_option("the paper")
     assert 0 < shown.count() < some < claims.count()
     page.get_by_role("button", name="show all").click()
-    page.wait_for_function(
-        "() => !document.querySelector('details.claim[hidden]')"
-    )
+    page.wait_for_function("() => !document.querySelector('tr[hidden]')")
     page.get_by_role("button", name="unfold", exact=True).click()
     assert opened.count() == claims.count()
     page.get_by_role("button", name="fold", exact=True).click()
@@ -127,6 +125,23 @@ def test_the_ledger_is_filtered_unfolded_and_linked_to(reader: Window, book):
     page.reload()
     pages.await_scripts(page)
     assert opened.count() == 1 and opened.get_attribute("id") == linked
+
+
+def test_the_ledger_is_ordered_by_any_column(reader: Window, book):
+    """Numbers as numbers, and in both directions."""
+    page = turn(reader, book / "book" / "ledger.html", WIDE)
+
+    def column(place: int) -> list[str]:
+        cells = page.locator(f"table.ledger tbody td:nth-child({place})")
+        return [text.strip() for text in cells.all_inner_texts()]
+
+    p = page.get_by_role("button", name="p", exact=True)
+    for ordered in (1, -1):
+        p.click()
+        each = [float(x.strip("< ")) for x in column(5) if x]
+        assert each == sorted(each)[::ordered] and len(set(each)) > 5
+    page.get_by_role("button", name="verdict", exact=True).click()
+    assert column(2) == sorted(column(2))
 
 
 SOUND = """<!doctype html><html lang="en"><head><title>Sound</title>

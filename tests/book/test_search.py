@@ -27,6 +27,9 @@ SEARCHES = {
         "08_optimizer#why-a-warm-up",
         "08_optimizer#the-schedule-of-the-paper",
     ],
+    "early stopping": ["toolkit_train#early-stopping"],
+    "patience": ["toolkit_train#early-stopping"],
+    "best checkpoint": ["toolkit_train#early-stopping"],
     "out of memory": ["toolkit_errors#out-of-memory"],
     "train on my own data": [
         "toolkit_train#from-two-files-to-a-translator",

@@ -15,6 +15,8 @@ from pathlib import Path
 import chapters
 import httpx2
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from annotated_transformer.corpora.generated import builtin_corpus
 from annotated_transformer.translation import Translator
@@ -135,7 +137,12 @@ def plays(more: str) -> str:
 @pytest.mark.parametrize(
     ("path", "body", "said"),
     [
-        (TRANSLATE, "no JSON", "JSON decode error"),
+        (TRANSLATE, "no JSON", "body: not JSON from character 1 on"),
+        (TRANSLATE, '{"text": "a"', "body: not JSON from character 13 on"),
+        (TRANSLATE, "[1]", "body: must be an object"),
+        (TRANSLATE, "", "body: must be an object"),
+        (TRANSLATE, '{"text": "a", "beam": 4}', "beam: Extra inputs"),
+        (COMPLETE, "null", "body: must be an object"),
         (TRANSLATE, "{}", "text: Field required"),
         (TRANSLATE, '{"text": "%s"}' % ("a" * 10_001), "text: .* 10000"),
         (TRANSLATE, r'{"text": "\ud800"}', "text: .* valid string"),
@@ -150,6 +157,42 @@ def test_bad_input_is_refused_with_its_reason(server, path, body, said):
     found = httpx2.post(server.url + path, content=body, headers=kind)
     assert 400 <= found.status_code < 500
     assert re.search(said, found.json()["detail"])
+
+
+VALUES = st.recursive(
+    st.none() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=4,
+)
+BODIES = st.dictionaries(
+    st.sampled_from(["text", "Text", "beam", "max_tokens", "model"]),
+    st.just("A dog runs.") | VALUES,
+)
+
+
+@given(BODIES, st.integers(0, 9))
+def test_a_body_is_answered_or_refused_in_words(server, body, less):
+    """Every field that is not known is named, and where JSON ends."""
+    text = json.dumps(body)
+    text = text[: len(text) - less]
+    kind = {"Content-Type": "application/json"}
+    with httpx2.Client(base_url=server.url, headers=kind) as client:
+        found = client.post(TRANSLATE, content=text)
+    try:
+        body = json.loads(text)
+    except ValueError as error:
+        place = f"from character {error.pos + 1} on"
+        told = f"body: not JSON {place}" if text else "body: must be an object"
+    else:
+        unknown = body.keys() - {"text"}
+        if not unknown and isinstance(body.get("text"), str):
+            assert found.status_code == 200
+            return
+        names = found.json()["detail"]
+        assert all(f"{name}: Extra inputs" in names for name in unknown)
+        told = ": "
+    assert found.status_code == 422
+    assert told in found.json()["detail"]
 
 
 def test_a_slow_client_holds_up_nobody(server, translator):

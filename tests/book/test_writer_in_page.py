@@ -18,6 +18,7 @@ from annotated_transformer.data import train_tokenizer
 from annotated_transformer.embedding import EOS
 from annotated_transformer.model import ModelConfig, Transformer, transformer
 from annotated_transformer.modern import MODERN
+from annotated_transformer.text.documents import DocumentReader
 from annotated_transformer.writing import (
     LanguageModel,
     Writer,
@@ -125,8 +126,8 @@ def log_probabilities(writer: Writer, ids: list[int]) -> torch.Tensor:
 
 def test_plays_expect_what_the_package_expects(started, reference):
     text = "".join(plays().lines(held_out=True))[:126]
-    ids = [EOS, *reference.tokenizer.encode(text)[:-1]]
-    assert len(ids) == 127
+    ids = reference.reader.ids(text)
+    assert ids.count(EOS) > 1
     expected = log_probabilities(reference, ids)
     at_once = started.page.evaluate(
         f"(text) => {{ own.begin(text); return {EXPECTED}; }}", text
@@ -149,7 +150,7 @@ def test_a_text_outgrows_the_context_as_in_the_package(
     written = reference(text, max_new_tokens=150, temperature=0.0)
     found = started.page.evaluate(
         "(text) => { own.begin(text); for (let i = 0; i < 150; i++) {"
-        " const [[token]] = own.ranked; text += own.text(token);"
+        " const [[token]] = own.ranked; text += own.text(token, text);"
         " own.read([token]); } return text; }",
         text,
     )
@@ -169,8 +170,28 @@ def test_characters_are_the_package_s(started, reference):
     assert found == [[row, tokenizer.decode(row)] for row in ids]
 
 
+@pytest.mark.parametrize("mark", ["", "a", "* *"])
+def test_texts_are_read_and_written_as_in_the_package(
+    started, reference, mark
+):
+    reader = DocumentReader(reference.tokenizer, mark)
+    odd, ends = odd_strings(150), [f"\n{mark}\n", f"\r\n {mark}\xa0\r\n"]
+    texts = ["\ufeffa\n", "a\r", *ends, *odd]
+    texts += [end.join(odd[i : i + 3]) for i in range(100) for end in ends]
+    found = started.page.evaluate(
+        "([texts, mark, end]) => { const other = new inPage.Writer("
+        "   { ...inPage.models.writer, mark });"
+        " return texts.map((text) => [other.ids(text),"
+        "   other.text(end, text)]); }",
+        [texts, mark, EOS],
+    )
+    for text, (ids, end) in zip(texts, found, strict=True):
+        assert ids == reader.ids(text)
+        assert end == reader.text([EOS], text)
+
+
 def test_draws_have_the_model_s_distribution(started, reference):
-    ids = [EOS, *reference.tokenizer.encode("ROMEO:\nThe ")[:-1]]
+    ids = reference.reader.ids("ROMEO:\nThe ")
     logits = log_probabilities(reference, ids)[-1]
     shares = next_token_probs(logits, temperature=1.2, top_p=0.95)
     kept, order = shares.sort(descending=True)
@@ -232,14 +253,14 @@ def test_a_seed_writes_the_same_text_again(book, window, reference):
     again = write(page, "Write")
     assert first[:40] == again[:40]
     # and it is the text of the package's probabilities
-    ids = [EOS, *reference.tokenizer.encode(BEGINNING)[:-1]]
+    ids = reference.reader.ids(BEGINNING)
     text = BEGINNING
     for i in range(40):
         p = next_token_probs(log_probabilities(reference, ids)[-1], 0.8)
         ranked, order = p.sort(descending=True)
         random = page.evaluate(f"inPage.uniform(1, {i})")
         ids.append(int(order[(ranked.cumsum(0) > random).nonzero()[0]]))
-        text += reference.text(ids[-1:], stop=False)
+        text += reference.text(ids[-1:], stop=False, before=text)
     assert first.startswith(text)
     assert not window.complaints
 
@@ -254,7 +275,7 @@ def test_the_reader_writes_instead_of_the_model(book, window, reference):
     candidates = page.locator(".at-next button")
     text = written(page)
     for place in (2, 0):
-        ids = [EOS, *reference.tokenizer.encode(text)[:-1]]
+        ids = reference.reader.ids(text)
         logits = log_probabilities(reference, ids)[-1]
         p = next_token_probs(logits, temperature=5.0, top_k=3)
         shares, best = p.sort(descending=True)
@@ -265,7 +286,7 @@ def test_the_reader_writes_instead_of_the_model(book, window, reference):
         assert candidates.nth(place).evaluate(
             "e => e === document.activeElement"
         )
-        text += reference.text([int(best[place])], stop=False)
+        text += reference.text([int(best[place])], False, text)
         assert written(page) == text
     assert page.locator(".at-chosen").inner_text() == text[-2:]
     assert (

@@ -31,10 +31,11 @@ TRAIN = {
     "": "--task, or --train and --valid",
     GOOD + "--task=copy": "--task, or --train and --valid",
     "--pairs=good " + GOOD: "3 files given",
-    "--train good --valid good": "two files each, or by --pairs and",
+    "--train good --valid good": "--train good: one file, .* by --pairs",
+    "--train good good --valid good": "--valid good: one .* by --valid-pairs",
     "--pairs t.csv --valid-pairs good": "t.csv .de., line 3: empty",
     "--pairs t.csv --valid-pairs t.csv --target=fr": (
-        "t.csv, line 2: no fields 'en' and 'fr', .*, in .'de': 'ein', 'en'"
+        "t.csv, line 1: no columns 'en' and 'fr', .*, only 'de', 'en'; rename"
     ),
     "--train good gone --valid good good": "gone.*No such file",
     "--train two good --valid good good": "two has 2 lines but good has 1",
@@ -64,7 +65,7 @@ TRAIN = {
     "--task=copy --from=model --post-norm": "--pre-norm: the model that",
     "--task=copy --from=model --set model.layers=6": "`layers`: the model",
     GOOD + "--tokenizer=char --batch-tokens=2": "at most 2 tokens a side",
-    "--train words words --valid words words": (
+    "--train words words --valid words words --vocab-size=8000": (
         "--vocab-size: .* 8000 .* the largest possible is "
     ),
     GOOD + "--vocab-size=6": "--vocab-size: .*too small",

@@ -127,10 +127,9 @@ def test_the_version_is_the_same_everywhere(command):
 
 # n lines in, n lines out
 
-ODD = ["", "  ", "\u2028", "\x85", "\r", "\ufeff", "\U0001f600", "\t"]
+ODD = ["", "  ", "\u2028", "\x85", "\f", "\ufeff", "\U0001f600", "\t"]
 LINE = st.lists(st.sampled_from([*"abcdefghij", *ODD]), max_size=10)
-# A mark at the beginning of a text and a carriage return at the end of a line
-# are no part of it.
+# A mark at the beginning of a text is no part of it.
 LINES = st.lists(LINE.map(lambda signs: "".join(signs) + "a"), max_size=20)
 
 
@@ -347,7 +346,7 @@ def test_evaluate_finds_words_without_blanks_or_says_so(
     worse = json.loads(command(*words, wrong, "--json").out)
     for kind in ("bleu", "bleu_lowercase", "bleu_moses"):
         if cut != "13a":
-            assert best[kind] == pytest.approx(100) and worse[kind] < 100
+            assert best[kind] == 100 and worse[kind] < 100
             assert f"|tok:{cut}|" in best["signatures"][kind]
     assert best["typed"]["as it is"]["bleu"] == best["bleu"]
 

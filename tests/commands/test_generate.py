@@ -71,3 +71,22 @@ def test_prompts_of_any_length_and_the_end_of_a_document(folder):
     assert any("\n\n" in x.strip("\n") or x.startswith("\n") for x in whole)
     for some, first in zip(whole, ended, strict=True):
         assert some.startswith(first)
+
+
+def test_letters_of_a_prompt_that_were_never_seen_are_said(
+    command, text, folder
+):
+    words = "the model has never seen z§; its card says what it has"
+    options = ["--max-tokens=1", "--seed=3"]
+    status, _, said = command("generate", folder, "--prompt=A z§§z", *options)
+    assert status == 0 and words in said
+    assert command("generate", folder, "--prompt=A dog", *options)[2] == ""
+    card = (folder / "README.md").read_text()
+    letters = card.partition("included:\n\n    ")[2].partition("\n")[0]
+    assert {*letters} == {*text.read_text()} - {" ", "\n"}
+
+
+def test_a_mark_with_blanks_is_refused(command, text, tmp_path):
+    train = ["train", tmp_path / "m", text, "--task=text", "--mark= * "]
+    status, _, said = command(*train)
+    assert status == 1 and "--mark" in said and "blanks at its ends" in said

@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import os
+import re
 from random import Random
 
 import pytest
@@ -56,6 +57,46 @@ def test_a_byte_that_is_no_text_has_a_line_and_a_column(lines, data):
         decode_lines(b"\n".join(rows), "text", before)
 
 
+@given(
+    st.lists(st.sampled_from(["a dog", "привет", "ñ"]), min_size=1),
+    st.sampled_from(["utf-16", "utf-16-le", "utf-16-be"]),
+)
+def test_what_is_advised_for_utf_16_finds_its_text(lines, encoding):
+    text = "".join(f"{line}\n" for line in lines)
+    data = text.encode(encoding)
+    with pytest.raises(UserError, match=", line [12]: byte ") as caught:
+        decode_lines(data, "text")
+    (advised,) = re.findall("iconv -f (.*?) -t UTF-8", str(caught.value))
+    assert data.decode(advised) == text
+
+
+@given(sentences, st.sampled_from(["\0", "\r"]), st.data())
+def test_bytes_that_no_text_has_are_not_taken_for_an_encoding(
+    lines, sign, data
+):
+    """What is advised for them leaves all else as it was."""
+    number = data.draw(st.integers(1, len(lines)))
+    line = lines[number - 1]
+    place = data.draw(st.integers(0, len(line)))
+    damaged = [*lines]
+    damaged[number - 1] = line[:place] + sign + line[place:] + "."
+    text = "\n".join(damaged) + "."
+    column = len(line[:place].encode()) + 1
+    told = f"text, line {number}: byte {column} of the line, "
+    with pytest.raises(UserError, match=told) as caught:
+        decode_lines(text.encode(), "text")
+    ((option, _, new),) = re.findall(
+        r"tr (-d )?'\\(000|r)' ?(?:'(.*)')?", str(caught.value)
+    )
+    assert bool(option) == (sign == "\0")
+    assert not option or "-d '\\000' or, if the whole" in str(caught.value)
+    mended = text.replace(sign, new.replace("\\n", "\n"))
+    expected = mended.removeprefix("\ufeff").removesuffix("\n").split("\n")
+    assert decode_lines(mended.encode(), "text") == expected
+    more = sign == "\r" and len(lines) == 1
+    assert len(expected) == len(lines) + more
+
+
 @given(sentences.map(lambda lines: [f"x{line}" for line in lines]))
 def test_pairs_come_back_from_their_file(tmp_path_factory, lines):
     path = tmp_path_factory.mktemp("text") / "t.tsv"
@@ -71,18 +112,23 @@ def csv_text(names, rows):
     return text.getvalue()
 
 
+def one_object(names, row):
+    """An object as JSON, with equal names if there are such."""
+    items = zip(map(json.dumps, names), map(json.dumps, row), strict=True)
+    return f"{{{', '.join(map(': '.join, items))}}}"
+
+
 def json_text(names, rows):
-    objects = (dict(zip(names, row, strict=True)) for row in rows)
-    return "".join(json.dumps(x) + "\n" for x in objects)
+    return "".join(one_object(names, row) + "\n" for row in rows)
 
 
 def nested(names, rows):
     """As Hugging Face's datasets are written."""
-    objects = (dict(zip(names, row, strict=True)) for row in rows)
-    return "".join(
-        json.dumps({"id": "7", "translation": x}, ensure_ascii=False) + "\n"
-        for x in objects
+    objects = (
+        f'{{"id": "7", "translation": {one_object(names, row)}}}\n'
+        for row in rows
     )
+    return "".join(objects)
 
 
 words = st.text(st.characters(exclude_characters="\r\0", codec="utf-8"))
@@ -91,7 +137,7 @@ words = st.text(st.characters(exclude_characters="\r\0", codec="utf-8"))
 @given(
     pairs=st.lists(st.tuples(words, words), min_size=1),
     names=st.sampled_from([("en", "de"), ("source", "target")]),
-    order=st.permutations(range(4)),
+    order=st.permutations(range(5)),
     write_as=st.sampled_from([csv_text, json_text, nested]),
     gz=st.booleans(),
 )
@@ -100,8 +146,8 @@ def test_pairs_are_read_as_others_write_them(
 ):
     """Wherever their columns are, and whatever the others hold."""
     other = "target" if "en" in names else "de"
-    header, *rows = [[(*names, other, "x")[i] for i in order]] + [
-        [(*pair, "", "\n")[i] for i in order] for pair in pairs
+    header, *rows = [[(*names, other, "x", "x")[i] for i in order]] + [
+        [(*pair, "", "\n", "")[i] for i in order] for pair in pairs
     ]
     text = write_as(header, rows).encode()
     ending = ".CSV" if write_as is csv_text else ".jsonl"
@@ -113,13 +159,74 @@ def test_pairs_are_read_as_others_write_them(
             read_table(path, ("en", "de"))
 
 
+NAMES = st.sampled_from(["en", "de", "source", "target", "x", "a b", "", "ä"])
+
+
+@given(
+    names=st.lists(NAMES, min_size=1, max_size=9),
+    write_as=st.sampled_from([csv_text, json_text, nested]),
+)
+def test_a_column_is_found_once_or_the_names_are_told(
+    tmp_path_factory, names, write_as
+):
+    """In the line that has them; unread ones may be there any number."""
+    row = [f"text {i}" for i in range(len(names))]
+    ending = ".csv" if write_as is csv_text else ".jsonl"
+    path = tmp_path_factory.mktemp("text") / f"t{ending}"
+    write(path, write_as(names, [row]))
+    pairs = [("en", "de"), ("source", "target")]
+    read = next((x for x in pairs if {*x} <= {*names}), None)
+    if read and names.count(read[0]) == names.count(read[1]) == 1:
+        places = map(names.index, read)
+        assert read_table(path, ("en", "de")) == [
+            tuple(row[i] for i in places)
+        ]
+        return
+    with pytest.raises(UserError, match=", line 1: ") as caught:
+        read_table(path, ("en", "de"))
+    if read:
+        twice = [name for name in read if names.count(name) > 1]
+        assert f"{names.count(twice[0])} " in str(caught.value)
+        assert f"are named {twice[0]!r}; keep the one" in str(caught.value)
+    else:
+        told = f", only {', '.join(map(repr, names))}; rename them"
+        assert told in str(caught.value)
+
+
+CELL = st.text('ab" ', min_size=1).filter(str.strip)
+
+
+@given(st.lists(st.tuples(CELL, CELL), min_size=1), st.booleans())
+def test_csv_with_tabs_is_not_taken_for_a_text(tmp_path_factory, pairs, named):
+    """As Python's writer has it, quotation marks doubled."""
+    text = io.StringIO()
+    rows = [("EN ", "de"), *pairs] if named else pairs
+    csv.writer(text, "excel-tab", lineterminator="\n").writerows(rows)
+    path = write(tmp_path_factory.mktemp("text") / "t.tsv", text.getvalue())
+    if named or '"' in text.getvalue():
+        told = "names of columns" if named else "marks are doubled"
+        with pytest.raises(UserError, match=told):
+            read_table(path, ("en", "de"))
+    else:
+        assert read_table(path, ("en", "de")) == pairs
+
+
+def test_marks_that_a_text_has_are_not_taken_for_those_of_csv(tmp_path):
+    """One text that cannot be a field of CSV is enough."""
+    pairs = [('"a ""b"""', "c"), ('"a" and "b"', "c"), ('"a"', '"b"')]
+    path = tmp_path / "t.tsv"
+    write_tsv(path, pairs)
+    assert read_table(path) == pairs
+
+
 @pytest.mark.parametrize(
     ("name", "text", "told"),
     [
         ("t.tsv", "a\tb\na b\n", "line 2: columns: 1, not 2; .* one tab"),
         ("t.json", "[\n", r"line 1: columns: 1, .* \.csv or \.jsonl"),
         ("t.csv", "en,de\n", "has no pairs"),
-        ("t.csv", "en;de\na;b\n", r"line 2: no fields 'en'.*, in .'en;de'"),
+        ("t.csv", "\n", "line 1: no columns .*, only none"),
+        ("t.csv", "en;de\na;b\n", "line 1: no columns 'en'.*, only 'en;de'"),
         ("t.csv", 'en,de\n"a\nb",c\na\n', "line 4: columns: 1, not 2"),
         ("t.csv", 'en,de\na,b\nc,"d\ne,f\n', "line 3: not CSV from here on"),
         ("t.csv", 'en,de\n"a"b,c\n', "line 2: not CSV .*expected"),
@@ -127,8 +234,16 @@ def test_pairs_are_read_as_others_write_them(
         ("t.jsonl", '{"en": "a", "de": "b"}\n{\n', "line 2: not JSON"),
         ("t.jsonl", "[" * 10**5, "line 1: not JSON .*recursion"),
         ("t.jsonl", "1" * 5000, "line 1: not JSON .*digits"),
-        ("t.jsonl", '["a", "b"]', "line 1: no fields 'en' .*, in .'a', 'b'"),
-        ("t.jsonl", '{"translation": "a"}', "line 1: no fields .*, in 'a'; "),
+        (
+            "t.jsonl",
+            '["a", "b"]',
+            "line 1: .'a', 'b'. is not an object, such as .\"en\"",
+        ),
+        (
+            "t.jsonl",
+            '{"translation": "a"}',
+            "no fields .*, only 'translation'",
+        ),
         ("t.jsonl", '{"en": "a", "source": "b"}', "line 1: no fields 'en'"),
         ("t.jsonl", '{"en": "a", "de": null}', "line 1, field 'de': None"),
         ("t.jsonl", '{"en": "\\ud800", "de": "b"}', "field 'en': .*ud800' is"),
@@ -158,11 +273,6 @@ MISSING = None
         ("t.gz", PACKED[:900] + b"?" + PACKED[901:], "is damaged"),
         ("t.txt", b"gr\xfc\xdfe", "line 1: byte 3 .*0xfc.*-f LATIN1"),
         ("t.txt", b"a\nb\0", "line 2: byte 2 .*0x00"),
-        *[
-            ("t.txt", f"{text}\n".encode(encoding), "-f UTF-16 -t")
-            for text in ("a dog", "\u043f\u0440\u0438\u0432\u0435\u0442")
-            for encoding in ("utf-16", "utf-16-le", "utf-16-be")
-        ],
         *[(name, None, "cannot be read") for name in UNREAD],
     ],
 )

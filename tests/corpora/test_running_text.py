@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from annotated_transformer.corpora.running_text import RunningText, plays
 from annotated_transformer.errors import UserError
 from annotated_transformer.system.text_lines import read_lines, stream_lines
+from annotated_transformer.text.documents import ends_document
 
 TEXTS = st.lists(
     st.text(
@@ -45,8 +46,20 @@ def test_the_parts_are_the_text(tmp_path_factory, texts, held_out):
 
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"])))
 def test_a_line_ends_a_document_or_does_not(line):
-    text = RunningText((), line, 0.1, "text", 0, {})
-    assert text.ends(f"  {line.strip()}\n") == (line == line.strip())
+    mark = line.strip()
+    assert ends_document(f"  {line}\n", mark)
+    assert not ends_document(f"{line}\n", f"{mark}.")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("last", [True, False])
+def test_bytes_are_those_of_the_text_that_is_read(tmp_path, end, last):
+    """Whatever system has written it, and whether its last line is ended."""
+    text = end.join(["é a", "", "b"]) + (end if last else "")
+    (tmp_path / "text").write_bytes(f"\ufeff{text}".encode())
+    found = RunningText.from_files([tmp_path / "text"])
+    assert found.size == len("é a\n\nb\n".encode())
+    assert "".join(found.lines()) == "é a\n\nb\n\n"
 
 
 @given(

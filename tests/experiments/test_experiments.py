@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import fields
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -19,20 +20,35 @@ from annotated_transformer.corpora import builtin
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.multi30k import MULTI30K_SUMS
 from annotated_transformer.data import Batch, make_batch
+from annotated_transformer.errors import UserError
 from annotated_transformer.model import (
     ModelConfig,
     transformer,
 )
+from annotated_transformer.runs.recipes import LabConfig, Recipe
 from annotated_transformer.storage.model_folder import read_config
+from annotated_transformer.teaching.claims import as_registered
+from annotated_transformer.training import TrainConfig
 from experiments.shared import run_and_record
 from experiments.shared.reproduction import moved
-from experiments.shared.run_and_record import Task, finished, measure
+from experiments.shared.run_and_record import (
+    Task,
+    finished,
+    measure,
+    measure_run,
+)
 
 ROOT = Path(__file__).parents[2]
 NAMES = sorted(path.stem for path in (ROOT / "experiments").glob("[!_]*.py"))
 RECORDS = {
     path.stem: json.loads(path.read_text("utf-8"))
     for path in (ROOT / "book" / "runs").glob("*.json")
+}
+# of the fields that a recipe may lack
+DEFAULTS = {
+    field.name: field.default
+    for kind in (TrainConfig, Recipe, LabConfig)
+    for field in fields(kind)
 }
 TOY = '''
 """A toy: what is tossed.
@@ -120,32 +136,52 @@ def test_finished_runs_are_not_repeated(toy, monkeypatch):
     assert len(toy()[2]) == 10
 
 
-def test_a_record_keeps_the_bounds_of_its_beginning(toy, monkeypatch):
-    """Of the claims that rest on it; what is asked later is not in it.
-
-    Nor in a record that is made anew.
-    """
+def test_a_record_keeps_what_was_registered_and_its_commit(
+    toy, tmp_path, monkeypatch
+):
+    """If all was committed before the first run; later claims do not count."""
     name = f"toy_{toy.folder.name}"
-    first = {"records": [name], "at_least": 3}
-    claims = {"A": first, "B": {"records": ["other"], "equals": 1}}
+    first = {"records": [name], "statement": "A.", "registered": {"seeds": 8}}
+    claims = {"A": first, "B": {"records": [name]}, "C": {"registered": {}}}
     monkeypatch.setattr(run_and_record, "read_claims", lambda book: claims)
+    root = tmp_path / "repository"
+    monkeypatch.setattr(run_and_record, "ROOT", root)
+    (root / "experiments").mkdir(parents=True)
+    (root / "experiments" / "a.py").touch()
+    git = ["git", "-C", str(root), "-c", "user.name=a", "-c", "user.email=b"]
+    for words in (["init", "-q"], ["commit", "-qm", "a", "--allow-empty"]):
+        subprocess.run([*git, *words], check=True)
+    with pytest.raises(UserError, match="measure A,.*commit"):
+        toy()
+    for words in (["add", "."], ["commit", "-qm", "b"]):
+        subprocess.run([*git, *words], check=True)
+    head = subprocess.check_output([*git, "rev-parse", "HEAD"], text=True)
     (toy.folder / "broken").touch()
     assert toy()[0] == 4  # it has begun, and nothing is known
-    claims["A"] = first | {"at_least": 4}
     (toy.folder / "broken").unlink()
-    assert toy()[1]["margins"] == {"A": [4, None]}
-    claims["A"] = first | {"at_least": 5}
-    claims["C"] = {"records": [name], "metric": "nats", "demands": "same"}
-    next((toy.folder / "kept").rglob("*seed=1.json")).unlink()
-    assert toy()[1]["margins"] == {"A": [4, None]}
-    monkeypatch.setitem(toy.module.RECIPE, "tosses", 3)
-    assert toy()[1]["margins"] == {}
-    next((toy.folder / "runs").glob("*.json")).unlink()
-    monkeypatch.setitem(toy.module.RECIPE, "tosses", 4)
-    expected = {"A": [5, None], "C": [-0.05, 0.05]}
-    assert toy()[1]["margins"] == expected
-    monkeypatch.setitem(toy.module.RECIPE, "tosses", 5)
-    assert toy()[1]["margins"] == expected
+    kept = {"commit": head.strip(), "claims": {"A": as_registered(first)}}
+    assert toy()[1]["registered"] == kept
+    claims["A"] = first | {"statement": "Another."}
+    claims["D"] = first
+    for tosses in (2, 3):  # what is measured anew is known
+        monkeypatch.setitem(toy.module.RECIPE, "tosses", tosses)
+        assert toy()[1]["registered"] == kept
+
+
+def test_help_has_the_hours_of_each_experiment_and_their_sum(capsys):
+    with pytest.raises(SystemExit):
+        run_and_record.main(["--help"])
+    said = capsys.readouterr().out
+    hours = [record.get("seconds", 0) / 3600 for record in RECORDS.values()]
+    assert f"together {sum(hours):.1f} h" in said
+    (asked,) = re.findall(r"without \* ([\d.]+) h", said)
+    for place in ("Makefile", "experiments/README.md"):
+        text = (ROOT / place).read_text("utf-8")
+        assert f"{float(asked):.0f} hours" in text
+    for name in NAMES:
+        if name in RECORDS:
+            expected = f"{RECORDS[name]['seconds'] / 3600:.2f} h"
+            assert re.search(rf"^  {name} +{expected}( \*)?$", said, re.M)
 
 
 @pytest.mark.parametrize(
@@ -166,6 +202,44 @@ def test_a_failed_run_leaves_the_others_and_no_record(
     assert ("Traceback" in out) == (fault == "broken")
     (toy.folder / fault).unlink()
     assert toy()[0] == 0
+
+
+def test_one_run_beside_the_record(toy, capsys):
+    """Which stays as it is; a run that is kept is not repeated."""
+    _, record, _ = toy()
+    name, kept = toy.module.__name__, toy.folder / "kept"
+    folders = kept, toy.folder / "runs"
+
+    def go(key="sides = 20 seed=1"):
+        capsys.readouterr()
+        status = measure_run(name, key, *folders)
+        rows = [
+            re.split("  +", x) for x in capsys.readouterr().out.split("\n")
+        ]
+        return status, {row[0]: row[1:] for row in rows if row[3:]}
+
+    row = ["20.01", "20.01", "20 to 20.01"]
+    status, rows = go()
+    assert status == 0 and rows["figure"] == row and "curve" not in rows
+    shutil.rmtree(kept)
+    assert go() == (0, rows) and len(toy()[2]) == 4 + 1 + 3
+    path = folders[1] / f"{name}.json"
+    record["results"]["sides = 20 seed=1"]["figure"] = 30.0
+    record["results"]["sides = 20 seed=0"]["figure"] = 30.1
+    path.write_text(json.dumps(record))
+    status, rows = go()
+    assert status == 1 and rows["figure"] == ["20.01", "30", "30 to 30.1"]
+    assert json.loads(path.read_text()) == record
+    with pytest.raises(UserError, match="has the runs .*'sides = 6 seed=0'"):
+        go("sides = 7 seed=0")
+
+
+def test_one_run_of_no_experiment():
+    words = ["-m", "experiments", "--run", "2017 seed=0"]
+    ended = subprocess.run(
+        [sys.executable, *words], capture_output=True, text=True, cwd=ROOT
+    )
+    assert ended.returncode == 2 and "--run goes with --only" in ended.stderr
 
 
 def test_a_signal_stops_all_runs(toy):
@@ -259,12 +333,23 @@ def test_what_has_no_record_is_planned():
         assert f"`{name}`" in planned and name in run_and_record.LONG
 
 
+def as_then(now: object, then: object) -> object:
+    """A recipe of today, without fields that were not there and do nothing."""
+    if not (isinstance(now, dict) and isinstance(then, dict)):
+        return now
+    return {
+        name: as_then(value, then.get(name))
+        for name, value in now.items()
+        if name in then or value != DEFAULTS.get(name, ...)
+    }
+
+
 @pytest.mark.parametrize("name", [x for x in NAMES if x in RECORDS])
 def test_a_record_is_whole_and_of_this_recipe(name, tmp_path):
     module, record = import_module(f"experiments.{name}"), RECORDS[name]
     assert module.__doc__.partition("\n")[0]
     assert {*record["results"]} == {*module.RUNS}
-    assert record["recipe"] == module.RECIPE
+    assert record["recipe"] == as_then(module.RECIPE, record["recipe"])
     for key, run in module.RUNS.items():
         assert f"seed={run.keywords['seed']}" in key
         task = Task(f"experiments.{name}", key, 0, tmp_path / "none")

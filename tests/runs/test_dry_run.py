@@ -1,6 +1,7 @@
 """A dry run, against the batches and the model of a real one."""
 
 import re
+import shlex
 from dataclasses import replace
 from itertools import islice
 
@@ -24,7 +25,7 @@ from annotated_transformer.runs.dry_run import plan
 from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import recipe_of
 from annotated_transformer.storage.builders import outline
-from annotated_transformer.storage.model_folder import load_model
+from annotated_transformer.storage.model_folder import load_model, read_config
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +45,8 @@ def recipe():
 
 
 def table(text):
-    return dict(re.split(r" {2,}", line) for line in text.splitlines())
+    rows = text.partition("\n\n")[0].splitlines()
+    return dict(re.split(r" {2,}", line) for line in rows)
 
 
 def numbers(text):
@@ -140,6 +142,45 @@ def test_a_dry_run_prints_and_writes_nothing(
     # as torchrun would say
     monkeypatch.setenv("WORLD_SIZE", "8")
     ended = command(*words, "--preset=big", "--accumulate=2")
+    assert "torchrun --nproc-per-node=8 -m annotated_transformer" in ended.out
     together = numbers(table(ended.out)["updates an epoch"])[0]
     assert together == pytest.approx(alone / 8, abs=0.05)
     assert not any(tmp_path.iterdir())
+
+
+def test_a_dry_run_ends_with_the_command_that_trains(
+    command, recipe_options, tmp_path
+):
+    """Whatever shells make of its words."""
+    folder = tmp_path / "a model's"
+    words = ["train", folder, *recipe_options, "--max-steps=2"]
+    words += ["--checkpoint-every=2", "--average=1"]
+    planned = command(*words, "--dry-run").out.splitlines()
+    *typed, last = planned[-2:]
+    assert typed == ["To train it:"]
+    program, *copied = shlex.split(last)
+    assert program == "annotated-transformer"
+    assert copied == [*map(str, words)]
+    assert command(*copied).status == 0
+    assert read_config(folder).history.command == last
+
+
+def test_a_vocabulary_that_nobody_asked_for_shrinks_to_the_text(
+    command, tmp_path
+):
+    (tmp_path / "pairs").write_text("A dog.\tEin Hund.\nA cat.\tNo cat.\n" * 9)
+    files = [
+        f"--pairs={tmp_path / 'pairs'}",
+        f"--valid-pairs={tmp_path}/pairs",
+    ]
+    words = ["train", tmp_path / "model", *files]
+    asked = command(*words, "--vocab-size=8000", "--dry-run")
+    largest = re.search(r"the largest possible is (\d+)", asked.err)[1]
+    assert asked.status == 1
+    ended = command(*words, "--dry-run")
+    assert numbers(table(ended.out)["subwords"]) == [int(largest)]
+    assert f"yields {largest} subwords" in ended.err
+    assert "fewer by --vocab-size" in " ".join(ended.err.split())
+    ended = command(*words, "--max-steps=2", "--warmup=1")
+    assert ended.status == 0
+    assert len(load_model(tmp_path / "model")[1]) == int(largest)

@@ -76,6 +76,12 @@ KINDS = {
         lambda: {"corpus": RunningText.from_files([__file__])},
     ),
     "start": (BPE, lambda: {"start": "parent"}),
+    "adapters": (learning(BPE, adapters=2), lambda: {"start": "parent"}),
+    "adapters, muon, bf16": (
+        learning(BPE, **vars(MUON.train) | {"bf16": True}, adapters=1),
+        lambda: {"start": "parent"},
+    ),
+    "patience": (learning(SMALL, patience=2), dict),
     "new subwords": (BPE, lambda: {"start": "parent", "new_subwords": True}),
 }
 
@@ -124,7 +130,8 @@ def test_a_run_ends_as_if_nothing_had_happened(
         [{**line, "seconds": 0} for line in read_metrics(folder)]
         for folder in (part, whole)
     ]
-    first = [0] * (kind == "start")  # a fine-tuning's first validation
+    first = [0] * ("start" in given())  # a fine-tuning's first validation
+    first *= "new_subwords" not in given()
     assert lines[0] == lines[1]
     assert [x["step"] for x in lines[0]] == [*first, 2, 4, 6]
     passed = {x: y for x, y in given().items() if x in ("model", "tokenizer")}

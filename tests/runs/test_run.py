@@ -351,7 +351,7 @@ def test_without_locks_a_training_says_so_and_goes_on(
 
 def test_what_a_failed_attempt_leaves_does_not_stop_the_next(tmp_path, corpus):
     """It fails over its subwords."""
-    many = replace(SMALL, tokenizer="bpe", vocab_size=9000)
+    many = replace(SMALL, tokenizer="bpe", vocab_size=9000, vocab_exact=True)
     with pytest.raises(UserError, match="too large"):
         train(tmp_path / "model", corpus, many, device="cpu")
     train(tmp_path / "model", corpus, SMALL, device="cpu")

@@ -125,6 +125,7 @@ def test_unknown_tokens_are_counted(text):
         ({"train.max_length": 40}, "the held-out text has"),
         ({"labs.noise": 1}, "`noise` is for sentence pairs"),
         ({"normalize": "true"}, "`normalize` is for sentence pairs"),
+        ({"tokenizer": "word"}, "`tokenizer='word'` is for sentence pairs"),
     ],
 )
 def test_a_text_that_cannot_be_learned_from(text, changes, message):
@@ -142,3 +143,18 @@ def test_text_and_model_must_fit(text):
     sizes = RECIPES["builtin"]
     with pytest.raises(UserError, match="learns from sentence pairs"):
         prepare(replace(sizes, normalize=False), text)
+
+
+def test_one_long_line_is_refused_and_the_advice_helps(tmp_path):
+    path, recipe = tmp_path / "text", RECIPES["text"]
+    path.write_text("A dog sees a cat. The cat sees no dog. " * 200)
+    for share in (0.1, 0.9):
+        text = RunningText.from_files([path], held_out=share)
+        ready = prepare(recipe, text)
+        with pytest.raises(UserError, match="break it into lines, one for"):
+            read_corpus(text, ready.tokenizer, ready.recipe)
+    path.write_text(path.read_text().replace(". ", ".\n"))
+    text = RunningText.from_files([path])
+    ready = prepare(recipe, text)
+    learned, held_out, _ = read_corpus(text, ready.tokenizer, ready.recipe)
+    assert len(learned.ids) > 8 * len(held_out.ids) > 1000

@@ -132,7 +132,7 @@ def test_what_a_stop_has_written_counts_only_while_it_is_the_last(
         run.averaged()
     lines = ()
     for step in steps:
-        lines = (*lines, LINE | {"step": step})
+        lines = (*lines, LINE | {"step": step, "valid_loss": -step})
         run.save(model, optimizer, Progress(step, metrics=lines))
         assert read_metrics(run.run_dir) == [*lines]
     last = run.paths()[steps[-1]]

@@ -5,6 +5,7 @@ from dataclasses import replace
 from histories import HISTORY
 from tiny_models import TINY
 
+from annotated_transformer.data import train_tokenizer
 from annotated_transformer.storage.builders import build
 from annotated_transformer.storage.history import (
     Data,
@@ -12,14 +13,31 @@ from annotated_transformer.storage.history import (
     Search,
     Start,
 )
-from annotated_transformer.storage.model_card import model_card
+from annotated_transformer.storage.model_card import MOST, model_card
 
 CAPTIONS = Data("multi30k", "en", "de", 29_000)
 
 
-def card_of(**changes):
+LETTERS = train_tokenizer(["abc"], 9, "char")
+
+
+def card_of(tokenizer=LETTERS, **changes):
     model = build(TINY["transformer"])
-    return model_card(model, replace(HISTORY, **changes), {})
+    return model_card(model, tokenizer, replace(HISTORY, **changes), {})
+
+
+def test_the_card_has_the_letters_of_a_model_that_reads_letters():
+    """All of them, and no sign in them is read as Markdown or by a screen."""
+    lines = ["|x`\x1b é", "<b>&_* <b>"]
+    pieces = train_tokenizer(lines, 99, "char", False, running=True)
+    card = card_of(pieces)
+    told = "knows 13 of them, the blank and the end of a line included:"
+    assert f"{told}\n\n    &*<>_`bx|é\n\n" in card.replace("\\x1b", "")
+    subwords = train_tokenizer(lines, 18, "bpe", False, running=True)
+    assert "letter by letter" not in card_of(subwords)
+    many = "".join(map(chr, range(0x4E00, 0x4E00 + MOST + 1)))
+    card = card_of(train_tokenizer([many], 999, "char"))
+    assert "knows 502 of them." in card and many[0] not in card
 
 
 def test_the_card_has_command_licence_and_size():

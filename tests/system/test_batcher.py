@@ -1,9 +1,12 @@
 """Calls are gathered into batches, and each has its own answer."""
 
 import asyncio
+import copy
 import threading
 
+import numpy
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -58,6 +61,68 @@ def test_each_call_has_its_own_answer_from_a_batch_of_equals(
     assert sorted(computed) == [*range(left, len(kinds))]
     fewest = sum(-(-kinds[left:].count(kind) // size) for kind in range(3))
     assert len(function.batches) == fewest
+
+
+class Incomparable:
+    def __eq__(self, other):
+        raise LookupError("no comparison")
+
+    __hash__ = None
+
+
+OPTIONS = [
+    {},
+    {"kind": 0},
+    {"kind": numpy.arange(3)},
+    {"kind": torch.arange(3)},
+    {"kind": [numpy.arange(2)]},
+    {"kind": float("nan")},
+    {"kind": Incomparable()},
+]
+RAISED = [LookupError, StopIteration, StopAsyncIteration, GeneratorExit]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.none() | st.sampled_from([*RAISED, asyncio.CancelledError]),
+            st.sampled_from(OPTIONS),
+        ),
+        min_size=1,
+        max_size=6,
+    ),
+    st.integers(1, 3),
+)
+def test_every_call_has_an_answer_or_an_error(calls, size):
+    """Whatever the function raises and the options are; later calls too."""
+
+    def function(items, **options):
+        for item in filter(None, items):
+            raise item("no answer")
+        return ["answer"] * len(items)
+
+    async def everybody():
+        batcher = Batcher(function, size=size)
+        # options of their own, as each request has
+        tasks = [
+            asyncio.ensure_future(batcher(item, **copy.deepcopy(options)))
+            for item, options in calls
+        ]
+        _, waiting = await asyncio.wait(tasks, timeout=10)
+        assert not waiting and not batcher.calls
+        async with asyncio.timeout(10):
+            assert await batcher(None) == "answer"
+        return await asyncio.gather(*tasks, return_exceptions=True)
+
+    found = asyncio.run(everybody())
+    ended = {GeneratorExit, asyncio.CancelledError} & {x for x, _ in calls}
+    for (item, _), outcome in zip(calls, found, strict=True):
+        if outcome == "answer":
+            assert item is None
+        elif isinstance(outcome, RuntimeError):
+            assert ended or item is StopIteration
+        else:
+            assert item is type(outcome) is not StopIteration
 
 
 def test_an_exception_reaches_only_the_call_that_causes_it():

@@ -19,7 +19,7 @@ from annotated_transformer.text.checks import (
 from annotated_transformer.text.watch import NAMED, Watch
 from annotated_transformer.translation import Translation, Translator
 
-NAME = "multi30k-en-de"
+NAME, BACK = "multi30k-en-de", "multi30k-de-en"
 CHINESE = "一个男人在街上走。"
 CAPTIONS = ["A man walks.", "TWO DOGS RUN.", "", "A girl in a red coat sings."]
 SURE = Translation("Ein Mann.", -1.0, -1.0, 10)
@@ -189,3 +189,29 @@ def test_the_wrong_direction_is_noticed_first(command, tmp_path):
     assert ended.status == 0 and "\n4 of 4 lines\n" in ended.err
     assert f"warning: {path}, line 1" in first
     assert re.search(r"in [34] of 4 lines, the model is unsure", ended.err)
+
+
+@pytest.mark.parametrize("name", ["evaluate", "score"])
+def test_swapped_files_and_other_languages_are_said(command, tmp_path, name):
+    """They change nothing of the output; what is right is not doubted."""
+    texts = {
+        "en": ["A man rides a bicycle.", "Two dogs are playing in the snow."],
+        "de": ["Ein Mann fährt Fahrrad.", "Zwei Hunde spielen im Schnee."],
+        "zh": [CHINESE, CHINESE],
+    }
+    for code, lines in texts.items():
+        (tmp_path / code).write_text("".join(f"{x}\n" for x in lines), "utf-8")
+    english, german, chinese = (tmp_path / code for code in texts)
+    right = command(name, NAME, english, german)
+    assert right.status == 0 and right.err == ""
+    for model, files in ((NAME, (german, english)), (BACK, (english, german))):
+        ended = command(name, model, *files)
+        assert ended.status == 0 and ended.out.count("\n") > 1
+        (told,) = ended.err.splitlines()
+        told = " ".join(told.split())
+        assert told.startswith(f"warning: {files[0]}: in 2 of 2 pairs, the ")
+        assert told.endswith("is it the model of the other direction?")
+    foreign = command(name, NAME, chinese, german).err
+    assert (
+        f"{chinese}: in 2 of 2 lines, the model's subwords hardly" in foreign
+    )

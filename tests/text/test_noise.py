@@ -67,6 +67,13 @@ def test_shares_are_those_of_the_recipe(times):
     assert stops == pytest.approx(0.2 * times, abs=0.01)
 
 
+@pytest.mark.parametrize("text", ["Bench.", "A red bench."])
+def test_a_phrase_keeps_its_full_stop(text):
+    rng = random.Random(0)
+    typed = {as_typed(text, rng, 5.0) for _ in range(1000)}
+    assert len(typed) > 3 and all(x.endswith(".") for x in typed)
+
+
 def edits(word: str) -> set[str]:
     """All words at one error's distance, and the word itself."""
     letters = "abcdefghijklmnopqrstuvwxyzäöüß"

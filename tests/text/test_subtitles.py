@@ -1,9 +1,12 @@
 """Subtitles: all but their texts comes back as it was."""
 
 import re
+from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given
+import srt
+import webvtt
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from annotated_transformer.errors import UserError
@@ -14,59 +17,144 @@ WORD = st.text("abc,.?!'é", min_size=1)
 TEXT = st.lists(WORD, min_size=1, max_size=9).map(" ".join)
 AROUND = ("{}", "<i>{}</i>", '- <font color="a b">{}</font>', r"{{\an8}}- {}")
 LINE = st.builds(str.format, st.sampled_from(AROUND), TEXT)
-CUES = st.lists(st.lists(LINE, min_size=1, max_size=3), min_size=1)
+END = st.sampled_from(["\n", "\r\n"])
+BLANK = st.lists(st.sampled_from([" ", "\xa0"]), max_size=2)
+ARROW = st.sampled_from([" --> ", "-->", "  -->\t", "\t--> "])
+# numbers with a blank line below, or none; names only where there are such
+NUMBERS = {
+    "srt": ["{}", "{} ", "{}\n", "{}\n \n", ""],
+    "vtt": ["{}", "intro {}", ""],
+}
+TIMES = {
+    "srt": ["00:{:02}:01,000", "0:{:02}:01,5", "00:{:02}:01"],
+    "vtt": ["00:{:02}:01.000", "{:02}:01.000", "{:02}:01.5"],
+}
+BEHIND = {"srt": ["", " X1:1 X2:2"], "vtt": ["", " line:0 align:start"]}
 CHANGES = {
     "none": lambda word: [word],
     "longer": lambda word: [word, f"{word}-{word}"],
     "gone": lambda word: [],
 }
+KINDS = st.sampled_from(["srt", "vtt"])
 
 
-def file_of(cues, web):
-    """The lines of a file, which others can read."""
-    lines = ["WEBVTT", "", "NOTE", "not a cue", ""] * web
-    for i, cue in enumerate(cues):
-        lines += [f"{i}", f"00:{i:02}:01.000 --> 00:{i:02}:09.000 line:0"]
-        lines += [*cue, ""]
-    return lines
+@st.composite
+def files(draw, kind, line=LINE, most=3):
+    """A file of that kind, as people and programs write them."""
+    lines = ["WEBVTT", "", "NOTE", "not a cue", ""] * (kind == "vtt")
+    for i in range(1, draw(st.integers(1, 4)) + 1):
+        number = draw(st.sampled_from(NUMBERS[kind])).format(i)
+        first, last = (
+            draw(st.sampled_from(TIMES[kind])).format(x) for x in (i, i + 1)
+        )
+        behind = draw(st.sampled_from(BEHIND[kind]))
+        lines += [*number.split("\n")] * bool(number)
+        lines.append(first + draw(ARROW) + last + behind)
+        lines += draw(BLANK)
+        if kind == "srt" and draw(st.booleans()):
+            lines.append("")
+        lines += draw(st.lists(line, min_size=1, max_size=most))
+        lines += [*draw(BLANK), ""]
+    text = "".join(line + draw(END) for line in lines)
+    return text if draw(st.booleans()) else text.rstrip("\r\n")
 
 
-def cues_in(lines):
-    """What is there before the cues, and numbers, times and texts of these."""
-    text = "".join(f"{line}\n" for line in lines)
-    pattern = r"(?m)^(\d+)\n(.*-->.*)\n((?:.+\n)*)\n"
-    found = re.findall(pattern, text)
-    return re.sub(pattern, "", text), [
-        (number, time, cue.splitlines()) for number, time, cue in found
+def judged(text, kind):
+    """The cues that others find: what stands around their texts, and these."""
+    text = text.replace("\t", " ")
+    if kind == "srt":
+        return [
+            ((x.index, x.start, x.end, x.proprietary), x.content)
+            for x in srt.parse(text)
+        ]
+    return [
+        ((x.identifier, x.start, x.end, str(x.settings)), x.raw_text)
+        for x in webvtt.from_string(text)
     ]
 
 
-def bare(lines):
+def bare(text):
     """The words of a cue, without its tags and dashes."""
-    plain = re.sub(r"<.*?>|\{.*?\}", "", "\n".join(lines))
-    return re.sub("(?m)^- ", "", plain).split()
+    return re.sub("(?m)^- ", "", re.sub(r"<.*?>|\{.*?\}", "", text)).split()
 
 
-@given(CUES, st.booleans(), st.sampled_from([*CHANGES]))
-def test_all_but_the_texts_comes_back(cues, web, name):
+@given(KINDS, st.sampled_from([*CHANGES]), st.data())
+def test_others_find_the_same_cues_with_other_texts(kind, name, data):
     def translate(text):
         return " ".join(
             x for word in text.split() for x in CHANGES[name](word)
         )
 
-    lines = file_of(cues, web)
-    found = Subtitles(lines, "file.vtt" if web else "file.srt")
-    assert len(found.texts) == len(lines)
+    text = data.draw(files(kind))
+    found = Subtitles(text, f"file.{kind}")
+    assert len(found.texts) == text.count("\n") + 1
     assert not any(sign in text for text in found.texts for sign in "<{-")
-    new_lines = [*found.with_texts(map(translate, found.texts))]
-    if name == "none" and all(len(cue) == 1 for cue in cues):
-        assert new_lines == lines
-    (head, old), (new_head, new) = cues_in(lines), cues_in(new_lines)
-    assert new_head == head and len(new) == len(old) == len(cues)
-    for (*place, before), (*new_place, after) in zip(old, new, strict=True):
-        assert new_place == place and len(after) <= len(before)
+    old = judged(text, kind)
+    if kind == "srt" and name == "gone":
+        # below a cue that is empty, a timecode without a number is a text
+        assume(all(number for (number, *_), _ in old))
+    words = [word for _, cue in old for word in bare(cue)]
+    assert " ".join(found.texts).split() == words
+    new = judged(found.with_texts(map(translate, found.texts)), kind)
+    for (place, before), (same_place, after) in zip(old, new, strict=True):
+        assert same_place == place
+        assert len(after.splitlines()) <= len(before.splitlines())
         words = [x for word in bare(before) for x in CHANGES[name](word)]
         assert bare(after) == words
+
+
+@given(KINDS, st.data())
+def test_all_but_the_texts_stays_byte_for_byte(kind, data):
+    """Two texts are those of two speakers, so each has its line."""
+    text = data.draw(
+        files(kind, LINE.map(lambda x: f"- {x}".replace("- -", "-")))
+    )
+    found = Subtitles(text, f"file.{kind}")
+    assert found.with_texts(found.texts) == text
+    assert found.tagged == []
+
+
+class Pairs(HTMLParser):
+    """Counts the tags that lack their other half."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.alone = [], 0
+        self.feed(text)
+        self.close()
+        self.alone += len(self.open)
+
+    def handle_starttag(self, tag, attrs):
+        self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        self.alone += tag not in self.open
+        if tag in self.open:
+            self.open.remove(tag)
+
+
+@given(
+    st.lists(
+        st.lists(
+            st.sampled_from(["a", "b", "<i>", "</i>", "<b>", "</b>", "<br>"]),
+            min_size=1,
+        ).map("".join),
+        min_size=1,
+        max_size=3,
+    ),
+    st.booleans(),
+)
+def test_a_tag_is_kept_only_as_a_pair(lines, speakers):
+    """What is lost is told, and no words are."""
+    lines = [f"- {line}" if speakers else line for line in lines]
+    assume(all(bare(line) for line in lines))
+    text = "1\n00:00:01,000 --> 00:00:02,000\n" + "\n".join(lines)
+    found = Subtitles(text, "file.srt")
+    ((_, new),) = judged(found.with_texts(found.texts), "srt")
+    assert Pairs(new).alone == 0
+    assert bare(new) == bare("\n".join(lines).replace("<br>", " "))
+    kept = new.count("<") == text.count("<")
+    assert bool(found.tagged) <= (not kept)
 
 
 @pytest.mark.parametrize(
@@ -79,19 +167,28 @@ def test_all_but_the_texts_comes_back(cues, web, name):
         (["-One", "–Two"], ["One", "Two"], None),
         # tags around a text, and within it
         (["<i>One</i>", "<i>two.</i>"], ["One two."], "<i>One two.</i>"),
-        (['<font color="red">', "Hm"], ["Hm"], None),
-        (["<i>One</i> <b>two</b>"], ["One two"], "<i>One two</b>"),
+        (["<i>- One", "- Two</i>"], ["One", "Two"], None),
+        (["<v Ann>One <b>two</b>"], ["One two"], "<v Ann>One two"),
+        (['<font color="red">', "<b>Hm</b>"], ["Hm"], "<b>Hm</b>"),
+        (["<i>One</i> <b>two</b>"], ["One two"], "One two"),
+        (["One<br>two"], ["One two"], "One two"),
         # no text in a tag that has none
         (["a < b {c} > 1"], ["a < b {c} > 1"], None),
+        # no timecodes
+        (["Press File -> Open."], ["Press File -> Open."], None),
+        (["9:00 - 17:00"], ["9:00 - 17:00"], None),
+        (["10:45:00"], ["10:45:00"], None),
+        (["a<00:00:01.19><c> b</c>"], ["a b"], "a b"),
     ],
 )
 def test_a_cue_is_a_text_for_each_speaker(old, texts, new):
-    lines = ["1", "00:00:01,000 --> 00:00:02,000", *old]
-    found = Subtitles(lines, "file.srt")
+    time = "00:00:01,000 --> 00:00:02,000\n"
+    found = Subtitles("1\n" + time + "\n".join(old), "file.srt")
     assert [text for text in found.texts if text] == texts
-    assert found.tagged == [3] * ("<b>" in old[0])
-    whole = " ".join([*found.with_texts(found.texts)][2:])
-    assert whole == (new or " ".join(old))
+    lost = new is not None and "<" in "".join(old) and "</i>" not in new
+    assert found.tagged == [3] * lost
+    whole = found.with_texts(found.texts).partition(time)[2]
+    assert " ".join(whole.split()) == (new or " ".join(old))
 
 
 def test_files_that_are_not_quite_right():
@@ -99,20 +196,78 @@ def test_files_that_are_not_quite_right():
     time = "00:00:01,000 --> 00:00:02,000"
     lines = ["", "1", time, "One.", "", "2000", "2", time, "3", time, "Two."]
     for name, number in (("file.srt", "2000"), ("file.vtt", "")):
-        found = Subtitles(lines, name)
+        found = Subtitles("\n".join(lines), name)
         expected = [*[""] * 3, "One.", "", number, *[""] * 4, "Two."]
         assert found.texts == expected
-        assert [*found.with_texts(found.texts)] == lines
+        assert found.with_texts(found.texts) == "\n".join(lines)
+    # where a number is the end of a text
+    lines = [time, "It is", "10", "", "2", "", time, "", "Two.", ""]
+    for name in ("file.srt", "file.vtt"):
+        found = Subtitles("\n".join(lines), name)
+        assert [*filter(None, found.texts)] == ["It is 10", "Two."]
+    aside = ["WEBVTT 00:00:01.000 00:00:02.000", "", time, "", "NOTE no", ""]
+    assert not any(Subtitles("\n".join(aside), "file.vtt").texts)
     with pytest.raises(UserError, match="file.vtt: no subtitles, .* timecode"):
-        Subtitles(["A dog."], "file.vtt")
+        Subtitles("A dog.", "file.vtt")
+
+
+SIGNS = st.text("0:.,-> \t：–→", max_size=2)
+
+
+@given(KINDS, st.sampled_from(["{}\n", "{}\n\n", ""]), SIGNS, st.data())
+def test_a_damaged_timecode_is_read_or_refused(kind, number, signs, data):
+    """Neither it nor a number ever becomes a text."""
+    texts = {"One.": "Eins.", "Two.": "Zwei.", "Three.": "Drei."}
+    time = "00:00:01.000 --> 00:00:02.000"
+    place = data.draw(st.integers(0, len(time)))
+    end = place + data.draw(st.integers(0, 2))
+    damaged = time[:place] + signs + time[end:]
+    cues = zip((time, damaged, time), texts, strict=True)
+    text = "\n".join(
+        f"{number.format(i)}{line}\n{said}\n"
+        for i, (line, said) in enumerate(cues, 1)
+    )
+    line = text[: text.index("Two.")].count("\n")
+    try:
+        found = Subtitles(text, f"file.{kind}")
+    except UserError as error:
+        assert f"file.{kind}, line {line}: {damaged.strip()!r}" in str(error)
+        assert damaged != time
+        return
+    new = found.with_texts(texts[x] if x else x for x in found.texts)
+    assert new == re.sub(r"\w+\.$", lambda x: texts[x[0]], text, flags=re.M)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "00:00:03 -> 00:00:04",
+        "00:00:03,000 ---> 00:00:04,000",
+        "00:00:03,000 --&gt; 00:00:04,000",
+        "00：00：03,000 --> 00：00：04,000",
+        "00:00:00:03,000 --> 00:00:00:04,000",
+        "00:00:03,200.0000000000582 --> 00:00:04,000",
+        "00:00:03,000 --> 00:00:04,000 And text.",
+        "00:00:03,000 00:00:04,000",
+        "00:00:03,000 -->",
+        "00:00:03,000",
+    ],
+)
+def test_a_line_like_a_timecode_is_refused(line, command, tmp_path):
+    time = "00:00:01,000 --> 00:00:02,000"
+    path = tmp_path / "a.srt"
+    path.write_text(f"1\n{time}\nA dog.\n\n2\n{line}\nA cat.\n")
+    ended = command("translate", "multi30k-en-de", path)
+    assert (ended.status, ended.out) == (1, "")
+    assert f"{path}, line 6: {line!r} is like a timecode" in ended.err
 
 
 def test_signs_of_the_web_are_written_as_such():
-    lines = ["00:01.000 --> 00:02.000", "<i>a &lt; b &amp; c</i>"]
-    for name, text in (("a.vtt", "a < b & c"), ("a.srt", lines[1][3:-4])):
+    lines = "00:01.000 --> 00:02.000\n<i>a &lt; b &amp; c</i>"
+    for name, text in (("a.vtt", "a < b & c"), ("a.srt", lines[27:-4])):
         found = Subtitles(lines, name)
         assert found.texts == ["", text]
-        assert [*found.with_texts(found.texts)] == lines
+        assert found.with_texts(found.texts) == lines
 
 
 def test_translate_keeps_marks_and_line_ends(command, tmp_path):

@@ -184,7 +184,8 @@ interface Writer {
   ranked: [token: number, logP: number][];
   begin(text: string): void;
   read(tokens: number[]): void;
-  text(token: number): string;
+  ids(text: string): number[];
+  text(token: number, before: string): string;
 }
 
 /** See changes.js; a label, and what is changed, come from change_form.js. */

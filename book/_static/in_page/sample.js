@@ -3,7 +3,7 @@
  * each token is to come next.
  */
 (() => {
-  const { Model, Node, Tokenizer } = globalThis.inPage;
+  const { Model, Node, Tokenizer, stripped } = globalThis.inPage;
   const END = 2; // of a document, and before the first
 
   /**
@@ -36,7 +36,27 @@
     begin(text) {
       this.tokens = [];
       this.node = null;
-      this.read([END, ...this.tokenizer.encode(text)]);
+      this.read(this.ids(text));
+    }
+
+    /**
+     * The ids of a text, as DocumentReader in annotated_transformer/text has
+     * them: a line that is the mark ends a document.
+     * @param {string} text
+     * @returns {number[]}
+     */
+    ids(text) {
+      const lines = text
+        .replace(/^\ufeff/, "")
+        .split("\n")
+        .map((line) => line.replace(/\r$/, ""));
+      const last = lines.pop() ?? "";
+      const ids = lines.map((line) =>
+        stripped(line) === this.mark
+          ? [END]
+          : this.tokenizer.encode(`${line}\n`),
+      );
+      return [END, ...ids.flat(), ...this.tokenizer.encode(last)];
     }
 
     /**
@@ -57,9 +77,10 @@
       this.ranked = [...following.entries()].sort((a, b) => b[1] - a[1]);
     }
 
-    /** The text of a token; a document ends with the line of the mark. */
-    text(token) {
-      return token === END ? `${this.mark}\n` : this.tokenizer.decode([token]);
+    /** The text of a token after another text; a mark gets its own line. */
+    text(token, before) {
+      if (token !== END) return this.tokenizer.decode([token]);
+      return `${/[^\n]$/.test(before) ? "\n" : ""}${this.mark}\n`;
     }
   }
 

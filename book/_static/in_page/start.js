@@ -11,7 +11,7 @@
       ...["model", "beam_search", "elements", "attention", "translator"],
     ],
     writer: [
-      ...["writer_weights", "tokenizer", "model", "sample"],
+      ...["writer_weights", "tokenizer", "casing", "model", "sample"],
       ...["elements", "writer"],
     ],
     opened: [

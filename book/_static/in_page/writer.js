@@ -178,7 +178,7 @@
       const [token] = this.writer.ranked[place];
       this.writer.read([token]);
       this.count++;
-      const text = this.writer.text(token);
+      const text = this.writer.text(token, this.line);
       this.unseen += text;
       this.line += text;
       this.spent += performance.now() - begin;
