@@ -5,8 +5,15 @@
   /** @type {NodeListOf<HTMLDetailsElement>} */
   const found = document.querySelectorAll("details.claim");
   const claims = [...found];
-  const rows = new Map(claims.map((claim) => [claim, claim.closest("tr")]));
+  const table = /** @type {HTMLTableElement} */ (
+    document.querySelector("table.ledger")
+  );
+  const heads = [...table.rows[0].cells];
   const keys = ["verdict", "source", "page"];
+
+  function row(claim) {
+    return /** @type {HTMLTableRowElement} */ (claim.closest("tr"));
+  }
 
   function title(claim, key) {
     if (key !== "page") return claim.dataset[key];
@@ -41,15 +48,13 @@
   unfold.type = "button";
   unfold.textContent = "unfold";
   form.append(reset, unfold, shown);
-  /** @type {HTMLTableElement} */
-  const table = document.querySelector("table.ledger");
   (table.closest(".pst-scrollable-table-container") ?? table).before(form);
 
-  const visible = () => claims.filter((claim) => !rows.get(claim).hidden);
+  const visible = () => claims.filter((claim) => !row(claim).hidden);
 
   function filter() {
     for (const claim of claims)
-      rows.get(claim).hidden = keys.some((key) => {
+      row(claim).hidden = keys.some((key) => {
         const chosen = form.elements[key].value;
         return chosen && chosen !== claim.dataset[key];
       });
@@ -57,30 +62,36 @@
   }
 
   // What begins with a number is ordered by it; words stand after numbers.
-  function value(row, column) {
-    const text = row.cells[column].innerText.trim().replace("−", "-");
+  function value(line, column) {
+    const text = line.cells[column].innerText.trim().replace("−", "-");
     const [, number, power = "0"] =
       /^<? ?(-?[\d.,]+)(?:·?10⁻([⁰¹²³⁴⁵⁶⁷⁸⁹]+))?/.exec(text) ?? [];
     if (!number) return [Infinity, text];
     const down = [...power].map((x) => Math.max("⁰¹²³⁴⁵⁶⁷⁸⁹".indexOf(x), 0));
-    return [Number(number.replace(",", "")) / 10 ** Number(down.join("")), text];
+    return [
+      Number(number.replace(",", "")) / 10 ** Number(down.join("")),
+      text,
+    ];
   }
 
   function order(head, column) {
     const up = head.ariaSort !== "ascending";
-    for (const other of table.tHead.rows[0].cells) other.ariaSort = null;
+    for (const other of heads) other.ariaSort = null;
     head.ariaSort = up ? "ascending" : "descending";
     const [body] = table.tBodies;
-    const each = [...body.rows].map((row) => ({ row, by: value(row, column) }));
+    const each = [...body.rows].map((line) => ({
+      line,
+      by: value(line, column),
+    }));
     each.sort(({ by: [a, x] }, { by: [b, y] }) => {
       if (isFinite(a) !== isFinite(b)) return isFinite(a) ? -1 : 1;
       const sign = a === b ? x.localeCompare(y) : a - b;
       return up ? sign : -sign;
     });
-    body.append(...each.map(({ row }) => row));
+    body.append(...each.map(({ line }) => line));
   }
 
-  [...table.tHead.rows[0].cells].forEach((head, column) => {
+  heads.forEach((head, column) => {
     const button = document.createElement("button");
     button.type = "button";
     button.append(head.innerText.trim());
@@ -91,7 +102,7 @@
   function openLinked() {
     const claim = claims.find(({ id }) => id === location.hash.slice(1));
     if (!claim) return;
-    rows.get(claim).hidden = false;
+    row(claim).hidden = false;
     claim.open = true;
     claim.scrollIntoView();
   }

@@ -12,7 +12,6 @@ from annotated_transformer.data import Example, pad
 from annotated_transformer.decoding import beam_decode
 from annotated_transformer.model import (
     EncoderDecoder,
-    ModelConfig,
     Transformer,
     transformer,
 )
@@ -23,6 +22,7 @@ from annotated_transformer.recurrence import (
     convolutional_translator,
     recurrent_translator,
 )
+from annotated_transformer.runs.recipes import RECIPES
 from annotated_transformer.training import TrainConfig
 
 from .training_loops import updates_on
@@ -54,15 +54,8 @@ def models(
 
     With layers, the encoders of the first two have so many.
     """
-    config = ModelConfig(
-        vocab_size=vocab_size,
-        layers=2,
-        d_model=64,
-        d_ff=160,
-        heads=4,
-        dropout=0.0,
-        pre_norm=True,
-    )
+    # the parser that `train --task parsing` makes is one of them
+    config = replace(RECIPES["parsing"].model, vocab_size=vocab_size)
     lstm = RecurrentConfig(vocab_size, 64, width=100)
     windows = ConvolutionalConfig(vocab_size, 64, layers=3, max_length=64)
 

@@ -253,6 +253,15 @@ def test_cards_name_the_column_of_every_line(phone, book):
     assert set(said) == {'"in place of: "', '"what it changes: "'}
 
 
+def test_every_line_of_a_card_has_its_width(phone, book):
+    page = turn(phone, book, "ledger")
+    shares = page.locator("table.cards tbody td").evaluate_all(
+        "all => all.filter(e => e.offsetParent)"
+        ".map(e => e.offsetWidth / e.closest('tr').offsetWidth)"
+    )
+    assert shares and min(shares) > 0.9
+
+
 def test_what_goes_on_at_the_right_fades_there(phone, book):
     page = turn(phone, book, "02_heads")
     box = page.locator("div.cell_input pre[data-more]").first

@@ -197,7 +197,7 @@ NUMBER = "random() * 10 ** randrange(-9, 9)"
 PRINTED = {
     "print('the same')": True,
     "print(random())": False,
-    "print('claim scale holds:', random())": True,
+    "print('claim scale: shown; at least 1;', random())": True,
     "print('run multi30k', random())": False,
     "print('claim', random())": False,
 }
