@@ -499,6 +499,38 @@ def test_a_word_is_lit_wherever_it_is(page):
     assert "q · k =" in page.locator(".op-opened .at-origin").inner_text()
 
 
+SIGHT = """() => {
+  const bar = document.querySelector(".bd-header-article");
+  const [above, below] = [bar.getBoundingClientRect().bottom, innerHeight];
+  const crop = document.querySelector(".op-window").getBoundingClientRect();
+  const shown = [[".op-say", 0, 0], [".op-card .at-main", 0, 0],
+    [".op-line", 0, 0], [".op-box[aria-pressed=true]", crop.top, crop.bottom]];
+  return shown.filter(([name, top, bottom]) => {
+    const part = document.querySelector(name).getBoundingClientRect();
+    return part.top < Math.max(above, top)
+      || part.bottom > Math.min(below, bottom || below);
+  }).map(([name]) => name);
+}"""
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (390, 844)])
+def test_each_step_fits_the_window(book, browser, width, height):
+    size = {"width": width, "height": height}
+    with opened(browser, viewport=size) as window:
+        page = come_near(window, book)
+        count = page.locator(".op-count").inner_text()
+        (steps,) = re.findall(r"\d+", count)
+        for step in range(int(steps)):
+            page.locator(".op-card .at-main").click()
+            assert page.evaluate(SIGHT) == [], f"step {step + 1}"
+        low = page.locator(".op-opened").bounding_box()
+        page.mouse.move(low["x"] + 5, low["y"] + 5)
+        page.mouse.wheel(0, 300)  # to what the opened box shows
+        if width > 800:
+            page.wait_for_function("scrollY > 0")
+            assert ".op-box[aria-pressed=true]" not in page.evaluate(SIGHT)
+
+
 def test_it_is_for_everyone_on_a_phone(book, browser):
     size, seen = {"width": 390, "height": 800}, set()
     with opened(browser, viewport=size, reduced_motion="reduce") as window:

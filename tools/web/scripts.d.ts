@@ -419,7 +419,7 @@ interface InPage {
     sideOf(box: Box): Side;
   };
   walk: { steps(view: View): Step[]; spoken(piece: string): string };
-  layout(width: number, layers: number): Layout;
+  layout(width: number, layers: number, room: number): Layout;
   viewOf(
     machine: Machine,
     run: Run,
@@ -434,10 +434,11 @@ interface InPage {
   ): View;
   Figure: new (open: (box: Box) => void) => {
     element: HTMLElement;
-    width: number;
+    window: HTMLElement;
     boxes: Box[];
+    fits(): boolean;
     draw(view: View, shown: { open: string; reached: number }): void;
-    miniature(open: Box): HTMLElement[];
+    centre(box: Box): void;
     indexOf(id: string): number;
   };
   ChangeForm: new (

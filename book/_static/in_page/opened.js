@@ -73,11 +73,9 @@
       listen(["pointerover", "pointermove", "focusin"], point);
       listen(["pointerleave"], () => this.lightWord());
       listen(["keydown"], (event) => this.key(event));
-      const { element } = this.figure;
-      new ResizeObserver(() => {
-        const { clientWidth } = element; // 0 while it is not shown
-        if (clientWidth && clientWidth !== this.figure.width) this.draw();
-      }).observe(element);
+      const fit = () => this.figure.fits() || this.draw();
+      new ResizeObserver(fit).observe(this.figure.element);
+      addEventListener("resize", fit);
       new MutationObserver(() => this.draw()).observe(
         document.documentElement,
         { attributeFilter: ["data-theme"] },
@@ -120,7 +118,7 @@
         ...(this.small ? [] : [this.text, this.warning]),
         this.english,
         make(".op-out", {}, this.german, this.next),
-        ...[this.before, this.heard],
+        this.heard,
       );
     }
 
@@ -137,15 +135,14 @@
       this.on = make("button.at-main", { type: "button", click: go(1) });
       this.opened = make(".op-opened", {});
       const way = make(".at-row", {}, this.back, this.on, this.count);
-      this.mini = make(".op-mini", { "aria-hidden": true });
       const help =
         "Each square is the map of a head: rows are words that look, columns " +
         "words that are looked at. Point at a word or tap it to see its lines " +
         "in every head; open a head to enlarge it.";
       const inside = {
-        walk: [make(".op-card", {}, this.mini, this.saying, way), this.opened],
+        walk: [make(".op-card", {}, this.saying, way), this.opened],
         heads: [make("p.op-small", {}, help), this.grid.element],
-        changes: [this.changing.element],
+        changes: [this.before, this.changing.element],
       };
       this.panels = {};
       this.tabs = Object.entries(TABS).map(([tab, title]) => {
@@ -160,7 +157,7 @@
       return make(
         ".op-body",
         { role: "group", "aria-label": "The model" },
-        this.figure.element,
+        this.figure.window,
         make(
           ".op-side",
           {},
@@ -343,7 +340,6 @@
       const last = this.small ? "Again" : TABS.changes;
       this.on.textContent = first ? "Begin" : end ? last : "Next";
       if (!box) return;
-      this.mini.replaceChildren(...this.figure.miniature(box));
       const act = {
         openHead: (place) => this.openBox(box.id, place),
         silence: ({ name, head }) =>
@@ -358,8 +354,15 @@
       const inside = document.activeElement?.closest(".op-side");
       Object.assign(this, { open, head, whole: true });
       this.choose("walk");
+      this.bringIntoSight();
       if (inside) this.opened.querySelector("button")?.focus();
-      else this.saying.scrollIntoView({ block: "nearest" });
+    }
+
+    /** What is said, the box that it is said of, and the sentences. */
+    bringIntoSight() {
+      if (this.box) this.figure.centre(this.box);
+      for (const part of [this.on, this.figure.window, this.english])
+        part.scrollIntoView({ block: "nearest" });
     }
 
     /** Go to a step of the walk. */
@@ -378,6 +381,7 @@
       const head = number === undefined ? number : { name: open, head: number };
       Object.assign(this, { at, open, head, whole: false, pinned: undefined });
       this.choose("walk");
+      this.bringIntoSight();
     }
 
     choose(tab) {
