@@ -372,11 +372,11 @@ def test_the_walk_goes_by_keyboard_and_tells_the_model_s_numbers(
     model, tokenizer = reference
     page.get_by_role("button", name="Begin").focus()
     told = []
-    for key in ["Space"] * 3 + ["ArrowRight"] * 19:
+    for key in ["Space"] * 3 + ["ArrowRight"] * 9:
         page.keyboard.press(key)
         told.append(page.locator(SAID).inner_text())
         count = page.locator(".op-count").inner_text()
-        assert count == f"Step {len(told)} of 23"
+        assert count == f"Step {len(told)} of 12"
         assert page.locator(".op-box[aria-pressed=true]").count() == 1
         href = page.locator(".op-opened .op-cell a").get_attribute("href")
         target, anchor = href.split("#")
@@ -390,30 +390,82 @@ def test_the_walk_goes_by_keyboard_and_tells_the_model_s_numbers(
     maps = attention_maps(model, source, target)
     pieces = [x.lstrip("▁") for x in tokenizer.split(HUNGRY)] + ["</s>"]
     it = pieces.index("it")
-    p, er = model(source, target)[0, -1].softmax(0).max(0)
-    for number in range(4):
-        row = maps.encoder[1][0, number, it]
-        weight, most = row.max(0)
-        silence = ["silence", "encoder.layers.1.self_attention", number, 4]
-        with hooked(model, tokenizer, [silence]):
-            left = model(source, target)[0, -1].softmax(0)[er]
-        before, after = f"{p:.2f}", f"{left:.2f}"
-        shift = f"go from {before} to {after}"
-        if before == after:
-            shift = f"stay at {before}"
-        assert told[7 + number] == (
-            f"Head {number + 1} of layer 2: it looks most at {pieces[most]} "
-            f"({weight:.2f}). Without this head, er would {shift}."
-        )
+    weight, most = maps.encoder[1][0, 0, it].max(0)
+    looks = f"looks most at {pieces[most]} ({weight:.2f})"
+    assert told[5] == f"Head 1 of layer 2: it {looks}."
     weight, most = maps.cross[1][0, 0, -1].max(0)
-    assert f"{pieces[most]} ({weight:.2f})" in told[17]
+    assert f"{pieces[most]} ({weight:.2f})" in told[8]
     surest = maps.encoder[1][0, :, it].max(1).values.argmax()
     share, noun = maps.encoder[1][0, surest, most].max(0)
-    assert f"looked at {pieces[noun]} ({share:.2f})" in told[17]
+    assert f"looked at {pieces[noun]} ({share:.2f})" in told[8]
     assert (pieces[most], pieces[noun]) == ("hungry", "dog")
     logits = model(source, target)[0, -1]
-    assert f"{logits.max():.1f}, is that of er" in told[19]
-    assert f"er gets {logits.softmax(0).max():.4f}" in told[20]
+    assert f"{logits.max():.1f}, is that of er" in told[9]
+    p, er = logits.softmax(0).max(0)
+    assert f"er gets {p:.4f}" in told[10]
+    left = []
+    for number in range(4):
+        silence = ["silence", "encoder.layers.1.self_attention", number, 4]
+        with hooked(model, tokenizer, [silence]):
+            left.append(model(source, target)[0, -1].softmax(0)[er].item())
+    worst = left.index(min(left))
+    lost = f"Without head {worst + 1}, er would go from {p:.2f} to "
+    lost += f"{left[worst]:.2f}."
+    for bet in range(4):  # and the answer only after the bet
+        page.keyboard.press("ArrowRight")
+        assert lost not in page.locator(SAID).inner_text()
+        page.get_by_role("button", name=f"head {bet + 1}", exact=True).click()
+        answer = page.locator(SAID).inner_text()
+        assert answer.startswith(lost)
+        assert ("You have won" in answer) == (bet == worst)
+        if bet != worst:
+            assert f" {left[bet]:.2f}, though" in answer
+        page.keyboard.press("ArrowLeft")
+
+
+def middle(page: Page, part: str) -> float:
+    box = page.locator(part).bounding_box()
+    return box["y"] + box["height"] / 2
+
+
+def test_the_row_of_it_moves_up_through_the_boxes(book, browser):
+    with opened(browser, reduced_motion="reduce") as window:
+        page = come_near(window, book)
+        heights = []
+        for step in range(7):
+            page.locator(".op-card .at-main").click()
+            box = page.locator(".op-box[aria-pressed=true]").bounding_box()
+            height = middle(page, ".op-rider")
+            assert box["y"] < height < box["y"] + box["height"]
+            heights.append(height)
+            assert page.locator(".op-rider").inner_text() == "it"
+        assert heights == sorted(heights, reverse=True)
+        page.locator(".op-card .at-main").click()
+        assert page.locator(".op-rider").inner_text() == "weil"
+
+
+def test_a_drawing_is_one_tab_stop_with_arrows_inside(page):
+    stops = page.locator(".at-opened").evaluate(
+        """place => [...place.querySelectorAll("*")].filter(
+          e => e.tabIndex >= 0 && e.checkVisibility()).length"""
+    )
+    assert stops < 25
+    boxes = page.locator(".op-box[tabindex='0']")
+    assert boxes.count() == 1
+    boxes.focus()
+    focused = page.locator(".op-box:focus")
+    assert "Cross-attention, decoder, layer 2" in focused.get_attribute(
+        "aria-label"
+    )
+    page.keyboard.press("ArrowDown")
+    assert "Add & Norm, decoder" in focused.get_attribute("aria-label")
+    page.keyboard.press("ArrowLeft")
+    assert ", encoder" in focused.get_attribute("aria-label")
+    for _ in range(9):
+        page.keyboard.press("ArrowUp")
+    assert "Memory" in focused.get_attribute("aria-label")
+    page.keyboard.press("Enter")
+    assert page.locator(".op-opened .op-title").inner_text() == "Memory"
 
 
 def test_er_turns_to_sie_by_keyboard(page, reference):

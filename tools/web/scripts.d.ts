@@ -239,6 +239,7 @@ interface View extends Look, Sizes {
   moment: number;
   focus: number;
   head?: Head;
+  bet?: number; // the head that the reader has bet on
   cells: Cells;
   pieces: Record<Side, string[]>;
   room: Record<Side, number>;
@@ -291,7 +292,7 @@ interface Step {
   say: (view: View) => string;
   head?: number;
   short?: boolean;
-  later?: number;
+  bet?: boolean;
 }
 
 interface InPage {
@@ -338,6 +339,7 @@ interface InPage {
       pieces: string[],
       given?: (piece: string, place: number) => object,
     ): (Node | string)[];
+    oneStop(place: any): any;
   };
   arcs(
     weights: ArrayLike<number>,
@@ -428,6 +430,7 @@ interface InPage {
       focus: number;
       pinned?: Word;
       head?: Head;
+      bet?: number;
       sizes: Sizes;
       cells: Cells;
     },
@@ -439,6 +442,7 @@ interface InPage {
     fits(): boolean;
     draw(view: View, shown: { open: string; reached: number }): void;
     centre(box: Box): void;
+    ride(box: Box | undefined, view: View): void;
     indexOf(id: string): number;
   };
   ChangeForm: new (

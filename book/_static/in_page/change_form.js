@@ -1,7 +1,7 @@
 /** What the reader can change, and what has been changed. */
 (() => {
   const { heads, changes } = globalThis.inPage;
-  const { make, share } = globalThis.inPage.elements;
+  const { make, share, oneStop } = globalThis.inPage.elements;
   const { attentions, titleOf } = heads;
 
   class ChangeForm {
@@ -139,7 +139,7 @@
       };
       const text = "Try each head: how likely is the next subword without it?";
       const button = make("button.at-quiet", { type: "button", click }, text);
-      return make("section", {}, this.table, button);
+      return make("section", {}, oneStop(this.table), button);
     }
 
     /** Forget what was tried: the sentence or the model is another. */

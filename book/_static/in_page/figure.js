@@ -4,7 +4,7 @@
  */
 (() => {
   const { layout, shape } = globalThis.inPage;
-  const { make, chance, share } = globalThis.inPage.elements;
+  const { make, chance, share, oneStop } = globalThis.inPage.elements;
   const { paint, paintMap, rowsOf } = globalThis.inPage.strips;
   const { mapOf, sidesOf } = globalThis.inPage.heads;
   const { plain, sideOf } = globalThis.inPage.boxes;
@@ -19,7 +19,8 @@
       this.boxes = []; // none before there is room
       /** @type {HTMLElement[]} */
       this.buttons = [];
-      this.element = make(".op-figure", {});
+      this.element = oneStop(make(".op-figure", {}));
+      this.rider = make("span.op-rider", { "aria-hidden": true, hidden: true });
       this.window = make(".op-window", {}, this.element); // on a phone, a part
     }
 
@@ -93,7 +94,7 @@
         "are the maps of four heads.",
       );
       const all = [legend, ...drawn, svg, ...titles, ...below];
-      this.element.replaceChildren(...all, ...this.buttons);
+      this.element.replaceChildren(...all, ...this.buttons, this.rider);
     }
 
     /** Fill the boxes with the numbers of a view. */
@@ -112,6 +113,25 @@
         button.classList.toggle("op-changed", changed);
         button.setAttribute("aria-description", changed ? "changed" : "");
       });
+    }
+
+    /** The word whose row is followed comes to where it is in a box. */
+    ride(box, view) {
+      this.rider.hidden = !box;
+      if (!box) return;
+      const side = sideOf(box);
+      const at = view.wordOf(side);
+      this.rider.textContent = plain(view.pieces[side][at]);
+      const button = this.buttons[this.boxes.indexOf(box)];
+      /** @type {HTMLElement | null} */
+      const rows = button.querySelector(".op-rows");
+      const share = rows ? (at + 0.5) / view.room[side] : 0.5;
+      const { offsetTop, offsetHeight } = rows ?? button;
+      const encoder = box.side === "encoder";
+      const left = box.x + (encoder ? box.width : 0);
+      const top = (rows ? box.y : 0) + offsetTop + share * offsetHeight;
+      this.rider.style.translate = encoder ? "0 -50%" : "-100% -50%";
+      Object.assign(this.rider.style, { left: `${left}px`, top: `${top}px` });
     }
 
     /** Where only a part is seen, this box is in its middle. */

@@ -5,7 +5,7 @@
 (() => {
   const { Machine, Figure, ChangeForm, silentUnit } = globalThis.inPage;
   const { heads, boxes, walk, viewOf } = globalThis.inPage;
-  const { make, chips, share, chance } = globalThis.inPage.elements;
+  const { make, chips, share, chance, oneStop } = globalThis.inPage.elements;
   const { HeadGrid } = heads;
   const { plain } = boxes;
   const model = globalThis.inPage.models.opened;
@@ -52,6 +52,8 @@
       this.at = -1; // no step yet
       this.open = name;
       this.whole = false; // the box was opened outside the walk
+      /** @type {number | undefined} */
+      this.bet = undefined; // a head
       this.moment = 0;
       this.focus = 0;
       /** @type {Head | undefined} */
@@ -99,8 +101,8 @@
       });
       const title = "A sentence in English";
       this.warning = make("p.op-warning", { role: "status" });
-      this.english = make("p.op-line", { lang: "en" });
-      this.german = make("p.op-line", { lang: "de" });
+      this.english = oneStop(make("p.op-line", { lang: "en" }));
+      this.german = oneStop(make("p.op-line", { lang: "de" }));
       this.before = make("p.at-note.op-before", { lang: "de" });
       this.next = make("ol.op-next", { "aria-label": "What may come here" });
       this.heard = make("p.op-heard", { role: "status" });
@@ -134,13 +136,14 @@
       );
       this.on = make("button.at-main", { type: "button", click: go(1) });
       this.opened = make(".op-opened", {});
+      this.bets = make(".at-row", {});
       const way = make(".at-row", {}, this.back, this.on, this.count);
       const help =
         "Each square is the map of a head: rows are words that look, columns " +
         "words that are looked at. Point at a word or tap it to see its lines " +
         "in every head; open a head to enlarge it.";
       const inside = {
-        walk: [make(".op-card", {}, this.saying, way), this.opened],
+        walk: [make(".op-card", {}, this.saying, this.bets, way), this.opened],
         heads: [make("p.op-small", {}, help), this.grid.element],
         changes: [this.before, this.changing.element],
       };
@@ -240,16 +243,16 @@
 
     /** Draw all that is to be seen. */
     draw() {
-      const { run, sizes, focus, pinned, head, at, open } = this;
-      const later =
-        at < 0 || this.tab !== "walk" ? 0 : (this.steps(sizes)[at].later ?? 0);
-      const moment = Math.min(this.moment + later, run.target.length - 1);
-      const chosen = { sizes, focus, pinned, head, moment };
+      const { run, sizes, focus, pinned, head, at, open, bet } = this;
+      const moment = Math.min(this.moment, run.target.length - 1);
+      const chosen = { sizes, focus, pinned, head, moment, bet };
       const { cells } = model;
       this.view = viewOf(this.machine, run, { ...chosen, cells });
-      const walking = this.tab === "walk" && at >= 0 && !this.whole && !later;
-      const reached = walking ? this.figure.indexOf(open) : Infinity;
+      const walking = this.tab === "walk" && at >= 0 && !this.whole;
+      const step = walking ? this.steps(sizes)[at] : undefined;
+      const reached = step && !step.bet ? this.figure.indexOf(open) : Infinity;
       this.figure.draw(this.view, { open, reached });
+      this.figure.ride(step && this.box, this.view);
       this.drawSentences();
       for (const tab of this.tabs) {
         const chosen = tab.dataset.tab === this.tab;
@@ -335,6 +338,17 @@
       this.count.textContent = first
         ? `${steps.length} steps`
         : `Step ${at + 1} of ${steps.length}`;
+      const offered = !this.whole && steps[at]?.bet && this.bet === undefined;
+      const heads = Array.from({ length: offered ? view.heads : 0 }, (_, i) => {
+        const click = () => {
+          this.bet = i;
+          this.draw();
+          this.on.focus();
+        };
+        const given = { type: "button", click };
+        return make("button.op-do", given, `head ${i + 1}`);
+      });
+      refill(this.bets, ...heads);
       this.back.setAttribute("aria-disabled", first);
       const end = at === steps.length - 1;
       const last = this.small ? "Again" : TABS.changes;
@@ -379,7 +393,8 @@
       }
       const { box: open, head: number } = steps[at];
       const head = number === undefined ? number : { name: open, head: number };
-      Object.assign(this, { at, open, head, whole: false, pinned: undefined });
+      Object.assign(this, { at, open, head, whole: false });
+      Object.assign(this, { pinned: undefined, bet: undefined });
       this.choose("walk");
       this.bringIntoSight();
     }
