@@ -25,7 +25,7 @@ from annotated_transformer import model as transformer
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.embedding import BOS, sinusoids
 from annotated_transformer.heads import MultiHeadAttention
-from annotated_transformer.layers import FeedForward
+from annotated_transformer.layers import AddNorm, FeedForward
 from annotated_transformer.model import Transformer, greedy_decode
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.translation import Translator, attention_maps
@@ -223,6 +223,31 @@ def patched(model, name, number, donor: Tensor) -> Iterator:
         yield
 
 
+@contextmanager
+def replaced(model, kind, output) -> Iterator:
+    """What modules of a kind give is made of what they get and give."""
+    hooks = [
+        module.register_forward_hook(lambda _, x, y: output(x[0], y))
+        for module in model.modules()
+        if isinstance(module, kind)
+    ]
+    yield
+    for hook in hooks:
+        hook.remove()
+
+
+LEFT_OUT = {
+    "normOff": (nn.LayerNorm, lambda x, _: x),
+    "feedForwardOff": (FeedForward, lambda _, y: y * 0),
+}
+
+
+def exact_sinusoids(length: int, width: int) -> Tensor:
+    speeds = 10_000 ** (-torch.arange(0, width, 2).double() / width)
+    angles = torch.arange(length).double()[:, None] * speeds
+    return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)
+
+
 def cooled(forward, temperature: float, *ids: Tensor) -> Tensor:
     return forward(*ids) / temperature
 
@@ -260,6 +285,19 @@ def hooked(model: Transformer, tokenizer: Tokenizer, changes) -> Iterator:
                     swapped(model.get_submodule(name), "attention_fn", fn)
                     for name in NAMES
                 ]
+            elif kind == "residualOff":
+                edits = [
+                    swapped(module, "after", lambda _, y: y)
+                    for module in model.modules()
+                    if isinstance(module, AddNorm)
+                ]
+            elif kind in LEFT_OUT:
+                edits = [replaced(model, *LEFT_OUT[kind])]
+                # without norms the table's rounding would grow into view
+                edits += [
+                    swapped(side.positions, "table", exact_sinusoids(128, 64))
+                    for side in (model.source, model.target)
+                ]
             elif kind == "temperature":
                 cooler = partial(cooled, model.forward, *given)
                 edits = [swapped(model, "forward", cooler)]
@@ -279,6 +317,9 @@ CHANGES = {
     "no mask": [["maskOff"]],
     "no positions": [["positionsOff"]],
     "no scale": [["scaleOff", 16]],
+    "no residual": [["residualOff"]],
+    "no norm": [["normOff"]],
+    "no feed-forward": [["feedForwardOff"]],
     "a temperature": [["temperature", 2.5]],
     "two": [["maskOff"], ["silence", NAMES[0], 0, 4]],
 }
@@ -432,7 +473,7 @@ def test_the_row_of_it_moves_up_through_the_boxes(book, browser):
     with opened(browser, reduced_motion="reduce") as window:
         page = come_near(window, book)
         heights = []
-        for step in range(7):
+        for _ in range(7):
             page.locator(".op-card .at-main").click()
             box = page.locator(".op-box[aria-pressed=true]").bounding_box()
             height = middle(page, ".op-rider")
@@ -509,6 +550,43 @@ def test_a_chapter_opens_the_tab_that_it_speaks_of(window, book, name, tab):
     chosen = page.locator("[role=tab][aria-selected=true]")
     assert chosen.all_inner_texts() == [tab]
     assert german(page) == Translator.load("pronouns")(HUNGRY, beam=1)
+    assert not window.complaints and not window.escaped
+
+
+SWITCHES = ["the mask", "positions", "division by √16"]
+SWITCHES += ["residual", "norm", "feed-forward"]
+
+
+@pytest.mark.parametrize("part", SWITCHES)
+def test_a_part_that_is_left_out_is_missed(page, reference, part):
+    model, tokenizer = reference
+    page.get_by_role("tab", name="Change it").click()
+    page.get_by_label(part, exact=True).uncheck()
+    page.locator(".op-list").get_by_text(": left out").wait_for()
+    text = page.get_by_label("A sentence in English").input_value()
+    source = torch.tensor([tokenizer.encode(text)])
+    plain = tokenizer.decode(greedy_decode(model, source)[0].tolist())
+    assert german(page) != plain
+    told = page.locator(".op-warning").inner_text()
+    kept = text == HUNGRY
+    assert told == "" if kept else f"“{HUNGRY}” is translated as" in told
+
+
+def test_two_sentences_need_their_positions(window, book, reference):
+    page = window.open(book / "book" / "03_embedding.html")
+    page.locator(".at-opened").scroll_into_view_if_needed()
+    page.locator(".at-order li").first.wait_for()
+    written = page.locator(".at-order li [lang=de]")
+    plain = Translator.load("pronouns")(extension.ORDER, beam=1)
+    assert written.all_inner_texts() == plain
+    page.get_by_role("checkbox", name="positions").uncheck()
+    model, tokenizer = reference
+    with unchecked(), hooked(model, tokenizer, [["positionsOff"]]):
+        for line, text in zip(written.all(), extension.ORDER, strict=True):
+            source = torch.tensor([tokenizer.encode(text)])
+            found = greedy_decode(model, source)[0].tolist()
+            assert line.inner_text() == tokenizer.decode(found)
+    assert len({*written.all_inner_texts()}) == 1
     assert not window.complaints and not window.escaped
 
 

@@ -57,6 +57,7 @@ interface PackedOpened extends Packed {
   reading: PackedReading;
   examples: Record<string, string>;
   donor: string;
+  order: string[];
   pieces: string[];
   words: string[];
   decides: { layer: number; head: number };
@@ -69,7 +70,12 @@ type Cells = Record<string, { href: string; code: string }>;
 
 /** What passes on its way through a model: by name, an array over places. */
 type Activations = Record<string, any[]>; // vectors, maps or ways, by the name
-type Tap = (name: string, values: any[], places: any[]) => any[];
+type Tap = (
+  name: string,
+  values: any[],
+  places: any[],
+  given?: any[], // what they are made of, of a norm and of a sum
+) => any[];
 
 interface Tokenizer {
   pieces: string[];
@@ -192,7 +198,7 @@ interface Writer {
 interface Change {
   id: string;
   touches: (name: string) => boolean;
-  apply: (values: any[], places: any[], donated?: any[]) => any[];
+  apply: (values: any[], places: any[], other?: any[]) => any[];
   donor?: string;
   label?: string;
   name?: string;
@@ -324,7 +330,7 @@ interface InPage {
   show: {
     translator?(place: Element): { focus(): void };
     writer?(place: Element): { focus(): void };
-    opened?(place: Element): object;
+    opened?(place: Element): unknown;
   };
   elements: {
     // The name decides what element it is, which a type does not follow.
@@ -376,6 +382,9 @@ interface InPage {
     positionsOff(): Change;
     scaleOff(width: number): Change;
     temperature(degree: number): Change;
+    residualOff(): Change;
+    normOff(): Change;
+    feedForwardOff(): Change;
   };
   strips: {
     paint(
@@ -448,6 +457,7 @@ interface InPage {
   ChangeForm: new (
     sizes: Sizes & { d_k: number; donor: string },
     set: (change: Change | undefined, id: string) => void,
+    leaveOut: (change: Change, needs: string, why: string) => void,
     tryAll: () => [id: string, p: number][],
   ) => {
     element: HTMLElement;

@@ -4,7 +4,7 @@
  */
 (() => {
   const { Machine, Figure, ChangeForm, silentUnit } = globalThis.inPage;
-  const { heads, boxes, walk, viewOf } = globalThis.inPage;
+  const { heads, boxes, walk, viewOf, changes } = globalThis.inPage;
   const { make, chips, share, chance, oneStop } = globalThis.inPage.elements;
   const { HeadGrid } = heads;
   const { plain } = boxes;
@@ -27,6 +27,30 @@
     const at = buttons().indexOf(document.activeElement);
     place.replaceChildren(...children);
     if (at >= 0) buttons()[at]?.focus({ preventScroll: true });
+  }
+
+  /** Two sentences of the same words, and a switch for their positions. */
+  function inOrder(place) {
+    const machine = (model.machine ??= new Machine(model));
+    const list = make("ol", { role: "status" });
+    const draw = () => {
+      const off = positions.checked ? [] : [changes.positionsOff()];
+      const lines = model.order.map((text) =>
+        make(
+          "li",
+          {},
+          make("span", { lang: "en" }, text),
+          make("span", { lang: "de" }, machine.run(text, off).written),
+        ),
+      );
+      list.replaceChildren(...lines);
+    };
+    const given = { type: "checkbox", checked: true, change: draw };
+    const positions = make("input", given);
+    place.classList.add("at-live");
+    const label = make("label.at-row", {}, positions, "positions");
+    place.querySelector(".at-still").after(list, label);
+    draw();
   }
 
   class Opened {
@@ -65,6 +89,7 @@
       this.changing = new ChangeForm(
         { ...this.sizes, d_k: model.config.d_k, donor: model.donor },
         (change, id) => this.change(change, id),
+        (...given) => this.leaveOut(...given),
         () => this.tryAll(),
       );
       place.classList.add("at-live");
@@ -217,6 +242,23 @@
       else this.changes.delete(id);
       clearTimeout(this.due);
       this.due = setTimeout(() => this.compute()); // several come at once
+    }
+
+    /**
+     * Put in a change that leaves out a part. If the sentence does as well
+     * without, say why, and read one that needs it.
+     */
+    leaveOut(change, needs, why) {
+      const without = [...this.changes.values(), change];
+      const { written } = this.machine.run(this.sentence, without);
+      const said =
+        `“${this.sentence}” is translated as before: ${why}. ` +
+        "This sentence needs it.";
+      if (written === this.run.written) {
+        this.take(needs);
+        this.warning.textContent = said;
+      }
+      this.change(change, change.id);
     }
 
     /** Put a change in if it is not, or take it out. */
@@ -470,5 +512,6 @@
     }
   }
 
-  (globalThis.inPage.show ??= {}).opened = (place) => new Opened(place);
+  (globalThis.inPage.show ??= {}).opened = (place) =>
+    place.matches(".at-order") ? inOrder(place) : new Opened(place);
 })();
