@@ -174,6 +174,10 @@ def train(
     from ..system.memory import keep_freed_memory
     from ..system.processes import launched
 
+    if resume and not any(
+        (task, files, train_files, valid_files, pairs, valid_pairs)
+    ):
+        refuse_resume_alone(output)
     chosen = choose_device(device)
     fast = chosen.startswith("cuda") and is_bf16_supported(False)  # emulated
     usual = recipe_of(task, preset)
@@ -227,10 +231,20 @@ def train(
         plan_minutes=plan_minutes,
         start=start,
         new_subwords=new_subwords,
-        command=this_command(),
+        command=this_command(launched().size),
         compiled=compiled,
         valid_bleu=valid_bleu,
     )
+
+
+def refuse_resume_alone(output: Path) -> None:
+    """UserError with the command that began the run, which has the text."""
+    from ..runs.run_dir import check_output, read_history
+
+    check_output(output, resume=True)
+    command = read_history(output).command
+    begun = f"give {command} --resume" if command else "it began in Python"
+    raise UserError(f"{output}: a run goes on as it was begun: {begun}")
 
 
 def this_command(processes: int = 1) -> str:
