@@ -82,7 +82,7 @@ TRAIN = {
 # What lies in OUTPUT, or how it is called
 OUTPUTS = {
     "train out --resume": "no run to resume",
-    "train model --resume": "begun: give annotated-transformer train .* --resume",
+    "train model --resume": "begun: give annotated-.* --resume",
     "train out --task=copy --resume": "no run to resume.* without --resume",
     "train model --task=copy": "model: .*continue it with --resume",
     "train . --task=copy": "not empty",
