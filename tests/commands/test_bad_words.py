@@ -93,6 +93,8 @@ OUTPUTS = {
 OTHERS = {
     "translate gone": "gone: no such folder",
     "translate good": "good: no trained model",
+    "translate model 'a dog'": "'a dog': no such file; .* echo SENTENCE",
+    "translate model a-dog": "a-dog cannot be read",
     "translate cut": "cut/model.safetensors.*copy the whole folder",
     "translate deep": "nested too deeply",
     "translate other": "not those of this model",

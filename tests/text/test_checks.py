@@ -215,6 +215,18 @@ def test_warnings_change_neither_output_nor_status(command):
     assert whole.out == translator()("A. B. C.", split="") + "\n"
 
 
+def test_quiet_says_nothing_of_swapped_files_either(command, tmp_path):
+    sides = tmp_path / "de", tmp_path / "en"
+    sides[0].write_text("Ein Mann läuft eine Straße entlang.\n" * 3)
+    sides[1].write_text("A man is running down a street.\n" * 3)
+    for words in (("evaluate", "--beam=1"), ("score",)):
+        name, *rest = words
+        said = command(name, NAME, *sides, *rest)
+        quiet = command(name, NAME, *sides, *rest, "--quiet")
+        assert "finds the source more probable" in said.err
+        assert quiet == (0, said.out, "")
+
+
 def test_words_without_a_counterpart_are_noticed(command):
     """The model is as sure as ever of the rest."""
     texts = [
