@@ -28,7 +28,7 @@ def head_width(d_model: int, heads: int) -> int:
 class Projections(nn.Module):
     """W^Q, W^K, W^V and W^O of all heads, cut into heads on demand."""
 
-    # eq. 1, fused; a subclass or an instance may have another
+    #: Equation 1, fused; a subclass, or an instance, may have another.
     attention_fn: Callable[..., Tensor] = staticmethod(
         F.scaled_dot_product_attention
     )

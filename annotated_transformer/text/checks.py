@@ -111,10 +111,8 @@ def doubts(
     longest = max(len(part.text) for part in reading.parts)
     unknown = listed(x for part in reading.parts for x in part.unknown)
     kept = listed(x for part in reading.parts for x in part.untranslated)
-    given = numbers(output)
-    lost = listed(
-        x for x in to_keep(line) if x not in output and x not in given
-    )
+    there = {*to_keep(output)}
+    lost = listed(x for x in to_keep(line) if x not in there)
     told: list[tuple[object, str]] = [
         (
             "\t" in line.strip(),
