@@ -1,15 +1,52 @@
 """Formulas offline: the parts of MathJax that the pages use come along.
 
-Where no script runs, a reader sees the TeX.
+Where no script runs, a reader sees the TeX. Until a script has set a formula,
+it has about the room that it will take, so that lines break where they will.
 """
 
+import re
 import shutil
 from importlib.metadata import distribution
 from pathlib import Path
+from typing import Any
 
+from docutils import nodes
 from sphinx.application import Sphinx
 
 EXTENSIONS = ("boldsymbol", "color", "cancel")  # loaded where they are used
+
+INLINE = re.compile(
+    r'(<span class="math [^"]*")>(\\\(.*?\\\))(?=</span>)', re.S
+)
+# what takes no room: names of fonts and sizes, then braces and spaces
+FONTS = re.compile(
+    r"\\(?:mathrm|text|left|right|operatorname|mathbb|\w+style|[bB]ig[lr]?)"
+    r"(?![a-zA-Z])"
+)
+SILENT = re.compile(r"\\[^a-zA-Z]|&\w+;|[{}_^~\s]")
+COMMAND = re.compile(r"\\[a-zA-Z]+")
+WIDTH = 0.58  # em, of a sign
+
+
+def room(tex: str) -> float:
+    """About how wide an inline formula is, in em."""
+    signs = SILENT.sub("", COMMAND.sub("x", FONTS.sub("", tex)))
+    return WIDTH * (len(signs) + len(re.findall("[-=<>+]", signs)))
+
+
+def give_room(
+    app: Sphinx,
+    page: str,
+    template: str,
+    context: dict[str, Any],
+    doctree: nodes.document | None,
+) -> None:
+    """Say in the page how much room each of its inline formulas takes."""
+    if "body" in context:
+        context["body"] = INLINE.sub(
+            lambda m: f'{m[1]} style="--takes: {room(m[2]):.1f}em">{m[2]}',
+            context["body"],
+        )
 
 
 def copy_mathjax(app: Sphinx, error: Exception | None) -> None:
@@ -33,5 +70,6 @@ def copy_mathjax(app: Sphinx, error: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
+    app.connect("html-page-context", give_room)
     app.connect("build-finished", copy_mathjax)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -31,10 +31,19 @@ ENTRIES = (
     f".//section[@id] | .//details[{has('claim')}]"
     f" | .//dl[{has('py')}][not(ancestor::dl[{has('py')}])]"
 )
-# Pictures, what was printed, and what the page says twice.
+# Pictures, what was printed, and what the page says twice, such as the parts
+# of a listing that notes explain.
 SILENT = (
-    ".//script | .//style | .//svg | .//details/summary[@aria-label] | .//*["
-    + has("cell_output", "headerlink", "export", "origin", "toctree-wrapper")
+    ".//script | .//style | .//svg | .//details/summary[@aria-label]"
+    f" | .//ol[{has('notes')}]//code | .//*["
+    + has(
+        "cell_output",
+        "headerlink",
+        "export",
+        "origin",
+        "toctree-wrapper",
+        "way",
+    )
     + "]"
 )
 BLOCKS = "|".join(

@@ -61,3 +61,13 @@ for (const toggle of document.querySelectorAll(".bd-sidebar li > details")) {
   const parent = toggle.previousElementSibling?.textContent ?? "";
   summary.ariaLabel = `Pages of ${parent.trim()}`;
 }
+
+// Which way through the book a reader has taken; CSS shows what belongs to it.
+document.addEventListener("click", (event) => {
+  const target = /** @type {Element} */ (event.target);
+  const taken = target.closest("[data-takes]");
+  if (!taken) return;
+  const { takes } = /** @type {HTMLElement} */ (taken).dataset;
+  localStorage.setItem("way", takes ?? "");
+  document.documentElement.dataset.way = takes ?? "";
+});

@@ -13,6 +13,13 @@ from playwright.sync_api import Browser, Page, expect
 PHONE = {"width": 390, "height": 844}
 FIGURES = sorted((chapters.BOOK / "figures").glob("*.svg"))
 OPEN = "article details.hide[open]"
+SHOWN = """all => all.filter(e => e.checkVisibility(
+  {visibilityProperty: true})).map(e => e.textContent.trim())"""
+EXPORTING = [
+    path
+    for path in chapters.find_chapters()
+    if '"export"' in path.read_text("utf-8")
+]
 
 
 @pytest.fixture(scope="module")
@@ -97,23 +104,76 @@ def test_the_story_keeps_definitions_and_folds_what_measures(phone, book):
     page = turn(phone, book, name)
     cells = chapters.read(chapters.BOOK / f"{name}.ipynb").cells
     code = [cell for cell in cells if cell.cell_type == "code"]
-    shown = page.locator("article div.cell_input pre").evaluate_all(
-        "all => all.map(e => [e.textContent.trim(), e.checkVisibility()])"
+    whole = "article div.cell_input:not(.gist) pre"
+    shown = page.locator("article div.cell_input pre").evaluate_all(SHOWN)
+    on_page = page.locator(whole).all_text_contents()
+    assert sorted(x.strip() for x in on_page) == sorted(
+        cell.source.strip() for cell in code
     )
-    on_page = [source for source, _ in shown]
-    assert sorted(on_page) == sorted(cell.source.strip() for cell in code)
-    seen = [source for source, is_shown in shown if is_shown]
-    importing = [source.startswith(("import ", "from ")) for source in on_page]
+    importing = [x.startswith(("import ", "from ")) for x in on_page]
     assert importing == sorted(importing) and any(importing)  # at the end
+    assert not [x for x in shown if "claim(" in x or "plt." in x]
+    assert sum("import" in x for x in shown) == 0
+
+
+@pytest.mark.parametrize("chapter", EXPORTING, ids=lambda x: x.stem)
+def test_the_first_line_of_every_definition_is_seen(phone, book, chapter):
+    page = turn(phone, book, chapter.stem)
+    shown = page.locator("article div.cell_input pre").evaluate_all(SHOWN)
+    seen = "\n".join(shown)
     defined = [
-        cell.source
-        for cell in code
+        line.partition("(")[0]
+        for cell in chapters.read(chapter).cells
         if "export" in cell.metadata.get("tags", ())
-        and ("\ndef " in f"\n{cell.source}" or "class " in cell.source)
+        for line in cell.source.splitlines()
+        if line.startswith(("def ", "class "))
     ]
-    assert defined and {x.strip() for x in defined} <= {*seen}
-    assert not [x for x in seen if "claim(" in x or "plt." in x]
-    assert sum("import" in x for x in seen) == 0
+    assert [line for line in defined if line not in seen] == []
+
+
+def test_a_gist_gives_way_to_the_whole(phone, book):
+    page = turn(phone, book, "05_model")
+    cell = page.locator("div.cell.with-gist", has_text="class Decoder(").first
+    gist, fold = cell.locator(".gist"), cell.locator("details.hide")
+    assert gist.is_visible() and "layer(x, sources[i]" in gist.inner_text()
+    whole = fold.locator("pre")
+    assert not whole.is_visible()
+    fold.locator("summary").tap()
+    assert whole.is_visible() and not gist.is_visible()
+    assert "self.layers = nn.ModuleList" in whole.inner_text()
+
+
+def test_notes_stand_by_the_lines_that_they_explain(phone, book):
+    explained = 0
+    for name in ("01_attention", "02_heads", "09_training", "10_decoding"):
+        page = turn(phone, book, name)
+        for cell in page.locator("div.cell.tag_explained").all():
+            lines = cell.locator(".hll").all_text_contents()
+            notes = cell.locator("xpath=following-sibling::*[1]/self::ol/li")
+            said = notes.locator("code").evaluate_all(
+                "all => all.filter(e => e === e.closest('li')"
+                ".querySelector('code')).map(e => e.textContent)"
+            )
+            assert len(lines) == len(said) > 3
+            for part, line in zip(said, lines, strict=True):
+                assert part in line
+            explained += 1
+    assert explained == 5
+
+
+def test_a_comparison_is_one_line_with_its_cell_behind_it(phone, book):
+    page = turn(phone, book, "02_heads")
+    line = page.get_by_text("MultiHeadAttention equals PyTorch's", exact=False)
+    cell = page.locator("div.cell.checked").filter(has=line)
+    code = cell.locator("div.cell_input pre")
+    assert not code.is_visible()
+    assert cell.bounding_box()["height"] < 60
+    line.first.tap()
+    assert code.is_visible() and "nn.MultiheadAttention" in code.inner_text()
+    page = turn(phone, book, "api")
+    row = page.locator("table tr", has_text="nn.MultiheadAttention")
+    row.get_by_role("link").click()
+    assert page.url.endswith("02_heads.html#equal-ca2d2532")
 
 
 def test_without_scripts_the_code_unfolds_too(browser, book):
