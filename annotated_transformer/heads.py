@@ -28,7 +28,10 @@ def head_width(d_model: int, heads: int) -> int:
 class Projections(nn.Module):
     """W^Q, W^K, W^V and W^O of all heads, cut into heads on demand."""
 
-    attention_fn: Callable[..., Tensor]
+    #: Equation 1, fused; a subclass, or an instance, may have another.
+    attention_fn: Callable[..., Tensor] = staticmethod(
+        F.scaled_dot_product_attention
+    )
 
     def __init__(
         self,
@@ -43,7 +46,6 @@ class Projections(nn.Module):
         self.d_k = d_k or head_width(d_model, heads)
         self.d_v = d_v or head_width(d_model, heads)
         self.dropout = dropout
-        self.attention_fn = F.scaled_dot_product_attention  # eq. 1, fused
         self.query = nn.Linear(d_model, heads * self.d_k)
         self.key_value = nn.Linear(d_model, heads * (self.d_k + self.d_v))
         self.output = nn.Linear(heads * self.d_v, d_model)

@@ -206,7 +206,6 @@ class GroupedQueryAttention(GroupedProjections):
         self.positions = positions
         norm = partial(RMSNorm, self.d_k) if qk_norm else nn.Identity
         self.query_norm, self.key_norm = norm(), norm()
-        self.attention_fn = self.grouped
 
     def keys_values(
         self, memory: Float[Tensor, "batch keys d_model"]
@@ -215,7 +214,7 @@ class GroupedQueryAttention(GroupedProjections):
         keys, values = super().keys_values(memory)
         return self.key_norm(keys), values
 
-    def grouped(
+    def attention_fn(
         self,
         query: Float[Tensor, "batch heads queries d_k"],
         keys: Float[Tensor, "batch kv_heads keys d_k"],

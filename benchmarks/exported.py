@@ -16,6 +16,7 @@ import onnxruntime
 import sentencepiece
 import transformers
 
+from annotated_transformer.convert import translate_onnx
 from annotated_transformer.convert.export import export_model
 from annotated_transformer.corpora.multi30k import multi30k
 from annotated_transformer.storage.model_folder import load_model
@@ -25,9 +26,6 @@ from annotated_transformer.system.machine import environment
 from annotated_transformer.translation import Translator, corpus_scores
 
 from .clock import Keeper, Maker, Rows, interleave, summary
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "book"))
-import translate_onnx
 
 MODEL, SIZE, ROUNDS = "multi30k-en-de", 40, 3
 Translate = Callable[[list[str]], list[str]]

@@ -13,8 +13,9 @@ from pydantic import BaseModel, Field
 from annotated_transformer import Batcher, Translator, Writer
 
 app = FastAPI()
-translate = Batcher(Translator.load("multi30k-en-de"))
-write = Batcher(Writer.load("plays"))
+translator, writer = Translator.load("multi30k-en-de"), Writer.load("plays")
+translate = Batcher(lambda texts: [x for (x,) in translator.n_best(texts, 1)])
+write = Batcher(writer)
 Text = Annotated[str, Field(max_length=10_000)]
 
 
@@ -47,13 +48,18 @@ async def unless_gone(request, answer):
 
 @app.post("/translate")
 async def translation(asked: Line, who: Request):
-    """The translation of one text."""
-    return {"text": await unless_gone(who, translate(asked.text))}
+    """The translation of one text, and what may be wrong with it."""
+    best = await unless_gone(who, translate(asked.text))
+    return {"text": best.text, "warnings": best.warnings}
 
 
 @app.post("/v1/completions")
 async def completion(asked: Prompt, who: Request):
-    """The continuation of one prompt, as OpenAI's API returns it."""
+    """The continuation of one prompt, as OpenAI's API returns it.
+
+    It also says which letters of the prompt the model has never seen.
+    """
+    unknown = writer.reader.unknown(asked.prompt)
     options = asked.model_dump(include={"temperature", "top_p"})
     answer = write(asked.prompt, max_new_tokens=asked.max_tokens, **options)
     new = (await unless_gone(who, answer)).removeprefix(asked.prompt)
@@ -63,6 +69,7 @@ async def completion(asked: Prompt, who: Request):
         "created": int(time.time()),
         "model": asked.model,
         "choices": [{"index": 0, "text": new, "finish_reason": "length"}],
+        "warnings": [f"the model has never seen {x}" for x in [unknown] if x],
     }
 
 

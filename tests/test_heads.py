@@ -1,6 +1,8 @@
 """Multi-head attention against torch's own layer, loops and properties."""
 
 import math
+import pickle
+from copy import deepcopy
 
 import pytest
 import torch
@@ -136,6 +138,34 @@ def cosine_attention(query, key, value, attn_mask=None, dropout_p=0.0):
         query[..., None, :], key[..., None, :, :], -1
     )
     return masked_softmax(5 * cosines, attn_mask) @ value
+
+
+class ByCosines(MultiHeadAttention):
+    attention_fn = staticmethod(cosine_attention)
+
+
+class ByCosinesInAMethod(MultiHeadAttention):
+    def attention_fn(self, *inputs, **options):
+        assert self.query is not None
+        return cosine_attention(*inputs, **options)
+
+
+@pytest.mark.parametrize("kind", [ByCosines, ByCosinesInAMethod])
+def test_a_class_may_have_a_function_of_its_own(kind):
+    """As an instance may, and as a copy and a pickle of one do."""
+    torch.manual_seed(1)
+    theirs = MultiHeadAttention(16, 4)
+    usual = theirs(x := torch.randn(2, 5, 16), x, causal_mask(5))
+    theirs.attention_fn = cosine_attention
+    ours = kind(16, 4)
+    ours.load_state_dict(theirs.state_dict())
+    for layer in (ours, deepcopy(ours), pickle.loads(pickle.dumps(ours))):
+        for compute in ("__call__", "weights"):
+            got = getattr(layer, compute)(x, x, causal_mask(5))
+            assert torch.equal(
+                got, getattr(theirs, compute)(x, x, causal_mask(5))
+            )
+    assert not torch.allclose(ours(x, x, causal_mask(5)), usual)
 
 
 @pytest.mark.parametrize("attention_fn", [None, cosine_attention])

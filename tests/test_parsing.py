@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import chapters
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -260,8 +261,11 @@ def test_the_task_trains_what_the_lab_recorded():
         assert linearise(delinearise(target, source.split())) == target
 
 
-def test_a_trained_parser_parses(command, tmp_path):
-    """Brackets come out as they were written, whatever it has learned."""
+def test_a_trained_parser_parses(command, tmp_path, monkeypatch, capsys):
+    """Brackets come out as they were written, whatever it has learned.
+
+    Of a sentence with another word the program of the page says so.
+    """
     words = ["train", tmp_path / "parser", "--task=parsing", "--max-steps=30"]
     assert command(*words).status == 0
     parser = Translator.load(tmp_path / "parser")
@@ -269,3 +273,12 @@ def test_a_trained_parser_parses(command, tmp_path):
     assert output and {*output.split()} <= {
         *(x for _, y in parsing_corpus().train for x in y.split())
     }
+    page = (chapters.BOOK / "parsing.ipynb").read_text("utf-8")
+    cells = ["".join(cell["source"]) for cell in json.loads(page)["cells"]]
+    (program,) = re.findall(
+        r"^```python\n(.*?\bshow\(.*?)^```$", "\n".join(cells), re.M | re.S
+    )
+    monkeypatch.chdir(tmp_path)
+    exec(program.replace("the telescope", "the zebra"), {})
+    words = {x for tree in treebank(300, seed=1) for x in leaves(tree)}
+    assert {*capsys.readouterr().out.split()} == words

@@ -54,8 +54,11 @@ SIMPLER = {
         ("self.d_k = d_k or head_width(d_model, heads)", ""),
         ("self.d_v = d_v or head_width(d_model, heads)", ""),
         ("self.dropout = dropout", ""),
-        ("attention_fn: Callable[..., Tensor]", ""),
-        ("self.attention_fn = F.scaled_dot_product_attention", ""),
+        (
+            "attention_fn: Callable[..., Tensor] = staticmethod("
+            "F.scaled_dot_product_attention)",
+            "",
+        ),
         ("(d_model, heads * self.d_k)", "(d_model, d_model)"),
         ("heads * (self.d_k + self.d_v)", "2 * d_model"),
         ("(heads * self.d_v, d_model)", "(d_model, d_model)"),

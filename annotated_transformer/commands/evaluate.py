@@ -7,7 +7,16 @@ from pathlib import Path
 from typer import Argument, Option
 
 from ..system.console import console, put
-from .options import ALPHA, BEAM, DEVICE, MODEL, NO_REPEAT, PAIRS, Device
+from .options import (
+    ALPHA,
+    BEAM,
+    DEVICE,
+    MODEL,
+    NO_REPEAT,
+    PAIRS,
+    QUIET,
+    Device,
+)
 from .translators import load, read_given, warn_of_direction
 
 
@@ -28,6 +37,7 @@ def evaluate(
         "errors and so on",
     ),
     as_json: bool = Option(False, "--json", help="one JSON object instead"),
+    quiet: bool = QUIET,
     beam: int | None = BEAM,
     alpha: float | None = ALPHA,
     no_repeat: int | None = NO_REPEAT,
@@ -47,14 +57,15 @@ def evaluate(
     language = read_config(model).languages[1]
     given, (where, _) = read_given(model, (source, reference), pairs)
     sources, references = zip(*given, strict=True)
-    if told := missing_blanks(references, language):
+    if not quiet and (told := missing_blanks(references, language)):
         console.out(f"warning: {reference or pairs}: {told}")
     translator = load(model, device, beam, alpha, no_repeat)
     translator.split = ""
     best = translator.n_best([*sources], 1, where=where, first=1)
     outputs = [one.text for (one,) in best]
     sure = [one.confidence for (one,) in best]
-    warn_of_direction(translator, given, str(source or pairs), sure)
+    if not quiet:
+        warn_of_direction(translator, given, str(source or pairs), sure)
     scores = corpus_scores(outputs, references, language)
     search = ("beam", "alpha", "no_repeat")
     result = {name: getattr(translator, name) for name in search}

@@ -8,9 +8,14 @@ from typing import Any, Literal
 
 from typer import Argument, Option
 
+from ..storage.pretrained import pretrained
+
 Device = Literal["cuda", "mps", "cpu"] | None
 
-MODEL = Argument(help="the folder or the name of a trained model")
+MODEL = Argument(
+    help="the folder of a trained model, or the name of one that comes with "
+    f"the package: {', '.join(pretrained())}"
+)
 DEVICE = Option(
     None, help="where to compute; the fastest at hand if not given"
 )
@@ -29,7 +34,7 @@ NO_REPEAT = Option(
     "model's own",
 )
 PAIRS = Option(None, help="instead, one file of both: .tsv, .csv or .jsonl")
-QUIET = Option(False, "--quiet", help="do not say which lines are doubtful")
+QUIET = Option(False, "--quiet", help="do not say what is doubtful")
 
 
 def batch_tokens_option(default: int | None) -> Any:

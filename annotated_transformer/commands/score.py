@@ -6,7 +6,7 @@ from typer import Argument, Option
 
 from ..system.console import in_digits, put
 from ..system.text_lines import blocks
-from .options import DEVICE, MODEL, PAIRS, Device, batch_tokens_option
+from .options import DEVICE, MODEL, PAIRS, QUIET, Device, batch_tokens_option
 from .translators import load, read_given, warn_of_direction
 
 
@@ -25,6 +25,7 @@ def score(
         "this alpha; 0 leaves the log-probability",
     ),
     batch_tokens: int = batch_tokens_option(1024),
+    quiet: bool = QUIET,
     device: Device = DEVICE,
 ) -> None:
     """Print how probable a model finds translations that are there already.
@@ -40,9 +41,9 @@ def score(
     translator = load(model, device, alpha=alpha)
     for _ in read_pairs(translator, given, (names[0], names[1]), 1):
         pass  # one that is too long is named before the first is scored
-    warn_of_direction(
-        translator, given, str(source or pairs), batch_tokens=batch_tokens
-    )
+    if not quiet:
+        name = str(source or pairs)
+        warn_of_direction(translator, given, name, batch_tokens=batch_tokens)
     for some in blocks(given):
         found = score_pairs(translator, some, batch_tokens=batch_tokens)
         put("".join(in_digits(one.score) + "\n" for one in found))

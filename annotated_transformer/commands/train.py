@@ -64,7 +64,12 @@ def train(
     valid_pairs: Path | None = text(
         None, help="and one of pairs that are not learned from"
     ),
-    extra: list[str] | None = rare(None, metavar="FILE[=SHARE]"),
+    extra: list[str] | None = text(
+        None,
+        metavar="FILE[=SHARE]",
+        help="one file of more pairs, such as made ones; with 0.5, say, half "
+        "of each epoch comes from it",
+    ),
     mark: str = rare(""),
     held_out: float = rare(0.1),
     source: str = text("en", help="language code; Multi30k has en, de and fr"),
@@ -77,7 +82,12 @@ def train(
     ),
     fields: list[str] | None = rare(None, "--set"),
     valid_bleu: int = rare(0, min=0),
-    max_minutes: float | None = rare(None, min=0),
+    max_minutes: float | None = run(
+        None,
+        min=0,
+        help="cut the training off after so many minutes; the model is what "
+        "it has learned by then",
+    ),
     plan_minutes: float | None = run(
         None,
         min=0,
@@ -140,7 +150,11 @@ def train(
     risk: int | None = rare(None),
     bpe_dropout: float | None = rare(None),
     noise: float | None = rare(None),
-    adapters: int | None = rare(None),
+    adapters: int | None = learning(
+        None,
+        help="with --from: only adapters of this rank learn, beside weights "
+        "that stay",
+    ),
     max_length: int | None = rare(None),
     bf16: bool | None = rare(None, "--bf16/--float32"),
     checkpoint_every: int | None = rare(None),
@@ -174,6 +188,10 @@ def train(
     from ..system.memory import keep_freed_memory
     from ..system.processes import launched
 
+    if resume and not any(
+        (task, files, train_files, valid_files, pairs, valid_pairs)
+    ):
+        refuse_resume_alone(output)
     chosen = choose_device(device)
     fast = chosen.startswith("cuda") and is_bf16_supported(False)  # emulated
     usual = recipe_of(task, preset)
@@ -227,10 +245,20 @@ def train(
         plan_minutes=plan_minutes,
         start=start,
         new_subwords=new_subwords,
-        command=this_command(),
+        command=this_command(launched().size),
         compiled=compiled,
         valid_bleu=valid_bleu,
     )
+
+
+def refuse_resume_alone(output: Path) -> None:
+    """UserError with the command that began the run, which has the text."""
+    from ..runs.run_dir import check_output, read_history
+
+    check_output(output, resume=True)
+    command = read_history(output).command
+    begun = f"give {command} --resume" if command else "it began in Python"
+    raise UserError(f"{output}: a run goes on as it was begun: {begun}")
 
 
 def this_command(processes: int = 1) -> str:

@@ -86,6 +86,12 @@ def translate(
     from ..pairs.alignment import align_pairs
     from ..text.subtitles import ENDINGS
 
+    if file and not file.exists() and " " in str(file):
+        raise UserError(
+            f"{str(file)!r:.40}: no such file; what is to be translated comes "
+            "from standard input: echo SENTENCE | annotated-transformer "
+            f"translate {model}"
+        )
     translator = load(model, device, beam, alpha, no_repeat)
     if no_split:
         translator.split = ""

@@ -1,7 +1,7 @@
 """A translator as two ONNX graphs: the encoder, and a step of the decoder.
 
-A graph has no loop, so the search stays outside: book/translate_onnx.py is
-one in numpy.
+A graph has no loop, so the search stays outside: translate_onnx.py is one in
+numpy, and goes into the folder with them.
 """
 
 import copy
@@ -94,7 +94,7 @@ def write_onnx(
     tokenizer: Tokenizer,
     history: History | None,
 ) -> dict[str, Any]:
-    """Write encoder.onnx and decoder.onnx, and return how to search.
+    """Write the graphs and translate_onnx.py, and return how to search.
 
     The graphs are in float32. They take any number of sentences and places,
     and at most 1024 tokens, or as many as the model has learned positions
@@ -135,5 +135,7 @@ def write_onnx(
             )
     finally:
         logging.disable(usual)
+    name = "translate_onnx.py"
+    (folder / name).write_bytes(Path(__file__).with_name(name).read_bytes())
     search = (history and history.search) or Search()
     return asdict(search) | {"longest": longest}

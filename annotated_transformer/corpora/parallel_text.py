@@ -16,6 +16,7 @@ from ..errors import UserError
 from ..system.atomic_files import write_text
 from ..system.console import in_column
 from ..system.text_lines import ending, read_lines
+from ..text.languages import language_in
 
 Names = tuple[str, str]
 SIDES = ("source", "target")
@@ -41,8 +42,26 @@ def _refuse_empty(
             )
 
 
+def refuse_titles(row: Sequence[str], languages: Names, where: str) -> None:
+    """UserError if a first pair names what is below, as English, German."""
+    titles = [{*map(str.casefold, names)} for names in (languages, SIDES)]
+    named = [language_in(x) for x in row if len(x.split()) < 4]
+    if {x.strip().casefold() for x in row} in titles or (
+        len(named) == 2 and all(named) and named[0] != named[1]
+    ):
+        raise UserError(
+            f"{where}: {' and '.join(row)!r:.80} seem to be names of columns, "
+            "which only CSV has; delete the line, and see that the source "
+            "stands first"
+        )
+
+
 def read_pairs(
-    source_path: Path | str, target_path: Path | str, *, blank: bool = False
+    source_path: Path | str,
+    target_path: Path | str,
+    *,
+    languages: Names = SIDES,
+    blank: bool = False,
 ) -> Pairs:
     """Pair line n of one text file with line n of the other.
 
@@ -55,6 +74,9 @@ def read_pairs(
             f"{len(targets)}; line n of one must translate line n of the other"
         )
     pairs = list(zip(sources, targets, strict=True))
+    refuse_titles(
+        pairs[0], languages, f"{source_path} and {target_path}, line 1"
+    )
     if not blank:
         names = str(source_path), str(target_path)
         _refuse_empty(pairs, names, range(1, len(pairs) + 1))
@@ -98,19 +120,14 @@ def tsv_records(path: Path | str, languages: Names) -> Records:
     """
     told = (
         "a line is a sentence, one tab, its translation, unless the file's "
-        "name ends in .csv or .jsonl"
+        "name ends in .csv, .jsonl or .json"
     )
-    titles = [{*map(str.casefold, names)} for names in (languages, SIDES)]
     as_csv, doubled = True, ""
     for number, line in enumerate(read_lines(path), 1):
         where, row = f"{path}, line {number}", line.split("\t")
         check_columns(row, 2, where, told)
-        if number == 1 and {x.strip().casefold() for x in row} in titles:
-            raise UserError(
-                f"{where}: {line!r:.80} are the names of columns, which a "
-                "file with tabs does not have; delete the line, and see that "
-                "the source stands first"
-            )
+        if number == 1:
+            refuse_titles(row, languages, where)
         for text in (text for text in row if '"' in text):
             inner = text[1:-1]
             as_csv &= text == f'"{inner}"' and '"' not in inner.replace(
@@ -127,10 +144,22 @@ def tsv_records(path: Path | str, languages: Names) -> Records:
 
 
 def csv_records(path: Path | str, languages: Names) -> Records:
-    """The rows below the first, which names the columns."""
-    reader = csv.reader((f"{x}\n" for x in read_lines(path)), strict=True)
+    """The rows below the first, which names the columns.
+
+    What separates these, a comma, a semicolon or a tab, separates all.
+    """
+    lines = [f"{x}\n" for x in read_lines(path)]
+    titles = lines[0].rstrip().replace('"', "")
+    signs = (
+        sign
+        for sign in ",;\t"
+        for names in (languages, SIDES)
+        if {*names} <= {*titles.split(sign)}
+    )
+    sign = next(signs, ",")
+    reader = csv.reader(lines, delimiter=sign, strict=True)
     told = (
-        'write "..." around a text with a comma, a line feed or quotation '
+        f'write "..." around a text with {sign!r}, a line feed or quotation '
         'marks, and these twice: "The ""a"", please"'
     )
     number = 1
@@ -150,19 +179,27 @@ def csv_records(path: Path | str, languages: Names) -> Records:
 
 def json_records(path: Path | str, languages: Names) -> Records:
     """The object on each line, or what it has as its "translation"."""
+    array = UserError(
+        f"{path} is a JSON array; write each of its objects on a line, for "
+        f"example with jq -c '.[]' {path} > pairs.jsonl"
+    )
     for number, line in enumerate(read_lines(path), 1):
         where = f"{path}, line {number}"
         try:
             # as its items: of equal names a dictionary keeps the last
             record = json.loads(line, object_pairs_hook=tuple)
         except (ValueError, RecursionError) as error:
+            if number == 1 and line.startswith("["):
+                raise array from error
             raise UserError(
                 f"{where}: not JSON ({error!s:.200}); each line is an object, "
                 "without a line feed in it"
             ) from error
         if not isinstance(record, tuple):
+            if isinstance(record, list) and tuple in map(type, record):
+                raise array
             raise UserError(
-                f"{where}: {record!r:.80} is not an object, such as "
+                f"{where}: {line:.80} is not an object, such as "
                 f'{{"{languages[0]}": "...", "{languages[1]}": "..."}}'
             )
         # Hugging Face has pairs in one field
@@ -172,7 +209,9 @@ def json_records(path: Path | str, languages: Names) -> Records:
         yield number, record
 
 
-READERS = {".csv": csv_records, ".jsonl": json_records}
+READERS = {".csv": csv_records} | dict.fromkeys(
+    (".jsonl", ".json"), json_records
+)
 
 
 def read_table(
@@ -226,7 +265,7 @@ def read_parallel(
     if len(paths) == 1:
         return read_table(paths[0], languages, blank)
     if len(paths) == 2:
-        return read_pairs(*paths, blank=blank)
+        return read_pairs(*paths, languages=languages, blank=blank)
     raise UserError(
         f"{len(paths)} files given; name a source and a target file, or one "
         "file of pairs"

@@ -271,15 +271,13 @@ class Run:
         or the best one, if that was kept; then this is the final model.
         """
         paths = self.checkpoints.averaged()
-        mean = f"the mean of the last {len(paths)} checkpoints"
-        models = {
-            mean: paths,
-            f"the last checkpoint, since {mean} is worse": paths[-1:],
-        }
+        mean = "the last checkpoint"
+        if len(paths) > 1:
+            mean = f"the mean of the last {len(paths)} checkpoints"
+        models = {mean: paths, "the last checkpoint": paths[-1:]}
         best = self.checkpoints.best(self.progress) if self.takes_best else {}
         for step, path in best.items():
-            name = f"the checkpoint after update {step}, since {mean} is worse"
-            models[name] = [path]
+            models[f"the checkpoint after update {step}"] = [path]
         results = {}
         for name, some in models.items():
             self.set_mean(some)
@@ -287,6 +285,7 @@ class Run:
         told = min(results, key=lambda name: results[name].loss)
         self.set_mean(models[told])
         result = results[told]
+        reason = "" if told == mean else f", since {mean} is worse"
         made = Result(
             updates=self.progress.step,
             seconds=round(self.progress.seconds, 1),
@@ -303,7 +302,7 @@ class Run:
         ready = "the model" if whole else "an unfinished model"
         console.out(
             f"{self.run_dir}: {ready} is ready after update {made.updates} "
-            f"of {self.config.steps}: {told}; "
+            f"of {self.config.steps}: {told}{reason}; "
             f"validation perplexity {result.perplexity:.2f}"
         )
         self.advise(result.loss)
@@ -322,9 +321,9 @@ class Run:
         step, best = self.progress.step, self.progress.best_step
         if self.stalled and step < self.config.steps:
             console.out(
-                f"the training has ended before update {self.config.steps}, "
-                f"since {self.config.patience} checkpoints in a row were no "
-                f"better than that after update {best} (`patience`)"
+                f"the training has ended before update {self.config.steps} "
+                f"(`patience={self.config.patience}`): no checkpoint after "
+                f"that of update {best} was better"
             )
         elif step < self.config.steps:
             rate = partial(self.config.rate, d_model=self.recipe.model.d_model)

@@ -136,7 +136,8 @@ def check_same_run(output: Path, began: History, asked: History) -> None:
             raise UserError(
                 f"{output}: the run began with {name} = "
                 f"{before.get(name)!s:.80}, now it is {now.get(name)!s:.80}; "
-                "resume with the options, texts and models that began it"
+                "resume with the options, texts, models and number of "
+                "processes that began it"
             )
 
 

@@ -14,6 +14,19 @@ from .atomic_files import unreadable
 
 RETURN = re.compile(rb"\r(?!\n|\Z)")  # one that is not in the end of a line
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # how it begins
+# how files begin that are no text, what they are, and what makes one of them
+OTHERS = {
+    b"PK\x03\x04": "a zip archive, as a spreadsheet (.xlsx, .ods) or document "
+    "is; save a table as CSV, in UTF-8, or a document as plain text",
+    b"\xd0\xcf\x11\xe0": "an old spreadsheet or document (.xls, .doc); save a "
+    "table as CSV, in UTF-8, or a document as plain text",
+    b"%PDF": "a PDF; take the text out of it, for example with pdftotext",
+    b"\x1f\x8b": "compressed by gzip; let its name end in .gz",
+    b"BZh": "compressed by bzip2; unpack it",
+    b"\xfd7zXZ": "compressed by xz; unpack it",
+    b"\x28\xb5\x2f\xfd": "compressed by zstd; unpack it",
+    b"PAR1": "a table in the format Parquet; write it as CSV or JSON Lines",
+}
 ICONV = "for example with iconv -f {} -t UTF-8"
 
 
@@ -97,6 +110,9 @@ def decode(data: bytes, name: Path | str, before: int = 0) -> str:
     """
     if found := fault(data, not before):
         wrong, told = found
+        for begins, other in () if before else OTHERS.items():
+            if data.startswith(begins):
+                raise UserError(f"{name} is no text, but {other}")
         number = before + data.count(b"\n", 0, wrong) + 1
         column = wrong - data.rfind(b"\n", 0, wrong)
         raise UserError(

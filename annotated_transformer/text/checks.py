@@ -11,10 +11,12 @@ from ..embedding import UNK
 from ..storage.history import History
 from .casing import Words, by_small_letters
 from .languages import WORDS, bleu_tokenizer
-from .reading import Reading
+from .reading import ADDRESS, TAG, Reading
 from .subtitles import TIMECODE
 
 LONG = 20  # characters; few words have more
+NAME = re.compile(r"[@#]\w")
+ENDS = re.compile(r"^[^\w@#]+|[^\w/]+$")  # punctuation around a word
 THOUSANDS = re.compile(r"\b(\d{1,3})[.,'’\s](?=\d{3}\b)")
 
 
@@ -36,6 +38,24 @@ def subwords_per_word(text: str, tokenizer: Tokenizer) -> float:
 def numbers(text: str) -> set[str]:
     """The numbers of two digits or more, without signs between thousands."""
     return {*re.findall(r"\d\d+", THOUSANDS.sub(r"\1", text))}
+
+
+def to_keep(text: str) -> list[str]:
+    """What of a text belongs into its translation as it stands.
+
+    Addresses, names with @ or # before them, tags, and numbers.
+    """
+    words = [ENDS.sub("", x) for x in TAG.sub(" ", text).split()]
+    names = [x for x in words if ADDRESS.search(x) or NAME.match(x)]
+    others = " ".join(x for x in words if x not in names)
+    return [*TAG.findall(text), *names, *sorted(numbers(others))]
+
+
+def listed(things: Iterable[str], most: int = 10) -> str:
+    """Different things, the first ones of many, each cut if it is long."""
+    names = [f"{x:.40}" for x in dict.fromkeys(things)]
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def missing_blanks(texts: Iterable[str], language: str) -> str:
@@ -89,7 +109,10 @@ def doubts(
     """
     line = reading.line
     longest = max(len(part.text) for part in reading.parts)
-    signs = "".join(dict.fromkeys(x for y in reading.parts for x in y.unknown))
+    unknown = listed(x for part in reading.parts for x in part.unknown)
+    kept = listed(x for part in reading.parts for x in part.untranslated)
+    there = {*to_keep(output)}
+    lost = listed(x for x in to_keep(line) if x not in there)
     told: list[tuple[object, str]] = [
         (
             "\t" in line.strip(),
@@ -107,19 +130,17 @@ def doubts(
             f"({known.longest} characters), and much may be left out",
         ),
         (
-            signs,
-            f"the model has never seen {signs}; what is at the ends of a "
-            "sentence goes through, and the rest is guessed or left out",
+            unknown,
+            f"the model has never seen {unknown}, and guesses it or leaves it "
+            "out",
         ),
+        (kept, f"not translated, for the model has never seen it: {kept}"),
         (
             not output and not all(part.blank for part in reading.parts),
             "its translation is empty",
         ),
         (cut, f"its translation was cut off after {cut} tokens"),
-        (
-            numbers(line) - numbers(output),
-            "a number of it is not in its translation",
-        ),
+        (lost, f"not in its translation: {lost}"),
         (
             sure < known.confidence,
             f"the model is unsure of its translation ({sure:.2f} a token; of "

@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..data import Tokenizer
-from ..embedding import EOS, UNK
+from ..embedding import EOS
 from ..errors import UserError
 from ..system.text_lines import split_lines
+from .reading import without_subword
 
 
 def check_mark(mark: str) -> None:
@@ -69,12 +70,11 @@ class DocumentReader:
 
     def unknown(self, text: str) -> str:
         """The letters and signs of a text that the model has never seen."""
-        found = ""
-        for line in split_lines(text):
-            pieces = self.tokenizer.split(line)
-            ids = self.tokenizer.encode(line)
-            for piece, id_ in zip(pieces, ids, strict=False):
-                found += piece if id_ == UNK else ""
+        found = "".join(
+            piece
+            for line in split_lines(text)
+            for piece in without_subword(line, self.tokenizer)
+        )
         return "".join(dict.fromkeys(found))
 
 

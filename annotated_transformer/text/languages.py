@@ -2,6 +2,7 @@
 
 import re
 from importlib.util import find_spec
+from locale import locale_alias
 
 # How sacrebleu cuts them, and their codes and English names.
 WITHOUT_BLANKS = {
@@ -37,3 +38,13 @@ def bleu_tokenizer(language: str) -> str:
 def between_sentences(language: str) -> str:
     """Nothing in Chinese and Japanese, else a blank, as in Thai too."""
     return "" if cut_of(language) in ("zh", "ja-mecab") else " "
+
+
+def language_in(title: str) -> str:
+    """The language whose name a title begins with; "" if there is none.
+
+    Of German and deutsch it is the same.
+    """
+    first = re.match(r"[^\W\d_]{4,}", title.strip().casefold())
+    name = first[0] if first else ""
+    return locale_alias.get(name, CUTS.get(name, "")).partition("_")[0]

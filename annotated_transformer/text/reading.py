@@ -35,6 +35,13 @@ def visible(text: str) -> str:
     return "".join(x for x in text if not (x.isspace() or invisible(x)))
 
 
+def without_subword(text: str, tokenizer: Tokenizer) -> list[str]:
+    """What of a text a model has never seen: signs in a row, or words."""
+    pieces = zip(tokenizer.split(text), tokenizer.encode(text), strict=False)
+    unknown = (piece.strip("▁") for piece, id_ in pieces if id_ == UNK)
+    return [*dict.fromkeys(piece for piece in unknown if visible(piece))]
+
+
 def between(
     text: str, start: int, end: int, goes: Callable[[str], bool]
 ) -> tuple[int, int]:
@@ -61,12 +68,22 @@ class Part:
     setting: Setting = as_given  # sets a translation like the text
     before: str = ""
     behind: str = ""
-    unknown: str = ""  # letters and signs of the text without a subword
+    unknown: tuple[str, ...] = ()  # of what is read, without a subword
 
     @property
     def blank(self) -> bool:
         """True if there is nothing to translate."""
         return not self.sentence.strip() or self.ids == [EOS]
+
+    @property
+    def untranslated(self) -> list[str]:
+        """The words that go through, but for addresses."""
+        words = TAG.sub(" ", f"{self.before} {self.behind}").split()
+        return [
+            word
+            for word in words
+            if any(map(str.isalpha, word)) and not ADDRESS.search(word)
+        ]
 
     def whole(self, translation: str) -> str:
         """A translation, set like the text, between what goes through.
@@ -111,18 +128,18 @@ class Reader:
         What stands around its words goes through. Signs within that have no
         subword are left out.
         """
-        before, unknown, behind, inner = "", "", "", text
+        before, behind, inner = "", "", text
+        unknown: list[str] = []
         plain = PLAIN.fullmatch(text) and not ADDRESS.search(text)
         ids = self.tokenizer.encode(text) if len(text) <= LONGEST else [UNK]
         if UNK in ids or not plain:
             before, inner, behind = self.readable(re.sub(r"\s+", " ", text))
             self.check(inner)
             inner = TAG.sub("", inner)
+            unknown = without_subword(inner, self.tokenizer)
             for sign in {*inner}:
                 if not sign.isalnum() and not self.knows(sign):
                     inner = inner.replace(sign, "")
-            signs = dict.fromkeys(visible(text))
-            unknown = "".join(x for x in signs if not self.knows(x))
             before, behind = (
                 x if visible(x) else "" for x in (before, behind)
             )
@@ -130,25 +147,32 @@ class Reader:
         if sentence != text:
             ids = self.tokenizer.encode(sentence)
         self.check(inner, ids)
-        return Part(text, sentence, ids, setting, before, behind, unknown)
+        return Part(text, sentence, ids, setting, before, behind, (*unknown,))
 
     def knows(self, sign: str) -> bool:
         """True if the sign has a subword, or is normalised away."""
         return UNK not in self.tokenizer.encode(sign)
 
+    def knows_some(self, word: str) -> bool:
+        """True if a letter of the word is in one of its subwords."""
+        pieces, ids = self.tokenizer.split(word), self.tokenizer.encode(word)
+        return any(
+            id_ != UNK and any(map(str.isalpha, piece))
+            for piece, id_ in zip(pieces, ids, strict=False)
+        )
+
     def readable(self, text: str) -> tuple[str, str, str]:
         """What is read of a text, and what goes through around it.
 
-        Read are the words from the first to the last that have a letter with
-        a subword, numbers beside them, and what else belongs to a sentence;
-        an address is no word.
+        Read are the words from the first to the last that have a subword with
+        a letter, numbers beside them, and what else belongs to a sentence; an
+        address is no word.
         """
         words = [*re.finditer(r"\S+", text)]
         read = [
             i
             for i, word in enumerate(words)
-            if not ADDRESS.search(word[0])
-            and any(x.isalpha() and self.knows(x) for x in word[0])
+            if not ADDRESS.search(word[0]) and self.knows_some(word[0])
         ]
         if not read:
             return text, "", ""

@@ -2,6 +2,7 @@
 
 Where no script runs, a reader sees the TeX. Until a script has set a formula,
 it has about the room that it will take, so that lines break where they will.
+No line begins with the comma or full stop after a formula.
 """
 
 import re
@@ -16,7 +17,7 @@ from sphinx.application import Sphinx
 EXTENSIONS = ("boldsymbol", "color", "cancel")  # loaded where they are used
 
 INLINE = re.compile(
-    r'(<span class="math [^"]*")>(\\\(.*?\\\))(?=</span>)', re.S
+    r'(<span class="math [^"]*")>(\\\(.*?\\\)</span>)([.,;:!?)]*)', re.S
 )
 # what takes no room: names of fonts and sizes, then braces and spaces
 FONTS = re.compile(
@@ -34,6 +35,14 @@ def room(tex: str) -> float:
     return WIDTH * (len(signs) + len(re.findall("[-=<>+]", signs)))
 
 
+def roomy(found: re.Match[str]) -> str:
+    """A formula with its room, bound to the punctuation that follows it."""
+    opened, tex, mark = found.groups()
+    signs = tex.removesuffix("</span>")
+    formula = f'{opened} style="--takes: {room(signs):.1f}em">{tex}'
+    return f'<span class="bound">{formula}{mark}</span>' if mark else formula
+
+
 def give_room(
     app: Sphinx,
     page: str,
@@ -41,12 +50,9 @@ def give_room(
     context: dict[str, Any],
     doctree: nodes.document | None,
 ) -> None:
-    """Say in the page how much room each of its inline formulas takes."""
+    """Give the inline formulas of a page their room and what follows them."""
     if "body" in context:
-        context["body"] = INLINE.sub(
-            lambda m: f'{m[1]} style="--takes: {room(m[2]):.1f}em">{m[2]}',
-            context["body"],
-        )
+        context["body"] = INLINE.sub(roomy, context["body"])
 
 
 def copy_mathjax(app: Sphinx, error: Exception | None) -> None:

@@ -12,6 +12,7 @@ import sys
 import time
 import traceback
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from math import nan
 from multiprocessing import get_context
@@ -150,7 +151,8 @@ def follow(done: Iterable[tuple[Task, str | None]], number: int) -> int:
 def run_all(tasks: Sequence[Task], jobs: int) -> int:
     """Run what is not finished; returns how many runs failed."""
     waiting = [task for task in tasks if not finished(task)]
-    print(f"{len(tasks)} runs, {len(tasks) - len(waiting)} of them kept")
+    kept = f"{len(tasks) - len(waiting)} of them kept"
+    print(f"runs: {len(tasks)}, {kept}", flush=True)
     if jobs == 1:
         torch.set_num_threads(1)
         return follow(map(perform, waiting), len(waiting))
@@ -297,18 +299,28 @@ def measure_run(
     """Make one run of an experiment; print its figures beside the record's.
 
     Nothing is recorded. Returns 1 if it failed, or if a figure is further
-    away than the seeds of its variation explain. UserError for a run that
-    there is not.
+    away than the seeds of its variation explain. UserError for a run, or a
+    record, that there is not.
     """
     module, name = import_module(full), full.rpartition(".")[2]
     if key not in module.RUNS:
-        raise UserError(f"{key!r}: {name} has the runs {[*module.RUNS]}")
+        near = get_close_matches(key, module.RUNS) or [*module.RUNS][:3]
+        raise UserError(
+            f"{key!r}: none of the {len(module.RUNS)} runs of {name}, which "
+            f"are such as {', '.join(map(repr, near))}"
+        )
     tasks = [task_of(full, x, 0, kept) for x in module.RUNS]
     task, path = task_of(full, key, 0, kept), records / f"{name}.json"
+    if not path.exists():
+        raise UserError(f"{name} has no record yet: measure all of it first")
     registration(name, tasks, task.path.parent, path)
+    stored = json.loads(path.read_text("utf-8"))
+    seeds = stored["results"]
+    minutes = stored["seconds"] / len(seeds) / 60
+    usual = f"the runs of its record took {minutes:.1f} minutes on average"
+    print(f"{name}, {key}: {usual}", flush=True)
     if run_all([task], 1):
         return 1
-    seeds = json.loads(path.read_text("utf-8"))["results"]
     found, row = ended(task)["result"], SEED.sub("", key)
     alike = {x: seeds[x] for x in seeds if SEED.sub("", x) == row}
     columns = [found, alike.get(key, {}), *alike.values()]

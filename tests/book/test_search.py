@@ -82,6 +82,8 @@ SEARCHES |= {
     "training data of the translators": SHIPPED,
     "what did the models learn from": SHIPPED,
     "model card": SHIPPED,
+    "beam size": ["10_decoding#the-beam"],
+    "two processes": ["toolkit_devices#several-gpus"],
 }
 
 

@@ -130,6 +130,22 @@ def test_each_of_64_clients_at_once_gets_its_own_answer(server, translator):
     assert len(server.batches()) < 40  # they were computed together
 
 
+def test_what_a_model_has_never_seen_is_said(server, translator):
+    text = "A woman reads https://example.org 📚 in a park."
+    (best,) = translator.n_best([text], 1)[0]
+    found = httpx2.post(server.url + TRANSLATE, json={"text": text}).json()
+    assert len(found["warnings"]) >= 2
+    assert found == {"text": best.text, "warnings": [*best.warnings]}
+    body = {"model": "plays", "max_tokens": 1}
+    for prompt, told in (("ROMEO:", []), ("aßbéß", ["never seen ßé"])):
+        found = httpx2.post(
+            server.url + COMPLETE, json=body | {"prompt": prompt}
+        ).json()
+        assert [
+            x.removeprefix("the model has ") for x in found["warnings"]
+        ] == (told)
+
+
 def plays(more: str) -> str:
     return f'{{"model": "plays", {more}}}'
 

@@ -5,7 +5,7 @@ import ast
 import chapters
 import pytest
 from checked import without_difference
-from formulas import WIDTH, room
+from formulas import INLINE, WIDTH, room, roomy
 from hypothesis import given
 from hypothesis import strategies as st
 from story import LEFT_OUT, Gist
@@ -131,3 +131,13 @@ def test_only_zeros_are_no_difference(printed, none):
 )
 def test_a_formula_has_the_room_of_its_signs(tex, signs):
     assert room(tex) == pytest.approx(WIDTH * signs)
+
+
+def test_no_line_begins_with_the_comma_after_a_formula():
+    alone = '<span class="math notranslate nohighlight">\\(x\\)</span>'
+    page = INLINE.sub(roomy, f"from {alone}, and {alone} alone ({alone}).")
+    formula = alone.replace('">', f'" style="--takes: {WIDTH:.1f}em">')
+    first, last = (
+        f'<span class="bound">{formula}{mark}</span>' for mark in (",", ").")
+    )
+    assert page == f"from {first} and {formula} alone ({last}"

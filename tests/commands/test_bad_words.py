@@ -81,6 +81,8 @@ TRAIN = {
 }
 # What lies in OUTPUT, or how it is called
 OUTPUTS = {
+    "train out --resume": "no run to resume",
+    "train model --resume": "begun: give annotated-.* --resume",
     "train out --task=copy --resume": "no run to resume.* without --resume",
     "train model --task=copy": "model: .*continue it with --resume",
     "train . --task=copy": "not empty",
@@ -91,6 +93,8 @@ OUTPUTS = {
 OTHERS = {
     "translate gone": "gone: no such folder",
     "translate good": "good: no trained model",
+    "translate model 'a dog'": "'a dog': no such file; .* echo SENTENCE",
+    "translate model a-dog": "a-dog cannot be read",
     "translate cut": "cut/model.safetensors.*copy the whole folder",
     "translate deep": "nested too deeply",
     "translate other": "not those of this model",

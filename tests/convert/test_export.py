@@ -9,7 +9,6 @@ from pathlib import Path
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # what is loaded here is on this disk
 
-import chapters
 import ctranslate2
 import pytest
 import torch
@@ -29,6 +28,7 @@ from transformers import (
 )
 
 from annotated_transformer import Translator, Writer
+from annotated_transformer.convert import translate_onnx
 from annotated_transformer.convert.export import export_model
 from annotated_transformer.corpora.generated import builtin_corpus
 from annotated_transformer.corpora.parallel_text import read_table
@@ -41,9 +41,6 @@ from annotated_transformer.modern import MODERN
 from annotated_transformer.storage.builders import build
 from annotated_transformer.storage.history import Search
 from annotated_transformer.storage.model_folder import load_model, save_model
-
-sys.path.insert(0, str(chapters.BOOK))
-import translate_onnx
 
 NAME = "pronouns"  # exported to each program
 TEXTS = [text for text, _ in builtin_corpus(train=24).train]
@@ -124,6 +121,7 @@ def example(monkeypatch, capsys):
         search = Path(translate_onnx.__file__).read_text("utf-8")
         assert imported(code) and not ours & imported(code + search)
         monkeypatch.chdir(folder)
+        monkeypatch.syspath_prepend(folder)
         exec(code, {})
         return capsys.readouterr().out
 

@@ -1,11 +1,15 @@
 """Files of text, read with care: what is wrong is told with its place."""
 
+import bz2
 import csv
 import gzip
 import io
 import json
+import lzma
 import os
 import re
+import zipfile
+from functools import partial
 from random import Random
 
 import pytest
@@ -18,7 +22,11 @@ from annotated_transformer.corpora.parallel_text import (
     write_tsv,
 )
 from annotated_transformer.errors import UserError
-from annotated_transformer.system.text_lines import decode_lines, read_lines
+from annotated_transformer.system.text_lines import (
+    decode_lines,
+    read_lines,
+    stream_lines,
+)
 
 
 def write(path, data):
@@ -105,11 +113,15 @@ def test_pairs_come_back_from_their_file(tmp_path_factory, lines):
     assert read_table(path) == [*zip(plain, reversed(plain), strict=True)]
 
 
-def csv_text(names, rows):
+def csv_text(names, rows, sign=","):
     """A table as Python's own writer has it."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([names, *rows])
+    writer = csv.writer(text, lineterminator="\n", delimiter=sign)
+    writer.writerows([names, *rows])
     return text.getvalue()
+
+
+SEPARATED = partial(csv_text, sign=";"), partial(csv_text, sign="\t")
 
 
 def one_object(names, row):
@@ -138,7 +150,9 @@ words = st.text(st.characters(exclude_characters="\r\0", codec="utf-8"))
     pairs=st.lists(st.tuples(words, words), min_size=1),
     names=st.sampled_from([("en", "de"), ("source", "target")]),
     order=st.permutations(range(5)),
-    write_as=st.sampled_from([csv_text, json_text, nested]),
+    write_as=st.sampled_from(
+        [csv_text, *SEPARATED, json_text, nested],
+    ),
     gz=st.booleans(),
 )
 def test_pairs_are_read_as_others_write_them(
@@ -150,7 +164,7 @@ def test_pairs_are_read_as_others_write_them(
         [(*pair, "", "\n", "")[i] for i in order] for pair in pairs
     ]
     text = write_as(header, rows).encode()
-    ending = ".CSV" if write_as is csv_text else ".jsonl"
+    ending = ".jsonl" if write_as in (json_text, nested) else ".CSV"
     path = tmp_path_factory.mktemp("text") / f"t{ending}{'.gz' * gz}"
     write(path, gzip.compress(text, mtime=0) if gz else text)
     assert read_table(path, ("en", "de"), blank=True) == pairs
@@ -223,21 +237,26 @@ def test_marks_that_a_text_has_are_not_taken_for_those_of_csv(tmp_path):
     ("name", "text", "told"),
     [
         ("t.tsv", "a\tb\na b\n", "line 2: columns: 1, not 2; .* one tab"),
-        ("t.json", "[\n", r"line 1: columns: 1, .* \.csv or \.jsonl"),
+        ("t.txt", "[\n", r"line 1: columns: 1, .* \.csv, \.jsonl or"),
         ("t.csv", "en,de\n", "has no pairs"),
         ("t.csv", "\n", "line 1: no columns .*, only none"),
-        ("t.csv", "en;de\na;b\n", "line 1: no columns 'en'.*, only 'en;de'"),
+        ("t.csv", "en:de\na:b\n", "line 1: no columns 'en'.*, only 'en:de'"),
+        ("t.csv", 'en;de\na;"b\n', r"line 2: not CSV .* with ';', a line"),
         ("t.csv", 'en,de\n"a\nb",c\na\n', "line 4: columns: 1, not 2"),
         ("t.csv", 'en,de\na,b\nc,"d\ne,f\n', "line 3: not CSV from here on"),
         ("t.csv", 'en,de\n"a"b,c\n', "line 2: not CSV .*expected"),
         ("t.csv", 'en,de\n"a\nb", \n', r"\(de\), line 2: empty"),
         ("t.jsonl", '{"en": "a", "de": "b"}\n{\n', "line 2: not JSON"),
-        ("t.jsonl", "[" * 10**5, "line 1: not JSON .*recursion"),
+        ("t.jsonl", '{"":' * 10**5, "line 1: not JSON .*recursion"),
+        ("t.jsonl", "[" * 10**5, r"is a JSON array.* jq -c '\.\[\]' "),
+        ("t.json", '[\n{"en": "a", "de": "b"}\n]\n', "is a JSON array"),
+        ("t.json", '[{"en": "a", "de": "b"}]', "is a JSON array"),
+        ("t.json", '{\n"en": "a"}', "line 1: not JSON .* is an object"),
         ("t.jsonl", "1" * 5000, "line 1: not JSON .*digits"),
         (
             "t.jsonl",
             '["a", "b"]',
-            "line 1: .'a', 'b'. is not an object, such as .\"en\"",
+            r'line 1: \["a", "b"\] is not an object, such as ."en"',
         ),
         (
             "t.jsonl",
@@ -255,6 +274,61 @@ def test_what_is_wrong_with_a_table_has_a_place(tmp_path, name, text, told):
         read_table(path, ("en", "de"))
     message = str(caught.value)
     assert message.startswith(f"{path}") and "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("first", "refused"),
+    [
+        ("English\tGerman", True),
+        ("English text\tDeutsch", True),
+        ("chinese\tEnglish (UK)", True),
+        ("de\tEN", True),
+        ("Source\tTarget", True),
+        ("German\tDeutsch", False),  # a word and its translation
+        ("English\tanglais", False),
+        ("Go\tGeh", False),
+        ("Turkish coffee is black\tTürkischer Kaffee", False),
+    ],
+)
+def test_a_first_pair_of_names_is_not_learned_from(tmp_path, first, refused):
+    """Nor in two files; further down it is a pair like any other."""
+    rows = [first, "A dog.\tEin Hund.", "English\tGerman"]
+    names = tmp_path / "t.tsv", tmp_path / "t.en", tmp_path / "t.de"
+    write(names[0], "".join(f"{row}\n" for row in rows))
+    for side, name in enumerate(names[1:]):
+        lines = (row.split("\t")[side] for row in rows)
+        write(name, "".join(f"{line}\n" for line in lines))
+    for read in (
+        lambda: read_table(names[0], ("en", "de")),
+        lambda: read_pairs(*names[1:], languages=("en", "de")),
+    ):
+        if refused:
+            with pytest.raises(UserError, match="line 1: .* names of columns"):
+                read()
+        else:
+            assert [*map("\t".join, read())] == rows
+
+
+def test_what_is_no_text_is_named(tmp_path):
+    """As other programs write it; a text may begin like it."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("[Content_Types].xml", "<Types/>")
+    found = {
+        "a zip archive, as a spreadsheet": archive.getvalue(),
+        "compressed by gzip; let its name end in .gz": PACKED,
+        "compressed by bzip2": bz2.compress(b"a"),
+        "compressed by xz": lzma.compress(b"a"),
+        "a PDF; ": b"%PDF-1.7\n%\xe2\xe3\n",
+    }
+    for told, data in found.items():
+        path = write(tmp_path / "t.xlsx", data)
+        with pytest.raises(UserError, match=f"is no text, but {told}"):
+            read_table(path)
+        with pytest.raises(UserError, match=f"is no text, but {told}"):
+            [*stream_lines(path)]
+    path = write(tmp_path / "t.txt", b"%PDF is a format.\n")
+    assert read_lines(path) == ["%PDF is a format."]
 
 
 UNREAD = (".", "/dev/zero") if os.path.exists("/dev/zero") else (".",)

@@ -213,9 +213,9 @@ def test_one_run_beside_the_record(toy, capsys):
     def go(key="sides = 20 seed=1"):
         capsys.readouterr()
         status = measure_run(name, key, *folders)
-        rows = [
-            re.split("  +", x) for x in capsys.readouterr().out.split("\n")
-        ]
+        lines = capsys.readouterr().out.split("\n")
+        assert lines[0].endswith(" 0.0 minutes on average")
+        rows = [re.split("  +", x) for x in lines]
         return status, {row[0]: row[1:] for row in rows if row[3:]}
 
     row = ["20.01", "20.01", "20 to 20.01"]
@@ -230,8 +230,14 @@ def test_one_run_beside_the_record(toy, capsys):
     status, rows = go()
     assert status == 1 and rows["figure"] == ["20.01", "30", "30 to 30.1"]
     assert json.loads(path.read_text()) == record
-    with pytest.raises(UserError, match="has the runs .*'sides = 6 seed=0'"):
-        go("sides = 7 seed=0")
+    told = "'sides=6 seed=1': none of the 4 runs of .* 'sides = 6 seed=1', "
+    with pytest.raises(UserError, match=told):
+        go("sides=6 seed=1")
+    path.unlink()
+    with pytest.raises(UserError, match="has no record yet"):
+        go()
+    with pytest.raises(UserError, match="are such as 'sides = 6 seed=0', "):
+        go("?")
 
 
 def test_one_run_of_no_experiment():
@@ -282,7 +288,7 @@ def test_the_command_runs_two_processes(tmp_path):
         words, cwd=tmp_path, capture_output=True, text=True, timeout=120
     )
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert "4 runs, 0 of them kept" in ended.stdout
+    assert "runs: 4, 0 of them kept" in ended.stdout
     assert len((package / "calls").read_text().split()) == 4
     record = json.loads((tmp_path / "book/runs/toy.json").read_text())
     assert len(record["results"]) == 4

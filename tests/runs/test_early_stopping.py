@@ -71,9 +71,8 @@ def test_patience_ends_a_training_and_the_best_is_the_model(tmp_path, capsys):
     last = lines[-1]["step"]
     assert since == 3 and last == best + 6 < 60
     said = " ".join(capsys.readouterr().err.split())
-    assert f"3 checkpoints in a row were no better than that after {best}" in (
-        said.replace("after update", "after")
-    )
+    told = f"(`patience=3`): no checkpoint after that of update {best} was"
+    assert told in said
     assert "the model is ready" in said and "unfinished" not in said
     tensors, _ = read_tensors(folder / "model.safetensors")
     kept = checkpoint_weights(checkpoint_paths(folder)[best])

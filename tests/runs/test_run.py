@@ -203,6 +203,13 @@ def test_a_run_that_goes_on_elsewhere_says_so(
     assert same_weights(part, undisturbed)  # it was the same machine
 
 
+def test_of_one_checkpoint_there_is_no_mean(tmp_path, corpus, capsys):
+    recipe = learning(SMALL, average=1)
+    train(tmp_path / "run", corpus, recipe)
+    told = " ".join(capsys.readouterr().err.split())
+    assert "6 of 6: the last checkpoint; validation" in told
+
+
 def test_the_model_is_the_mean_of_the_last_or_the_last(
     tmp_path, corpus, capsys
 ):

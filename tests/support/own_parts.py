@@ -35,9 +35,10 @@ class Sharper(MultiHeadAttention):
         super().__init__(*sizes)
         self.factor = nn.Parameter(torch.full((self.heads, 1, 1), 2.0))
         self.output.bias.requires_grad_(False)
-        self.attention_fn = self.sharper
 
-    def sharper(self, query: Tensor, *rest: Any, **options: Any) -> Tensor:
+    def attention_fn(
+        self, query: Tensor, *rest: Any, **options: Any
+    ) -> Tensor:
         query = query * self.factor
         return nn.functional.scaled_dot_product_attention(
             query, *rest, **options

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotated_transformer.data import train_tokenizer
 from annotated_transformer.storage.model_folder import read_config
 from annotated_transformer.text.checks import (
     Known,
     doubts,
-    numbers,
     subwords_per_word,
 )
+from annotated_transformer.text.reading import Reader, visible
 from annotated_transformer.text.watch import NAMED, Watch
 from annotated_transformer.translation import Translation, Translator
 
@@ -44,11 +45,12 @@ def doubted(line, one=SURE, **changes):
         ("A man.\tEin Mann.", {}, "there is a tab"),
         ("00:01:02,000 --> 00:01:05,000", {"text": "01:02 000"}, "timecode"),
         ("A man " + "in a coat " * 50, {}, "longer than all .*402 charact"),
-        ("A man. 😀", {}, "never seen 😀; "),
-        ("A дом.", {}, "never seen дом; "),
+        ("A 😀 man.", {}, "never seen 😀, "),
+        ("A дом stands.", {}, "never seen дом, "),
+        ("A дом.", {}, "^not translated, .*seen it: дом.$"),
         ("A man.", {"text": ""}, "is empty"),
         ("A man.", {"finished": False}, "cut off after 10 tokens"),
-        ("50 men.", {}, "a number of it"),
+        ("50 men.", {}, "^not in its translation: 50$"),
         ("A man.", {"log_probability": -9.0}, r"unsure .*-0.90.* -0.50"),
     ],
 )
@@ -66,10 +68,58 @@ def test_usual_lines_are_not_doubted():
 
 def test_a_translation_knows_what_is_doubtful():
     odd, usual, blank = translator().n_best(
-        ["A dog runs. 😀", "A dog runs.", " "], 2
+        ["A dog 😀 runs.", "A dog runs.", " "], 2
     )
     assert all("😀" in one.warnings[0] for one in odd)
     assert usual[0].warnings == blank[0].warnings == ()
+
+
+KEPT = ["https://a.org/b", "ann@a.org", "www.a.org", "@ann", "#dog", "4711"]
+
+
+@given(st.lists(st.sampled_from(["a", "dog", *KEPT]), min_size=2), st.data())
+def test_what_belongs_into_a_translation_as_it_stands(words, data):
+    """Wherever it is in a line; what a translation has is not missed."""
+    line, kept = " ".join(words), [x for x in words if x in KEPT]
+    there = data.draw(st.sets(st.sampled_from(kept)) if kept else st.just([]))
+    told = [
+        x.removeprefix("not in its translation: ").split(", ")
+        for x in doubted(f"({line}.)", text=" ".join(there))
+        if x.startswith("not in its translation")
+    ]
+    missing = {*kept} - {*there}
+    assert [{*x} for x in told] == ([missing] if missing else [])
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["A dog runs. 😀", "👩\u200d🚒", "<i>A dog runs.</i>", "https://a.org/b"],
+)
+def test_what_goes_through_is_not_doubted(line):
+    one = translator().n_best([line], 1)[0][0]
+    assert visible(line[-1]) in one.text and not one.warnings
+
+
+def test_a_tag_within_a_line_and_long_lists():
+    assert "not in its translation: <b>, </b>" in doubted("A <b>big</b> dog.")
+    numbers_ = " men, ".join(map(str, range(100, 120)))
+    assert "109 and 10 more" in " ".join(doubted(numbers_, text="-"))
+
+
+def test_of_words_those_are_named_that_are_not_in_the_vocabulary():
+    """Letters are none of a tokenizer of words, but it has "a" as a word."""
+    words = train_tokenizer(["a dog sees a cat"] * 9, 8, "word")
+    reader = Reader(words)
+    for line, read, unknown, untranslated in (
+        ("a dog sees a Zebra", "a dog sees a", [], ["Zebra"]),
+        ("a dog saw a cat", "a dog saw a cat", ["saw"], []),
+        ("The dog sees a cat.", "dog sees a", [], ["The", "cat."]),
+        ("THE", "", [], ["THE"]),
+    ):
+        part = reader.part(line)
+        assert part.sentence == read
+        assert [*part.unknown] == unknown
+        assert part.untranslated == untranslated
 
 
 @given(st.lists(st.booleans(), max_size=3 * NAMED))
@@ -121,10 +171,12 @@ def test_more_than_half_of_a_file():
         ("24.5 metres", "24,5 Meter", True),
         ("2 men", "Zwei Männer", True),
         ("number 44", "Nummer 4", False),
+        ("number 44", "Nummer 440", False),
+        ("see (www.a.org).", "siehe www.a.org", True),
+        ("see www.a.org", "siehe www.a.org/b", False),
     ],
 )
-def test_numbers_that_are_kept_or_lost(source, target, kept):
-    assert (numbers(source) <= numbers(target)) == kept
+def test_what_is_kept_or_lost(source, target, kept):
     told = doubted(source, text=target)
     assert bool(told) != kept
 
@@ -162,6 +214,18 @@ def test_warnings_change_neither_output_nor_status(command):
     assert ended == (0, ended.out, "")
     whole = command("translate", NAME, "--no-split", stdin=b"A. B. C.\n")
     assert whole.out == translator()("A. B. C.", split="") + "\n"
+
+
+def test_quiet_says_nothing_of_swapped_files_either(command, tmp_path):
+    sides = tmp_path / "de", tmp_path / "en"
+    sides[0].write_text("Ein Mann läuft eine Straße entlang.\n" * 3)
+    sides[1].write_text("A man is running down a street.\n" * 3)
+    for words in (("evaluate", "--beam=1"), ("score",)):
+        name, *rest = words
+        said = command(name, NAME, *sides, *rest)
+        quiet = command(name, NAME, *sides, *rest, "--quiet")
+        assert "finds the source more probable" in said.err
+        assert quiet == (0, said.out, "")
 
 
 def test_words_without_a_counterpart_are_noticed(command):

@@ -281,5 +281,5 @@ def test_translate_keeps_marks_and_line_ends(command, tmp_path):
     path.write_text(f"1\n0:00:01.5 --> 0:00:02.5\nTwo dogs.\n{line}\n- No.\n")
     ended = command("translate", name, path)
     assert ended.out.count("\n") == 5 and "No." not in ended.out
-    for told in ("a number", "tags within a text"):
+    for told in ("not in its translation: 333", "tags within a text"):
         assert f"warning: {path}, line 3: {told}" in ended.err

@@ -38,19 +38,23 @@
       return sentences(text, this.abbreviations).map((x) => this.part(x));
     }
 
-    /** A text as it is read at once, and what goes through around it. */
+    /**
+     * A text as it is read at once, and what goes through around it. Unknown
+     * are all of its signs without a subword, wherever they are.
+     */
     part(text) {
       const { tokenizer } = this;
       let [before, inner, behind, unknown] = ["", text, "", ""];
       const plain = PLAIN.test(text) && !ADDRESS.test(text);
-      if (!plain || !this.knows(text)) {
+      const known = this.knows(text);
+      if (!plain || !known) {
         [before, inner, behind] = this.readable(singleBlanks(text));
         inner = inner.replace(TAG, "");
         for (const sign of new Set(inner))
           if (!LETTER.test(sign) && !this.knows(sign))
             inner = inner.replaceAll(sign, "");
         const signs = [...new Set(visible(text))];
-        unknown = signs.filter((x) => !this.knows(x)).join("");
+        if (!known) unknown = signs.filter((x) => !this.knows(x)).join("");
         if (!visible(before)) before = "";
         if (!visible(behind)) behind = "";
       }
@@ -70,15 +74,20 @@
       return !this.tokenizer.encode(text).includes(this.tokenizer.unknown);
     }
 
+    /** Whether a letter of a word is in one of its subwords. */
+    knowsSome(word) {
+      const { ids } = this.tokenizer;
+      const known = (piece) => ids.has(piece) && /\p{L}/u.test(piece);
+      return this.tokenizer.split(word).some(known);
+    }
+
     /**
      * What is read of a text, and what goes through around it.
      * @returns {[before: string, inner: string, behind: string]}
      */
     readable(text) {
       const words = wordsOf(text);
-      const read = (x) =>
-        !ADDRESS.test(x[0]) &&
-        [...x[0]].some((sign) => /\p{L}/u.test(sign) && this.knows(sign));
+      const read = (x) => !ADDRESS.test(x[0]) && this.knowsSome(x[0]);
       let [first, last] = [words.findIndex(read), words.findLastIndex(read)];
       if (first < 0) return [text, "", ""];
       while (first > 0 && NUMBER.test(words[first - 1][0])) first--;

@@ -17,7 +17,7 @@ def bar_repeats(log_p, tokens, n):
 
 
 class Translator:
-    """A folder that `annotated-transformer export --to onnx` has written."""
+    """A folder that annotated-transformer has exported for ONNX."""
 
     def __init__(self, folder, longest=1024):
         self.encoder = InferenceSession(f"{folder}/encoder.onnx")
