@@ -2,8 +2,9 @@
 
 ```{opened} pronouns``` puts the figure there, or with the option small a walk
 of five steps; with the option tab it begins with the heads, or with what can
-be changed. Its content, a still with a caption, is shown on paper and
-without scripts.
+be changed. With the option order there are two sentences of the same words,
+and a switch for their positions. Its content, a still with a caption, is
+shown on paper and without scripts.
 """
 
 import inspect
@@ -25,6 +26,7 @@ EXAMPLES = {
     **OPENINGS["pronouns"]["examples"],
     "tired": "When she is tired, a cook needs a beautiful radio.",
 }
+ORDER = ["The dog bit the man.", "The man bit the dog."]
 DONOR = "The dog ate the soup because it was fresh."
 # The definitions that boxes lead to, and the part of each that is shown.
 CELLS: dict[str, tuple[ModuleType, str]] = {
@@ -68,6 +70,7 @@ def shown(name: str) -> Data:
         "words": known_words(name),
         "decides": {"layer": layer, "head": head},
         "donor": DONOR,
+        "order": ORDER,
         "cells": {name: cell(name) for name in CELLS},
     }
 
@@ -79,6 +82,7 @@ class OpenedHere(ModelHere):
     styles = "in_page", "opened"
     option_spec: ClassVar = {
         "small": directives.flag,  # five steps alone
+        "order": directives.flag,  # two sentences alone
         "tab": lambda name: directives.choice(name, ("heads", "changes")),
     }
 
@@ -93,8 +97,8 @@ class OpenedHere(ModelHere):
             "its last digit."
         )
         (place,) = self.place(text, [], note)
-        small = "small" in self.options
-        place["classes"] += ["at-small" if small else "full-width"]
+        parts = [f"at-{x}" for x in ("small", "order") if x in self.options]
+        place["classes"] += parts or ["full-width"]
         if "tab" in self.options:
             place["classes"].append(f"begins-{self.options['tab']}")
         return [place]

@@ -2,6 +2,7 @@
 
 import pages
 import pytest
+from browser import opened
 from menu import fold_parts
 from ways import WAYS
 
@@ -48,6 +49,18 @@ def test_a_way_is_left(intro):
     page.goto(page.url.replace("01_attention", "02_heads"))
     page.locator(".prev-next-area .right-next:visible").click()
     assert page.url.endswith("/03_embedding.html")
+
+
+def test_a_choice_holds_where_nothing_can_be_kept(browser, book):
+    blocked = """Object.defineProperty(window, "localStorage", {
+      configurable: true, get() { throw new DOMException("blocked"); }})"""
+    with opened(browser) as window:
+        window.context.add_init_script(blocked)
+        page = window.open(book / "book" / "01_attention.html")
+        page.get_by_role("button", name="Code", exact=True).click()
+        folds = page.locator("article details.hide")
+        assert folds.count() == page.locator("details.hide[open]").count() > 0
+        assert not window.complaints
 
 
 def test_labs_and_reference_are_folded(window, book):

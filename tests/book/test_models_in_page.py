@@ -8,7 +8,7 @@ from browser import Window, opened
 KINDS = {
     "translator": ("intro", ".at-panel", "table", ["beam_search"]),
     "writer": ("18_writing", ".at-page", "pre", ["model", "sample"]),
-    "opened": ("03_embedding", ".op-figure", "p", ["model", "machine"]),
+    "opened": ("12_inside_heads", ".op-figure", "p", ["model", "machine"]),
 }
 each_kind = pytest.mark.parametrize("kind", KINDS)
 

@@ -25,7 +25,7 @@ from annotated_transformer import model as transformer
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.embedding import BOS, sinusoids
 from annotated_transformer.heads import MultiHeadAttention
-from annotated_transformer.layers import FeedForward
+from annotated_transformer.layers import AddNorm, FeedForward
 from annotated_transformer.model import Transformer, greedy_decode
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.translation import Translator, attention_maps
@@ -223,6 +223,31 @@ def patched(model, name, number, donor: Tensor) -> Iterator:
         yield
 
 
+@contextmanager
+def replaced(model, kind, output) -> Iterator:
+    """What modules of a kind give is made of what they get and give."""
+    hooks = [
+        module.register_forward_hook(lambda _, x, y: output(x[0], y))
+        for module in model.modules()
+        if isinstance(module, kind)
+    ]
+    yield
+    for hook in hooks:
+        hook.remove()
+
+
+LEFT_OUT = {
+    "normOff": (nn.LayerNorm, lambda x, _: x),
+    "feedForwardOff": (FeedForward, lambda _, y: y * 0),
+}
+
+
+def exact_sinusoids(length: int, width: int) -> Tensor:
+    speeds = 10_000 ** (-torch.arange(0, width, 2).double() / width)
+    angles = torch.arange(length).double()[:, None] * speeds
+    return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)
+
+
 def cooled(forward, temperature: float, *ids: Tensor) -> Tensor:
     return forward(*ids) / temperature
 
@@ -260,6 +285,19 @@ def hooked(model: Transformer, tokenizer: Tokenizer, changes) -> Iterator:
                     swapped(model.get_submodule(name), "attention_fn", fn)
                     for name in NAMES
                 ]
+            elif kind == "residualOff":
+                edits = [
+                    swapped(module, "after", lambda _, y: y)
+                    for module in model.modules()
+                    if isinstance(module, AddNorm)
+                ]
+            elif kind in LEFT_OUT:
+                edits = [replaced(model, *LEFT_OUT[kind])]
+                # without norms the table's rounding would grow into view
+                edits += [
+                    swapped(side.positions, "table", exact_sinusoids(128, 64))
+                    for side in (model.source, model.target)
+                ]
             elif kind == "temperature":
                 cooler = partial(cooled, model.forward, *given)
                 edits = [swapped(model, "forward", cooler)]
@@ -279,6 +317,9 @@ CHANGES = {
     "no mask": [["maskOff"]],
     "no positions": [["positionsOff"]],
     "no scale": [["scaleOff", 16]],
+    "no residual": [["residualOff"]],
+    "no norm": [["normOff"]],
+    "no feed-forward": [["feedForwardOff"]],
     "a temperature": [["temperature", 2.5]],
     "two": [["maskOff"], ["silence", NAMES[0], 0, 4]],
 }
@@ -372,11 +413,11 @@ def test_the_walk_goes_by_keyboard_and_tells_the_model_s_numbers(
     model, tokenizer = reference
     page.get_by_role("button", name="Begin").focus()
     told = []
-    for key in ["Space"] * 3 + ["ArrowRight"] * 19:
+    for key in ["Space"] * 3 + ["ArrowRight"] * 9:
         page.keyboard.press(key)
         told.append(page.locator(SAID).inner_text())
         count = page.locator(".op-count").inner_text()
-        assert count == f"Step {len(told)} of 23"
+        assert count == f"Step {len(told)} of 12"
         assert page.locator(".op-box[aria-pressed=true]").count() == 1
         href = page.locator(".op-opened .op-cell a").get_attribute("href")
         target, anchor = href.split("#")
@@ -390,30 +431,82 @@ def test_the_walk_goes_by_keyboard_and_tells_the_model_s_numbers(
     maps = attention_maps(model, source, target)
     pieces = [x.lstrip("▁") for x in tokenizer.split(HUNGRY)] + ["</s>"]
     it = pieces.index("it")
-    p, er = model(source, target)[0, -1].softmax(0).max(0)
-    for number in range(4):
-        row = maps.encoder[1][0, number, it]
-        weight, most = row.max(0)
-        silence = ["silence", "encoder.layers.1.self_attention", number, 4]
-        with hooked(model, tokenizer, [silence]):
-            left = model(source, target)[0, -1].softmax(0)[er]
-        before, after = f"{p:.2f}", f"{left:.2f}"
-        shift = f"go from {before} to {after}"
-        if before == after:
-            shift = f"stay at {before}"
-        assert told[7 + number] == (
-            f"Head {number + 1} of layer 2: it looks most at {pieces[most]} "
-            f"({weight:.2f}). Without this head, er would {shift}."
-        )
+    weight, most = maps.encoder[1][0, 0, it].max(0)
+    looks = f"looks most at {pieces[most]} ({weight:.2f})"
+    assert told[5] == f"Head 1 of layer 2: it {looks}."
     weight, most = maps.cross[1][0, 0, -1].max(0)
-    assert f"{pieces[most]} ({weight:.2f})" in told[17]
+    assert f"{pieces[most]} ({weight:.2f})" in told[8]
     surest = maps.encoder[1][0, :, it].max(1).values.argmax()
     share, noun = maps.encoder[1][0, surest, most].max(0)
-    assert f"looked at {pieces[noun]} ({share:.2f})" in told[17]
+    assert f"looked at {pieces[noun]} ({share:.2f})" in told[8]
     assert (pieces[most], pieces[noun]) == ("hungry", "dog")
     logits = model(source, target)[0, -1]
-    assert f"{logits.max():.1f}, is that of er" in told[19]
-    assert f"er gets {logits.softmax(0).max():.4f}" in told[20]
+    assert f"{logits.max():.1f}, is that of er" in told[9]
+    p, er = logits.softmax(0).max(0)
+    assert f"er gets {p:.4f}" in told[10]
+    left = []
+    for number in range(4):
+        silence = ["silence", "encoder.layers.1.self_attention", number, 4]
+        with hooked(model, tokenizer, [silence]):
+            left.append(model(source, target)[0, -1].softmax(0)[er].item())
+    worst = left.index(min(left))
+    lost = f"Without head {worst + 1}, er would go from {p:.2f} to "
+    lost += f"{left[worst]:.2f}."
+    for bet in range(4):  # and the answer only after the bet
+        page.keyboard.press("ArrowRight")
+        assert lost not in page.locator(SAID).inner_text()
+        page.get_by_role("button", name=f"head {bet + 1}", exact=True).click()
+        answer = page.locator(SAID).inner_text()
+        assert answer.startswith(lost)
+        assert ("You have won" in answer) == (bet == worst)
+        if bet != worst:
+            assert f" {left[bet]:.2f}, though" in answer
+        page.keyboard.press("ArrowLeft")
+
+
+def middle(page: Page, part: str) -> float:
+    box = page.locator(part).bounding_box()
+    return box["y"] + box["height"] / 2
+
+
+def test_the_row_of_it_moves_up_through_the_boxes(book, browser):
+    with opened(browser, reduced_motion="reduce") as window:
+        page = come_near(window, book)
+        heights = []
+        for _ in range(7):
+            page.locator(".op-card .at-main").click()
+            box = page.locator(".op-box[aria-pressed=true]").bounding_box()
+            height = middle(page, ".op-rider")
+            assert box["y"] < height < box["y"] + box["height"]
+            heights.append(height)
+            assert page.locator(".op-rider").inner_text() == "it"
+        assert heights == sorted(heights, reverse=True)
+        page.locator(".op-card .at-main").click()
+        assert page.locator(".op-rider").inner_text() == "weil"
+
+
+def test_a_drawing_is_one_tab_stop_with_arrows_inside(page):
+    stops = page.locator(".at-opened").evaluate(
+        """place => [...place.querySelectorAll("*")].filter(
+          e => e.tabIndex >= 0 && e.checkVisibility()).length"""
+    )
+    assert stops < 25
+    boxes = page.locator(".op-box[tabindex='0']")
+    assert boxes.count() == 1
+    boxes.focus()
+    focused = page.locator(".op-box:focus")
+    assert "Cross-attention, decoder, layer 2" in focused.get_attribute(
+        "aria-label"
+    )
+    page.keyboard.press("ArrowDown")
+    assert "Add & Norm, decoder" in focused.get_attribute("aria-label")
+    page.keyboard.press("ArrowLeft")
+    assert ", encoder" in focused.get_attribute("aria-label")
+    for _ in range(9):
+        page.keyboard.press("ArrowUp")
+    assert "Memory" in focused.get_attribute("aria-label")
+    page.keyboard.press("Enter")
+    assert page.locator(".op-opened .op-title").inner_text() == "Memory"
 
 
 def test_er_turns_to_sie_by_keyboard(page, reference):
@@ -460,6 +553,43 @@ def test_a_chapter_opens_the_tab_that_it_speaks_of(window, book, name, tab):
     assert not window.complaints and not window.escaped
 
 
+SWITCHES = ["the mask", "positions", "division by √16"]
+SWITCHES += ["residual", "norm", "feed-forward"]
+
+
+@pytest.mark.parametrize("part", SWITCHES)
+def test_a_part_that_is_left_out_is_missed(page, reference, part):
+    model, tokenizer = reference
+    page.get_by_role("tab", name="Change it").click()
+    page.get_by_label(part, exact=True).uncheck()
+    page.locator(".op-list").get_by_text(": left out").wait_for()
+    text = page.get_by_label("A sentence in English").input_value()
+    source = torch.tensor([tokenizer.encode(text)])
+    plain = tokenizer.decode(greedy_decode(model, source)[0].tolist())
+    assert german(page) != plain
+    told = page.locator(".op-warning").inner_text()
+    kept = text == HUNGRY
+    assert told == "" if kept else f"“{HUNGRY}” is translated as" in told
+
+
+def test_two_sentences_need_their_positions(window, book, reference):
+    page = window.open(book / "book" / "03_embedding.html")
+    page.locator(".at-opened").scroll_into_view_if_needed()
+    page.locator(".at-order li").first.wait_for()
+    written = page.locator(".at-order li [lang=de]")
+    plain = Translator.load("pronouns")(extension.ORDER, beam=1)
+    assert written.all_inner_texts() == plain
+    page.get_by_role("checkbox", name="positions").uncheck()
+    model, tokenizer = reference
+    with unchecked(), hooked(model, tokenizer, [["positionsOff"]]):
+        for line, text in zip(written.all(), extension.ORDER, strict=True):
+            source = torch.tensor([tokenizer.encode(text)])
+            found = greedy_decode(model, source)[0].tolist()
+            assert line.inner_text() == tokenizer.decode(found)
+    assert len({*written.all_inner_texts()}) == 1
+    assert not window.complaints and not window.escaped
+
+
 def test_another_sentence_is_read_and_doubted_where_it_must_be(page):
     text = page.get_by_label("A sentence in English")
     text.fill(SWEET)
@@ -497,6 +627,38 @@ def test_a_word_is_lit_wherever_it_is(page):
     assert cells.count() == 11 * 11
     cells.nth(12).click()
     assert "q · k =" in page.locator(".op-opened .at-origin").inner_text()
+
+
+SIGHT = """() => {
+  const bar = document.querySelector(".bd-header-article");
+  const [above, below] = [bar.getBoundingClientRect().bottom, innerHeight];
+  const crop = document.querySelector(".op-window").getBoundingClientRect();
+  const shown = [[".op-say", 0, 0], [".op-card .at-main", 0, 0],
+    [".op-line", 0, 0], [".op-box[aria-pressed=true]", crop.top, crop.bottom]];
+  return shown.filter(([name, top, bottom]) => {
+    const part = document.querySelector(name).getBoundingClientRect();
+    return part.top < Math.max(above, top)
+      || part.bottom > Math.min(below, bottom || below);
+  }).map(([name]) => name);
+}"""
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (390, 844)])
+def test_each_step_fits_the_window(book, browser, width, height):
+    size = {"width": width, "height": height}
+    with opened(browser, viewport=size) as window:
+        page = come_near(window, book)
+        count = page.locator(".op-count").inner_text()
+        (steps,) = re.findall(r"\d+", count)
+        for step in range(int(steps)):
+            page.locator(".op-card .at-main").click()
+            assert page.evaluate(SIGHT) == [], f"step {step + 1}"
+        low = page.locator(".op-opened").bounding_box()
+        page.mouse.move(low["x"] + 5, low["y"] + 5)
+        page.mouse.wheel(0, 300)  # to what the opened box shows
+        if width > 800:
+            page.wait_for_function("scrollY > 0")
+            assert ".op-box[aria-pressed=true]" not in page.evaluate(SIGHT)
 
 
 def test_it_is_for_everyone_on_a_phone(book, browser):

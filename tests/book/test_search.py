@@ -118,6 +118,12 @@ def test_the_right_section_is_among_the_first_three(search, words):
     assert (search.complaints, search.escaped) == ([], [])
 
 
+def test_a_word_of_the_language_itself_is_a_word(search):
+    found(search.page, "constructor")
+    marks = mark_texts(search.page.locator("#search-results"))
+    assert all(mark.lower().startswith("constr") for mark in marks), marks
+
+
 def test_what_is_found_is_led_to_and_shown_with_its_words(search):
     page = search.page
     first = found(page, "padding mask")[0]

@@ -209,6 +209,8 @@ def test_a_secret_program_is_stopped_guessed_and_told(site, window: Window):
     page.get_by_label("a secret one").press("Space")
     assert "masks a secret one" in said(page)
     press(page, "start")
+    first = await_word(page, "update 25 of 600")
+    assert " new strings are right." in first
     before = await_word(page, "update 100 of 600")
     assert "decoder sees" not in before
     press(page, "stop")

@@ -315,6 +315,7 @@ def test_sampling_figure_cuts_and_draws(page):
     assert "1 of 600 words may come" in words(page, "sampling")
     for _ in range(3):
         shown.get_by_role("button", name="draw").click()
+    assert shown.get_by_text("full stop", exact=True).is_visible()
     only = " · ".join(3 * data["words"][:1])
     assert shown.get_by_text(f"Drawn: {only}").is_visible()
 
@@ -334,6 +335,9 @@ def test_learning_figure_shows_the_record(page):
             likely = widgets.PRONOUNS[chances.index(max(chances))]
             assert f"After {update:,} updates the loss is " in said
             assert f"the likeliest pronoun is {likely} (" in said
+            expected = sum(chances) >= 0.5
+            assert expected != ("none is expected there yet" in said)
+            assert expected or "which is right" not in said
             weights = found["maps in percent"][at][i][sentence["at"]]
             seen = [*sentence["source"], "the end"][
                 weights.index(max(weights))

@@ -57,6 +57,7 @@ interface PackedOpened extends Packed {
   reading: PackedReading;
   examples: Record<string, string>;
   donor: string;
+  order: string[];
   pieces: string[];
   words: string[];
   decides: { layer: number; head: number };
@@ -69,7 +70,12 @@ type Cells = Record<string, { href: string; code: string }>;
 
 /** What passes on its way through a model: by name, an array over places. */
 type Activations = Record<string, any[]>; // vectors, maps or ways, by the name
-type Tap = (name: string, values: any[], places: any[]) => any[];
+type Tap = (
+  name: string,
+  values: any[],
+  places: any[],
+  given?: any[], // what they are made of, of a norm and of a sum
+) => any[];
 
 interface Tokenizer {
   pieces: string[];
@@ -192,7 +198,7 @@ interface Writer {
 interface Change {
   id: string;
   touches: (name: string) => boolean;
-  apply: (values: any[], places: any[], donated?: any[]) => any[];
+  apply: (values: any[], places: any[], other?: any[]) => any[];
   donor?: string;
   label?: string;
   name?: string;
@@ -239,6 +245,7 @@ interface View extends Look, Sizes {
   moment: number;
   focus: number;
   head?: Head;
+  bet?: number; // the head that the reader has bet on
   cells: Cells;
   pieces: Record<Side, string[]>;
   room: Record<Side, number>;
@@ -291,7 +298,7 @@ interface Step {
   say: (view: View) => string;
   head?: number;
   short?: boolean;
-  later?: number;
+  bet?: boolean;
 }
 
 interface InPage {
@@ -323,7 +330,7 @@ interface InPage {
   show: {
     translator?(place: Element): { focus(): void };
     writer?(place: Element): { focus(): void };
-    opened?(place: Element): object;
+    opened?(place: Element): unknown;
   };
   elements: {
     // The name decides what element it is, which a type does not follow.
@@ -338,6 +345,7 @@ interface InPage {
       pieces: string[],
       given?: (piece: string, place: number) => object,
     ): (Node | string)[];
+    oneStop(place: any): any;
   };
   arcs(
     weights: ArrayLike<number>,
@@ -374,6 +382,9 @@ interface InPage {
     positionsOff(): Change;
     scaleOff(width: number): Change;
     temperature(degree: number): Change;
+    residualOff(): Change;
+    normOff(): Change;
+    feedForwardOff(): Change;
   };
   strips: {
     paint(
@@ -419,7 +430,7 @@ interface InPage {
     sideOf(box: Box): Side;
   };
   walk: { steps(view: View): Step[]; spoken(piece: string): string };
-  layout(width: number, layers: number): Layout;
+  layout(width: number, layers: number, room: number): Layout;
   viewOf(
     machine: Machine,
     run: Run,
@@ -428,21 +439,25 @@ interface InPage {
       focus: number;
       pinned?: Word;
       head?: Head;
+      bet?: number;
       sizes: Sizes;
       cells: Cells;
     },
   ): View;
   Figure: new (open: (box: Box) => void) => {
     element: HTMLElement;
-    width: number;
+    window: HTMLElement;
     boxes: Box[];
+    fits(): boolean;
     draw(view: View, shown: { open: string; reached: number }): void;
-    miniature(open: Box): HTMLElement[];
+    centre(box: Box): void;
+    ride(box: Box | undefined, view: View): void;
     indexOf(id: string): number;
   };
   ChangeForm: new (
     sizes: Sizes & { d_k: number; donor: string },
     set: (change: Change | undefined, id: string) => void,
+    leaveOut: (change: Change, needs: string, why: string) => void,
     tryAll: () => [id: string, p: number][],
   ) => {
     element: HTMLElement;

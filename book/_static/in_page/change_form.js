@@ -1,20 +1,26 @@
 /** What the reader can change, and what has been changed. */
 (() => {
   const { heads, changes } = globalThis.inPage;
-  const { make, share } = globalThis.inPage.elements;
+  const { make, share, oneStop } = globalThis.inPage.elements;
   const { attentions, titleOf } = heads;
+
+  const HUNGRY = "The dog ate the soup because it was hungry.";
 
   class ChangeForm {
     /**
      * @param {Sizes & {d_k: number, donor: string}} sizes
      * @param {(change: Change | undefined, id: string) => void} set puts a
      *   change in, or takes the one with this id out
+     * @param {(change: Change, needs: string, why: string) => void} leaveOut
+     *   puts a change in, with a sentence that needs what it leaves out, and
+     *   why another may not
      * @param {() => [string, number][]} tryAll how likely what is written stays
      *   under each change, named by its id, that silences one head
      */
-    constructor(sizes, set, tryAll) {
+    constructor(sizes, set, leaveOut, tryAll) {
       this.sizes = sizes;
       this.set = set;
+      this.leaveOut = leaveOut;
       this.tryAll = tryAll;
       /** @type {Map<string, Change>} */
       this.active = new Map();
@@ -139,7 +145,7 @@
       };
       const text = "Try each head: how likely is the next subword without it?";
       const button = make("button.at-quiet", { type: "button", click }, text);
-      return make("section", {}, this.table, button);
+      return make("section", {}, oneStop(this.table), button);
     }
 
     /** Forget what was tried: the sentence or the model is another. */
@@ -204,18 +210,42 @@
       );
     }
 
-    /** Mask, positions, scale and temperature; units are in their boxes. */
+    /** Parts of the model, and the temperature; units are in their boxes. */
     rest() {
       const { d_k } = this.sizes;
-      /** @type {[title: string, label: string, change: Change][]} */
+      /** @type {[title: string, change: Change, needs: string, why: string][]} */
       const kinds = [
-        ["the mask", "The mask is off", changes.maskOff()],
-        ["positions", "Positions are off", changes.positionsOff()],
-        [`division by √${d_k}`, "The scale is off", changes.scaleOff(d_k)],
+        [
+          "the mask",
+          changes.maskOff(),
+          "The kid wakes up in the shop.",
+          "in training the mask hides the answer; a decoder that writes subword by " +
+            "subword has nothing after the last one to look at",
+        ],
+        [
+          "positions",
+          changes.positionsOff(),
+          "The dog bit the man.",
+          "its words fit together in one order alone",
+        ],
+        [
+          `division by √${d_k}`,
+          changes.scaleOff(d_k),
+          "While she is hungry, the doctor eats carrots.",
+          "larger scores only make a head surer, and here it was sure of the " +
+            "right word",
+        ],
       ];
-      const parts = kinds.map(([title, label, change]) => {
+      for (const kind of ["residual", "norm", "feedForward"]) {
+        const change = changes[`${kind}Off`]();
+        kinds.push([change.id, change, HUNGRY, "what is left suffices"]);
+      }
+      const parts = kinds.map(([title, change, needs, why]) => {
+        const label = `${title[0].toUpperCase()}${title.slice(1)}: left out`;
         const box = this.switch(title, true, () =>
-          this.set(box.checked ? undefined : { ...change, label }, change.id),
+          box.checked
+            ? this.set(undefined, change.id)
+            : this.leaveOut({ ...change, label }, needs, why),
         );
         this.switches.set(change.id, box);
         box.removeAttribute("aria-label");

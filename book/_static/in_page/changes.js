@@ -1,7 +1,8 @@
 /**
  * Changes to a model: each touches activations by their names and returns
- * others. `apply(values, places, donated)` gets what passes, the places it
- * belongs to, and what another sentence had there, if the change has a donor.
+ * others. `apply(values, places, other)` gets what passes, the places it
+ * belongs to, and what another sentence had there, if the change has a donor;
+ * else what a norm was given, or what a sub-layer has written that is added.
  */
 (() => {
   const replaced = (x, begin, part) => {
@@ -71,6 +72,27 @@
       ),
   });
 
+  /** What a sub-layer writes replaces what was there. */
+  const residualOff = () => ({
+    id: "residual",
+    touches: (name) => /\.around_\w+$/.test(name),
+    apply: (_, __, written) => written,
+  });
+
+  /** Norms give what they are given. */
+  const normOff = () => ({
+    id: "norm",
+    touches: (name) => name.endsWith(".norm"),
+    apply: (_, __, given) => given,
+  });
+
+  /** The networks write zeros. */
+  const feedForwardOff = () => ({
+    id: "feed-forward",
+    touches: (name) => name.endsWith(".feed_forward"),
+    apply: (values) => values.map((x) => x.map(() => 0)),
+  });
+
   /** Logits over a temperature. */
   const temperature = (degree) => ({
     id: "temperature",
@@ -83,6 +105,7 @@
     changes: {
       ...{ silence, patch, silenceUnit },
       ...{ maskOff, positionsOff, scaleOff, temperature },
+      ...{ residualOff, normOff, feedForwardOff },
     },
   };
 })();

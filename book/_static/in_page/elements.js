@@ -53,8 +53,51 @@
     });
   }
 
+  const WAYS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0] };
+  Object.assign(WAYS, { ArrowDown: [0, 1], ArrowUp: [0, -1] });
+
+  /**
+   * Make one tab stop of all buttons and boxes in a place: an arrow leads to
+   * the nearest that lies in its direction.
+   * @param {HTMLElement} place
+   */
+  function oneStop(place) {
+    /** @returns {any[]} */
+    const all = () => [...place.querySelectorAll("button, input")];
+    const stop = (one) =>
+      all().forEach((x) => (x.tabIndex = x === one ? 0 : -1));
+    const middle = (one) => {
+      const { left, right, top, bottom } = one.getBoundingClientRect();
+      return [(left + right) / 2, (top + bottom) / 2];
+    };
+    place.addEventListener("keydown", (event) => {
+      const [right, down] = WAYS[event.key] ?? [];
+      if (right === undefined || event.altKey || event.ctrlKey || event.metaKey)
+        return;
+      event.preventDefault();
+      event.stopPropagation();
+      const [x, y] = middle(event.target);
+      const [next] = all()
+        .map((one) => {
+          const [dx, dy] = [middle(one)[0] - x, middle(one)[1] - y];
+          const along = dx * right + dy * down;
+          const aside = Math.abs(dx * down) + Math.abs(dy * right);
+          return { one, along, aside, far: along + 2 * aside };
+        })
+        .filter(({ along, aside }) => along > 1 && aside <= along)
+        .sort((a, b) => a.far - b.far);
+      next?.one.focus();
+    });
+    place.addEventListener("focusin", ({ target }) => stop(target));
+    new MutationObserver(() => {
+      const now = place.querySelector(":focus, [aria-pressed=true]");
+      stop(now ?? all()[0]);
+    }).observe(place, { childList: true, subtree: true });
+    return place;
+  }
+
   globalThis.inPage = {
     ...globalThis.inPage,
-    elements: { make, rest, share, digits, chance, named, chips },
+    elements: { make, rest, share, digits, chance, named, chips, oneStop },
   };
 })();

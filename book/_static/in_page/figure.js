@@ -4,29 +4,44 @@
  */
 (() => {
   const { layout, shape } = globalThis.inPage;
-  const { make, chance, share } = globalThis.inPage.elements;
+  const { make, chance, share, oneStop } = globalThis.inPage.elements;
   const { paint, paintMap, rowsOf } = globalThis.inPage.strips;
   const { mapOf, sidesOf } = globalThis.inPage.heads;
   const { plain, sideOf } = globalThis.inPage.boxes;
+  const OTHERS = 160; // of the window: the page's bar, and the sentences
 
   class Figure {
     /** @param {(box: Box) => void} open called by a click on a box */
     constructor(open) {
       this.open = open;
-      this.width = 0;
+      this.width = this.room = 0;
       /** @type {Box[]} */
       this.boxes = []; // none before there is room
       /** @type {HTMLElement[]} */
       this.buttons = [];
-      this.element = make(".op-figure", {});
+      this.element = oneStop(make(".op-figure", {}));
+      this.rider = make("span.op-rider", { "aria-hidden": true, hidden: true });
+      this.window = make(".op-window", {}, this.element); // on a phone, a part
     }
 
-    /** Draw boxes and wires anew, as wide as there is room. */
+    /** How much room there is; of the height, all if only a part is seen. */
+    get size() {
+      const { overflowY } = getComputedStyle(this.window);
+      const room = overflowY === "auto" ? Infinity : innerHeight - OTHERS;
+      return { width: this.element.clientWidth, room };
+    }
+
+    /** Whether the figure has this size, or is not shown. */
+    fits() {
+      const { width, room } = this.size;
+      return !width || (width === this.width && room === this.room);
+    }
+
+    /** Draw boxes and wires anew, as large as there is room. */
     place(layers) {
-      const width = this.element.clientWidth;
-      if (!width || width === this.width) return;
-      this.width = width;
-      const { height, boxes, frames, wires } = layout(width, layers);
+      if (this.fits()) return;
+      const { width, room } = Object.assign(this, this.size);
+      const { height, boxes, frames, wires } = layout(width, layers, room);
       this.boxes = boxes;
       this.element.style.height = `${height}px`;
       const at = ({ x, y, width, height }) => ({
@@ -79,7 +94,7 @@
         "are the maps of four heads.",
       );
       const all = [legend, ...drawn, svg, ...titles, ...below];
-      this.element.replaceChildren(...all, ...this.buttons);
+      this.element.replaceChildren(...all, ...this.buttons, this.rider);
     }
 
     /** Fill the boxes with the numbers of a view. */
@@ -100,18 +115,28 @@
       });
     }
 
-    /** All boxes, very small, and which of them is open. */
-    miniature(open) {
-      const height = parseFloat(this.element.style.height);
-      const part = (x, whole) => `${((100 * x) / whole).toFixed(1)}%`;
-      return this.boxes.map((box) =>
-        make(`span.op-${box.side}${box === open ? ".op-here" : ""}`, {
-          style:
-            `left: ${part(box.x, this.width)}; top: ${part(box.y, height)}; ` +
-            `width: ${part(box.width, this.width)}; ` +
-            `height: ${part(box.height, height)}`,
-        }),
-      );
+    /** The word whose row is followed comes to where it is in a box. */
+    ride(box, view) {
+      this.rider.hidden = !box;
+      if (!box) return;
+      const side = sideOf(box);
+      const at = view.wordOf(side);
+      this.rider.textContent = plain(view.pieces[side][at]);
+      const button = this.buttons[this.boxes.indexOf(box)];
+      /** @type {HTMLElement | null} */
+      const rows = button.querySelector(".op-rows");
+      const share = rows ? (at + 0.5) / view.room[side] : 0.5;
+      const { offsetTop, offsetHeight } = rows ?? button;
+      const encoder = box.side === "encoder";
+      const left = box.x + (encoder ? box.width : 0);
+      const top = (rows ? box.y : 0) + offsetTop + share * offsetHeight;
+      this.rider.style.translate = encoder ? "0 -50%" : "-100% -50%";
+      Object.assign(this.rider.style, { left: `${left}px`, top: `${top}px` });
+    }
+
+    /** Where only a part is seen, this box is in its middle. */
+    centre({ y, height }) {
+      this.window.scrollTop = y + (height - this.window.clientHeight) / 2;
     }
 
     /** The index of a box in the order in which the sentence passes. */

@@ -4,7 +4,7 @@
  */
 (() => {
   const { arcs } = globalThis.inPage;
-  const { make } = globalThis.inPage.elements;
+  const { make, oneStop } = globalThis.inPage.elements;
   const { paintMap, rowsOf } = globalThis.inPage.strips;
 
   /** "Encoder, layer 2": the attention of this name. */
@@ -66,7 +66,7 @@
       this.open = open;
       /** @type {Lit[]} */
       this.thumbs = [];
-      this.element = make(".op-grid", {});
+      this.element = oneStop(make(".op-grid", {}));
     }
 
     draw(view) {

@@ -4,9 +4,9 @@
  * the name of what leaves it (see model.js), and of what it reads.
  */
 (() => {
-  const BIG = 38; // heights: a sub-layer, a box between two, a gap
-  const SMALL = 24; // not less than a finger needs
-  const GAP = 5;
+  const BIG = [28, 38]; // heights: a sub-layer's least and most,
+  const SMALL = 20; // a box between two, a gap: a finger needs both
+  const GAP = 4;
   const HEAD = 8; // what says which layer it is
   const FOOT = 18; // what says what comes in
   const RAIL = 11; // beside the boxes, for the residual
@@ -73,9 +73,19 @@
    * layers, and wires as lists of points.
    * @param {number} width
    * @param {number} layers
+   * @param {number} room the height that it should not exceed
    * @returns {Layout}
    */
-  function layout(width, layers) {
+  function layout(width, layers, room) {
+    const placed = (big) => arranged(width, layers, big);
+    const [least, most] = BIG;
+    const count = stack("decoder", layers).filter(({ big }) => big).length;
+    const spare = Math.floor((room - placed(least).height) / count);
+    return placed(Math.max(least, Math.min(most, least + spare)));
+  }
+
+  /** The same with a height for the large boxes. */
+  function arranged(width, layers, big) {
     const between = Math.max(24, 0.1 * width); // for the way of the memory
     const column = (width - between) / 2;
     const boxes = [];
@@ -108,7 +118,7 @@
           frames.push(frame);
           y -= 2;
         }
-        const height = box.big ? BIG : SMALL;
+        const height = box.big ? big : SMALL;
         y -= height + GAP;
         Object.assign(box, { x, y, width: wide, height });
         const middle = x + wide / 2;

@@ -24,8 +24,8 @@
    * @returns {Tap}
    */
   function recorder(seen, tap = (_, values) => values) {
-    return (name, values, places) => {
-      const found = tap(name, values, places);
+    return (name, values, places, given) => {
+      const found = tap(name, values, places, given);
       const row = (seen[name] ??= []);
       places.forEach((place, i) => {
         row[place.position ?? place] =
@@ -94,12 +94,12 @@
           const source = this.model.encode(read.ids, recorder(found));
           donors.set(donor, { source, seen: found, shadows: new Map() });
         }
-      const tap = (name, values, places) =>
+      const tap = (name, values, places, given) =>
         changes
           .filter(({ touches }) => touches(name))
           .reduce(
             (found, { apply, donor }) =>
-              apply(found, places, donors.get(donor)?.seen[name]),
+              apply(found, places, donors.get(donor)?.seen[name] ?? given),
             values,
           );
       const source = this.model.encode(ids, recorder(seen, tap));

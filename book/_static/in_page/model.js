@@ -205,8 +205,8 @@
   const asItIs = (_, values) => values;
 
   /** The taps of what has names that begin with this one. */
-  const within = (tap, name, places) => (part, values) =>
-    tap(`${name}.${part}`, values, places);
+  const within = (tap, name, places) => (part, values, given) =>
+    tap(`${name}.${part}`, values, places, given);
 
   /**
    * A token of an output: a node of a tree whose root is the begin of the
@@ -275,8 +275,9 @@
 
     /** The box Add & Norm around a sub-layer, the norm first (chapter 4). */
     addNorm(own, layer, name, vectors, sublayer) {
-      const read = own(`${name}.norm`, this.norm(vectors, layer[name].norm));
-      return own(name, plus(vectors, sublayer(read)));
+      const normed = this.norm(vectors, layer[name].norm);
+      const written = sublayer(own(`${name}.norm`, normed, vectors));
+      return own(name, plus(vectors, written), written);
     }
 
     /** Keys and values of some vectors; one matrix makes both. */
@@ -352,8 +353,8 @@
           this.feed(own, y, layer.feed_forward),
         );
       });
-      x = this.norm(x, this.encoderNorm);
-      const memory = tap("encoder.norm", x, places);
+      const normed = this.norm(x, this.encoderNorm);
+      const memory = tap("encoder.norm", normed, places, x);
       const sources = this.decoder.map((layer, l) => {
         const own = within(tap, `decoder.layers.${l}`, places);
         const name = "cross_attention";
@@ -412,7 +413,7 @@
           this.feed(own, y, layer.feed_forward),
         );
       });
-      x = tap("decoder.norm", this.norm(x, this.decoderNorm), nodes);
+      x = tap("decoder.norm", this.norm(x, this.decoderNorm), nodes, x);
       const logits = tap("logits", linear(x, this.embedding), nodes);
       return logits.map(logSoftmax);
     }

@@ -4,8 +4,8 @@
  */
 (() => {
   const { Machine, Figure, ChangeForm, silentUnit } = globalThis.inPage;
-  const { heads, boxes, walk, viewOf } = globalThis.inPage;
-  const { make, chips, share, chance } = globalThis.inPage.elements;
+  const { heads, boxes, walk, viewOf, changes } = globalThis.inPage;
+  const { make, chips, share, chance, oneStop } = globalThis.inPage.elements;
   const { HeadGrid } = heads;
   const { plain } = boxes;
   const model = globalThis.inPage.models.opened;
@@ -27,6 +27,30 @@
     const at = buttons().indexOf(document.activeElement);
     place.replaceChildren(...children);
     if (at >= 0) buttons()[at]?.focus({ preventScroll: true });
+  }
+
+  /** Two sentences of the same words, and a switch for their positions. */
+  function inOrder(place) {
+    const machine = (model.machine ??= new Machine(model));
+    const list = make("ol", { role: "status" });
+    const draw = () => {
+      const off = positions.checked ? [] : [changes.positionsOff()];
+      const lines = model.order.map((text) =>
+        make(
+          "li",
+          {},
+          make("span", { lang: "en" }, text),
+          make("span", { lang: "de" }, machine.run(text, off).written),
+        ),
+      );
+      list.replaceChildren(...lines);
+    };
+    const given = { type: "checkbox", checked: true, change: draw };
+    const positions = make("input", given);
+    place.classList.add("at-live");
+    const label = make("label.at-row", {}, positions, "positions");
+    place.querySelector(".at-still").after(list, label);
+    draw();
   }
 
   class Opened {
@@ -52,6 +76,8 @@
       this.at = -1; // no step yet
       this.open = name;
       this.whole = false; // the box was opened outside the walk
+      /** @type {number | undefined} */
+      this.bet = undefined; // a head
       this.moment = 0;
       this.focus = 0;
       /** @type {Head | undefined} */
@@ -63,6 +89,7 @@
       this.changing = new ChangeForm(
         { ...this.sizes, d_k: model.config.d_k, donor: model.donor },
         (change, id) => this.change(change, id),
+        (...given) => this.leaveOut(...given),
         () => this.tryAll(),
       );
       place.classList.add("at-live");
@@ -73,11 +100,9 @@
       listen(["pointerover", "pointermove", "focusin"], point);
       listen(["pointerleave"], () => this.lightWord());
       listen(["keydown"], (event) => this.key(event));
-      const { element } = this.figure;
-      new ResizeObserver(() => {
-        const { clientWidth } = element; // 0 while it is not shown
-        if (clientWidth && clientWidth !== this.figure.width) this.draw();
-      }).observe(element);
+      const fit = () => this.figure.fits() || this.draw();
+      new ResizeObserver(fit).observe(this.figure.element);
+      addEventListener("resize", fit);
       new MutationObserver(() => this.draw()).observe(
         document.documentElement,
         { attributeFilter: ["data-theme"] },
@@ -101,8 +126,8 @@
       });
       const title = "A sentence in English";
       this.warning = make("p.op-warning", { role: "status" });
-      this.english = make("p.op-line", { lang: "en" });
-      this.german = make("p.op-line", { lang: "de" });
+      this.english = oneStop(make("p.op-line", { lang: "en" }));
+      this.german = oneStop(make("p.op-line", { lang: "de" }));
       this.before = make("p.at-note.op-before", { lang: "de" });
       this.next = make("ol.op-next", { "aria-label": "What may come here" });
       this.heard = make("p.op-heard", { role: "status" });
@@ -120,7 +145,7 @@
         ...(this.small ? [] : [this.text, this.warning]),
         this.english,
         make(".op-out", {}, this.german, this.next),
-        ...[this.before, this.heard],
+        this.heard,
       );
     }
 
@@ -136,16 +161,16 @@
       );
       this.on = make("button.at-main", { type: "button", click: go(1) });
       this.opened = make(".op-opened", {});
+      this.bets = make(".at-row", {});
       const way = make(".at-row", {}, this.back, this.on, this.count);
-      this.mini = make(".op-mini", { "aria-hidden": true });
       const help =
         "Each square is the map of a head: rows are words that look, columns " +
         "words that are looked at. Point at a word or tap it to see its lines " +
         "in every head; open a head to enlarge it.";
       const inside = {
-        walk: [make(".op-card", {}, this.mini, this.saying, way), this.opened],
+        walk: [make(".op-card", {}, this.saying, this.bets, way), this.opened],
         heads: [make("p.op-small", {}, help), this.grid.element],
-        changes: [this.changing.element],
+        changes: [this.before, this.changing.element],
       };
       this.panels = {};
       this.tabs = Object.entries(TABS).map(([tab, title]) => {
@@ -160,7 +185,7 @@
       return make(
         ".op-body",
         { role: "group", "aria-label": "The model" },
-        this.figure.element,
+        this.figure.window,
         make(
           ".op-side",
           {},
@@ -219,6 +244,23 @@
       this.due = setTimeout(() => this.compute()); // several come at once
     }
 
+    /**
+     * Put in a change that leaves out a part. If the sentence does as well
+     * without, say why, and read one that needs it.
+     */
+    leaveOut(change, needs, why) {
+      const without = [...this.changes.values(), change];
+      const { written } = this.machine.run(this.sentence, without);
+      const said =
+        `“${this.sentence}” is translated as before: ${why}. ` +
+        "This sentence needs it.";
+      if (written === this.run.written) {
+        this.take(needs);
+        this.warning.textContent = said;
+      }
+      this.change(change, change.id);
+    }
+
     /** Put a change in if it is not, or take it out. */
     toggle(change) {
       const { id } = change;
@@ -243,16 +285,16 @@
 
     /** Draw all that is to be seen. */
     draw() {
-      const { run, sizes, focus, pinned, head, at, open } = this;
-      const later =
-        at < 0 || this.tab !== "walk" ? 0 : (this.steps(sizes)[at].later ?? 0);
-      const moment = Math.min(this.moment + later, run.target.length - 1);
-      const chosen = { sizes, focus, pinned, head, moment };
+      const { run, sizes, focus, pinned, head, at, open, bet } = this;
+      const moment = Math.min(this.moment, run.target.length - 1);
+      const chosen = { sizes, focus, pinned, head, moment, bet };
       const { cells } = model;
       this.view = viewOf(this.machine, run, { ...chosen, cells });
-      const walking = this.tab === "walk" && at >= 0 && !this.whole && !later;
-      const reached = walking ? this.figure.indexOf(open) : Infinity;
+      const walking = this.tab === "walk" && at >= 0 && !this.whole;
+      const step = walking ? this.steps(sizes)[at] : undefined;
+      const reached = step && !step.bet ? this.figure.indexOf(open) : Infinity;
       this.figure.draw(this.view, { open, reached });
+      this.figure.ride(step && this.box, this.view);
       this.drawSentences();
       for (const tab of this.tabs) {
         const chosen = tab.dataset.tab === this.tab;
@@ -338,12 +380,22 @@
       this.count.textContent = first
         ? `${steps.length} steps`
         : `Step ${at + 1} of ${steps.length}`;
+      const offered = !this.whole && steps[at]?.bet && this.bet === undefined;
+      const heads = Array.from({ length: offered ? view.heads : 0 }, (_, i) => {
+        const click = () => {
+          this.bet = i;
+          this.draw();
+          this.on.focus();
+        };
+        const given = { type: "button", click };
+        return make("button.op-do", given, `head ${i + 1}`);
+      });
+      refill(this.bets, ...heads);
       this.back.setAttribute("aria-disabled", first);
       const end = at === steps.length - 1;
       const last = this.small ? "Again" : TABS.changes;
       this.on.textContent = first ? "Begin" : end ? last : "Next";
       if (!box) return;
-      this.mini.replaceChildren(...this.figure.miniature(box));
       const act = {
         openHead: (place) => this.openBox(box.id, place),
         silence: ({ name, head }) =>
@@ -358,8 +410,15 @@
       const inside = document.activeElement?.closest(".op-side");
       Object.assign(this, { open, head, whole: true });
       this.choose("walk");
+      this.bringIntoSight();
       if (inside) this.opened.querySelector("button")?.focus();
-      else this.saying.scrollIntoView({ block: "nearest" });
+    }
+
+    /** What is said, the box that it is said of, and the sentences. */
+    bringIntoSight() {
+      if (this.box) this.figure.centre(this.box);
+      for (const part of [this.on, this.figure.window, this.english])
+        part.scrollIntoView({ block: "nearest" });
     }
 
     /** Go to a step of the walk. */
@@ -376,8 +435,10 @@
       }
       const { box: open, head: number } = steps[at];
       const head = number === undefined ? number : { name: open, head: number };
-      Object.assign(this, { at, open, head, whole: false, pinned: undefined });
+      Object.assign(this, { at, open, head, whole: false });
+      Object.assign(this, { pinned: undefined, bet: undefined });
       this.choose("walk");
+      this.bringIntoSight();
     }
 
     choose(tab) {
@@ -451,5 +512,6 @@
     }
   }
 
-  (globalThis.inPage.show ??= {}).opened = (place) => new Opened(place);
+  (globalThis.inPage.show ??= {}).opened = (place) =>
+    place.matches(".at-order") ? inOrder(place) : new Opened(place);
 })();

@@ -10,8 +10,8 @@
    * @param {Machine} machine
    * @param {Run} run
    * @param {{moment: number, focus: number, pinned?: Word, head?: Head,
-   *   sizes: Sizes, cells: Cells}} chosen focus is the word of the source
-   *   that the walk follows, pinned one that the reader has clicked
+   *   bet?: number, sizes: Sizes, cells: Cells}} chosen focus is the word of
+   *   the source that the walk follows, pinned one that the reader has clicked
    * @returns {View}
    */
   function viewOf(machine, run, { sizes, pinned, ...chosen }) {

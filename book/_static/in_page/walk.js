@@ -43,10 +43,44 @@
       .map((i) => `${spoken(view.pieces.source[i])} (${percent(row[i])})`);
   }
 
+  /** What the walk ends with: whose silence moves the word most? */
+  function bet(v, name, chosen) {
+    const said = spoken(v.ranked[0].piece);
+    const layer = Number(name.split(".")[2]) + 1;
+    if (chosen === undefined)
+      return (
+        `A bet: one head of layer ${layer} is silenced. Without which of them ` +
+        `does ${said} lose most of its probability?`
+      );
+    const { p } = v.ranked[0];
+    const left = Array.from({ length: v.heads }, (_, head) =>
+      v.without({ name, head }),
+    );
+    const [worst] = largest(
+      left.map((x) => p - x),
+      1,
+    );
+    const without = (head) =>
+      `without head ${head + 1}, ${said} would ` +
+      shift(p.toFixed(2), left[head].toFixed(2));
+    if (p.toFixed(2) === left[worst].toFixed(2))
+      return `None of them decides: without any one, ${said} would stay at ${p.toFixed(2)}.`;
+    const [word, weight] = look(v, name, chosen, v.focus);
+    const [first, ...rest] = without(worst);
+    return (
+      `${first.toUpperCase()}${rest.join("")}. ` +
+      (chosen === worst
+        ? "You have won. "
+        : `And ${without(chosen)}, though there ` +
+          `${spoken(v.pieces.source[v.focus])} looks most at ${word} ` +
+          `(${weight}). `) +
+      "What does a head do, then? Change another, or its sentence."
+    );
+  }
+
   /**
-   * The steps: `box` is opened, `head` enlarged, `say` gives the sentence;
-   * `later` is how many tokens after the moment the step looks at. Those that are
-   * `short` make a walk of their own.
+   * The steps: `box` is opened, `head` enlarged, `say` gives the sentence; the
+   * last one is a bet on a head. Those that are `short` make a walk of their own.
    */
   function steps(view) {
     const last = view.layers - 1;
@@ -57,7 +91,7 @@
     const said = (v) => spoken(v.ranked[0].piece);
     const each = (v, name, at) =>
       list(Array.from({ length: v.heads }, (_, h) => look(v, name, h, at)[0]));
-    const found = [
+    return [
       {
         box: "source.tokens",
         short: true,
@@ -69,25 +103,14 @@
         box: "source",
         say: (v) =>
           "A second vector, different at every position, is added. It says " +
-          `where a word stands: ${it(v)} is number ${v.focus + 1}.`,
-      },
-      {
-        box: enc(0, "around_attention.norm"),
-        say: () =>
-          "Before a box reads them, the 64 numbers of each word are brought " +
-          "to mean 0 and variance 1.",
+          `where a word stands: ${it(v)} is number ${v.focus + 1}. Follow its row.`,
       },
       {
         box: enc(0, "self_attention"),
         say: (v) =>
-          `Now words look at each other: in the four heads of layer 1, ${it(v)} ` +
+          "Each row is brought to mean 0 and variance 1. Now words look at each " +
+          `other: in the four heads of layer 1, ${it(v)} ` +
           `looks most at ${each(v, enc(0, "self_attention"), v.focus)}.`,
-      },
-      {
-        box: enc(0, "around_attention"),
-        say: (v) =>
-          "What the heads found is added to what was there: the vector of " +
-          `${it(v)} is changed a little, not replaced.`,
       },
       {
         box: enc(0, "feed_forward"),
@@ -95,7 +118,8 @@
           const row = v.seen[`${enc(0, "feed_forward")}.hidden`][v.focus];
           const on = row.filter((x) => x > 0).length;
           return (
-            "Then each word passes alone through a small network of " +
+            "What the heads found is added to the row, which is changed a little, " +
+            "not replaced. Then each word passes alone through a network of " +
             `${row.length} units; for ${it(v)}, ${on} of them are above zero.`
           );
         },
@@ -106,66 +130,32 @@
           `What is in ${it(v)} after layer 1? Its vector now depends on ` +
           `other words as well, most on ${list(mixed(v, 0))}.`,
       },
-      ...Array.from({ length: view.heads }, (_, head) => ({
-        box: enc(last, "self_attention"),
-        head,
-        short: head === 0,
-        say: (v) => {
-          const [word, weight] = look(
-            v,
-            enc(last, "self_attention"),
-            head,
-            v.focus,
-          );
-          const place = { name: enc(last, "self_attention"), head };
-          const which = `Head ${head + 1} of layer ${last + 1}: ${it(v)} looks `;
-          const without = v.silent(place)
-            ? "You have changed what this head brings."
-            : `Without this head, ${said(v)} would ${shift(
-                v.ranked[0].p.toFixed(2),
-                v.without(place).toFixed(2),
-              )}.`;
-          return `${which}most at ${word} (${weight}). ${without}`;
-        },
-      })),
       {
-        box: enc(last, "around_feed_forward"),
-        say: (v) =>
-          `After layer ${last + 1}, the vector of ${it(v)} depends most, besides ` +
-          `its own word, on ${list(mixed(v, last))}.`,
+        box: enc(last, "self_attention"),
+        head: 0,
+        short: true,
+        say: (v) => {
+          const name = enc(last, "self_attention");
+          const [word, weight] = look(v, name, 0, v.focus);
+          const which = `Head 1 of layer ${last + 1}: ${it(v)} looks`;
+          return `${which} most at ${word} (${weight}).`;
+        },
       },
       {
         box: "encoder.norm",
         short: true,
         say: (v) =>
           `One more norm, and these ${v.pieces.source.length} vectors are the ` +
-          "memory: all that the German side learns of the English sentence.",
-      },
-      {
-        box: "target.tokens",
-        say: (v) =>
-          "On the right, the German written so far comes in, " +
-          `${v.pieces.target.length} subwords up to ${now(v)}. The row of the last ` +
-          "one has to find the next.",
+          "memory: all that the German side learns of the English sentence. That " +
+          `of ${it(v)} depends most, besides its own word, on ${list(mixed(v, last))}.`,
       },
       {
         box: dec(0, "self_attention"),
         say: (v) =>
-          "Each German subword looks at itself and at those before it; the mask " +
-          `hides the rest. From ${now(v)}, the heads look most at ` +
-          `${each(v, dec(0, "self_attention"), v.moment)}.`,
-      },
-      {
-        box: dec(0, "cross_attention"),
-        say: (v) =>
-          `Cross-attention: ${now(v)} asks, and the English memory answers. ` +
-          `The four heads of layer 1 look most at ${each(v, dec(0, "cross_attention"), v.moment)}.`,
-      },
-      {
-        box: dec(last, "self_attention"),
-        say: (v) =>
-          `Layer ${last + 1} looks back at the German again, most at ` +
-          `${each(v, dec(last, "self_attention"), v.moment)}.`,
+          "On the right, the German written so far comes in, " +
+          `${v.pieces.target.length} subwords. Each looks at itself and at those ` +
+          `before it; the mask hides the rest. The row of the last, ${now(v)}, has ` +
+          "to find the next.",
       },
       {
         box: dec(last, "cross_attention"),
@@ -180,22 +170,14 @@
           const before =
             share < 0.5
               ? ""
-              : `There, in the encoder, head ${own + 1} of layer ${last + 1} ` +
-                `looked at ${other} (${share}). `;
-          const then = v.silent(v.decides)
-            ? "You have changed what this head brings."
-            : "Patch this head from another sentence, under “Change it”, and " +
-              "the pronoun may change.";
+              : ` There, in the encoder, head ${own + 1} of layer ${last + 1} ` +
+                `looked at ${other} (${share}).`;
           return (
-            `From ${now(v)}, head ${head + 1} of layer ${last + 1} looks most at ` +
-            `${word} (${weight}). ${before}${then}`
+            `Cross-attention: ${now(v)} asks, and the memory answers. Head ` +
+            `${head + 1} of layer ${last + 1} looks most at ${word} (${weight}).` +
+            before
           );
         },
-      },
-      {
-        box: dec(last, "feed_forward"),
-        say: (v) =>
-          `The last network works on ${now(v)} alone, with what it has been given.`,
       },
       {
         box: "logits",
@@ -209,23 +191,15 @@
         short: true,
         say: (v) =>
           `A softmax turns scores into probabilities, and ${said(v)} gets ` +
-          `${v.ranked[0].p.toFixed(4)}: it is written.`,
+          `${v.ranked[0].p.toFixed(4)}. It is written, and read on the right ` +
+          "like any other word; the memory stays as it was.",
       },
       {
-        box: "target.tokens",
-        later: 1,
-        say: (v) =>
-          `Next step: ${now(v)} is read on the right like any other word, and ` +
-          "the memory stays as it was.",
-      },
-      {
-        box: "softmax",
-        later: 1,
-        say: (v) =>
-          `This time the model says ${said(v)}, and so on to the end.`,
+        box: enc(last, "self_attention"),
+        bet: true,
+        say: (v) => bet(v, enc(last, "self_attention"), v.bet),
       },
     ];
-    return found;
   }
 
   globalThis.inPage = { ...globalThis.inPage, walk: { steps, spoken } };

@@ -3,33 +3,35 @@
 "use strict";
 
 // What learners type, and the words in which the book tells it.
-const ALSO = {
-  bpe: "byte pair encoding",
-  ddp: "torchrun processes",
-  ffn: "feed forward",
-  gqa: "grouped query",
-  gpt: "decoder only",
-  huggingface: "hugging face",
-  interpolation: "slow rotations",
-  kv: "keys values kept",
-  lr: "learning rate",
-  mha: "multi head attention",
-  mqa: "multi query",
-  multiple: "several",
-  normaliser: "text prepared",
-  oom: "out of memory",
-  own: "two files",
-  positional: "sines cosines",
-  prefix: "exposure bias",
-  prefixes: "exposure bias",
-  qkv: "query key value",
-  rope: "rotary",
-  skip: "residual",
-  stretching: "slow rotations",
-  tokenization: "subwords",
-  tokenizer: "text prepared",
-  tying: "one table matrix",
-};
+const ALSO = new Map(
+  Object.entries({
+    bpe: "byte pair encoding",
+    ddp: "torchrun processes",
+    ffn: "feed forward",
+    gqa: "grouped query",
+    gpt: "decoder only",
+    huggingface: "hugging face",
+    interpolation: "slow rotations",
+    kv: "keys values kept",
+    lr: "learning rate",
+    mha: "multi head attention",
+    mqa: "multi query",
+    multiple: "several",
+    normaliser: "text prepared",
+    oom: "out of memory",
+    own: "two files",
+    positional: "sines cosines",
+    prefix: "exposure bias",
+    prefixes: "exposure bias",
+    qkv: "query key value",
+    rope: "rotary",
+    skip: "residual",
+    stretching: "slow rotations",
+    tokenization: "subwords",
+    tokenizer: "text prepared",
+    tying: "one table matrix",
+  }),
+);
 
 const stemmer = new Stemmer();
 const asked = new Set(["do", "does", "how", "i", "my", "what", "why"]);
@@ -88,7 +90,9 @@ const stems = (text) => tokenize(text).map(term).filter(Boolean);
 // All the words count more than some, and side by side more than apart.
 function find(query) {
   const typed = stems(query);
-  const also = tokenize(query).map((word) => ALSO[word.toLowerCase()] ?? "");
+  const also = tokenize(query).map(
+    (word) => ALSO.get(word.toLowerCase()) ?? "",
+  );
   const whole = new RegExp(`(^| )${typed.join(" ")}( |$)`);
   const found = index.search(`${query} ${also.join(" ")}`, {
     boost: { title: 3, page: 1.5, names: 0.5 },

@@ -112,13 +112,19 @@ widgets.register("learning", "Watch it learn", (widget) => {
     const best = Math.max(...expected);
     const good = sentences.filter((x, i) => written[now][i] === x.german);
     const likely = pronouns[expected.indexOf(best)];
-    const wrong = `but ${sentence.pronoun} is right`;
+    const sum = expected.reduce((a, b) => a + b);
+    const verdict =
+      sum < 0.5
+        ? "but none is expected there yet"
+        : likely === sentence.pronoun
+          ? "which is right"
+          : `but ${sentence.pronoun} is right`;
     return (
       `After ${number(looks[now])} updates the loss is ${number(loss[now])}; ` +
       `${good.length} of 3 translations and ${percent(right[now])} ` +
       `of all pronouns are right. In “${sentence.english}” the likeliest ` +
       `pronoun is ${likely} (${percent(best)}), ` +
-      `${likely === sentence.pronoun ? "which is right" : wrong}. There, head ` +
+      `${verdict}. There, head ` +
       `${head[1]} of layer ${head[0]} looks most at ${seen} (${most}%).`
     );
   };

@@ -50,7 +50,13 @@ function samplingOptions(controls, update, start = 1) {
 widgets.register("sampling", "Which words may come?", (widget) => {
   const { make, shape, text, size, percent } = widgets;
   const { softmax, pick } = widgets.formulas;
-  const { beginning, words, logits } = widget.data;
+  const { beginning, logits } = widget.data;
+  // alone, a sign would look like dots of the drawing
+  const SIGNS = new Map([
+    [",", "comma"],
+    [".", "full stop"],
+  ]);
+  const words = widget.data.words.map((word) => SIGNS.get(word) ?? word);
   const learned = softmax(logits); // rounded, hence anew
   const bars = 12;
   const all = words.length;

@@ -7,7 +7,6 @@ widgets.register("train", "Train it yourself", (widget) => {
   const { steps } = recipe;
   const PROGRAM = "../in_page/learner.js";
   const here = /** @type {HTMLScriptElement} */ (document.currentScript).src;
-  const calm = matchMedia("(prefers-reduced-motion: reduce)");
   const MASKS = {
     right: "Its masks are right.",
     "no mask":
@@ -122,9 +121,9 @@ widgets.register("train", "Train it yourself", (widget) => {
     if (exam) {
       run.exams.push({ step, ...exam });
       samples.replaceChildren(...table(exam.samples.slice(0, recipe.shown)));
-      if (step % 100 === 0 || ended) said = progress(run);
+      said = progress(run);
+      show(); // drawing and words, of one update
     }
-    if (exam || !calm.matches) show();
   }
 
   /** @param {Program} run */
