@@ -71,3 +71,7 @@ document.addEventListener("click", (event) => {
   localStorage.setItem("way", takes ?? "");
   document.documentElement.dataset.way = takes ?? "";
 });
+// Another tab may take a way, or this one's last page be kept a moment late.
+addEventListener("storage", ({ key, newValue }) => {
+  if (key === "way") document.documentElement.dataset.way = newValue ?? "";
+});
