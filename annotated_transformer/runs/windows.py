@@ -21,10 +21,11 @@ from ..training import validate
 from .batches import (
     Reading,
     TrainingText,
-    encode_text,
     fixed_batches,
     longest_side,
+    short_enough,
 )
+from .encoding import encoded
 from .recipes import Recipe
 
 VALID_TOKENS = 4096  # of a batch without gradients
@@ -111,10 +112,11 @@ def read_corpus(
     config = recipe.train
     if isinstance(corpus, Corpus):
         text = TrainingText(corpus, tokenizer, recipe)
-        name = "validation text"
-        valid, left_out = encode_text(name, corpus.valid, tokenizer, recipe)
-        places = sorted({*range(len(corpus.valid))} - {*left_out})
-        batches = fixed_batches(valid, config.batch_tokens)
+        valid = encoded(corpus.valid, tokenizer)
+        name, size = "validation text", len(corpus.valid)
+        places = short_enough(name, valid, recipe, 0, size).tolist()
+        examples = [valid[i] for i in places]
+        batches = fixed_batches(examples, config.batch_tokens)
         return text, batches, [corpus.valid[i] for i in places]
     length = longest_side(recipe)
     ids = {}
