@@ -25,8 +25,9 @@ from ..data import (
     training_batches,
 )
 from ..errors import UserError
+from ..system.cache import CACHE, Cache
 from ..system.console import console
-from ..text.casing import by_small_letters, usual_words
+from ..text.casing import by_small_letters, thinned, usual_words
 from ..text.noise import SourceNoise
 from ..text.reading import Reader
 from .encoding import encoded
@@ -104,15 +105,22 @@ class TrainingText:
     come next in an endless shuffled order.
     """
 
-    def __init__(self, corpus: Corpus, tokenizer: Tokenizer, recipe: Recipe):
+    def __init__(
+        self,
+        corpus: Corpus,
+        tokenizer: Tokenizer,
+        recipe: Recipe,
+        cache: Cache = CACHE,
+    ):
         self.config, self.seed = recipe.train, recipe.train.seed
         self.labs = recipe.labs
         reader = Reader(tokenizer)
         if self.labs.noise:  # else nobody asks for the words
-            words = usual_words([source for source, _ in corpus.train])
+            words = usual_words(source for source, _ in thinned(corpus.train))
             reader = replace(reader, words=by_small_letters(words))
         self.change = batch_change(reader, recipe)
-        self.text = encoded(corpus.train, tokenizer)
+        kind = recipe.tokenizer
+        self.text = encoded(corpus.train, tokenizer, kind, cache)
         extra = sum(x.pairs for x in corpus.extras)
         own = Extra("training text", len(corpus.train) - extra)
         whole: list[np.ndarray] = []
@@ -136,6 +144,8 @@ class TrainingText:
 
     def epoch(self, number: int) -> np.ndarray:
         """The places of the examples that an epoch reads, in no order."""
+        if not self.shared:
+            return self.whole
         dealt_out = (dealt(*shared, number) for shared in self.shared)
         return np.concatenate([self.whole, *dealt_out])
 
