@@ -6,7 +6,7 @@ from pathlib import Path
 import pages
 import pytest
 from browser import Window, book_folder, opened
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 WIDE, PHONE = ({"width": w, "height": 800} for w in (1280, 360))
 SHOWN = pages.pages_of(book_folder())
@@ -130,6 +130,28 @@ def test_the_ledger_is_filtered_unfolded_and_linked_to(reader: Window, book):
 def test_the_ledger_is_ordered_by_any_column(reader: Window, book):
     """Numbers as numbers, and in both directions."""
     page = turn(reader, book / "book" / "ledger.html", WIDE)
+
+def test_a_link_to_a_claim_that_is_filtered_out_shows_it(reader, book):
+    """And the page counts it; so does the same link, taken once more."""
+    page = turn(reader, book / "book" / "ledger.html", WIDE)
+    verdict = page.locator("form.ledger-filter select").first
+    rows = page.locator("table.ledger tbody tr:not([hidden])")
+    claim = page.locator("details.claim:not([data-verdict=shown])").first
+    page.locator("article p").first.evaluate(
+        "(e, to) => e.insertAdjacentHTML('afterbegin',"
+        " `<a id=link href='#${to}'>there</a>`)",
+        claim.get_attribute("id"),
+    )
+    for _ in range(2):
+        verdict.select_option("shown")
+        some = rows.count()
+        assert not claim.is_visible()
+        page.locator("#link").click()
+        expect(claim).to_be_visible()
+        expect(rows).to_have_count(some + 1)
+        said = page.locator("form.ledger-filter output")
+        expect(said).to_contain_text(f"{some + 1} of ")
+
 
     def column(place: int) -> list[str]:
         cells = page.locator(f"table.ledger tbody td:nth-child({place})")
