@@ -63,6 +63,29 @@ for (const toggle of document.querySelectorAll(".bd-sidebar li > details")) {
 }
 
 // Which way through the book a reader has taken; CSS shows what belongs to it.
+// On paper answers stand at the page's end; a browser that cannot print what
+// is folded finds them open.
+const places = new Map();
+addEventListener("beforeprint", () => {
+  /** @type {NodeListOf<HTMLDetailsElement>} */
+  const answers = document.querySelectorAll("article details.answer");
+  for (const answer of answers) {
+    const { open } = answer;
+    const place = document.createComment("answer");
+    places.set(answer, { place, open });
+    answer.replaceWith(place);
+    answer.open = true;
+  }
+  document.querySelector("article")?.append(...answers);
+});
+addEventListener("afterprint", () => {
+  for (const [answer, { place, open }] of places) {
+    place.replaceWith(answer);
+    answer.open = open;
+  }
+  places.clear();
+});
+
 document.addEventListener("click", (event) => {
   const target = /** @type {Element} */ (event.target);
   const taken = target.closest("[data-takes]");
