@@ -5,7 +5,7 @@
 // Tab; nothing else of it can.
 const scrolling =
   "article :is(table.table, table.genindextable, div.math, pre," +
-  " .at-map, .widget-stage)";
+  " .at-map, .widget-stage, .wide)";
 
 function fade(box) {
   const after = box.scrollWidth - box.clientWidth - box.scrollLeft;
@@ -16,7 +16,8 @@ function fade(box) {
 }
 
 function mark(box) {
-  if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+  const holds = box.matches(".wide"); // a button, which Tab reaches
+  if (!holds && box.scrollWidth > box.clientWidth) box.tabIndex = 0;
   else box.removeAttribute("tabindex");
   fade(box);
 }
@@ -62,7 +63,6 @@ for (const toggle of document.querySelectorAll(".bd-sidebar li > details")) {
   summary.ariaLabel = `Pages of ${parent.trim()}`;
 }
 
-// Which way through the book a reader has taken; CSS shows what belongs to it.
 // On paper answers stand at the page's end; a browser that cannot print what
 // is folded finds them open.
 const places = new Map();
@@ -86,6 +86,7 @@ addEventListener("afterprint", () => {
   places.clear();
 });
 
+// Which way through the book a reader has taken; CSS shows what belongs to it.
 document.addEventListener("click", (event) => {
   const target = /** @type {Element} */ (event.target);
   const taken = target.closest("[data-takes]");
