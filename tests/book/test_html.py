@@ -183,3 +183,14 @@ def test_every_fold_says_what_it_opens_in_other_words(book):
         named = page.xpath("//article//summary[@aria-label]")
         faults += [f"{file.stem}: named {e.attrib}" for e in named]
     assert faults == []
+
+
+def test_no_script_puts_a_heading_into_a_figure():
+    """Those of the page are in its contents; what is drawn later is not."""
+    made = re.compile(r"""["'`]<?h[1-6]\b""")
+    scripts = [
+        path
+        for path in (chapters.BOOK / "_static").rglob("*.js")
+        if made.search(path.read_text("utf-8"))
+    ]
+    assert scripts == []
