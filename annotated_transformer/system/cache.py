@@ -15,8 +15,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
-import pooch
 from filelock import FileLock, Timeout
+from platformdirs import user_cache_path
 
 from ..errors import UserError
 from .atomic_files import finish, read_json, sha256
@@ -53,7 +53,7 @@ class Cache:
         want a piece one makes it, and the others wait. UserError if it cannot
         be written.
         """
-        usual = pooch.os_cache("annotated-transformer") / "texts"
+        usual = user_cache_path("annotated-transformer") / "texts"
         root = Path(os.environ.get(VARIABLE) or usual).expanduser()
         text = json.dumps(key, sort_keys=True)
         piece = root / hashlib.sha256(text.encode()).hexdigest()[:32]
