@@ -6,6 +6,7 @@ Written in book/06_data.ipynb: edit the chapter, then `make package`.
 import io
 import random
 import re
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -35,6 +36,7 @@ __all__ = [
     "Ragged",
     "pad",
     "Batch",
+    "Examples",
     "make_batch",
     "ORDERS",
     "bucket",
@@ -172,26 +174,37 @@ def encode_pairs(
 
 
 class Ragged:
-    """Rows of ids of different lengths, end to end in one tensor."""
+    """Rows of ids of different lengths, end to end in one array.
 
-    def __init__(self, rows: Iterable[list[int]]):
-        rows = [*rows, [PAD]]  # read by cells beyond the end of a row
-        ids = np.fromiter(chain.from_iterable(rows), np.int64)
-        self.ids = torch.from_numpy(ids)
-        self.offsets = torch.tensor([0, *map(len, rows)]).cumsum(0)
+    Row n is from offset n to the next one. The last id of all is PAD, which
+    cells beyond the end of a row read.
+    """
 
-    def matrix(self, places: Sequence[int]) -> Int[Tensor, "batch length"]:
+    def __init__(self, ids: np.ndarray, offsets: np.ndarray):
+        self.ids, self.offsets = ids, offsets
+
+    @classmethod
+    def of(cls, rows: Iterable[list[int]]) -> "Ragged":
+        """The rows in two new arrays."""
+        rows = list(rows)
+        ids = np.fromiter(chain(*rows, [PAD]), np.int32)
+        return cls(ids, np.cumsum([0, *map(len, rows)]))
+
+    def matrix(
+        self, places: Sequence[int] | np.ndarray
+    ) -> Int[Tensor, "batch length"]:
         """The rows at these indices, padded on the right with PAD."""
-        rows = torch.tensor(places)[:, None]
+        rows = np.asarray(places)[:, None]
         starts, ends = self.offsets[rows], self.offsets[rows + 1]
-        cells = starts + torch.arange(int((ends - starts).max()))
-        return self.ids[cells.where(cells < ends, -1)]
+        cells = starts + np.arange((ends - starts).max())
+        ids = self.ids[np.where(cells < ends, cells, -1)]
+        return torch.from_numpy(ids.astype(np.int64))
 
 
 def pad(rows: Iterable[list[int]]) -> Int[Tensor, "batch length"]:
     """Rows of ids as one matrix, padded on the right with PAD."""
     rows = list(rows)
-    return Ragged(rows).matrix(range(len(rows)))
+    return Ragged.of(rows).matrix(range(len(rows)))
 
 
 @dataclass(frozen=True)
@@ -246,27 +259,60 @@ class Batch:
         return Batch(*moved)
 
 
-def make_batch(examples: Sequence[Example]) -> Batch:
+class Examples:
+    """Pairs of ids in two arrays; their rows are source, target, source, ...
+
+    lengths has the tokens of each side, [pairs, 2].
+    """
+
+    def __init__(self, rows: Ragged):
+        self.rows = rows
+        lengths = np.diff(rows.offsets).reshape(-1, 2)
+        smallest = np.min_scalar_type(lengths.max(initial=0))
+        self.lengths = lengths.astype(smallest)
+
+    @classmethod
+    def of(cls, examples: "Iterable[Example] | Examples") -> "Examples":
+        """The examples in two new arrays, unless they are in such."""
+        if isinstance(examples, Examples):
+            return examples
+        return cls(Ragged.of(chain.from_iterable(examples)))
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def __getitem__(self, place: int) -> Example:
+        if not 0 <= place < len(self):
+            raise IndexError(place)
+        start, middle, end = self.rows.offsets[2 * place : 2 * place + 3]
+        ids = self.rows.ids
+        return ids[start:middle].tolist(), ids[middle:end].tolist()
+
+    def batch(self, places: Sequence[int] | np.ndarray) -> Batch:
+        """The examples at these indices, padded on the right."""
+        rows = 2 * np.asarray(places)
+        return Batch.of(self.rows.matrix(rows), self.rows.matrix(rows + 1))
+
+
+def make_batch(examples: Iterable[Example]) -> Batch:
     """Examples as a batch, padded on the right."""
-    return Batch.of(
-        pad(source for source, _ in examples),
-        pad(target for _, target in examples),
-    )
+    text = Examples.of(examples)
+    return text.batch(range(len(text)))
 
 
-# sort keys, computed from the lengths of source and target
-ORDERS: dict[str, Callable[[tuple[int, ...]], tuple]] = {
+# what sorts pairs, from their lengths [sides, pairs]: keys, the first first
+ORDERS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "target": lambda lengths: lengths[::-1],  # then by the source
-    "longest": lambda lengths: (max(lengths), *lengths[::-1]),
+    "longest": lambda lengths: np.stack([lengths.max(0), *lengths[::-1]]),
 }
 
 
 def bucket(
-    lengths: Sequence[tuple[int, ...]],
+    lengths: Sequence[tuple[int, ...]] | np.ndarray,
     max_tokens: int,
     seed: str = "0",
     order: str = "target",
-) -> list[list[int]]:
+) -> list[np.ndarray]:
     """Batches of indices of similar length, at most max_tokens per side.
 
     Padding counts: a batch has at most max_tokens cells in its source
@@ -274,62 +320,58 @@ def bucket(
     batch of its own. Ties and batches are shuffled. Texts without targets have
     lengths for one side only.
     """
-    rng = random.Random(seed)
-    places = list(range(len(lengths)))
+    if len(lengths) == 0:
+        return []
+    rng, sides = random.Random(seed), np.asarray(lengths).T
+    places = array("I", range(len(lengths)))
     rng.shuffle(places)
-    places.sort(key=lambda place: ORDERS[order](lengths[place]))
-    batches: list[list[int]] = []
-    longest = 0
-    for place in places:
-        here = max(lengths[place])
-        longest = max(longest, here)
-        if not batches or longest * (len(batches[-1]) + 1) > max_tokens:
-            batches.append([])
-            longest = here
-        batches[-1].append(place)
+    shuffled = np.asarray(places)
+    keys = ORDERS[order](sides[:, shuffled])
+    by_length = shuffled[np.lexsort(keys[::-1])]  # which leaves ties as drawn
+    longest = sides.max(0)[by_length]
+    batches: list[np.ndarray] = []
+    start = 0
+    while start < len(longest):
+        some = longest[start : start + max_tokens // int(longest[start]) + 1]
+        cells = np.maximum.accumulate(some) * np.arange(1, len(some) + 1)
+        end = start + max(1, int((cells <= max_tokens).sum()))
+        batches.append(by_length[start:end])
+        start = end
     rng.shuffle(batches)
     return batches
 
 
 def training_batches(
-    examples: Sequence[Example],
+    examples: Sequence[Example] | Examples,
     max_tokens: int,
     seed: int,
     skip: int = 0,
     every: int = 1,
     resplit: Callable[[list[Example], str], list[Example]] | None = None,
     order: str = "target",
-    reads: Callable[[int], Sequence[int]] | None = None,
+    epochs: Callable[[int], list[np.ndarray]] | None = None,
 ) -> Iterator[Batch]:
     """Endless batches: each epoch is a function of the seed and its number.
 
     skip passes over the first batches, and every=n takes one batch in n,
     without building the others. resplit cuts a batch's text into other
     subwords, chosen by a seed; max_tokens still counts the usual ones.
-    reads gives the indices that an epoch uses, if not all of them.
+    epochs gives the indices of an epoch's batches, if not all in buckets.
     """
-    if not examples:
+    if len(examples) == 0:
         raise UserError("there is no sentence pair to make batches of")
-    lengths = [(len(source), len(target)) for source, target in examples]
-    sources = Ragged(source for source, _ in examples)
-    targets = Ragged(target for _, target in examples)
-    batches = (
-        [read[i] for i in batch]
-        for epoch in count()
-        for read in [reads(epoch) if reads else range(len(examples))]
-        for batch in bucket(
-            [lengths[place] for place in read],
-            max_tokens,
-            f"{seed} {epoch}",
-            order,
-        )
-    )
+    text = Examples.of(examples)
+
+    def buckets(epoch: int) -> list[np.ndarray]:
+        return bucket(text.lengths, max_tokens, f"{seed} {epoch}", order)
+
+    batches = chain.from_iterable(map(epochs or buckets, count()))
     for number, places in islice(enumerate(batches), skip, None, every):
         if resplit:
-            chosen = [examples[place] for place in places]
+            chosen = [text[place] for place in places.tolist()]
             yield make_batch(resplit(chosen, f"{seed} {number}"))
         else:
-            yield Batch.of(sources.matrix(places), targets.matrix(places))
+            yield text.batch(places)
 
 
 def copy_task(

@@ -27,7 +27,8 @@ from annotated_transformer.corpora.builtin import (
     words,
 )
 from annotated_transformer.corpora.builtin.lexicon import SENSES
-from annotated_transformer.corpora.corpus import Corpus, pairs_sha256
+from annotated_transformer.corpora.corpus import Corpus
+from annotated_transformer.corpora.large_text import pairs_sha256
 from annotated_transformer.data import pad
 from annotated_transformer.embedding import PAD, UNK
 from annotated_transformer.model import ModelConfig, Transformer, transformer

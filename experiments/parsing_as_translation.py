@@ -13,7 +13,8 @@ is more text, and as many updates.
 from dataclasses import asdict
 from functools import cache, partial
 
-from annotated_transformer.corpora.corpus import Corpus, pairs_sha256
+from annotated_transformer.corpora.corpus import Corpus
+from annotated_transformer.corpora.large_text import pairs_sha256
 from annotated_transformer.data import make_batch
 from annotated_transformer.embedding import UNK
 from annotated_transformer.parsing import leaves, linearise

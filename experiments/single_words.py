@@ -5,7 +5,7 @@ each, on captions and, for a fifth of what is read, something short that is
 made of them. Words that are judged are held out: their single form is in no
 training. Six ways of typing them are translated. Right is what the pairs link
 three times. `chosen` asks without a search which of 500 German words has the
-highest probability, its end included. The shipped translators are judged, too.
+highest probability, its end included.
 """
 
 import random
@@ -24,7 +24,6 @@ from annotated_transformer.translation import Translator, corpus_scores
 
 from .shared.grid import Result, Runs, grid
 from .shared.settings import Learning
-from .shared.shipped_translator import translator, weights
 from .shared.timed_training import FOLDERS, train_timed
 from .shared.training_loops import updates_on
 from .shared.word_pairs import Forms, forms, is_held_out, links_of, short_pairs
@@ -42,18 +41,16 @@ LEARNING: Learning = {
     "label_smoothing": 0.1,
     "clip": 1.0,
 }
-MODELS = ("multi30k-en-de", "multi30k-de-en", "multi30k-en-fr")
 RECIPE = {
-    "weights": {name: weights(name) for name in MODELS},
     "train": LEARNING,
     "share": SHARE,
     "candidates": CANDIDATES,
 }
 
 
-def corpus(source: str = "en", target: str = "de") -> Corpus:
-    """Captions, and their translations."""
-    return multi30k(source, target)
+def corpus() -> Corpus:
+    """Captions in English and German."""
+    return multi30k()
 
 
 @cache
@@ -118,19 +115,14 @@ def chosen(model: Translator, words: Forms, some: list[str]) -> float:
     return right / len(some)
 
 
-def judged(model: Translator, words: Forms) -> Result:
-    """How many held-out words a model translates right, form by form."""
-    held = sorted(filter(is_held_out, words.translations))
-    return {"words": len(held), "right": words.shares(model, held)}
-
-
 def measured(model: Translator) -> Result:
     """Single words, chosen words, and BLEU on validation captions."""
     words = short()[1]
     held = sorted(filter(is_held_out, words.translations))
     sources, references = map(list, zip(*corpus().valid, strict=True))
     return {
-        **judged(model, words),
+        "words": len(held),
+        "right": words.shares(model, held),
         "chosen": chosen(model, words, held),
         "bleu": corpus_scores(model(sources, beam=1), references).bleu,
     }
@@ -158,19 +150,6 @@ def start(seed: int) -> Result:
     return measured(base())
 
 
-def shipped(seed: int, name: str) -> Result:
-    """Judge a shipped translator; with the words, which a test reads."""
-    pairs = corpus(*name.split("-")[1:]).train
-    model = translator(name)
-    words = forms(pairs, links_of(model, pairs))
-    held = sorted(filter(is_held_out, words.translations))
-    return {
-        **judged(model, words),
-        "translations": {word: words.translations[word] for word in held},
-        "phrases": {x: words.phrases[x] for x in held if x in words.phrases},
-    }
-
-
 RUNS: Runs = {"start seed=0": partial(start, seed=0)}
 RUNS |= grid(
     stage,
@@ -178,7 +157,3 @@ RUNS |= grid(
     stage={name: {"name": name} for name in STAGES},
     seed=SEEDS,
 )
-RUNS |= {
-    f"shipped {name} seed=0": partial(shipped, seed=0, name=name)
-    for name in MODELS
-}

@@ -4,9 +4,10 @@ import random
 import re
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
+from itertools import chain, islice
 from multiprocessing import get_context
 
+import numpy as np
 import pytest
 import torch
 from builtin_text import BPE, LINES, PAIRS
@@ -243,7 +244,7 @@ def test_rows_of_flat_arrays_are_those_of_the_plain_loop(rows, data):
     assert pad(rows).tolist() == by_loop(rows)
     some = st.lists(st.integers(0, len(rows) - 1), min_size=1, max_size=9)
     places = data.draw(some)
-    found = Ragged(rows).matrix(places)
+    found = Ragged.of(rows).matrix(places)
     assert found.tolist() == by_loop([rows[place] for place in places])
     assert found.dtype == torch.long
 
@@ -267,6 +268,29 @@ def test_a_batch_takes_as_many_calls_whatever_is_in_it():
     assert len(numbers) == 1 and numbers.pop() < 50
 
 
+KEYS = {
+    "target": lambda lengths: lengths[::-1],
+    "longest": lambda lengths: (max(lengths), *lengths[::-1]),
+}
+
+
+def bucket_by_loop(lengths, max_tokens, seed, order):
+    """Batches made pair by pair, from lists."""
+    rng, places = random.Random(seed), [*range(len(lengths))]
+    rng.shuffle(places)
+    batches = []
+    for place in sorted(places, key=lambda i: KEYS[order](lengths[i])):
+        more = [*batches[-1], place] if batches else []
+        if more and max(max(lengths[i]) for i in more) * len(more) <= (
+            max_tokens
+        ):
+            batches[-1] = more
+        else:
+            batches.append([place])
+    rng.shuffle(batches)
+    return batches
+
+
 @pytest.mark.parametrize("order", ORDERS)
 @given(lengths_lists, st.integers(5, 200), st.integers(0, 9))
 def test_batches_are_full_of_neighbours_in_length(
@@ -275,18 +299,11 @@ def test_batches_are_full_of_neighbours_in_length(
     """Every place is in one; what is over the budget is alone in its own."""
     random.seed(seed)  # the global generator must not matter
     batches = bucket(lengths, max_tokens, str(seed), order)
-    assert bucket(lengths, max_tokens, str(seed), order) == batches
-    assert Counter(sum(batches, [])) == Counter(range(len(lengths)))
-
-    by_hand = []
-    for both in sorted(lengths, key=ORDERS[order]):
-        more = [*by_hand[-1], both] if by_hand else []
-        if more and max(map(max, more)) * len(more) <= max_tokens:
-            by_hand[-1] = more
-        else:
-            by_hand.append([both])
-    found = [sorted(lengths[place] for place in batch) for batch in batches]
-    assert sorted(found) == sorted(map(sorted, by_hand))
+    again = bucket(np.array(lengths), max_tokens, str(seed), order)
+    found = [batch.tolist() for batch in batches]
+    assert found == [batch.tolist() for batch in again]
+    assert Counter(chain(*found)) == Counter(range(len(lengths)))
+    assert found == bucket_by_loop(lengths, max_tokens, str(seed), order)
 
 
 EXAMPLES, _ = encode_pairs(PAIRS[:60], BPE, max_length=100)

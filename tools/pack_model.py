@@ -79,7 +79,7 @@ def pack(
     if learned:
         history = known_history(history)
         data = history.data
-        text = [line for path in learned for line in read_lines(path)]
+        text = [(x, x) for path in learned for x in read_lines(path)]
         most = history.recipe["train"]["max_length"]
         lines = source_lines(text, tokenizer, data.source, most)
         history = replace(history, data=replace(data, lines=lines))

@@ -37,8 +37,6 @@ box-sizing: border-box; text-align: center; font: 9pt sans-serif; color: #444"
 # another page leads to that page on the web.
 PREPARE = """async () => {
   document.querySelectorAll("details").forEach(e => e.open = true);
-  document.querySelectorAll(".toggle-hidden").forEach(
-    e => e.classList.remove("toggle-hidden"));
   document.getElementById("print-main-content")?.remove();
   await window.MathJax?.startup?.promise;
   const here = document.querySelector("link[rel=canonical]")?.href;

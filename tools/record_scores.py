@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from annotated_transformer.corpora.corpus import pairs_sha256
+from annotated_transformer.corpora.large_text import pairs_sha256
 from annotated_transformer.corpora.parallel_text import read_pairs
 from annotated_transformer.errors import UserError
 from annotated_transformer.storage.checkpoints import read_metrics

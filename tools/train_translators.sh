@@ -174,8 +174,9 @@ short() { # NAME MODEL FROM-TO: the last stage, with single words
     target=$(part "$text/train.${3#*-}.gz")
     if [ ! -e "$here/short.$3" ]; then
         $python -c "$SHORT" "$here/$2" "$source" "$target" "$here/short.$3"
-        gzip -dc "$source" > "$here/train.${3%-*}"
-        transformer backtranslate "$here/$2" "$here/train.${3%-*}" --forward \
+    fi
+    if [ ! -e "$here/again.$3" ]; then
+        transformer backtranslate "$here/$2" "$source" --forward \
             --output "$here/again.$3"
     fi
     translator "$1" "$3" --from "$here/$2" --preset tiny --dropout 0.1 \
@@ -273,12 +274,16 @@ drawn typed.back.en-de de-en-6 de
 other_side typed.ahead.en-de en-de-6 en --forward
 other_side typed.ahead.de-en de-en-6 de --forward
 swap typed.ahead.en-de typed.back.de-en
-further en-de en-de --from "$here/en-de-6" --dropout 0.1 --noise 2 \
+further en-de-7 en-de --from "$here/en-de-6" --dropout 0.1 --noise 2 \
     --extra "$here/typed.back.en-de=0.4" \
     --extra "$here/typed.ahead.en-de=0.25" --max-steps 2500
-further de-en de-en --from "$here/de-en-6" --dropout 0.1 --noise 2 \
+further de-en-7 de-en --from "$here/de-en-6" --dropout 0.1 --noise 2 \
     --extra "$here/typed.back.de-en=0.4" \
     --extra "$here/typed.ahead.de-en=0.25" --max-steps 2500
+
+# at last single words and noun phrases, which no caption is
+short en-de en-de-7 en-de
+short de-en de-en-7 de-en
 pack en-de en-de 3
 pack de-en de-en 3
 
@@ -313,7 +318,8 @@ misspell ahead.en-fr misspelt.en-fr
 translator en-fr-7 en-fr --from "$here/en-fr-6" --preset tiny --dropout 0.1 \
     --noise 4 --extra "$here/misspelt.en-fr=0.5" --max-steps 1000 \
     --checkpoint-every 125 --peak-rate 1e-3 --warmup 100
-mean en-fr en-fr-6 en-fr-7 en-fr
+mean en-fr-8 en-fr-6 en-fr-7 en-fr
+short en-fr en-fr-8 en-fr
 pack en-fr en-fr 4 --learned "$text/train.en.gz" "$here/descriptions.en"
 
 # pronouns: the built-in grammar

@@ -96,6 +96,7 @@ def train(
     ),
     device: Device = DEVICE,
     compiled: bool = rare(False, "--compile"),
+    cache: bool = rare(True, "--cache/--no-cache"),
     start: Path | None = run(
         None,
         "--from",
@@ -185,6 +186,7 @@ def train(
     from ..runs.dry_run import plan
     from ..runs.recipes import fine_tuning, flat, recipe_of
     from ..runs.run import train as run_training
+    from ..system.cache import Cache
     from ..system.memory import keep_freed_memory
     from ..system.processes import launched
 
@@ -231,7 +233,8 @@ def train(
         corpus = read_pairs(task, (source, target), texts, extra or [])
     if dry_run:  # which writes nothing: output may be taken
         recipe = replace(recipe, processes=launched().size)
-        rows = plan(recipe, corpus, start, new_subwords)
+        kept = Cache(cache)
+        rows = plan(recipe, corpus, start, new_subwords, kept)
         put(f"{rows}\nTo train it:\n{this_command(recipe.processes)}\n")
         return
     keep_freed_memory()
@@ -248,6 +251,7 @@ def train(
         command=this_command(launched().size),
         compiled=compiled,
         valid_bleu=valid_bleu,
+        cache=cache,
     )
 
 

@@ -1,13 +1,26 @@
 """A corpus: sentence pairs to learn from, to choose by and to test with."""
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ..errors import UserError, check_pairs
-from .parallel_text import read_parallel, read_table
+from .large_text import (
+    LARGE,
+    LargeText,
+    kept_or_large,
+    pairs_sha256,
+    text_sums,
+)
+from .parallel_text import (
+    Pairs,
+    read_parallel,
+    stream_parallel,
+    stream_table,
+)
 
 
 @dataclass(frozen=True)
@@ -23,7 +36,7 @@ class Extra:
 class Corpus:
     """Sentence pairs to train on, to choose a model by and to test it with."""
 
-    train: list[tuple[str, str]]
+    train: list[tuple[str, str]]  # or a LargeText, which reads like one
     valid: list[tuple[str, str]]
     tests: dict[str, list[tuple[str, str]]]
     name: str
@@ -41,7 +54,8 @@ class Corpus:
                 "must be above 0, and all of them together below 1"
             )
         for pairs in (self.train, self.valid, *self.tests.values()):
-            check_pairs(pairs)
+            if not isinstance(pairs, LargeText):  # whose lines are strings
+                check_pairs(pairs)
 
     @classmethod
     def from_pairs(
@@ -81,11 +95,14 @@ class Corpus:
         """A corpus of your own files, from one language to another.
 
         Of each text name two files, whose line n is a pair, or a single one
-        for `read_table`. UserError says what is wrong with a file, and where.
+        for `read_table`. A large text to train on is not kept in memory: see
+        `LargeText`. UserError says what is wrong with a file, and where.
         """
         codes = source, target
-        texts = read_parallel(train, codes), read_parallel(valid, codes)
-        return cls.from_pairs(*texts, *codes)
+        pairs = kept_or_large(partial(stream_parallel, train, codes))
+        few = cls.from_pairs([], read_parallel(valid, codes), *codes)
+        sums = few.checksums | {"train": text_sums(pairs)[0]}
+        return replace(few, train=cast(Pairs, pairs), checksums=sums)
 
     def with_extra(
         self, path: Path | str, share: float | None = None
@@ -98,12 +115,13 @@ class Corpus:
         again. Without a share an epoch has each of these pairs once. UserError
         unless a share, and all of them together, are above 0 and below 1.
         """
-        pairs = read_table(path, (self.source, self.target))
+        codes = self.source, self.target
+        pairs = kept_or_large(partial(stream_table, path, codes))
         name = extra_name(len(self.extras))
         return replace(
             self,
-            train=self.train + pairs,
-            checksums=self.checksums | {name: pairs_sha256(pairs)},
+            train=self.train + cast(Pairs, pairs),
+            checksums=self.checksums | {name: text_sums(pairs)[0]},
             extras=(*self.extras, Extra(str(path), len(pairs), share)),
         )
 
@@ -120,8 +138,13 @@ class Corpus:
         }
 
     def sample(self) -> Iterator[str]:
-        """Text to learn subwords from: both sides of every pair."""
-        return (side for pair in self.train for side in pair)
+        """Text to learn subwords from: both sides of every pair.
+
+        Of a large text they are those of every n-th, fewer than LARGE.
+        """
+        every = len(self.train) // LARGE + 1
+        some = islice(self.train, 0, None, every)
+        return (side for pair in some for side in pair)
 
     @property
     def shares(self) -> dict[str, float]:
@@ -136,9 +159,3 @@ class Corpus:
 def extra_name(place: int) -> str:
     """How records call the file of extra pairs at that place."""
     return f"extra {place + 1}" if place else "extra"
-
-
-def pairs_sha256(pairs: Sequence[tuple[str, str]]) -> str:
-    """Give the SHA-256 of pairs: that of `paste SOURCE TARGET | sha256sum`."""
-    text = "".join(f"{source}\t{target}\n" for source, target in pairs)
-    return hashlib.sha256(text.encode()).hexdigest()

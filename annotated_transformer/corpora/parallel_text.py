@@ -9,13 +9,14 @@ import csv
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
 from ..errors import UserError
 from ..system.atomic_files import write_text
 from ..system.console import in_column
-from ..system.text_lines import ending, read_lines
+from ..system.text_lines import ending, lines_of
 from ..text.languages import language_in
 
 Names = tuple[str, str]
@@ -26,19 +27,25 @@ Pairs = list[tuple[str, str]]
 Records = Iterator[tuple[int, Sequence[tuple[str, Any]]]]
 
 
-def _refuse_empty(
-    pairs: Pairs, names: Iterable[str], numbers: Sequence[int]
-) -> None:
-    for name, texts in zip(names, zip(*pairs, strict=True), strict=True):
-        empty = [
-            number
-            for number, text in zip(numbers, texts, strict=True)
-            if not text.strip()
-        ]
-        if empty:
+def filled(
+    numbered: Iterable[tuple[int, tuple[str, str]]], names: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    """The pairs; UserError, behind the last one, if a side of one is blank.
+
+    Each comes with its line. The names are those of the sides.
+    """
+    empty: dict[int, list[int]] = {0: [], 1: []}
+    for number, pair in numbered:
+        if not (pair[0].strip() and pair[1].strip()):
+            for side in empty:
+                if not pair[side].strip():
+                    empty[side].append(number)
+        yield pair
+    for side, numbers in empty.items():
+        if numbers:
             raise UserError(
-                f"{name}, line {empty[0]}: empty ({len(empty)} in all); "
-                "fill it in, or delete the line on both sides"
+                f"{names[side]}, line {numbers[0]}: empty ({len(numbers)} in "
+                "all); fill it in, or delete the line on both sides"
             )
 
 
@@ -67,20 +74,44 @@ def read_pairs(
 
     UserError if one is blank, unless it may be.
     """
-    sources, targets = read_lines(source_path), read_lines(target_path)
-    if len(sources) != len(targets):
-        raise UserError(
-            f"{source_path} has {len(sources)} lines but {target_path} has "
-            f"{len(targets)}; line n of one must translate line n of the other"
+    return [
+        *stream_pairs(
+            source_path, target_path, languages=languages, blank=blank
         )
-    pairs = list(zip(sources, targets, strict=True))
-    refuse_titles(
-        pairs[0], languages, f"{source_path} and {target_path}, line 1"
-    )
-    if not blank:
-        names = str(source_path), str(target_path)
-        _refuse_empty(pairs, names, range(1, len(pairs) + 1))
-    return pairs
+    ]
+
+
+def stream_pairs(
+    source_path: Path | str,
+    target_path: Path | str,
+    *,
+    languages: Names = SIDES,
+    blank: bool = False,
+) -> Iterator[tuple[str, str]]:
+    """The same pairs one by one; what is wrong is said when it is reached."""
+    names = str(source_path), str(target_path)
+    numbered = enumerate(parallel_lines(*names, languages), 1)
+    return (pair for _, pair in numbered) if blank else filled(numbered, names)
+
+
+def parallel_lines(
+    source_path: str, target_path: str, languages: Names
+) -> Iterator[tuple[str, str]]:
+    """Line n of one file with line n of the other."""
+    sides = lines_of(source_path), lines_of(target_path)
+    for read, (source, target) in enumerate(zip_longest(*sides)):
+        if source is None or target is None:
+            more = read + 1 + sum(1 for side in sides for _ in side)
+            counts = (read, more) if source is None else (more, read)
+            raise UserError(
+                f"{source_path} has {counts[0]} lines but {target_path} has "
+                f"{counts[1]}; line n of one must translate line n of the "
+                "other"
+            )
+        if not read:
+            where = f"{source_path} and {target_path}, line 1"
+            refuse_titles((source, target), languages, where)
+        yield source, target
 
 
 def find_names(
@@ -123,7 +154,7 @@ def tsv_records(path: Path | str, languages: Names) -> Records:
         "name ends in .csv, .jsonl or .json"
     )
     as_csv, doubled = True, ""
-    for number, line in enumerate(read_lines(path), 1):
+    for number, line in enumerate(lines_of(path), 1):
         where, row = f"{path}, line {number}", line.split("\t")
         check_columns(row, 2, where, told)
         if number == 1:
@@ -148,8 +179,9 @@ def csv_records(path: Path | str, languages: Names) -> Records:
 
     What separates these, a comma, a semicolon or a tab, separates all.
     """
-    lines = [f"{x}\n" for x in read_lines(path)]
-    titles = lines[0].rstrip().replace('"', "")
+    lines = (f"{x}\n" for x in lines_of(path))
+    first = next(lines)
+    titles = first.rstrip().replace('"', "")
     signs = (
         sign
         for sign in ",;\t"
@@ -157,7 +189,7 @@ def csv_records(path: Path | str, languages: Names) -> Records:
         if {*names} <= {*titles.split(sign)}
     )
     sign = next(signs, ",")
-    reader = csv.reader(lines, delimiter=sign, strict=True)
+    reader = csv.reader(chain([first], lines), delimiter=sign, strict=True)
     told = (
         f'write "..." around a text with {sign!r}, a line feed or quotation '
         'marks, and these twice: "The ""a"", please"'
@@ -183,7 +215,7 @@ def json_records(path: Path | str, languages: Names) -> Records:
         f"{path} is a JSON array; write each of its objects on a line, for "
         f"example with jq -c '.[]' {path} > pairs.jsonl"
     )
-    for number, line in enumerate(read_lines(path), 1):
+    for number, line in enumerate(lines_of(path), 1):
         where = f"{path}, line {number}"
         try:
             # as its items: of equal names a dictionary keeps the last
@@ -223,12 +255,27 @@ def read_table(
     the languages, or source and target; others are not read. TSV has two
     columns without names. UserError if a text is blank, unless it may be.
     """
-    pairs: Pairs = []
-    numbers, names = [], SIDES
+    return [*stream_table(path, languages, blank)]
+
+
+def stream_table(
+    path: Path | str, languages: Names = SIDES, blank: bool = False
+) -> Iterator[tuple[str, str]]:
+    """The same pairs one by one; what is wrong is said when it is reached."""
+    sides: list[str] = []  # how an error calls them
+    numbered = table_pairs(path, languages, sides)
+    return (pair for _, pair in numbered) if blank else filled(numbered, sides)
+
+
+def table_pairs(
+    path: Path | str, languages: Names, sides: list[str]
+) -> Iterator[tuple[int, tuple[str, str]]]:
+    """The pairs of a table, each with its first line; names the sides."""
     reader = READERS.get(ending(path), tsv_records)
     for number, record in reader(path, languages):
         where = f"{path}, line {number}"
         names = find_names([x for x, _ in record], languages, where, "fields")
+        sides[:] = [f"{path} ({name})" for name in names]
         known = dict(record)
         for name in names:
             text = known[name]
@@ -237,13 +284,9 @@ def read_table(
                     f"{where}, field {name!r}: {text!r:.40} is not a text; "
                     "write a string of whole characters, or delete the line"
                 )
-        pairs.append((known[names[0]], known[names[1]]))
-        numbers.append(number)
-    if not pairs:
+        yield number, (known[names[0]], known[names[1]])
+    if not sides:
         raise UserError(f"{path} has no pairs, only the names of columns")
-    if not blank:
-        _refuse_empty(pairs, [f"{path} ({name})" for name in names], numbers)
-    return pairs
 
 
 def write_tsv(path: Path | str, pairs: Iterable[tuple[str, str]]) -> None:
@@ -262,10 +305,19 @@ def read_parallel(
     blank: bool = False,
 ) -> Pairs:
     """Read pairs from two files of lines, or from one as `read_table` does."""
+    return [*stream_parallel(paths, languages, blank)]
+
+
+def stream_parallel(
+    paths: Sequence[Path | str],
+    languages: tuple[str, str] = SIDES,
+    blank: bool = False,
+) -> Iterator[tuple[str, str]]:
+    """The same pairs one by one."""
     if len(paths) == 1:
-        return read_table(paths[0], languages, blank)
+        return stream_table(paths[0], languages, blank)
     if len(paths) == 2:
-        return read_pairs(*paths, languages=languages, blank=blank)
+        return stream_pairs(*paths, languages=languages, blank=blank)
     raise UserError(
         f"{len(paths)} files given; name a source and a target file, or one "
         "file of pairs"

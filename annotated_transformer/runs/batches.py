@@ -9,26 +9,28 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import lru_cache
 
+import numpy as np
 import torch
 
-from ..corpora.corpus import Corpus
+from ..corpora.corpus import Corpus, Extra
 from ..data import (
     Batch,
     BPEDropout,
     Example,
-    Pair,
+    Examples,
     Tokenizer,
     bucket,
-    encode_pairs,
-    make_batch,
     training_batches,
 )
 from ..errors import UserError
+from ..system.cache import CACHE, Cache
 from ..system.console import console
-from ..text.casing import by_small_letters, usual_words
+from ..text.casing import by_small_letters, thinned, usual_words
 from ..text.noise import SourceNoise
 from ..text.reading import Reader
+from .encoding import encoded
 from .recipes import Recipe
 
 Change = Callable[[list[Example], str], list[Example]]  # as a seed decides
@@ -42,29 +44,30 @@ def longest_side(recipe: Recipe) -> int:
     return min(recipe.train.max_length, recipe.train.batch_tokens)
 
 
-def encode_text(
-    name: str, pairs: list[Pair], tokenizer: Tokenizer, recipe: Recipe
-) -> tuple[list[Example], list[int]]:
-    """Pairs as ids, and the places of those that are too long, left out.
+def short_enough(
+    name: str, text: Examples, recipe: Recipe, start: int, end: int
+) -> np.ndarray:
+    """The places of a part's pairs that are not too long.
 
-    It says how many these are, and where the first one is. UserError if no
-    pair is left.
+    It says how many others there are, and where the first one is. UserError
+    if no pair is left.
     """
-    limit = longest_side(recipe)
-    examples, too_long = encode_pairs(pairs, tokenizer, limit)
-    if too_long:
+    limit, size = longest_side(recipe), end - start
+    fits = text.lengths[start:end].max(1) <= limit
+    places = np.flatnonzero(fits).astype(np.uint32)
+    if len(places) < size:
         console.out(
-            f"{name}: {len(too_long)} of {len(pairs)} pairs have more than "
+            f"{name}: {size - len(places)} of {size} pairs have more than "
             f"{limit} tokens on a side and are left out, the first in line "
-            f"{too_long[0] + 1}; `max_length`, `batch_tokens` and the model's "
-            "positions set the limit"
+            f"{fits.argmin() + 1}; `max_length`, `batch_tokens` and the "
+            "model's positions set the limit"
         )
-    if not examples:
+    if not len(places):
         raise UserError(
-            f"{name}: none of its {len(pairs)} sentence pairs can be used; it "
+            f"{name}: none of its {size} sentence pairs can be used; it "
             f"needs one of at most {limit} tokens a side"
         )
-    return examples, too_long
+    return places + start
 
 
 def batch_change(reader: Reader, recipe: Recipe) -> Change | None:
@@ -102,50 +105,63 @@ class TrainingText:
     come next in an endless shuffled order.
     """
 
-    def __init__(self, corpus: Corpus, tokenizer: Tokenizer, recipe: Recipe):
+    def __init__(
+        self,
+        corpus: Corpus,
+        tokenizer: Tokenizer,
+        recipe: Recipe,
+        cache: Cache = CACHE,
+    ):
         self.config, self.seed = recipe.train, recipe.train.seed
         self.labs = recipe.labs
         reader = Reader(tokenizer)
         if self.labs.noise:  # else nobody asks for the words
-            words = usual_words([source for source, _ in corpus.train])
+            words = usual_words(source for source, _ in thinned(corpus.train))
             reader = replace(reader, words=by_small_letters(words))
         self.change = batch_change(reader, recipe)
-        start = len(corpus.train) - sum(x.pairs for x in corpus.extras)
-        own = corpus.train[:start]
-        self.examples, _ = encode_text("training text", own, tokenizer, recipe)
-        self.whole = [*range(len(self.examples))]
-        shares: list[tuple[range, float]] = []
-        for extra in corpus.extras:
-            pairs = corpus.train[start : start + extra.pairs]
-            more, _ = encode_text(extra.name, pairs, tokenizer, recipe)
-            places = range(len(self.examples), len(self.examples) + len(more))
-            start, self.examples = start + extra.pairs, self.examples + more
-            if extra.share is None:
-                self.whole += places
+        kind = recipe.tokenizer
+        self.text = encoded(corpus.train, tokenizer, kind, cache)
+        extra = sum(x.pairs for x in corpus.extras)
+        own = Extra("training text", len(corpus.train) - extra)
+        whole: list[np.ndarray] = []
+        shares: list[tuple[str, np.ndarray, float]] = []
+        start = kept = 0
+        for part in (own, *corpus.extras):
+            end = start + part.pairs
+            places = short_enough(part.name, self.text, recipe, start, end)
+            if part.share is None:
+                whole.append(places)
             else:
-                shares.append((places, extra.share))
-        size = len(self.whole) / (1 - sum(share for _, share in shares))
+                shares.append((f"{self.seed} {kept}", places, part.share))
+            start, kept = end, kept + len(places)
+        self.whole = np.concatenate(whole)
+        size = len(self.whole) / (1 - sum(share for *_, share in shares))
         self.shared = [
-            (places, max(1, round(share * size))) for places, share in shares
+            (seed, places, max(1, round(share * size)))
+            for seed, places, share in shares
         ]
+        self.epoch_batches = lru_cache(1)(self.bucketed)  # the first one twice
 
-    def epoch(self, number: int) -> list[int]:
+    def epoch(self, number: int) -> np.ndarray:
         """The places of the examples that an epoch reads, in no order."""
-        found = [*self.whole]
-        for places, count in self.shared:
-            name = f"{self.seed} {places.start}"
-            found += dealt(places, count, name, number)
-        return found
+        if not self.shared:
+            return self.whole
+        dealt_out = (dealt(*shared, number) for shared in self.shared)
+        return np.concatenate([self.whole, *dealt_out])
+
+    def bucketed(self, number: int) -> list[np.ndarray]:
+        """The batches of an epoch, as places of examples."""
+        read, seed = self.epoch(number), f"{self.seed} {number}"
+        lengths, limit = self.text.lengths[read], self.config.batch_tokens
+        found = bucket(lengths, limit, seed, self.labs.order)
+        return [read[places] for places in found]
 
     def reading(self, recipe: Recipe) -> Reading:
         """What an update and an epoch have, by the first epoch's batches."""
-        read = [self.examples[i] for i in self.epoch(0)]
-        lengths = [(len(source), len(target)) for source, target in read]
-        limit, seed = self.config.batch_tokens, f"{self.seed} 0"
-        batches = bucket(lengths, limit, seed, self.labs.order)
-        updates = len(batches) / recipe.batches_of_update
-        tokens = map(sum, zip(*lengths, strict=True))
-        source, target = (round(side / updates) for side in tokens)
+        updates = len(self.epoch_batches(0)) / recipe.batches_of_update
+        read = self.epoch(0)
+        tokens = self.text.lengths[read].sum(0) / updates
+        source, target = (round(side) for side in tokens.tolist())
         return (source, target), {
             "pairs an epoch": f"{len(read):,}",
             "tokens an update": f"about {source:,} source, {target:,} target",
@@ -158,18 +174,17 @@ class TrainingText:
     ) -> Generator[Batch, None, None]:
         """All batches after the first `skip`, or one in `every` of them."""
         yield from training_batches(
-            self.examples,
+            self.text,
             self.config.batch_tokens,
             self.seed,
             skip,
             every,
             resplit=self.change,
-            order=self.labs.order,
-            reads=self.epoch,
+            epochs=self.epoch_batches,
         )
 
 
-def dealt(places: range, count: int, seed: str, turn: int) -> list[int]:
+def dealt(seed: str, places: np.ndarray, count: int, turn: int) -> np.ndarray:
     """So many places, as cards are dealt: each turn takes the next ones.
 
     When all have been dealt they are shuffled again.
@@ -181,16 +196,17 @@ def dealt(places: range, count: int, seed: str, turn: int) -> list[int]:
     cards: list[int] = []
     for number in rounds:
         shuffled = random.Random(f"{seed} {number}")
-        cards += shuffled.sample(places, len(places))
+        cards += shuffled.sample(range(len(places)), len(places))
     start = first - rounds.start * len(places)
-    return cards[start : start + count]
+    return places[cards[start : start + count]]
 
 
-def fixed_batches(examples: list[Example], max_tokens: int) -> list[Batch]:
+def fixed_batches(
+    examples: list[Example] | Examples, max_tokens: int
+) -> list[Batch]:
     """Examples as batches in one order: what validation runs over."""
-    lengths = [(len(source), len(target)) for source, target in examples]
-    places = bucket(lengths, max_tokens)
-    return [make_batch([examples[i] for i in some]) for some in places]
+    text = Examples.of(examples)
+    return [text.batch(some) for some in bucket(text.lengths, max_tokens)]
 
 
 def prefetch(

@@ -11,6 +11,7 @@ from ..corpora.corpus import Corpus
 from ..corpora.running_text import RunningText
 from ..optimizer import layer_matrices
 from ..storage.builders import outline
+from ..system.cache import CACHE, Cache
 from .prepare import prepare
 from .recipes import Recipe
 from .windows import read_corpus
@@ -23,6 +24,7 @@ def plan(
     corpus: Corpus | RunningText,
     start: Path | str | None = None,
     new_subwords: bool = False,
+    cache: Cache = CACHE,
 ) -> str:
     """A table of what a run of the recipe would need and do.
 
@@ -31,8 +33,10 @@ def plan(
     epochs are shuffled anew, so what is said of all epochs is an estimate, and
     marked by "about".
     """
-    recipe, tokenizer, _ = prepare(recipe, corpus, start, new_subwords)
-    text, _, _ = read_corpus(corpus, tokenizer, recipe)
+    recipe, tokenizer, _ = prepare(
+        recipe, corpus, start, new_subwords, cache=cache
+    )
+    text, _, _ = read_corpus(corpus, tokenizer, recipe, cache)
     update, read = text.reading(recipe)
     rows = memory(recipe) | read | work(recipe, *update)
     width = max(map(len, rows))

@@ -1,15 +1,18 @@
 """What a run needs before its first update: subwords, model, history."""
 
 import hashlib
+from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import date
+from importlib.metadata import version
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
 from ..corpora.corpus import Corpus
+from ..corpora.large_text import LARGE, text_sums
 from ..corpora.running_text import RunningText
 from ..data import Pair, Tokenizer, train_tokenizer
 from ..embedding import BOS, EOS, PAD, UNK, SinusoidalPositions, TokenEmbedding
@@ -18,12 +21,14 @@ from ..model import EncoderDecoder
 from ..storage.builders import build, find_builder, outline, own_code
 from ..storage.history import Data, History, SourceLines, Start
 from ..storage.model_folder import load_model, read_config, read_tokenizer
+from ..system.cache import CACHE, Cache
 from ..system.console import console
 from ..system.machine import this_machine, versions
-from ..text.casing import by_small_letters, usual_words
+from ..text.casing import by_small_letters, thinned, usual_words
 from ..text.checks import subwords_per_word
 from ..text.sentences import single_sentences
 from ..writing import LanguageModelConfig
+from .encoding import known_to
 from .recipes import Recipe
 
 RESERVED = {"pad_id": PAD, "bos_id": BOS, "eos_id": EOS, "unk_id": UNK}
@@ -78,30 +83,50 @@ def given_tokenizer(given: object) -> Tokenizer:
     return given
 
 
-def learn_tokenizer(corpus: Corpus | RunningText, recipe: Recipe) -> Tokenizer:
+def found_in(
+    corpus: Corpus | RunningText,
+    key: dict[str, Any],
+    compute: Callable[[], Any],
+    cache: Cache,
+) -> Any:
+    """What is computed from the training text; of a large one, only once."""
+    if isinstance(corpus, RunningText) or len(corpus.train) < LARGE:
+        return compute()
+    return cache.value({"in": text_sums(corpus.train), **key}, compute)
+
+
+def learn_tokenizer(
+    corpus: Corpus | RunningText, recipe: Recipe, cache: Cache = CACHE
+) -> Tokenizer:
     """Learn subwords from the training text, both languages together."""
     if recipe.tokenizer == "given":
         raise UserError(
             "the recipe's subwords are not learned from the text but given: "
             "pass the tokenizer to train"
         )
-    try:
-        learned = train_tokenizer(
-            corpus.sample(),
-            recipe.vocab_size,
-            recipe.tokenizer,
-            recipe.normalize,
-            running=isinstance(corpus, RunningText),
-            exact=recipe.vocab_exact,
-        )
-    except UserError as error:
-        raise UserError(f"`vocab_size`: {error}") from error
-    except RuntimeError as error:
-        raise UserError(
-            "training text: sentencepiece can learn nothing from it "
-            f"({error}); it leaves out lines with the sign U+2585 and very "
-            "long ones"
-        ) from error
+    asked: dict[str, Any] = {
+        "vocab_size": recipe.vocab_size,
+        "kind": recipe.tokenizer,
+        "normalize": recipe.normalize,
+        "running": isinstance(corpus, RunningText),
+        "exact": recipe.vocab_exact,
+    }
+
+    def learn() -> str:
+        try:
+            return train_tokenizer(corpus.sample(), **asked).model.hex()
+        except UserError as error:
+            raise UserError(f"`vocab_size`: {error}") from error
+        except RuntimeError as error:
+            raise UserError(
+                "training text: sentencepiece can learn nothing from it "
+                f"({error}); it leaves out lines with the sign U+2585 and "
+                "very long ones"
+            ) from error
+
+    key = {"subwords": asked, "with": version("sentencepiece")}
+    model = found_in(corpus, key, learn, cache)
+    learned = Tokenizer(bytes.fromhex(model))
     if len(learned) < recipe.vocab_size and recipe.tokenizer != "char":
         console.out(
             f"the text yields {len(learned)} subwords, which the model gets "
@@ -160,11 +185,17 @@ def check_kind_of_text(recipe: Recipe, corpus: Corpus | RunningText) -> None:
         )
 
 
-def warn(recipe: Recipe, corpus: Corpus | RunningText) -> None:
+def warn(recipe: Recipe, corpus: Corpus | RunningText, cache: Cache) -> None:
     """Say what is unwise, though nothing forbids it."""
     if isinstance(corpus, Corpus):
-        known = set(corpus.train)
-        if both := sum(pair in known for pair in corpus.valid):
+        asked = set(corpus.valid)
+
+        def count() -> int:
+            both = {pair for pair in corpus.train if pair in asked}
+            return sum(pair in both for pair in corpus.valid)
+
+        key = {"how many": text_sums(corpus.valid)}
+        if both := found_in(corpus, key, count, cache):
             console.out(
                 f"{both} of {len(corpus.valid)} validation pairs stand in the "
                 "training text, too: what is said of the validation text is "
@@ -216,6 +247,7 @@ def prepare(
     tokenizer: Tokenizer | Path | str | None = None,
     model: EncoderDecoder | None = None,
     resumed: Path | None = None,
+    cache: Cache = CACHE,
 ) -> Prepared:
     """The subwords of a run, and its recipe with the sizes that they ask for.
 
@@ -240,7 +272,7 @@ def prepare(
         advice = "put the file back, or pass the tokenizer that it was"
         known = read_tokenizer(resumed / "tokenizer.model", advice)
     elif known is None:
-        known = learn_tokenizer(corpus, recipe)
+        known = learn_tokenizer(corpus, recipe, cache)
     sizes = replace(recipe.model, vocab_size=len(known))
     recipe = replace(recipe, model=sizes)
     if model is not None:
@@ -249,7 +281,7 @@ def prepare(
     if limit is not None and limit < recipe.train.max_length:
         shorter = replace(recipe.train, max_length=limit)
         recipe = replace(recipe, train=shorter)
-    warn(recipe, corpus)
+    warn(recipe, corpus, cache)
     return Prepared(recipe, known, parent)
 
 
@@ -346,20 +378,24 @@ def describe(
     corpus: Corpus | RunningText,
     device: str,
     model: EncoderDecoder,
+    cache: Cache = CACHE,
 ) -> History:
     """What a run is, before its first update."""
     begun = ready.parent and ready.parent.start
     data = Data(corpus.name, sha256=corpus.checksums, **corpus.about)
     if isinstance(corpus, Corpus):
-        lines = source_lines(
-            [source for source, _ in corpus.train],
-            ready.tokenizer,
-            corpus.source,
-            ready.recipe.train.max_length,
-        )
-        lines = replace(
-            lines, stretch=round(stretch(corpus.train, ready.tokenizer), 2)
-        )
+        most = ready.recipe.train.max_length
+
+        def told() -> dict[str, Any]:
+            pairs, tokenizer = corpus.train, ready.tokenizer
+            lines = source_lines(pairs, tokenizer, corpus.source, most)
+            ratio = round(stretch(pairs, tokenizer), 2)
+            return asdict(replace(lines, stretch=ratio))
+
+        by = hashlib.sha256(ready.tokenizer.model).hexdigest()
+        key = {"lines": [corpus.source, most], "by": by}
+        kept = known_to(cache, ready.tokenizer)
+        lines = SourceLines(**found_in(corpus, key, told, kept))
         if begun and begun.data and (before := begun.data.lines):
             lines = merged(lines, before)
             earlier = replace(begun.data, lines=replace(before, words=""))
@@ -379,24 +415,23 @@ def describe(
 
 
 def source_lines(
-    lines: list[str], tokenizer: Tokenizer, language: str, most: int
+    pairs: Sequence[Pair], tokenizer: Tokenizer, language: str, most: int
 ) -> SourceLines:
     """What the lines to learn from are like, of at most that many tokens.
 
     The longest is that of all lines, the rest is that of a sample.
     """
-    some = lines[:: len(lines) // SAMPLE + 1]
+    some = [source for source, _ in thinned(pairs, SAMPLE)]
     cuts = sorted(subwords_per_word(line, tokenizer) for line in some)
-    longest = (
-        len(line)
-        for line in sorted(lines, key=len, reverse=True)
-        if len(tokenizer.encode(line)) <= most
-    )
+    longest = 0
+    for line, _ in pairs:
+        if len(line) > longest and len(tokenizer.encode(line)) <= most:
+            longest = len(line)
     return SourceLines(
         round(single_sentences(some, language), 4),
-        next(longest, 0),
+        longest,
         round(cuts[99 * len(cuts) // 100], 3) if cuts else 0.0,
-        " ".join(usual_words(lines)),
+        " ".join(usual_words(source for source, _ in thinned(pairs))),
     )
 
 
@@ -412,14 +447,14 @@ def merged(lines: SourceLines, before: SourceLines) -> SourceLines:
     )
 
 
-def stretch(pairs: list[Pair], tokenizer: Tokenizer) -> float:
+def stretch(pairs: Sequence[Pair], tokenizer: Tokenizer) -> float:
     """By what a source's length is multiplied, to limit its translation's.
 
     Twice the quotient of their lengths that 999 of 1000 pairs do not exceed.
     """
     quotients = sorted(
         len(tokenizer.encode(target)) / len(tokenizer.encode(source))
-        for source, target in pairs[:: len(pairs) // SAMPLE + 1]
+        for source, target in thinned(pairs, SAMPLE)
     )
     if not quotients:
         return 1.0

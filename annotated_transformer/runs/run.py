@@ -31,6 +31,7 @@ from ..storage.checkpoints import (
 from ..storage.history import History, Result
 from ..storage.model_folder import save_model
 from ..storage.weight_files import set_weights
+from ..system.cache import CACHE, Cache
 from ..system.console import console
 from ..system.processes import ALONE, Processes, joined, stop_signals
 from ..text.checks import Known, missing_blanks
@@ -66,12 +67,13 @@ class Run:
         valid_bleu: int = 0,
         fine_tunes: bool = False,
         on_metrics: Callable[[Line], object] | None = None,
+        cache: Cache = CACHE,
     ):
         self.run_dir = run_dir
         self.recipe, self.config = recipe, recipe.train
         self.tokenizer, self.processes = tokenizer, processes
         self.writes = processes.rank == 0  # the first process, for all
-        read = read_corpus(corpus, tokenizer, recipe)
+        read = read_corpus(corpus, tokenizer, recipe, cache)
         self.text, self.valid, pairs = read
         self.to_translate = pairs[:valid_bleu]
         self.on_metrics = on_metrics
@@ -435,6 +437,7 @@ def train(
     compiled: bool = False,
     valid_bleu: int = 0,
     on_metrics: Callable[[Line], object] | None = None,
+    cache: bool = True,
 ) -> Path:
     """Train a model into the folder output, and return the folder.
 
@@ -465,13 +468,15 @@ def train(
     At each checkpoint the first valid_bleu validation sentences that are not
     too long are also translated, and the line of metrics has their BLEU. Then
     on_metrics is called with the line, a dict, once the checkpoint is written.
+    The ids of a large text are kept in a folder of the user's and mapped into
+    memory (see `Cache`); without a cache they are made anew, for this run.
     Of several processes, which torchrun starts, the first begins the run,
     writes all its files and calls on_metrics, and the others resume it.
     """
     began_at, deadline = time.monotonic(), None
     if max_minutes is not None:
         deadline = began_at + 60 * max_minutes
-    output, device = Path(output), choose_device(device)
+    output, device, kept = Path(output), choose_device(device), Cache(cache)
     with ExitStack() as stack:
         processes = stack.enter_context(joined(device))
         if processes.rank == 0:
@@ -493,13 +498,14 @@ def train(
             tokenizer,
             model,
             output if resume else None,
+            kept,
         )
         model = build_model(ready.recipe, device, compiled, model)
         if isinstance(corpus, Corpus) and (valid_bleu or recipe.labs.risk):
             targets = (target for _, target in corpus.valid)
             if told := missing_blanks(targets, corpus.target):
                 console.out(f"warning: validation text: {told}")
-        history = describe(command, ready, corpus, device, model)
+        history = describe(command, ready, corpus, device, model, kept)
         if began is not None:
             check_same_run(output, began, history)
             if processes.rank == 0:  # which writes for all
@@ -512,7 +518,8 @@ def train(
             add_adapters(model, recipe.labs.adapters)
         parts = corpus, ready.recipe, ready.tokenizer, model
         tunes = start is not None and not new_subwords
-        run = Run(output, *parts, processes, valid_bleu, tunes, on_metrics)
+        more = valid_bleu, tunes, on_metrics, kept
+        run = Run(output, *parts, processes, *more)
         try:
             if began is None and plan_minutes is not None:
                 run.fit(60 * plan_minutes - (time.monotonic() - began_at))

@@ -5,7 +5,7 @@ import random
 import tempfile
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import count
+from itertools import chain, count
 
 import numpy as np
 import torch
@@ -16,30 +16,48 @@ from ..data import Batch, Pair, Tokenizer
 from ..embedding import EOS, UNK
 from ..errors import UserError
 from ..model import EncoderDecoder
-from ..text.documents import DocumentReader
+from ..system.cache import CACHE, Cache
+from ..text.documents import DocumentReader, ends_document
 from ..training import validate
 from .batches import (
     Reading,
     TrainingText,
-    encode_text,
     fixed_batches,
     longest_side,
+    short_enough,
 )
+from .encoding import dtype, encoded, in_files
 from .recipes import Recipe
 
 VALID_TOKENS = 4096  # of a batch without gradients
+LARGE = 50_000_000  # bytes of a text; the ids of a smaller one are not kept
 WINDOW = 256  # tokens, for a model of your own whose context has no end
 
 
 def token_ids(
-    text: RunningText, tokenizer: Tokenizer, held_out: bool | None = None
+    text: RunningText,
+    tokenizer: Tokenizer,
+    held_out: bool | None = None,
+    cache: Cache = CACHE,
 ) -> np.ndarray:
     """The ids of a text or of a part of it, with EOS around each document.
 
-    They are kept in a file without a name, so that the text may be larger
-    than memory.
+    They are kept in a file without a name or, of a large text, in the cache,
+    so that the text may be larger than memory.
     """
-    kind = np.uint16 if len(tokenizer) <= 2**16 else np.uint32
+    kind = dtype(tokenizer)
+    if text.size >= LARGE and type(tokenizer) is Tokenizer:
+        lines = text.lines(held_out)
+        texts = ("" if ends_document(x, text.mark) else x for x in lines)
+        known = [*text.checksums.values(), text.mark, str(text.held_out)]
+        rows = in_files(
+            chain([""], texts),
+            [*known, str(held_out)],
+            tokenizer,
+            "running",
+            cache,
+        )
+        return rows.ids[:-1]  # the last one is padding
     reader = DocumentReader(tokenizer, text.mark)
     with tempfile.TemporaryFile() as file:
         file.write(np.array([EOS], kind).tobytes())
@@ -102,7 +120,10 @@ class TextWindows:
 
 
 def read_corpus(
-    corpus: Corpus | RunningText, tokenizer: Tokenizer, recipe: Recipe
+    corpus: Corpus | RunningText,
+    tokenizer: Tokenizer,
+    recipe: Recipe,
+    cache: Cache = CACHE,
 ) -> tuple[TrainingText | TextWindows, Iterable[Batch], list[Pair]]:
     """What a run learns from, what it is validated on, and the pairs of that.
 
@@ -110,16 +131,17 @@ def read_corpus(
     """
     config = recipe.train
     if isinstance(corpus, Corpus):
-        text = TrainingText(corpus, tokenizer, recipe)
-        name = "validation text"
-        valid, left_out = encode_text(name, corpus.valid, tokenizer, recipe)
-        places = sorted({*range(len(corpus.valid))} - {*left_out})
-        batches = fixed_batches(valid, config.batch_tokens)
+        text = TrainingText(corpus, tokenizer, recipe, cache)
+        valid = encoded(corpus.valid, tokenizer, recipe.tokenizer, cache)
+        name, size = "validation text", len(corpus.valid)
+        places = short_enough(name, valid, recipe, 0, size).tolist()
+        examples = [valid[i] for i in places]
+        batches = fixed_batches(examples, config.batch_tokens)
         return text, batches, [corpus.valid[i] for i in places]
     length = longest_side(recipe)
     ids = {}
     for name, held_out in ("training", False), ("held-out", True):
-        ids[name] = token_ids(corpus, tokenizer, held_out)
+        ids[name] = token_ids(corpus, tokenizer, held_out, cache)
         if len(ids[name]) <= length:
             told = "name more text, or lower `max_length`"
             if held_out and (ids[name] == EOS).all():  # no line is

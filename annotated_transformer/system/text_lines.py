@@ -3,11 +3,12 @@
 import gzip
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import BufferedIOBase
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from ..errors import UserError
 from .atomic_files import unreadable
@@ -28,11 +29,13 @@ OTHERS = {
     b"PAR1": "a table in the format Parquet; write it as CSV or JSON Lines",
 }
 ICONV = "for example with iconv -f {} -t UTF-8"
+T = TypeVar("T")
 
 
-def blocks(lines: list[Any], size: int = 1000) -> Iterator[list[Any]]:
+def blocks(lines: Iterable[T], size: int = 1000) -> Iterator[list[T]]:
     """The lines of a text, this many at a time."""
-    return (lines[i : i + size] for i in range(0, len(lines), size))
+    left = iter(lines)
+    return iter(lambda: [*islice(left, size)], [])
 
 
 def ending(path: Path | str) -> str:
@@ -152,10 +155,25 @@ def read_lines(path: Path | str) -> list[str]:
 
     UserError if there is none: a corpus needs sentences.
     """
-    lines = decode_lines(read_bytes(path), path)
-    if not lines:
+    return [*lines_of(path)]
+
+
+def lines_of(path: Path | str) -> Iterator[str]:
+    """The same, one by one; none is kept."""
+    found = line_blocks(path)
+    first = next(found, [])
+    if not first:
         raise UserError(f"{path} is empty; it needs one sentence a line")
-    return lines
+    return chain(first, chain.from_iterable(found))
+
+
+def line_blocks(path: Path | str, at_once: int = 2**20) -> Iterator[list[str]]:
+    """The lines of a UTF-8 text, as many as there are in so many bytes."""
+    before = 0
+    with opened(path) as file:
+        while block := file.readlines(at_once):
+            yield decode_lines(b"".join(block), path, before)
+            before += len(block)
 
 
 def stream_lines(path: Path | str, at_once: int = 2**20) -> Iterator[str]:
@@ -163,9 +181,6 @@ def stream_lines(path: Path | str, at_once: int = 2**20) -> Iterator[str]:
 
     So the text may be larger than memory; so many bytes are read at once.
     """
-    before = 0
-    with opened(path) as file:
-        while block := file.readlines(at_once):
-            for line in decode_lines(b"".join(block), path, before):
-                yield f"{line}\n"
-            before += len(block)
+    for lines in line_blocks(path, at_once):
+        for line in lines:
+            yield f"{line}\n"

@@ -9,27 +9,34 @@ words in a line of capitals the subwords tell: of *talking*, *Talking* and
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from ..data import Tokenizer
 from ..embedding import UNK
 
+T = TypeVar("T")
 Setting = Callable[[str], str]
 # by its small letters, each form of a word that is in use, most frequent first
 Words = Mapping[str, list[str]]
 CORE = re.compile(r"\w(?:\S*\w)?")  # between blanks, without marks
 MOST = 20_000  # forms that are kept of a text
-SAMPLE = 100_000  # lines of it that are counted, at most
+SAMPLE = 100_000  # lines of it that are enough to count
 SHARE = 0.1  # of a word's places, from which on a form is in use
 
 
-def usual_words(lines: Sequence[str]) -> list[str]:
+def thinned(lines: Sequence[T], most: int = SAMPLE) -> Sequence[T]:
+    """Lines from all parts of a text, at most so many."""
+    return lines[:: len(lines) // most + 1]
+
+
+def usual_words(lines: Iterable[str]) -> list[str]:
     """The words of a text in the forms that are in use, frequent ones first.
 
     The first word of a line does not count, unless it stands nowhere else;
     nor does a form that is there less than three times.
     """
     within, first = Counter[str](), Counter[str]()
-    for line in lines[:: len(lines) // SAMPLE + 1]:
+    for line in lines:
         start, *rest = CORE.findall(line) or [""]
         first[start] += 1
         within.update(rest)

@@ -34,7 +34,7 @@ ENTRIES = (
 # Pictures, what was printed, and what the page says twice, such as the parts
 # of a listing that notes explain.
 SILENT = (
-    ".//script | .//style | .//svg | .//details/summary[@aria-label]"
+    f".//script | .//style | .//svg | .//details[{has('hide')}]/summary"
     f" | .//ol[{has('notes')}]//code | .//*["
     + has(
         "cell_output",

@@ -18,6 +18,7 @@ import textwrap
 from collections.abc import Iterator
 
 from docutils import nodes
+from folds import Fold
 from myst_nb.sphinx_ import HideCodeCellNode  # type: ignore[import-untyped]
 from sphinx.application import Sphinx
 from sphinx.util import logging
@@ -181,7 +182,7 @@ class Gist:
             last, opened = end, head
 
 
-def one_fold(solution: nodes.admonition) -> None:
+def one_fold(solution: Fold) -> None:
     """Put the folded cell after a solution, its check, into its fold."""
     cell = solution.next_node(descend=False, siblings=True)
     if is_cell(cell) and cell.get("hide_mode") == "all":
@@ -199,7 +200,7 @@ def imports(cell: nodes.container) -> bool:
 
 def is_check(cell: nodes.container) -> bool:
     """Whether a cell stands in the fold of a solution."""
-    return isinstance(cell.parent, nodes.admonition)
+    return isinstance(cell.parent, Fold)
 
 
 def fold(cell: nodes.container) -> None:
@@ -223,9 +224,12 @@ def shorten(cell: nodes.container) -> None:
     shown = nodes.literal_block(gist.text, gist.text)
     shown["language"] = block["language"]
     mark_lines(shown)
+    body = ast.parse(block.astext()).body
+    defined = [x.name for x in body if isinstance(x, DEFINITIONS)]
     whole = HideCodeCellNode(
         prompt_show=f"Show all {count} lines",
         prompt_hide="Show the gist",
+        of=f"of {', '.join(defined)}",
         classes=["above-input"],
     )
     cell.replace(code, whole)
@@ -269,11 +273,11 @@ def following(cell: nodes.container) -> nodes.Node | None:
 
 def look_over(app: Sphinx, doctree: nodes.document) -> None:
     """Fold what is not the story, and each exercise once."""
-    for block in list(doctree.findall(nodes.admonition)):
-        if "dropdown" in block["classes"]:
-            one_fold(block)
+    for block in list(doctree.findall(Fold)):
+        one_fold(block)
     page = doctree.next_node(nodes.section)
-    for cell in list(filter(is_cell, doctree.findall(nodes.container))):
+    cells = filter(is_cell, doctree.findall(nodes.container))
+    for number, cell in enumerate(list(cells), start=1):
         if "tag_explained" not in cell["classes"]:
             for code in part(cell, "cell_input"):
                 mark_lines(next(code.findall(nodes.literal_block)))
@@ -293,6 +297,7 @@ def look_over(app: Sphinx, doctree: nodes.document) -> None:
         what = "imports" if imports(cell) else what
         cell["prompt_show"] = f"Show the {what}"
         cell["prompt_hide"] = f"Hide the {what}"
+        cell["of"] = f"of cell {number}"
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

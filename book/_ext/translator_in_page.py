@@ -74,17 +74,14 @@ OPENINGS: dict[str, Opening] = {
             "Ein Friseur schneidet einem Mann die Haare.": (
                 "a barber cuts a man's hair"
             ),
-            "Der Hund ist kurz davor, zu putzen.": (
-                "the dog is about to clean"
+            "Der Hund am Strand wäscht sich.": (
+                "the dog on the beach washes itself"
             ),
-            "Der Hund am Seife, weil es hant.": (
-                "the dog at the soap because it hants (no word)"
+            "Der Minigister ist soeben, weil es zu sehen.": (
+                "the minigister is just now because it to see"
             ),
-            "Der Minigister ist kurz davor, zu sein.": (
-                "the minigister is about to be"
-            ),
-            "Der Minigister ist weil es zu sehen.": (
-                "the minigister is because it to see"
+            "Der Minigister ist weilll das Buber bevorstehenden.": (
+                "the minigister is becausss the buber (no word) upcoming"
             ),
         },
         "cross": (3, 1),

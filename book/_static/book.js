@@ -5,7 +5,7 @@
 // Tab; nothing else of it can.
 const scrolling =
   "article :is(table.table, table.genindextable, div.math, pre," +
-  " .at-map, .widget-stage)";
+  " .at-map, .widget-stage, .wide)";
 
 function fade(box) {
   const after = box.scrollWidth - box.clientWidth - box.scrollLeft;
@@ -16,7 +16,8 @@ function fade(box) {
 }
 
 function mark(box) {
-  if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+  const holds = box.matches(".wide"); // a button, which Tab reaches
+  if (!holds && box.scrollWidth > box.clientWidth) box.tabIndex = 0;
   else box.removeAttribute("tabindex");
   fade(box);
 }
@@ -62,6 +63,29 @@ for (const toggle of document.querySelectorAll(".bd-sidebar li > details")) {
   summary.ariaLabel = `Pages of ${parent.trim()}`;
 }
 
+// On paper answers stand at the page's end; a browser that cannot print what
+// is folded finds them open.
+const places = new Map();
+addEventListener("beforeprint", () => {
+  /** @type {NodeListOf<HTMLDetailsElement>} */
+  const answers = document.querySelectorAll("article details.answer");
+  for (const answer of answers) {
+    const { open } = answer;
+    const place = document.createComment("answer");
+    places.set(answer, { place, open });
+    answer.replaceWith(place);
+    answer.open = true;
+  }
+  document.querySelector("article")?.append(...answers);
+});
+addEventListener("afterprint", () => {
+  for (const [answer, { place, open }] of places) {
+    place.replaceWith(answer);
+    answer.open = open;
+  }
+  places.clear();
+});
+
 // Which way through the book a reader has taken; CSS shows what belongs to it.
 document.addEventListener("click", (event) => {
   const target = /** @type {Element} */ (event.target);
@@ -70,4 +94,8 @@ document.addEventListener("click", (event) => {
   const { takes } = /** @type {HTMLElement} */ (taken).dataset;
   localStorage.setItem("way", takes ?? "");
   document.documentElement.dataset.way = takes ?? "";
+});
+// Another tab may take a way, or this one's last page be kept a moment late.
+addEventListener("storage", ({ key, newValue }) => {
+  if (key === "way") document.documentElement.dataset.way = newValue ?? "";
 });

@@ -58,7 +58,7 @@
     stage.focus();
   }
 
-  for (const picture of document.querySelectorAll("article figure > img")) {
+  for (const picture of document.querySelectorAll("article figure img")) {
     const onclick = () => enlarge(picture);
     const given = { type: "button", className: "enlarge", title: "Enlarge" };
     const button = make("button", { ...given, onclick });

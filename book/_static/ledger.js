@@ -58,6 +58,10 @@
         const chosen = form.elements[key].value;
         return chosen && chosen !== claim.dataset[key];
       });
+    count();
+  }
+
+  function count() {
     shown.textContent = `${visible().length} of ${claims.length} claims`;
   }
 
@@ -102,7 +106,8 @@
   function openLinked() {
     const claim = claims.find(({ id }) => id === location.hash.slice(1));
     if (!claim) return;
-    row(claim).hidden = false;
+    row(claim).hidden = false; // whatever is filtered
+    count();
     claim.open = true;
     claim.scrollIntoView();
   }
@@ -124,6 +129,11 @@
     true,
   );
   addEventListener("hashchange", openLinked);
+  document.addEventListener("click", ({ target }) => {
+    const link = /** @type {Element} */ (target).closest("a[href]");
+    // A link to where the page is already changes no address.
+    if (link?.getAttribute("href") === location.hash) openLinked();
+  });
   addEventListener("beforeprint", () => {
     for (const claim of visible()) claim.open = true;
   });

@@ -166,3 +166,12 @@ def test_page_of_sizes_has_the_rates_of_the_record():
             gigabytes = ours["memory"] / 1e9
             row = f"| {preset} | {kind} | {rate:,.0f} | {gigabytes:.1f} GB |"
             assert row in page
+
+
+def test_page_of_sizes_has_the_rows_of_many_pairs():
+    page = (chapters.BOOK / "toolkit_sizes.md").read_text("utf-8")
+    for size, rows in read_run("benchmark-pairs")["pairs"].items():
+        for row in rows.values():
+            gigabytes = row["memory"] / 1e9
+            assert f" {row['wall']:.0f} s, {gigabytes:.1f} GB |" in page
+        assert f"\n| {int(size):,} |" in page

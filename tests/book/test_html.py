@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections import Counter
 from types import ModuleType
 from unittest import mock
 from xml.etree import ElementTree
@@ -12,6 +13,7 @@ import pytest
 from build_book import prune, write_colab
 from check_html import check, weigh
 from IPython.core.interactiveshell import InteractiveShell
+from lxml import html
 from PIL import Image
 
 SOUND = """<!doctype html><html><head>
@@ -161,3 +163,34 @@ def test_exported_cells_and_their_entries_lead_to_each_other(book):
     for name, link in there:
         assert link == f"api.html#annotated_transformer.attention.{name}"
         assert f'href="01_attention.html#export-{name}"' in api
+
+
+def test_every_fold_says_what_it_opens_in_other_words(book):
+    """By its own text, which is seen or heard as it changes."""
+    faults = []
+    for file in pages.pages_of(book):
+        page = html.document_fromstring(file.read_text("utf-8"))
+        names = Counter(
+            " ".join(said[0].text_content().split())
+            for fold in page.xpath("//article//details/summary")
+            for said in [fold.findall("p[@class]") or [fold]]
+        )
+        faults += [
+            f"{file.stem}: {count} times {name!r}"
+            for name, count in names.items()
+            if count > 1 or not name
+        ]
+        named = page.xpath("//article//summary[@aria-label]")
+        faults += [f"{file.stem}: named {e.attrib}" for e in named]
+    assert faults == []
+
+
+def test_no_script_puts_a_heading_into_a_figure():
+    """Those of the page are in its contents; what is drawn later is not."""
+    made = re.compile(r"""["'`]<?h[1-6]\b""")
+    scripts = [
+        path
+        for path in (chapters.BOOK / "_static").rglob("*.js")
+        if made.search(path.read_text("utf-8"))
+    ]
+    assert scripts == []

@@ -6,7 +6,7 @@ from pathlib import Path
 import pages
 import pytest
 from browser import Window, book_folder, opened
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 WIDE, PHONE = ({"width": w, "height": 800} for w in (1280, 360))
 SHOWN = pages.pages_of(book_folder())
@@ -58,6 +58,10 @@ def test_page_from_a_file(reader: Window, looks: set[str], where: Path):
         "formulas": pages.formulas(page),
         "figures": pages.figures(page),
         "phone": pages.sideways(page),
+        "headings": pages.headings(page),
+        "targets": pages.targets(page),
+        "labels": pages.labels(page),
+        "paper": pages.paper(page),
     }
     if where in FRAMED:
         faults["keyboard"] = pages.keyboard(page)
@@ -127,6 +131,28 @@ def test_the_ledger_is_filtered_unfolded_and_linked_to(reader: Window, book):
     assert opened.count() == 1 and opened.get_attribute("id") == linked
 
 
+def test_a_link_to_a_claim_that_is_filtered_out_shows_it(reader, book):
+    """And the page counts it; so does the same link, taken once more."""
+    page = turn(reader, book / "book" / "ledger.html", WIDE)
+    verdict = page.locator("form.ledger-filter select").first
+    rows = page.locator("table.ledger tbody tr:not([hidden])")
+    claim = page.locator("details.claim:not([data-verdict=shown])").first
+    page.locator("article p").first.evaluate(
+        "(e, to) => e.insertAdjacentHTML('afterbegin',"
+        " `<a id=link href='#${to}'>there</a>`)",
+        claim.get_attribute("id"),
+    )
+    for _ in range(2):
+        verdict.select_option("shown")
+        some = rows.count()
+        assert not claim.is_visible()
+        page.locator("#link").click()
+        expect(claim).to_be_visible()
+        expect(rows).to_have_count(some + 1)
+        said = page.locator("form.ledger-filter output")
+        expect(said).to_contain_text(f"{some + 1} of ")
+
+
 def test_the_ledger_is_ordered_by_any_column(reader: Window, book):
     """Numbers as numbers, and in both directions."""
     page = turn(reader, book / "book" / "ledger.html", WIDE)
@@ -148,7 +174,7 @@ SOUND = """<!doctype html><html lang="en"><head><title>Sound</title>
 <meta name="viewport" content="width=device-width"><style>
 body {margin: 1rem; background: #fff; color: #222}
 :root[data-theme=dark] body {background: #111; color: #eee}
-a {color: inherit}</style><script>
+a {color: inherit} button {padding: .25rem}</style><script>
 const asked = matchMedia("(prefers-color-scheme: dark)"), set = () =>
   document.documentElement.dataset.theme = asked.matches ? "dark" : "light";
 asked.onchange = set; set()</script></head>
@@ -158,10 +184,20 @@ onclick="document.querySelector('dialog').showModal()">Contents</button>
 <main id="text"><article><h1>Sound</h1><p>A page.</p><a href="#text">Up</a>
 <figure><img alt="Nothing." src="data:image/gif;base64,R0lGODlhAQABAAAAACw=">
 <figcaption>Nothing.</figcaption></figure></article></main></body></html>"""
+GIF = "data:image/gif;base64,R0lGODlhAQABAAAAACw="
+SMALL = (
+    "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 90 20' width='90'>"
+    "<text font-size='8'>small</text></svg>"
+)
+FOLD = "<details class={}><summary>{}</summary><p>Text.</p></details>"
 CHECKS: dict[str, Callable[[Page], list[str]]] = {
     "formulas": pages.formulas,
     "sideways": pages.sideways,
     "figures": pages.figures,
+    "headings": pages.headings,
+    "targets": pages.targets,
+    "labels": pages.labels,
+    "paper": pages.paper,
     "access": pages.access,
     "contrast": pages.contrast,
     "keyboard": pages.keyboard,
@@ -175,6 +211,14 @@ FAULTS = [
     ("sideways", "<p>", "<p style='margin-left: -40px'>"),
     ("figures", 'alt="Nothing."', 'alt=" "'),
     ("figures", "<figcaption>Nothing.", "<figcaption>"),
+    ("headings", "<p>", "<h3>Of what?</h3><p>"),
+    ("headings", "<figcaption>", "<h2>Nothing.</h2><figcaption>"),
+    ("targets", "<p>", "<p><button style='height: 20px'>b</button>"),
+    ("targets", "<p>A page.", "<p><a href='#text'>A page.</a>"),
+    ("labels", GIF, f"data:image/svg+xml,{SMALL}"),
+    ("paper", "<p>", f"{FOLD.format('hide', 'Show the code')}<p>"),
+    ("paper", "<p>", f"{FOLD.format('answer', 'Solution to exercise 1')}<p>"),
+    ("paper", "<p>", "<button>b</button><p>"),
     ("access", ' lang="en"', ""),
     ("contrast", "<p>", "<p style='color: #aaa'>"),
     ("keyboard", '<a href="#text">Skip</a>', ""),

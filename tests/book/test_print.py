@@ -49,6 +49,9 @@ def test_a_chapter_fills_its_pages(book, browser):
     for lines in tagged.values():
         assert lines and all(line in whole for line in lines)
     assert "Show the code" not in whole  # the names of folds
+    places = [whole.find(f"Solution to exercise {i}") for i in (1, 2, 3)]
+    assert whole.find("You can now") < places[0]  # the chapter's end
+    assert places == sorted(places)
 
 
 def test_bookmarks_lead_to_chapters(pdf):

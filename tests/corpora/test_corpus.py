@@ -5,8 +5,9 @@ import gzip
 import pytest
 
 from annotated_transformer.corpora.builtin import example_splits
-from annotated_transformer.corpora.corpus import Corpus, Extra, pairs_sha256
+from annotated_transformer.corpora.corpus import Corpus, Extra
 from annotated_transformer.corpora.generated import builtin_corpus
+from annotated_transformer.corpora.large_text import pairs_sha256
 from annotated_transformer.corpora.parallel_text import read_parallel
 from annotated_transformer.errors import UserError
 from annotated_transformer.system.atomic_files import sha256

@@ -2,7 +2,12 @@
 
 from itertools import product
 
+import pytest
+
+from annotated_transformer.teaching.records import read_run
+from annotated_transformer.translation import Translator
 from experiments.shared.word_pairs import (
+    Forms,
     dictionary,
     forms,
     is_held_out,
@@ -10,6 +15,7 @@ from experiments.shared.word_pairs import (
     nouns,
     short_pairs,
 )
+from experiments.shipped_words import MODELS
 
 PAIRS = [
     ("A red bench stands here.", "Eine rote Bank steht hier."),
@@ -101,3 +107,15 @@ def test_a_form_is_right_if_it_is_one_word_that_the_pairs_link():
         assert words.right("bench", output)
     for output in ("", "Eine", "Mann", "Eine rote Bank.", "Bank Bank"):
         assert not words.right("bench", output)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_shipped_model_translates_a_word_alone_however_it_is_typed(name):
+    record = read_run("shipped_words")["results"][f"{name} seed=0"]
+    words = Forms(record["translations"], record["phrases"])
+    assert len(words.translations) > 100
+    assert all(map(is_held_out, words.translations))
+    shares = words.shares(Translator.load(name), words.translations)
+    assert min(shares.values()) >= 0.85
+    # A near tie may fall otherwise where sums have another order.
+    assert shares == pytest.approx(record["right"], abs=0.02)

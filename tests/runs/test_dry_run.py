@@ -12,7 +12,12 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from annotated_transformer.corpora.corpus import Corpus
-from annotated_transformer.data import ORDERS, copy_task, training_batches
+from annotated_transformer.data import (
+    ORDERS,
+    copy_task,
+    encode_pairs,
+    training_batches,
+)
 from annotated_transformer.embedding import PAD
 from annotated_transformer.model import (
     PRESETS,
@@ -20,7 +25,6 @@ from annotated_transformer.model import (
     transformer,
 )
 from annotated_transformer.optimizer import layer_matrices
-from annotated_transformer.runs.batches import encode_text
 from annotated_transformer.runs.dry_run import plan
 from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import recipe_of
@@ -58,7 +62,7 @@ def test_the_plan_is_what_the_run_does(corpus, recipe, order):
     recipe = learning(recipe, order=order)
     rows = table(plan(recipe, corpus))
     tokenizer = learn_tokenizer(corpus, recipe)
-    examples, _ = encode_text("text", corpus.train, tokenizer, recipe)
+    examples, _ = encode_pairs(corpus.train, tokenizer, 256)
     stream, epoch = training_batches(examples, 500, 4, order=order), []
     while sum(len(batch.source) for batch in epoch) < len(examples):
         epoch.append(next(stream))
@@ -109,7 +113,7 @@ def test_operations_are_those_of_an_update(corpus, recipe):
     sizes = replace(PRESETS["tiny"], vocab_size=15, dropout=0.0)
     recipe = replace(recipe, model=sizes)
     tokenizer = learn_tokenizer(corpus, recipe)
-    examples, _ = encode_text("text", corpus.train, tokenizer, recipe)
+    examples, _ = encode_pairs(corpus.train, tokenizer, 256)
     batches = [*islice(training_batches(examples, 500, 4), 30)]
     model, counted = transformer(sizes), FlopCounterMode(display=False)
     with counted, sdpa_kernel(SDPBackend.MATH):

@@ -33,16 +33,16 @@ from annotated_transformer.writing import Writer
 # are the same in float64 and with the instructions of older processors.
 AS_IT_WAS = {
     "multi30k-de-en": (
-        "ceace2fc7cf3683af5768e7e0643711b1c8bf372a40ce2f30cb778a8b273d48a",
-        "350f658305d761a49b040c89e8755b57b11b0ccb584cc5ce7bef0fb9492d4535",
+        "e3ecd9dcc5ba0ac53d87a9be66701c461ac22e56d72a8d3179e5aa4fe29593f6",
+        "be8a1d3f4c61909b0aaa49a3aa89aaf3a4960eebdf2ce5578ca2533c3c3d3804",
     ),
     "multi30k-en-de": (
-        "ea5b1362a5793b7366af94de165497aa5d6f975ddaf06fa5d78169555ae6c154",
-        "64bd460d2699c7b20d9102adfd461d84fee5d959ca5769ebe80721e433953ccf",
+        "619d055106096ff8b53fb3535b5b4ad544b62a54352fae6beb910ed91abeb33c",
+        "2099abef9bbf28a51d852befd01b0d026e2e9b00093bea081a0d8ff686612b2e",
     ),
     "multi30k-en-fr": (
-        "f9fa74bf17f2991ea64b6bd7c62dcc8234ea63632381f4555bedecd1c43f3dfd",
-        "082002c90500b0d671147aebf4b0c7dde81d9241da0af31443321c30723bd858",
+        "9078b7061042a39b3abe4549ec060b9061c5b744503f59e414615202fbb6c31e",
+        "6a340c347ffa0ef07ed5b1166ab85187268d93dcf2db5d14cfb7de077b114f9b",
     ),
 }
 DOGS = {  # by target language
@@ -114,7 +114,7 @@ def test_a_wheel_has_every_file_and_translates(tmp_path):
 @pytest.mark.parametrize("name", CAPTIONS)
 def test_a_shipped_model_is_small_and_ready(name):
     files = list(find_model(name).iterdir())
-    assert sum(file.stat().st_size for file in files) < 6_000_000
+    assert sum(file.stat().st_size for file in files) < 6_100_000
     card = (find_model(name) / "README.md").read_text("utf-8")
     assert "research" in card and "bleu" in card and "## Limits" in card
     text, dog = DOGS[load_model(name)[2].data.target]

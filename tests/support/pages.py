@@ -1,8 +1,11 @@
 """What must hold of a page in a browser: each check lists its faults."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
+from urllib.request import urlopen
+from xml.etree import ElementTree
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, TimeoutError
@@ -25,6 +28,7 @@ CLEAR = """() => {
   window.beside.forEach(([e, empty]) => e.replaceWith(empty));
 }"""
 RESTORE = "window.beside.forEach(([e, empty]) => empty.replaceWith(e))"
+SCALE = re.compile(r"scale\((0\.\d+) -0\.\d+\)")
 STILL = "*, ::before, ::after {transition: none !important}"
 
 
@@ -85,6 +89,109 @@ def figures(page: Page) -> list[str]:
       }
       return faults;
     }""")
+
+
+def headings(page: Page) -> list[str]:
+    """Headings that leave out a level, or stand in a figure."""
+    return page.evaluate("""() => {
+      const faults = [];
+      let last = 0;
+      for (const e of document.querySelectorAll(
+          "article :is(h1, h2, h3, h4, h5, h6, [role=heading])")) {
+        const level = Number(e.ariaLevel ?? e.tagName[1]);
+        const said = e.textContent.trim().slice(0, 60);
+        if (level > last + 1) faults.push(`${level} after ${last}: ${said}`);
+        if (e.closest("figure, .widget, .at-place"))
+          faults.push(`heading in a figure: ${said}`);
+        last = level;
+      }
+      return faults;
+    }""")
+
+
+def targets(page: Page) -> list[str]:
+    """What is smaller than a finger: 24 pixels, but for links in a text.
+
+    Of a box to tick, its label can be touched; of a card, all of it.
+    """
+    return page.evaluate("""() => {
+      const faults = [], some = "a[href], button, summary, select, textarea,"
+        + " input, label:has(input), [role=button], [role=tab]";
+      const inText = e => {
+        if (getComputedStyle(e).display !== "inline") return false;
+        let block = e.parentElement;
+        while (getComputedStyle(block).display === "inline")
+          block = block.parentElement;
+        const words = x => x.textContent.trim().length;
+        return words(block) > words(e);
+      };
+      for (const e of document.querySelectorAll(some)) {
+        if (!e.checkVisibility({visibilityProperty: true})) continue;
+        if (inText(e) || e.matches("label input, .sd-stretched-link"))
+          continue;
+        const {width, height} = e.getBoundingClientRect();
+        if (width && Math.min(width, height) < 23.9)
+          faults.push(`${width.toFixed()} x ${height.toFixed()} pixels: `
+            + e.outerHTML.slice(0, 80));
+      }
+      return faults;
+    }""")
+
+
+def labels(page: Page) -> list[str]:
+    """Labels of still figures that are seen less than nine pixels high."""
+    shown = page.locator("article figure img").evaluate_all(
+        "all => all.map(e => [e.src, e.clientWidth])"
+    )
+    faults = []
+    for source, width in shown:
+        if not width or "svg" not in source[-99:]:
+            continue
+        with urlopen(source) as file:
+            root = ElementTree.parse(file).getroot()
+        sizes = [
+            float(e.get("font-size") or 16)
+            for e in root.iter("{http://www.w3.org/2000/svg}text")
+        ]
+        for e in root.iter():  # matplotlib's, outlines of 100 to the letter
+            turned = SCALE.search(e.get("transform", ""))
+            sizes += [100 * float(turned[1])] if turned else []
+        natural = float(root.get("viewBox", "").split()[2])
+        small = min(sizes, default=16) * width / natural
+        if small < 8.95:
+            faults.append(f"a label of {small:.1f} pixels: {source[-60:]}")
+    return faults
+
+
+def paper(page: Page) -> list[str]:
+    """Names of folds on paper, and answers that are not at the end of it."""
+    page.emulate_media(media="print")
+    faults = page.evaluate("""() => {
+      const all = [...document.querySelectorAll("article *")];
+      dispatchEvent(new Event("beforeprint"));
+      const seen = e => e.checkVisibility(
+        {visibilityProperty: true, opacityProperty: true});
+      const faults = all.filter(e => e.matches(
+        ".hide > summary, button:not(.enlarge, th *)") && seen(e)
+        && !e.closest(".checked")).map(e => `on paper: ${e.outerHTML}`);
+      let answers = 0;
+      for (const e of all.filter(e => e.matches(".answer"))) {
+        answers += 1;
+        const whose = e.querySelector("summary").innerText.trim();
+        if (!/ to /.test(whose)) faults.push(`whose is ${whose}?`);
+        if (![...e.children].every(seen)) faults.push(`folded: ${whose}`);
+      }
+      const last = [...document.querySelector("article")?.children ?? []];
+      if (!last.slice(last.length - answers).every(e => e.matches(".answer")))
+        faults.push("answers are not at the end");
+      dispatchEvent(new Event("afterprint"));
+      const after = document.querySelectorAll("article *");
+      if (all.some((e, i) => e !== after[i]))
+        faults.push("after printing the page is another");
+      return faults;
+    }""")
+    page.emulate_media(media="screen")
+    return faults
 
 
 def access(

@@ -316,7 +316,7 @@
   /** Everything that an opened box shows. */
   function contents(box, view, act) {
     const [formula, code, cell] = origin(box, view);
-    const title = make("h4.op-title", {}, nameOf(box));
+    const title = make("p.op-title", {}, nameOf(box));
     const shown = SHOWN[box.kind](box, view, act);
     return [title, cell, formula, ...shown, code];
   }

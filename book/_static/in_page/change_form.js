@@ -266,7 +266,7 @@
       return make(
         "section",
         {},
-        make("h4.at-title", {}, "Parts: clear a box to leave one out"),
+        make("p.at-title", {}, "Parts: clear a box to leave one out"),
         make(".at-row", {}, ...parts),
         make(
           ".at-row",

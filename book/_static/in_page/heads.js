@@ -89,7 +89,7 @@
           );
         });
         const [stack, layer] = titleOf(name).split(", ");
-        const title = make("h4.op-small", {}, stack, make("br"), layer);
+        const title = make("p.op-small", {}, stack, make("br"), layer);
         return make(".op-column", {}, title, ...buttons);
       });
       this.element.replaceChildren(...columns);

@@ -345,7 +345,7 @@
         ),
       );
       this.candidates.replaceChildren(
-        make("h3.at-title", {}, "What may come here, with probability"),
+        make("p.at-title", {}, "What may come here, with probability"),
         make("ol.at-bars", {}, ...bars),
       );
       this.showBeam(at);
@@ -378,7 +378,7 @@
         );
       });
       this.beam.append(
-        make("h3.at-title", {}, "The beam now, with log-probabilities"),
+        make("p.at-title", {}, "The beam now, with log-probabilities"),
         make("ol.at-beam", {}, ...rows),
       );
       if (step.finished.length === 0) return;

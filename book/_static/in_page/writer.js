@@ -104,7 +104,7 @@
       this.candidates = make(
         "section.at-next",
         { "aria-label": "The next character" },
-        make("h3.at-title", {}, "Or choose the next:"),
+        make("p.at-title", {}, "Or choose the next:"),
         make("ol.at-bars", {}, ...items),
       );
       const both = make(".at-written", {}, this.page, this.candidates);

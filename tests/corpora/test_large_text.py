@@ -1,0 +1,86 @@
+"""A large text reads like a list, and is read anew each time."""
+
+import pytest
+
+from annotated_transformer.corpora import corpus as corpus_module
+from annotated_transformer.corpora import large_text
+from annotated_transformer.corpora.corpus import Corpus
+from annotated_transformer.corpora.large_text import LargeText
+from annotated_transformer.errors import UserError
+
+PAIRS = [(f"a {n}", f"b {n}") for n in range(30)]
+FEW = [("x", "y"), ("é", "z")]
+
+
+def write(folder, pairs, name):
+    """Files of the two sides of pairs."""
+    paths = [folder / f"{name}.{side}" for side in ("en", "de")]
+    for path, lines in zip(paths, zip(*pairs, strict=True), strict=True):
+        path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    return paths
+
+
+@pytest.fixture
+def corpora(tmp_path, monkeypatch):
+    """The same corpus as a list, and as one that is not kept."""
+    train, valid = write(tmp_path, PAIRS, "t"), write(tmp_path, FEW, "v")
+    (extra := tmp_path / "extra.tsv").write_text("x\ty\né\tz\n", "utf-8")
+    found = []
+    for large in (1000, 20):
+        monkeypatch.setattr(large_text, "LARGE", large)
+        corpus = Corpus.from_files(train, valid, "en", "de")
+        found.append((corpus, corpus.with_extra(extra)))
+    return found
+
+
+def test_it_is_read_as_a_list_is(corpora):
+    for plain, large in zip(*corpora, strict=True):
+        assert isinstance(plain.train, list)
+        assert isinstance(large.train, LargeText)
+        whole, size = plain.train, len(plain.train)
+        assert len(large.train) == size and [*large.train] == whole
+        for place in (0, 7, size - 1, -1, -size):
+            assert large.train[place] == whole[place]
+        for cut in (slice(0, 9), slice(3, None, 4), slice(99), slice(None)):
+            assert large.train[cut] == whole[cut]
+        with pytest.raises(IndexError):
+            large.train[size]
+        assert large.checksums == plain.checksums
+        assert large.about == plain.about
+        assert [*large.sample()] == [*plain.sample()]
+        assert [*(FEW + large.train)] == FEW + whole
+
+
+def test_subwords_are_learned_from_all_parts_of_it(corpora, monkeypatch):
+    """From every second pair, where only so many are read."""
+    monkeypatch.setattr(corpus_module, "LARGE", 20)
+    expected = [side for pair in PAIRS[::2] for side in pair]
+    for corpus, _ in corpora:
+        assert [*corpus.sample()] == expected
+
+
+def test_a_text_that_changes_after_it_was_summed_is_refused(corpora, tmp_path):
+    """Whichever side it is, though it has as many lines and bytes."""
+    train = corpora[1][0].train
+    for path in tmp_path.glob("t.*"):
+        text = path.read_text()
+        path.write_text(text.replace("12", "21"))
+        with pytest.raises(UserError, match="changed while it was read"):
+            list(train)
+        path.write_text(text)
+        assert [*train] == PAIRS
+
+
+def test_what_is_wrong_with_a_large_text_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(large_text, "LARGE", 20)
+    valid = write(tmp_path, FEW, "v")
+    train = write(tmp_path, PAIRS, "t")
+    text = train[1].read_text()
+    for wrong, told in (
+        (text + "one more\n", r"t\.en has 30 lines but .*t\.de has 31"),
+        (text.replace("b 25", " "), r"t\.de, line 26: empty \(1 in all\)"),
+        (text.replace("b 25", "\0"), r"t\.de, line 26: byte 1"),
+    ):
+        train[1].write_text(wrong)
+        with pytest.raises(UserError, match=told):
+            Corpus.from_files(train, valid, "en", "de")
