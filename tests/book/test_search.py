@@ -85,6 +85,25 @@ SEARCHES |= {
     "beam size": ["10_decoding#the-beam"],
     "two processes": ["toolkit_devices#several-gpus"],
 }
+# Questions of today, in their readers' words
+GENDER = ["few_pairs#gender-by-stereotype"]
+LEAK = ["few_pairs#did-the-test-leak-into-the-training"]
+SEED = ["09_training#the-same-seed-two-runs"]
+SEARCHES |= {
+    "gender": GENDER,
+    "gender bias": GENDER,
+    "nurse": GENDER,
+    "stereotype": GENDER,
+    "is the nurse a woman": GENDER,
+    "did the test leak": LEAK,
+    "test set contamination": LEAK,
+    "near duplicates": LEAK,
+    "train test overlap": LEAK,
+    "same seed": SEED,
+    "reproducible": SEED,
+    "deterministic": SEED,
+    "two runs differ": SEED,
+}
 
 
 @pytest.fixture(scope="module")
