@@ -1,7 +1,8 @@
 """Measured numbers of the prose, looked up where they come from.
 
-A decimal or a percentage in a sentence has to stand in an output of its own
-page. One from elsewhere names its source, a record of book/runs or a page:
+A decimal or a percentage in a sentence, a caption or a typed table has to
+stand in an output of its own page, digit for digit. One from elsewhere names
+its source, a page or a record of book/runs, whose numbers are rounded to it:
 {number}`6.62 size_and_dropout`, {number}`28.4 paper_tables`. What an author
 sets or works out by hand is written as code or as a formula, which nobody
 looks up.
@@ -31,7 +32,7 @@ ADDRESS = re.compile(
 # what says something by itself, and so is no sentence of the page
 APART = (
     *(nodes.literal, nodes.math, nodes.math_block, nodes.literal_block),
-    *(nodes.table, nodes.raw, nodes.citation, nodes.comment),
+    *(nodes.raw, nodes.citation, nodes.comment),
 )
 logger = logging.getLogger(__name__)
 
@@ -76,14 +77,16 @@ def recorded(record: str) -> tuple[float, ...]:
 
 
 def printed(number: str, text: str) -> bool:
-    """Whether a text has the number, as it stands or with more digits."""
+    """Whether a text has the number digit for digit, or its full count.
+
+    Among all numbers of a page one rounds to nearly anything.
+    """
     bare = number.rstrip("% ").replace(",", "")
     text = text.replace(",", "")
     if re.search(rf"(?<![\d.]){re.escape(bare)}(?!\d)", text):
         return True
-    found = (float(n) for n in re.findall(r"(?<![\d.])\d+\.\d+", text))
     millions = (int(n) / 1e6 for n in re.findall(r"(?<![\d.])\d{6,}", text))
-    return any(rounds(number, value) for value in (*found, *millions))
+    return any(rounds(number, value) for value in millions)
 
 
 def rounds(number: str, value: float) -> bool:
@@ -128,7 +131,7 @@ def look_up(app: Sphinx, doctree: nodes.document) -> None:
     page = Path(app.env.docname).name
     if page.startswith("api"):  # docstrings, which their modules answer for
         return
-    for paragraph in doctree.findall(nodes.paragraph):
+    for paragraph in doctree.findall(is_text):
         if paragraph.line is None:  # an extension wrote it, from its source
             continue
         within = list(ancestors(paragraph))
@@ -143,6 +146,11 @@ def look_up(app: Sphinx, doctree: nodes.document) -> None:
                     found,
                     location=paragraph,
                 )
+
+
+def is_text(node: nodes.Node) -> bool:
+    """A paragraph, also of a table, or what a figure's caption says."""
+    return isinstance(node, (nodes.paragraph, nodes.caption))
 
 
 def ancestors(node: nodes.Node) -> Iterator[nodes.Node]:
