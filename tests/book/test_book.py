@@ -164,7 +164,7 @@ def test_page_of_sizes_has_the_rates_of_the_record():
             ours = rows["systems"][f"this package{end}"]
             rate = float(f"{ours['rate']:.2g}")
             gigabytes = ours["memory"] / 1e9
-            row = f"| {preset} | {kind} | {rate:,.0f} | {gigabytes:.1f} GB |"
+            row = f"| {preset} | {kind} | {rate:,.0f} | ${gigabytes:.1f}$ GB |"
             assert row in page
 
 
@@ -173,5 +173,5 @@ def test_page_of_sizes_has_the_rows_of_many_pairs():
     for size, rows in read_run("benchmark-pairs")["pairs"].items():
         for row in rows.values():
             gigabytes = row["memory"] / 1e9
-            assert f" {row['wall']:.0f} s, {gigabytes:.1f} GB |" in page
+            assert f" {row['wall']:.0f} s, ${gigabytes:.1f}$ GB |" in page
         assert f"\n| {int(size):,} |" in page
