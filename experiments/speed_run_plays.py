@@ -47,6 +47,13 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "model.layers=6",
         "model.dropout=0.25",
     ),
+    "an hour, dropout 0.1, batches of 2,048": (
+        *HOUR,
+        "model.dropout=0.1",
+        "train.batch_tokens=2048",
+        "train.steps=16000",
+        "train.warmup=200",
+    ),
     "an hour, dropout 0.1, rate 0.008": (
         *HOUR,
         "model.dropout=0.1",
