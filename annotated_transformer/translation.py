@@ -247,7 +247,8 @@ def search_parts(
     limits = alpha, number, no_repeat, translator.known.stretch
     for batch in bucket(lengths, budget):
         ids = pad(sources[i] for i in batch).to(translator.device)
-        results = beam_decode(translator.model, ids, beam, *limits)
+        with evaluating(translator.model):
+            results = beam_decode(translator.model, ids, beam, *limits)
         for i, hypotheses in zip(batch, results, strict=True):
             whole = parts[places[i]].whole
             found[places[i]] = [

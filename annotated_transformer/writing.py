@@ -35,6 +35,7 @@ from annotated_transformer.model import (
 )
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.text.documents import DocumentReader
+from annotated_transformer.training import evaluating
 
 __all__ = [
     "DecoderOnlyLayer",
@@ -266,7 +267,8 @@ class Writer:
         texts = check_texts(prompts)
         rows = [self.reader.ids(text) for text in texts]
         end = EOS if stop else -1
-        with torch.random.fork_rng(enabled=seed is not None):
+        drawn = torch.random.fork_rng(enabled=seed is not None)
+        with evaluating(self.model), drawn:
             if seed is not None:
                 torch.manual_seed(seed)
             new = continue_rows(

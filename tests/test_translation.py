@@ -15,12 +15,15 @@ from without_blanks import LANGUAGES
 from annotated_transformer.data import make_batch, pad, train_tokenizer
 from annotated_transformer.errors import UserError, check_texts
 from annotated_transformer.heads import MultiHeadAttention
+from annotated_transformer.pairs.likelihood import score_pairs
 from annotated_transformer.system.text_lines import read_lines
 from annotated_transformer.translation import (
     MosesWords,
+    Translator,
     attention_maps,
     corpus_scores,
 )
+from annotated_transformer.writing import Writer
 
 LINES = [
     "a dog runs on the beach",
@@ -253,3 +256,28 @@ def test_bleu_by_moses_is_that_of_its_words():
     scores = corpus_scores(outputs, references, "de")
     assert scores.bleu_moses == pytest.approx(plain_bleu(*words))
     assert "tok:moses-de" in scores.signatures["bleu_moses"]
+
+
+def test_a_model_in_training_mode_translates_without_dropout():
+    translator, writer = (
+        Translator.load("multi30k-en-de"),
+        Writer.load("plays"),
+    )
+    lines, pair = ["A dog runs.", "Two men sing."], ("A dog.", "Ein Hund.")
+
+    def asked():
+        one = score_pairs(translator, [pair])[0].log_probability
+        return (
+            translator(lines),
+            one,
+            writer("KING:", max_new_tokens=20, seed=1),
+        )
+
+    expected = asked()
+    for model in (translator.model, writer.model):
+        dropouts = [x for x in model.train().modules() if hasattr(x, "p")]
+        assert dropouts
+        for each in dropouts:
+            each.p = 0.5
+    assert asked() == expected
+    assert translator.model.training and writer.model.training

@@ -622,7 +622,7 @@ def test_a_word_is_lit_wherever_it_is(page):
     assert page.locator(".op-grid .op-thumb").count() == 24
     lines = page.locator(".op-grid .op-lines")
     assert lines.count() == 16  # all that see English
-    page.get_by_role("button", name="Encoder, layer 2, head 1").press("Enter")
+    page.get_by_role("button", name="Encoder, layer 2, head 1").click()
     cells = page.locator(".op-opened .at-map tbody td")
     assert cells.count() == 11 * 11
     cells.nth(12).click()
