@@ -17,6 +17,8 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.distributed.distributed_c10d import PrefixStore
+from torch.distributed.rendezvous import rendezvous
 from torch.nn.parallel import DistributedDataParallel
 
 from ..errors import UserError, out_of_memory
@@ -129,7 +131,7 @@ def shared(loss: Loss, batch: Any) -> DistributedDataParallel:
     # Attributes are let go of in their order. Were the reducer the last that
     # has the connection, it would wait, while nobody else can run Python, for
     # a thread of gloo that is about to.
-    found.connection = found.process_group
+    vars(found)["connection"] = found.process_group
     return found
 
 
@@ -178,11 +180,15 @@ def joined(device: str) -> Iterator[Processes]:
         torch.cuda.set_device(device)
         backend = "cpu:gloo,cuda:nccl"
     with others_alive():
-        store, rank, size = next(dist.rendezvous("env://", timeout=PATIENCE))
+        store, rank, size = next(rendezvous("env://", timeout=PATIENCE))
         # torchrun keeps its store, where those that have ended left addresses
-        own = dist.PrefixStore(f"start {restarts()}", store)
-        how = {"rank": rank, "world_size": size, "timeout": PATIENCE}
-        dist.init_process_group(backend, store=own, **how)
+        dist.init_process_group(
+            backend,
+            store=PrefixStore(f"start {restarts()}", store),
+            rank=rank,
+            world_size=size,
+            timeout=PATIENCE,
+        )
     yield processes
     dist.destroy_process_group()
 

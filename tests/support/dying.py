@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from itertools import count
+from typing import Any
 
 from torch import nn
 
@@ -24,12 +25,12 @@ if (rank, "0") == tuple(
 ):
     numbers, clip = count(1), nn.utils.clip_grad_norm_
 
-    def clip_or_die(*given: object) -> object:
+    def clip_or_die(*given: Any) -> Any:
         if next(numbers) == int(update):
             die()
         return clip(*given)
 
-    nn.utils.clip_grad_norm_ = clip_or_die
+    vars(nn.utils)["clip_grad_norm_"] = clip_or_die
     if update == "0":
         die()
 sys.argv = ["annotated-transformer", *words]
