@@ -102,7 +102,7 @@ measure: $(READY)  ## the trained experiments, 22 hours of a core; ONLY=one
 	$(BIN)/python -m experiments $(if $(ONLY),--only $(ONLY))
 
 soak: $(READY)  ## faults at length: 50 kills, 1,000 mutants; models' scores
-	SOAK=1 $(BIN)/python -m pytest -q tests/test_faults.py \
+	SOAK=1 $(BIN)/python -m pytest -q tests/test_faults.py tests/system/test_processes.py \
 	  tests/planted.py tests/storage/test_shipped.py
 
 shake: $(READY)  ## other processors: what moves if sums are in another order
