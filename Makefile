@@ -96,7 +96,8 @@ fresh:  ## the README's two commands in a clone, by a stranger; with 3.13 too
 	done
 
 translators: $(READY)  ## train what the package comes with; UPDATES=5 each
-	UPDATES=$(UPDATES) PYTHON=$(BIN)/python tools/train_translators.sh
+	$(BIN)/python tools/train_translators.py \
+	  $(if $(UPDATES),--updates $(UPDATES))
 
 measure: $(READY)  ## the trained experiments, 22 hours of a core; ONLY=one
 	$(BIN)/python -m experiments $(if $(ONLY),--only $(ONLY))
