@@ -18,8 +18,8 @@ export OMP_NUM_THREADS ?= 1
 # as `train` does: glibc keeps what is freed, for what is allocated next
 export MALLOC_MMAP_MAX_ ?= 0
 export MALLOC_TRIM_THRESHOLD_ ?= 4294967296
-.PHONY: setup book serve pdf run package one-page pull test fresh measure \
-	soak shake bench gpu gpu-kit translators lint web check named clean browser
+.PHONY: setup book serve pdf run package pull test fresh measure soak \
+	shake bench gpu gpu-kit translators lint web check named clean browser
 
 setup: $(READY)  ## a fresh .venv with everything that the book needs
 
@@ -35,9 +35,6 @@ pdf: browser book  ## print the book as one PDF, with Chromium
 
 package: $(READY)  ## write the modules from their chapters
 	$(BIN)/python tools/export.py
-
-one-page: $(READY)  ## write book/transformer_on_one_page.py from the chapters
-	$(BIN)/python tools/one_page.py
 
 run: package  ## run every chapter and store its outputs
 	$(BIN)/python tools/run_chapters.py
