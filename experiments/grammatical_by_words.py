@@ -94,15 +94,18 @@ def classes() -> dict[str, str]:
         add("it does", third_person(base))
         add("did", past)
         add("done", participle)
-    for kind, some in {
+    others: dict[str, Iterable[str]] = {
         "adjective": lexicon.ADJECTIVES,
         "place": lexicon.PLACES,
-        "several": ("many", *(numeral for numeral, _ in lexicon.NUMERALS)),
-        "one": ("a", "an", "every"),
-        "conjunction": ("if", "before", "after", "because", "although"),
-    }.items():
+        "several": ["many", *(numeral for numeral, _ in lexicon.NUMERALS)],
+        "one": ["a", "an", "every"],
+        "conjunction": (
+            *("if", "before", "after", "because", "although"),
+            *("when", "while"),
+        ),
+    }
+    for kind, some in others.items():
         add(kind, *some)
-    add("conjunction", "when", "while")
     return {word: " or ".join(sorted(kinds)) for word, kinds in found.items()}
 
 
