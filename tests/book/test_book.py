@@ -186,14 +186,24 @@ def test_page_of_sizes_has_the_profile_of_an_update():
         return fmean(results[f"{row} seed={i}"][what] for i in range(3))
 
     for part in results["profile seed=0"]:
-        assert f"\n| {part} | {mean_of('profile', part):.0%} |\n" in page
-    for row, said in {"given back": "gives back", "kept": "keeps"}.items():
+        assert f"\n| {part} | {mean_of('profile', part):.1%} |\n" in page
+    for row, said in {
+        "given back": "gives it back",
+        "kept": "keeps it",
+    }.items():
         name = f"memory {row}"
         seconds, system = (
             mean_of(name, what) for what in ("seconds", "system_seconds")
         )
         faults = float(f"{mean_of(name, 'faults'):.2g}")
         assert (
-            f"\n| {said} it | {seconds:.2f} s | {system:.2f} s "
+            f"\n| {said} | {seconds:.2f} s | {system:.2f} s "
             f"| {faults:,.0f} |\n" in page
         )
+    saved = [
+        1 - results[f"memory kept seed={i}"]["seconds"] / given["seconds"]
+        for i in range(3)
+        for given in [results[f"memory given back seed={i}"]]
+    ]
+    percent = f"{100 * min(saved):.0f} to {100 * max(saved):.0f} percent less"
+    assert percent in page
