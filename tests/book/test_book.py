@@ -5,6 +5,7 @@ import re
 import tomllib
 from collections import Counter
 from pathlib import Path
+from statistics import fmean
 
 import chapters
 import export
@@ -175,3 +176,34 @@ def test_page_of_sizes_has_the_rows_of_many_pairs():
             gigabytes = row["memory"] / 1e9
             assert f" {row['wall']:.0f} s, ${gigabytes:.1f}$ GB |" in page
         assert f"\n| {int(size):,} |" in page
+
+
+def test_page_of_sizes_has_the_profile_of_an_update():
+    page = (chapters.BOOK / "toolkit_sizes.md").read_text("utf-8")
+    results = read_run("update_profile")["results"]
+
+    def mean_of(row: str, what: str) -> float:
+        return fmean(results[f"{row} seed={i}"][what] for i in range(3))
+
+    for part in results["profile seed=0"]:
+        assert f"\n| {part} | {mean_of('profile', part):.1%} |\n" in page
+    for row, said in {
+        "given back": "gives it back",
+        "kept": "keeps it",
+    }.items():
+        name = f"memory {row}"
+        seconds, system = (
+            mean_of(name, what) for what in ("seconds", "system_seconds")
+        )
+        faults = float(f"{mean_of(name, 'faults'):.2g}")
+        assert (
+            f"\n| {said} | {seconds:.2f} s | {system:.2f} s "
+            f"| {faults:,.0f} |\n" in page
+        )
+    saved = [
+        1 - results[f"memory kept seed={i}"]["seconds"] / given["seconds"]
+        for i in range(3)
+        for given in [results[f"memory given back seed={i}"]]
+    ]
+    percent = f"{100 * min(saved):.0f} to {100 * max(saved):.0f} percent less"
+    assert percent in page

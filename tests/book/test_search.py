@@ -104,6 +104,24 @@ SEARCHES |= {
     "deterministic": SEED,
     "two runs differ": SEED,
 }
+POWER = ["19_scale#why-a-power-law"]
+MINUTES = ["teaching#how-long-the-notebooks-run"]
+WHERE_TIME = ["toolkit_sizes#where-an-update-s-time-goes"]
+ADAPTER = ["adapting#what-becomes-of-the-sixteen-bytes"]
+GRAMMATICAL = ["18_writing#how-many-words-make-grammatical-english"]
+SEARCHES |= {
+    "why a power law": POWER,
+    "power law": POWER,
+    "how long do the notebooks run": MINUTES,
+    "minutes of every notebook": MINUTES,
+    "where does the time go": WHERE_TIME,
+    "profiler": WHERE_TIME,
+    "page faults": WHERE_TIME,
+    "sixteen bytes": ADAPTER,
+    "adapter memory": ADAPTER,
+    "how many words": GRAMMATICAL,
+    "grammatical english": GRAMMATICAL,
+}
 
 
 @pytest.fixture(scope="module")
