@@ -166,7 +166,8 @@ def roles(found: Scores) -> dict[str, list[Head]]:
 def run(name: str, seed: int) -> Result:
     """Train; losses and scores on the way, and without heads at the end."""
     torch.manual_seed(seed)
-    model = LanguageModel(ModelConfig(VOCABULARY, **SIZES, **MODELS[name]))
+    sizes: Sizes = {**SIZES, **MODELS[name]}
+    model = LanguageModel(ModelConfig(VOCABULARY, **sizes))
     test = drawn(TESTED)
     curves: dict[str, list[float]] = {"first": [], "again": []}
     way: list[Scores] = []

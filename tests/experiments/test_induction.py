@@ -31,8 +31,8 @@ def model(seed=0):
 
 def test_a_first_token_decides_the_second_where_it_has_occurred():
     torch.manual_seed(1)
-    rows, known = drawn(200)
-    assert rows.shape == (200, LENGTH) and known.shape == (200, LENGTH // 2)
+    rows, known = drawn(1000)
+    assert rows.shape == (1000, LENGTH) and known.shape == (1000, LENGTH // 2)
     for row, seen in zip(rows.tolist(), known.tolist(), strict=True):
         pairs = {}
         for i in range(0, LENGTH, 2):
