@@ -89,6 +89,7 @@ SEARCHES |= {
 GENDER = ["few_pairs#gender-by-stereotype"]
 LEAK = ["few_pairs#did-the-test-leak-into-the-training"]
 SEED = ["09_training#the-same-seed-two-runs"]
+INDUCTION = ["decoder_only#induction-a-pattern-that-is-only-in-the-prompt"]
 SEARCHES |= {
     "gender": GENDER,
     "gender bias": GENDER,
@@ -103,6 +104,10 @@ SEARCHES |= {
     "reproducible": SEED,
     "deterministic": SEED,
     "two runs differ": SEED,
+    "induction": INDUCTION,
+    "induction head": INDUCTION,
+    "copy a pattern from the prompt": INDUCTION,
+    "in-context learning": INDUCTION,
 }
 POWER = ["19_scale#why-a-power-law"]
 MINUTES = ["teaching#how-long-the-notebooks-run"]
