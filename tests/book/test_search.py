@@ -89,6 +89,10 @@ SEARCHES |= {
 GENDER = ["few_pairs#gender-by-stereotype"]
 LEAK = ["few_pairs#did-the-test-leak-into-the-training"]
 SEED = ["09_training#the-same-seed-two-runs"]
+FORCED = [
+    "beam_search_settings#a-term-or-a-format-forced",
+    "toolkit_own_program#a-rule-for-the-output",
+]
 SEARCHES |= {
     "gender": GENDER,
     "gender bias": GENDER,
@@ -103,6 +107,12 @@ SEARCHES |= {
     "reproducible": SEED,
     "deterministic": SEED,
     "two runs differ": SEED,
+    "constrained decoding": FORCED,
+    "force a term": FORCED,
+    "glossary": FORCED,
+    "output format": FORCED,
+    "forced prefix": FORCED,
+    "digits only": FORCED,
 }
 
 
