@@ -93,6 +93,7 @@ FORCED = [
     "beam_search_settings#a-term-or-a-format-forced",
     "toolkit_own_program#a-rule-for-the-output",
 ]
+VECTORS = ["bert_and_relatives#sentence-vectors"]
 SEARCHES |= {
     "gender": GENDER,
     "gender bias": GENDER,
@@ -113,6 +114,10 @@ SEARCHES |= {
     "output format": FORCED,
     "forced prefix": FORCED,
     "digits only": FORCED,
+    "sentence vectors": VECTORS,
+    "sentence embeddings": VECTORS,
+    "retrieval": VECTORS,
+    "nearest translation": VECTORS,
 }
 
 
