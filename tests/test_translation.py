@@ -61,6 +61,30 @@ def test_batches_change_no_translation(translator):
     assert translator([]) == []
 
 
+def test_a_rule_holds_for_every_sentence(tokenizer, translator):
+    """Of a text, of a batch, and for all of the best."""
+    start = tokenizer.encode("zwei")[:-1]
+
+    def rule(tokens, scores):
+        place, ids = tokens.size(2) - 1, torch.arange(scores.size(2))
+        return ids == start[place] if place < len(start) else ids >= 0
+
+    texts = [LINES[0], f"{LINES[0]}. {LINES[1]}.", "", LINES[1]]
+    options = {"split": "en", "rule": rule}
+    found = translator.n_best(texts, 3, batch_tokens=60, **options)
+    for text, best in zip(texts, found, strict=True):
+        (alone,) = translator.n_best([text], 3, **options)
+        assert [one.text for one in best] == [one.text for one in alone]
+        for one in best if text else []:
+            sentences = [part for _, part in one.parts] or [one]
+            assert len(sentences) == (2 if "." in text else 1)
+            for each in sentences:
+                assert list(each.tokens[: len(start)]) == start
+    nothing = torch.zeros(len(tokenizer), dtype=torch.bool)
+    with pytest.raises(UserError, match="every continuation is forbidden"):
+        translator(LINES[0], rule=lambda *_: nothing)
+
+
 @pytest.mark.parametrize(
     ("texts", "told"),
     [

@@ -90,6 +90,11 @@ GENDER = ["few_pairs#gender-by-stereotype"]
 LEAK = ["few_pairs#did-the-test-leak-into-the-training"]
 SEED = ["09_training#the-same-seed-two-runs"]
 INDUCTION = ["decoder_only#induction-a-pattern-that-is-only-in-the-prompt"]
+FORCED = [
+    "beam_search_settings#a-term-or-a-format-forced",
+    "toolkit_own_program#a-rule-for-the-output",
+]
+VECTORS = ["bert_and_relatives#sentence-vectors"]
 SEARCHES |= {
     "gender": GENDER,
     "gender bias": GENDER,
@@ -126,6 +131,16 @@ SEARCHES |= {
     "adapter memory": ADAPTER,
     "how many words": GRAMMATICAL,
     "grammatical english": GRAMMATICAL,
+    "constrained decoding": FORCED,
+    "force a term": FORCED,
+    "glossary": FORCED,
+    "output format": FORCED,
+    "forced prefix": FORCED,
+    "digits only": FORCED,
+    "sentence vectors": VECTORS,
+    "sentence embeddings": VECTORS,
+    "retrieval": VECTORS,
+    "nearest translation": VECTORS,
 }
 
 
