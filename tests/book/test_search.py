@@ -117,7 +117,6 @@ SEARCHES |= {
     "sentence vectors": VECTORS,
     "sentence embeddings": VECTORS,
     "retrieval": VECTORS,
-    "nearest translation": VECTORS,
 }
 
 
