@@ -140,7 +140,6 @@ SEARCHES |= {
     "sentence vectors": VECTORS,
     "sentence embeddings": VECTORS,
     "retrieval": VECTORS,
-    "nearest translation": VECTORS,
 }
 
 
