@@ -494,20 +494,17 @@ def show_sentences(app: Sphinx, doctree: nodes.document) -> None:
                 continue
             place += sentence(app.env, name)
             if not explained:
-                shown.append(key(app.env))
+                shown.append(key())
                 explained = True
         block.parent.replace(block, shown if rest else shown[1:])
     # whether a page needs MathJax was decided before these were there
     app.env.get_domain("math").process_doc(app.env, app.env.docname, doctree)
 
 
-def key(env: BuildEnvironment) -> nodes.Node:
+def key() -> nodes.Node:
     """How to read such a sentence, beneath the first of a page."""
     return paragraph(
-        "To be read as: our verdict: the statement (what we measured [its 90% "
-        "interval]; what was asked). ",
-        reference(env, "ledger", "The ledger"),
-        " has all of them.",
+        "That is, verdict: statement (measured [90% interval]; asked).",
         style="claim-key",
     )
 
