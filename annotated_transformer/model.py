@@ -226,7 +226,7 @@ class Decoder(nn.Module):
     def read(
         self, encoded: Vectors, mask: Mask
     ) -> tuple[list[KeysValues], Mask]:
-        """The memory: keys and values for each layer, and their mask."""
+        """The memory's keys and values for each layer, and its mask."""
         sources = [
             layer.cross_attention.keys_values(encoded) for layer in self.layers
         ]
@@ -291,7 +291,7 @@ class EncoderDecoder(nn.Module):
         return self.encoder(self.source(source), padding_mask(source, PAD))
 
     def read(self, source: Tokens) -> Nested:
-        """The memory: all that the decoder needs of the source sentences."""
+        """The memory as the decoder needs it, such as keys and values."""
         mask = padding_mask(source, PAD)
         return self.decoder.read(self.encode(source), mask)
 
