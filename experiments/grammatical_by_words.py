@@ -126,7 +126,11 @@ def classified(sentence: Iterable[str]) -> Sentence:
 
 
 def runs_of(sentence: Iterable[str]) -> list[Sentence]:
-    """The runs of six classes in a sentence, from the mark of its begin."""
+    """The runs of six classes in a sentence, from the mark of its begin.
+
+    Its end has no mark: a sentence that breaks off may pass. Of the sentences
+    that the record shows, none does.
+    """
     row, size = ("<s>", *classified(sentence)), RECIPE["run"]
     return [row[i : i + size] for i in range(max(1, len(row) - size + 1))]
 

@@ -60,7 +60,6 @@ def test_runs_against_a_plain_walk():
         ("The woman that the boy found the old coin .", False),
         ("The dog eat the soup because it was hungry .", False),
         ("The dog ate soup the because it was hungry .", False),
-        ("The dog ate the soup because it was", False),
     ],
 )
 def test_sentences_judged_by_hand(sentence, passes):
@@ -110,6 +109,8 @@ def test_the_record_rises_with_the_words_read():
         for read in READ
     ]
     assert bounds["swapped"] < 0.02 and bounds["shuffled"] == 0
+    shown = [x for run in results.values() for x in run.get("examples", [])]
+    assert len(shown) == 75 and all(each.endswith(" .") for each in shown)
     for fewer_words, more in pairwise(shares[:4]):
         assert max(fewer_words) < min(more) < bounds["fresh"]
 
