@@ -457,7 +457,9 @@ def test_the_walk_goes_by_keyboard_and_tells_the_model_s_numbers(
     for bet in range(4):  # and the answer only after the bet
         page.keyboard.press("ArrowRight")
         assert lost not in page.locator(SAID).inner_text()
-        page.get_by_role("button", name=f"encoder 2.{bet + 1}").click()
+        page.get_by_role(
+            "button", name=f"encoder 2.{bet + 1}", exact=True
+        ).click()
         answer = page.locator(SAID).inner_text()
         assert answer.startswith(lost)
         assert ("You have won" in answer) == (bet == worst)
@@ -568,7 +570,7 @@ def test_what_is_tried_moves_no_switch(page):
     assert table.locator(".op-p").count() == 24
     assert panel.evaluate(places) == before
     page.get_by_label("encoder 2.2", exact=True).uncheck()
-    page.get_by_role("button", name="Patch").click()
+    page.get_by_role("button", name="Patch", exact=True).click()
     page.locator(".op-list li").nth(1).wait_for()
     assert panel.evaluate(places) == before
 
@@ -582,7 +584,7 @@ def test_a_donor_is_doubted_as_a_sentence_is(page):
         "🙂": "Write a sentence in English.",
     }.items():
         donor.fill(text)
-        page.get_by_role("button", name="Patch").click()
+        page.get_by_role("button", name="Patch", exact=True).click()
         warning.get_by_text(said).wait_for()
     assert page.locator(".op-list li").count() == 1  # of what can be read
 
