@@ -80,7 +80,10 @@ class Together:
 
     def __init__(self, processes: Processes, hands: int):
         self.processes = processes
-        self.hands = range(processes.rank, hands, processes.size)
+        first = (
+            processes.rank % processes.size
+        )  # a RANK alone is no torchrun's
+        self.hands = range(first, hands, processes.size)
         self.loss: Any = None
 
     def __call__(

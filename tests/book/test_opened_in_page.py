@@ -603,7 +603,7 @@ def test_a_part_that_is_left_out_is_missed(page, reference, part):
     source = torch.tensor([tokenizer.encode(text)])
     plain = tokenizer.decode(greedy_decode(model, source)[0].tolist())
     assert german(page) != plain
-    told = page.locator(".op-warning").inner_text()
+    told = page.locator(".op-form .op-warning").inner_text()
     kept = text == HUNGRY
     assert told == "" if kept else f"“{HUNGRY}” is translated as" in told
 
@@ -631,7 +631,7 @@ def test_another_sentence_is_read_and_doubted_where_it_must_be(page):
     text.fill(SWEET)
     page.locator(".op-line", has_text="süß").wait_for()
     assert german(page) == "Der Hund fraß die Suppe, weil sie süß war."
-    warning = page.locator(".op-warning")
+    warning = page.locator(".op-form .op-warning")
     assert not warning.inner_text()
     text.fill("The minister ate the soup.")
     warning.get_by_text("never seen “minister”").wait_for()

@@ -86,12 +86,6 @@ def test_code_wraps_but_no_arrow_is_broken(phone, book):
     assert blocks > 40 and arrows > 5
 
 
-def test_tables_of_a_chapter_s_parts_fit(phone, book):
-    for name in ("02_heads", "05_model"):
-        part = turn(phone, book, name).locator("section#what-we-have table")
-        assert part.evaluate("e => e.scrollWidth <= e.clientWidth")
-
-
 def test_the_contents_give_way_to_what_was_chosen(phone, book):
     page = turn(phone, book, "01_attention")
     page.locator("button.secondary-toggle").tap()
@@ -305,12 +299,12 @@ def test_every_line_of_a_card_has_its_width(phone, book):
 
 
 def test_what_goes_on_at_the_right_fades_there(phone, book):
-    page = turn(phone, book, "02_heads")
-    box = page.locator("div.cell_input pre[data-more]").first
+    page = turn(phone, book, "12_inside_heads")
+    box = page.locator("article .wide[data-more]").first
     assert box.get_attribute("data-more") == "right"
     box.evaluate("e => e.scrollTo(e.scrollWidth, 0)")
     page.wait_for_function(
-        "document.querySelector('div.cell_input pre[data-more=left]')"
+        "document.querySelector('article .wide[data-more=left]')"
     )
     fits = page.locator("article pre:not([data-more])")
     assert fits.evaluate_all(

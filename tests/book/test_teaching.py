@@ -1,12 +1,20 @@
 """The page for teachers: what it promises is in the book."""
 
 import json
+import math
 import re
 from pathlib import Path
 
+import chapters
 import pytest
+import torch
+from torch.nn import functional as F
 
+from annotated_transformer.heads import MultiHeadAttention
+from annotated_transformer.loss import label_smoothing_loss
+from annotated_transformer.optimizer import inverse_sqrt_rate
 from annotated_transformer.teaching.exercises import exercises
+from annotated_transformer.teaching.records import read_run
 
 BOOK = Path(__file__).parents[2] / "book"
 PAGE = (BOOK / "teaching.md").read_text("utf-8")
@@ -65,7 +73,7 @@ def test_minutes_of_every_notebook_are_those_of_the_record():
 
 def key(number: int) -> str:
     """What the key says of a question."""
-    (_, answer) = re.findall(rf"^\| {number} \| (.*) \|$", PAGE, re.MULTILINE)
+    *_, answer = re.findall(rf"^\| {number} \| (.*) \|$", PAGE, re.MULTILINE)
     return answer
 
 
