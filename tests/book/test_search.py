@@ -118,7 +118,6 @@ POWER = ["19_scale#why-a-power-law"]
 MINUTES = ["teaching#how-long-the-notebooks-run"]
 WHERE_TIME = ["toolkit_sizes#where-an-update-s-time-goes"]
 ADAPTER = ["adapting#what-becomes-of-the-sixteen-bytes"]
-GRAMMATICAL = ["18_writing#how-many-words-make-grammatical-english"]
 SEARCHES |= {
     "why a power law": POWER,
     "power law": POWER,
@@ -127,8 +126,6 @@ SEARCHES |= {
     "profiler": WHERE_TIME,
     "page faults": WHERE_TIME,
     "sixteen bytes": ADAPTER,
-    "how many words": GRAMMATICAL,
-    "grammatical english": GRAMMATICAL,
     "constrained decoding": FORCED,
     "force a term": FORCED,
     "glossary": FORCED,
