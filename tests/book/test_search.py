@@ -126,7 +126,6 @@ SEARCHES |= {
     "profiler": WHERE_TIME,
     "page faults": WHERE_TIME,
     "sixteen bytes": ADAPTER,
-    "constrained decoding": FORCED,
     "force a term": FORCED,
     "glossary": FORCED,
     "output format": FORCED,
