@@ -18,8 +18,8 @@ export OMP_NUM_THREADS ?= 1
 # as `train` does: glibc keeps what is freed, for what is allocated next
 export MALLOC_MMAP_MAX_ ?= 0
 export MALLOC_TRIM_THRESHOLD_ ?= 4294967296
-.PHONY: setup book serve pdf run package one-page pull test fresh measure \
-	soak shake bench gpu gpu-kit translators lint web check named clean browser
+.PHONY: setup book serve pdf run package pull test fresh measure soak \
+	shake bench gpu gpu-kit translators lint web check named clean browser
 
 setup: $(READY)  ## a fresh .venv with everything that the book needs
 
@@ -35,9 +35,6 @@ pdf: browser book  ## print the book as one PDF, with Chromium
 
 package: $(READY)  ## write the modules from their chapters
 	$(BIN)/python tools/export.py
-
-one-page: $(READY)  ## write book/transformer_on_one_page.py from the chapters
-	$(BIN)/python tools/one_page.py
 
 run: package  ## run every chapter and store its outputs
 	$(BIN)/python tools/run_chapters.py
@@ -96,13 +93,14 @@ fresh:  ## the README's two commands in a clone, by a stranger; with 3.13 too
 	done
 
 translators: $(READY)  ## train what the package comes with; UPDATES=5 each
-	UPDATES=$(UPDATES) PYTHON=$(BIN)/python tools/train_translators.sh
+	$(BIN)/python tools/train_translators.py \
+	  $(if $(UPDATES),--updates $(UPDATES))
 
 measure: $(READY)  ## the trained experiments, 22 hours of a core; ONLY=one
 	$(BIN)/python -m experiments $(if $(ONLY),--only $(ONLY))
 
 soak: $(READY)  ## faults at length: 50 kills, 1,000 mutants; models' scores
-	SOAK=1 $(BIN)/python -m pytest -q tests/test_faults.py \
+	SOAK=1 $(BIN)/python -m pytest -q tests/test_faults.py tests/system/test_processes.py \
 	  tests/planted.py tests/storage/test_shipped.py
 
 shake: $(READY)  ## other processors: what moves if sums are in another order

@@ -13,6 +13,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from annotated_transformer.embedding import BOS, EOS
+from annotated_transformer.errors import UserError
 from annotated_transformer.model import EncoderDecoder, Nested, length_limit
 
 __all__ = [
@@ -23,6 +24,8 @@ __all__ = [
     "repeating",
     "collect",
     "Step",
+    "Rule",
+    "forbidden",
     "beam_search",
     "tree_map",
     "SearchState",
@@ -142,6 +145,27 @@ def collect(
 
 
 Step = Callable[[Tensor, Any], tuple[Tensor, Any]]
+Rule = Callable[[Tensor, Tensor], Tensor]
+
+
+def forbidden(
+    rule: Rule,
+    tokens: Int[Tensor, "batch places length"],
+    scores: Float[Tensor, "batch places vocab"],
+) -> Bool[Tensor, "batch places vocab"]:
+    """Which continuations of the tokens a rule does not allow.
+
+    It is given the tokens, and how probable the whole would be after every
+    continuation. It returns True for those that are allowed, in the shape of
+    the scores or one that is broadcast to it, such as [vocab].
+    """
+    allowed = rule(tokens, scores)
+    if allowed.dtype != torch.bool:
+        raise ValueError(
+            "a rule must return True or False for each continuation, and "
+            f"this one returned {allowed.dtype}"
+        )
+    return ~allowed.expand_as(scores)
 
 
 def beam_search(
@@ -152,6 +176,7 @@ def beam_search(
     alpha: float = 0.6,
     number: int = 1,
     no_repeat: int = 0,
+    rule: Rule | None = None,
 ) -> list[list[Hypothesis]]:
     """The best hypotheses of each sentence, found with `width` places.
 
@@ -161,7 +186,8 @@ def beam_search(
     whose method select(rows, sentences) repeats and reorders its rows and
     keeps only these sentences. limits are the maximum lengths of outputs in
     tokens, EOS included. With no_repeat = n > 0, no hypothesis contains the
-    same n-gram twice.
+    same n-gram twice. No continuation is taken that the rule does not allow
+    (see `forbidden`; BOS is the first token). UserError if nothing is left.
     """
     if not 1 <= number <= width:
         raise ValueError(f"number must be in 1..{width}, the beam's width")
@@ -175,6 +201,10 @@ def beam_search(
             token, again = repeating(tokens.flatten(0, 1), no_repeat)
             barred = log_p.gather(1, token).masked_fill(again, -inf)
             log_p.scatter_reduce_(1, token, barred, "amin")
+        if rule:
+            scores = live[:, :, None] + log_p.view(*live.shape, -1)
+            barred = forbidden(rule, tokens, scores).flatten(0, 1)
+            log_p = log_p.masked_fill(barred, -inf)
         places = live.size(1)
         live, parent, token = best_continuations(live, log_p, width)
         order = parent[:, :, None].expand(-1, -1, tokens.size(2))
@@ -191,6 +221,10 @@ def beam_search(
         rows = torch.add(parent[keep], keep[:, None], alpha=places).flatten()
         tokens = tokens[keep]
         state = state.select(rows, keep)
+    if not all(beam.ended for beam in searches):
+        raise UserError(
+            "the search ended with nothing: every continuation is forbidden"
+        )
     return [beam.best(number) for beam in searches]
 
 
@@ -250,8 +284,11 @@ def beam_decode(
     number: int = 1,
     no_repeat: int = 0,
     stretch: float = 1.0,
+    rule: Rule | None = None,
 ) -> list[list[Hypothesis]]:
     """Translate a batch of ids; width 1 is greedy decoding (6.1)."""
     step, state = model_step(model), first_state(model, source)
     limits = length_limit(source, model.max_positions, stretch)
-    return beam_search(step, state, limits, width, alpha, number, no_repeat)
+    return beam_search(
+        step, state, limits, width, alpha, number, no_repeat, rule
+    )

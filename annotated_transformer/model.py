@@ -3,12 +3,28 @@
 Written in book/05_model.ipynb: edit the chapter, then `make package`.
 """
 
+# Where the model departs from the paper, and why:
+# - Attention's projections have biases, as in most programs. The paper's
+#   formulas have none.
+# - `tiny` and `small` put the norm before each sub-layer, and one more after
+#   each stack, which forgives more in short runs. `base` and `big` put it
+#   after the sum, as published.
+# - With the norm before, the last matrix of each sub-layer starts smaller, so
+#   that all together start no louder than one (as in GPT-2).
+# - Weights start by Glorot's rule, embeddings with a deviation of
+#   d_model^(-1/2). The paper does not say how its own did.
+# - Attention weights have no dropout unless asked for, as outside of 6.3.
+# - Keys and values share a projection and are kept from word to word, and
+#   logits are computed where they are asked for: the same numbers, sooner.
+# - Norm, feed-forward network, positions and attention may be later ones,
+#   which are in chapter 17. By default all are the paper's.
+
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pkgutil import resolve_name
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -56,7 +72,6 @@ __all__ = [
     "EncoderDecoder",
     "Transformer",
     "scale_residual_init",
-    "Parts",
     "later_part",
     "parts_of",
     "transformer",
@@ -211,7 +226,7 @@ class Decoder(nn.Module):
     def read(
         self, encoded: Vectors, mask: Mask
     ) -> tuple[list[KeysValues], Mask]:
-        """The memory: keys and values for each layer, and their mask."""
+        """The memory's keys and values for each layer, and its mask."""
         sources = [
             layer.cross_attention.keys_values(encoded) for layer in self.layers
         ]
@@ -276,7 +291,7 @@ class EncoderDecoder(nn.Module):
         return self.encoder(self.source(source), padding_mask(source, PAD))
 
     def read(self, source: Tokens) -> Nested:
-        """The memory: all that the decoder needs of the source sentences."""
+        """The memory as the decoder needs it, such as keys and values."""
         mask = padding_mask(source, PAD)
         return self.decoder.read(self.encode(source), mask)
 
@@ -326,17 +341,6 @@ def scale_residual_init(stack: nn.ModuleList) -> None:
         weight.data /= math.sqrt(len(matrices))
 
 
-class Parts(NamedTuple):
-    """Functions that build the parts of a model, a new one at each call."""
-
-    look: Callable[[], Any]
-    look_across: Callable[[], Any]
-    think: Callable[[], nn.Module]
-    box: Callable[[], AddNorm]
-    last: Callable[[], nn.Module]  # the final norm of a stack
-    place: Callable[[], nn.Module | None]  # added to the embeddings
-
-
 def later_part(name: Any) -> Any:
     """Look up a part of chapter 17 by name; return anything else as is."""
     if isinstance(name, str):
@@ -349,11 +353,13 @@ def parts_of(
     attention: Callable[..., Any] | None = None,
     norm: Callable[[int], nn.Module] | None = None,
     feed_forward: Callable[[int, int], nn.Module] | None = None,
-) -> Parts:
-    """The parts that a configuration names, or your own in their place.
+) -> tuple[Callable[..., Any], ...]:
+    """Makers of the parts that a configuration names, or of your own.
 
-    Yours are called as attention(d_model, heads, d_k, d_v, dropout),
-    norm(d_model) and feed_forward(d_model, d_ff).
+    In order: self-attention, cross-attention, feed-forward network, Add &
+    Norm, a stack's last norm, and positions. Yours are called as
+    attention(d_model, heads, d_k, d_v, dropout), norm(d_model) and
+    feed_forward(d_model, d_ff).
     """
     d, pre_norm = config.d_model, config.pre_norm
     sizes = config.heads, config.d_k, config.d_v, config.attention_dropout
@@ -365,8 +371,9 @@ def parts_of(
                 "or alibi positions: leave them out"
             )
         look, across = later_part("attentions")(config)
-    kind = feed_forward or later_part(FEED_FORWARDS[config.feed_forward])
     norm = norm or later_part(NORMS[config.norm])
+    kind = feed_forward or later_part(FEED_FORWARDS[config.feed_forward])
+    think = partial(kind, d, config.d_ff)
     box = partial(AddNorm, d, config.dropout, pre_norm, norm)
     last = partial(norm, d) if pre_norm else nn.Identity
     added = {
@@ -374,7 +381,7 @@ def parts_of(
         "learned": partial(LearnedPositions, d, config.max_length),
     }
     place: Any = added.get(config.positions, type(None))  # or None
-    return Parts(look, across, partial(kind, d, config.d_ff), box, last, place)
+    return look, across, think, box, last, place
 
 
 def transformer(

@@ -33,7 +33,8 @@ __all__ = [
     "batch_loss",
     "Objective",
     "Update",
-    "AllReduce",
+    "accumulate",
+    "Accumulate",
     "updates",
     "Validation",
     "evaluating",
@@ -145,7 +146,29 @@ class Update:
             )
 
 
-AllReduce = Callable[[Any, Tensor, int], tuple[Tensor, int]]
+def accumulate(
+    model: nn.Module,
+    batches: Sequence[Batch],
+    config: TrainConfig,
+    objective: Objective = batch_loss,
+) -> tuple[Float[Tensor, ""], int]:
+    """Add up the gradients of batches, as if they were one.
+
+    The mean loss over their target tokens, and the number of these.
+    """
+    device = next(model.parameters()).device
+    tokens = sum(batch.tokens for batch in batches)
+    loss = torch.zeros((), device=device)
+    for batch in batches:
+        part = objective(model, batch.to(device), config) / tokens
+        part.backward()
+        loss += part.detach()
+    return loss, tokens
+
+
+Accumulate = Callable[
+    [Any, Sequence[Batch], TrainConfig, Objective], tuple[Tensor, int]
+]
 
 
 def updates(
@@ -156,7 +179,7 @@ def updates(
     d_model: int,
     done: int = 0,
     objective: Objective = batch_loss,
-    all_reduce: AllReduce | None = None,
+    accumulate: Accumulate = accumulate,
 ) -> Iterator[Update]:
     """Train, one update per iteration; stopping between two is safe.
 
@@ -170,16 +193,9 @@ def updates(
             model.train()
         torch.manual_seed(config.seed * 10_000_019 + step)
         group = list(islice(batches, config.accumulation_steps))
-        tokens = sum(batch.tokens for batch in group)
-        if not tokens:
+        if not group:
             raise ValueError(f"update {step}: there are no more batches")
-        loss = torch.zeros((), device=device)
-        for batch in group:
-            part = objective(model, batch.to(device), config) / tokens
-            part.backward()
-            loss += part.detach()
-        if all_reduce:
-            loss, tokens = all_reduce(model, loss, tokens)
+        loss, tokens = accumulate(model, group, config, objective)
         norm = nn.utils.clip_grad_norm_(model.parameters(), config.clip)
         rate = config.rate(step, d_model)
         set_rate(optimizer, rate)

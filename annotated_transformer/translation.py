@@ -16,7 +16,7 @@ from torch import Tensor
 
 from annotated_transformer.attention import Mask, causal_mask, padding_mask
 from annotated_transformer.data import Tokenizer, bucket, pad
-from annotated_transformer.decoding import Hypothesis, beam_decode
+from annotated_transformer.decoding import Hypothesis, Rule, beam_decode
 from annotated_transformer.embedding import BOS, PAD
 from annotated_transformer.errors import (
     UserError,
@@ -237,6 +237,7 @@ def search_parts(
     alpha: float,
     no_repeat: int,
     batch_tokens: int,
+    rule: Rule | None,
 ) -> list[list[Translation]]:
     """The best translations of each part, decoded in batches."""
     found = [[Translation(x.before.strip(), 0.0, 0.0, 0)] for x in parts]
@@ -244,10 +245,11 @@ def search_parts(
     sources = [parts[i].ids for i in places]
     lengths = [(len(ids), len(ids)) for ids in sources]
     budget = max([batch_tokens // beam, *map(len, sources)])
-    limits = alpha, number, no_repeat, translator.known.stretch
+    options = alpha, number, no_repeat, translator.known.stretch, rule
     for batch in bucket(lengths, budget):
         ids = pad(sources[i] for i in batch).to(translator.device)
-        results = beam_decode(translator.model, ids, beam, *limits)
+        with evaluating(translator.model):
+            results = beam_decode(translator.model, ids, beam, *options)
         for i, hypotheses in zip(batch, results, strict=True):
             whole = parts[places[i]].whole
             found[places[i]] = [
@@ -344,6 +346,7 @@ class Translator(TextModel):
         batch_tokens: int = 4096,
         where: str = "text",
         first: int = 0,
+        rule: Rule | None = None,
     ) -> list[list[Translation]]:
         """The best translations of each text, best first.
 
@@ -353,10 +356,11 @@ class Translator(TextModel):
         Sentences are decoded in batches of similar length, and translations
         are returned in the order of the texts. A batch has at most
         batch_tokens source tokens, padding included and counted once for each
-        place of the beam, or as many as the longest text. UserError for
-        anything but text and for one that is too long, which is named by where
-        and a number that counts from first; ValueError for an impossible
-        search or batch.
+        place of the beam, or as many as the longest text. A rule holds for
+        every sentence (see decoding.forbidden). UserError for anything but
+        text, for one that is too long, which is named by where and a number
+        that counts from first, and where the rule allows no output;
+        ValueError for an impossible search or batch.
         """
         check_budget(batch_tokens)
         reader = self.reader
@@ -368,7 +372,7 @@ class Translator(TextModel):
         no_repeat = self.no_repeat if no_repeat is None else no_repeat
         Search(beam, alpha, no_repeat)  # ValueError for an impossible one
         parts = [part for reading in readings for part in reading.parts]
-        search = beam, alpha, no_repeat, batch_tokens
+        search = beam, alpha, no_repeat, batch_tokens, rule
         each = iter(search_parts(self, parts, number, *search))
         lists = [
             combined(reading, islice(each, len(reading.parts)), number)

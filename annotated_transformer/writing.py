@@ -5,6 +5,7 @@ Written in book/18_writing.ipynb: edit the chapter, then `make package`.
 
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
+from math import inf
 from pathlib import Path
 from typing import overload
 
@@ -14,6 +15,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.attention import Mask
 from annotated_transformer.data import Tokenizer
+from annotated_transformer.decoding import Rule, forbidden
 from annotated_transformer.embedding import EOS, TokenEmbedding
 from annotated_transformer.errors import UserError, check_texts
 from annotated_transformer.heads import MultiHeadAttention
@@ -35,6 +37,7 @@ from annotated_transformer.model import (
 )
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.text.documents import DocumentReader
+from annotated_transformer.training import evaluating
 
 __all__ = [
     "DecoderOnlyLayer",
@@ -159,12 +162,14 @@ def sample(
     tokens: Int[Tensor, "rows length"],
     max_new_tokens: int,
     stop: int = -1,
+    rule: Rule | None = None,
     **options,
 ) -> Int[Tensor, "rows longer"]:
     """Draw max_new_tokens for each row; see next_token_probs for options.
 
     Where the text outgrows the context, its last half is read again. Drawing
-    ends early once every row has the token `stop`.
+    ends early once every row has the token `stop`. A rule is that of a search
+    (see decoding.forbidden); the scores it is given are logits.
     """
     memory, state, new = model.read(tokens[:, :0]), None, tokens
     context = model.max_positions
@@ -174,7 +179,11 @@ def sample(
         if context and before + new.size(1) > context:
             state, new = None, tokens[:, -(context // 2 or 1) :]
         x, state = model.decode(new, memory, state)
-        p = next_token_probs(model.logits(x[:, -1]), **options)
+        logits = model.logits(x[:, -1])
+        if rule:
+            barred = forbidden(rule, tokens[:, None], logits[:, None])
+            logits = logits.masked_fill(barred.squeeze(1), -inf)
+        p = next_token_probs(logits, **options)
         new = p.multinomial(1)
         tokens = torch.cat([tokens, new], dim=1)
         ended |= new == stop
@@ -266,7 +275,8 @@ class Writer:
         texts = check_texts(prompts)
         rows = [self.reader.ids(text) for text in texts]
         end = EOS if stop else -1
-        with torch.random.fork_rng(enabled=seed is not None):
+        drawn = torch.random.fork_rng(enabled=seed is not None)
+        with evaluating(self.model), drawn:
             if seed is not None:
                 torch.manual_seed(seed)
             new = continue_rows(

@@ -2,8 +2,8 @@
 
 The dog ate the soup because it was hungry. In German, is it er, the dog, or
 sie, the soup? After half a minute of training the model can tell, though it
-never met dog and soup in one sentence. `make one-page` wrote this page from
-the cells of "The Annotated Transformer, rebuilt". Shapes of results follow #.
+never met dog and soup in one sentence. "The Annotated Transformer, rebuilt"
+explains it, and tests that both compute the same. Shapes of results follow #.
 """
 
 import math

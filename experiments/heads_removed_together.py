@@ -12,11 +12,10 @@ Nothing is trained afterwards.
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from functools import cache
 
-import torch
 from sacrebleu.metrics import BLEU
 
 from annotated_transformer.data import Pair, encode_pairs
@@ -25,7 +24,7 @@ from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.training import validate
 
-from .shared import shipped_translator
+from .shared import removed_heads, shipped_translator
 from .shared.grid import grid
 from .shared.shipped_translator import SEARCH, corpus, translator
 
@@ -56,24 +55,12 @@ def every_head() -> list[Head]:
     ]
 
 
-@contextmanager
-def without(removed: Iterable[Head]) -> Iterator[None]:
+def without(removed: Iterable[Head]) -> AbstractContextManager[None]:
     """Where W^O does not hear these heads."""
     found = attentions(translator().model)
-    outputs = {a.output for layers in found.values() for a in layers}
-    before = {output: output.weight.detach().clone() for output in outputs}
-    try:
-        with torch.no_grad():
-            for stack, layer, head in removed:
-                attention = found[stack][layer]
-                start = head * attention.d_v
-                columns = slice(start, start + attention.d_v)
-                attention.output.weight[:, columns] = 0
-        yield
-    finally:
-        with torch.no_grad():
-            for output, weight in before.items():
-                output.weight.copy_(weight)
+    return removed_heads.without(
+        (found[stack][layer], head) for stack, layer, head in removed
+    )
 
 
 def loss(pairs: list[Pair]) -> float:

@@ -40,15 +40,30 @@ TRIALS: dict[str, tuple[str, ...]] = {
     "base": (),
     "dropout 0.1": ("model.dropout=0.1",),
     "an hour, dropout 0.1": (*HOUR, "model.dropout=0.1"),
-    "an hour, 6 layers, dropout 0.15": (
+    "an hour, dropout 0.25": (*HOUR, "model.dropout=0.25"),
+    "an hour, 6 layers, dropout 0.25": (
         *HOUR,
         "train.steps=5500",
         "model.layers=6",
-        "model.dropout=0.15",
+        "model.dropout=0.25",
     ),
-    "rate 0.008, dropout 0.1": ("train.peak_lr=0.008", "model.dropout=0.1"),
-    "2 heads, dropout 0.1": ("model.heads=2", "model.dropout=0.1"),
-    "decay 0.5, dropout 0.1": ("train.weight_decay=0.5", "model.dropout=0.1"),
+    "an hour, dropout 0.1, batches of 2,048": (
+        *HOUR,
+        "model.dropout=0.1",
+        "train.batch_tokens=2048",
+        "train.steps=16000",
+        "train.warmup=200",
+    ),
+    "an hour, dropout 0.1, rate 0.008": (
+        *HOUR,
+        "model.dropout=0.1",
+        "train.peak_lr=0.008",
+    ),
+    "an hour, dropout 0.1, decay 0.5": (
+        *HOUR,
+        "model.dropout=0.1",
+        "train.weight_decay=0.5",
+    ),
 }
 RECIPE = {"base": BASE, "letters": LETTERS, "window": WINDOW}
 

@@ -16,11 +16,13 @@ from annotated_transformer.decoding import (
     beam_search,
     best_continuations,
     first_state,
+    forbidden,
     length_penalty,
     model_step,
     repeating,
 )
 from annotated_transformer.embedding import BOS, EOS, PAD
+from annotated_transformer.errors import UserError
 from annotated_transformer.model import (
     ModelConfig,
     transformer,
@@ -47,7 +49,7 @@ def random_table(seed, sentences=1):
     return scores.log_softmax(-1)
 
 
-def table_search(table, limit, width, alpha, number=1, no_repeat=0):
+def table_search(table, limit, width, alpha, *options):
     def step(tokens, state):
         return table[state.sentence, tokens], state
 
@@ -55,9 +57,7 @@ def table_search(table, limit, width, alpha, number=1, no_repeat=0):
         torch.arange(len(table)),
         torch.full((len(table),), limit),
     )
-    return beam_search(
-        step, Rows(sentences), limits, width, alpha, number, no_repeat
-    )
+    return beam_search(step, Rows(sentences), limits, width, alpha, *options)
 
 
 def every_output(limit):
@@ -154,6 +154,108 @@ def test_a_beam_as_wide_as_the_tree_is_exhaustive_search(seed, alpha, sizes):
         output = tuple(hypothesis.tokens) + hypothesis.finished * (EOS,)
         assert hypothesis.score == pytest.approx(outputs[output], abs=1e-4)
         assert hypothesis.finished or len(output) == limit
+
+
+# What a rule allows: here it depends on all that has been written
+
+
+def obeys(output, seed):
+    """Whether no token of an output is one that a rule of this seed bars."""
+    return all(
+        hash((*output[:i], seed)) % 3 != token % 3
+        for i, token in enumerate(output)
+    )
+
+
+def drawn_rule(seed):
+    """The rule, in the words of a search."""
+
+    def rule(tokens, scores):
+        rows = [
+            [obeys((*row[1:], token), seed) for token in range(VOCAB)]
+            for row in tokens.flatten(0, 1).tolist()
+        ]
+        return torch.tensor(rows).view_as(scores)
+
+    return rule
+
+
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from([0.0, 0.6, 2.0]),
+    st.sampled_from([(3, 0), (4, 2)]),
+)
+@settings(max_examples=30, deadline=None)
+def test_a_rule_leaves_the_best_of_what_it_allows(seed, alpha, sizes):
+    table, (limit, n) = random_table(seed), sizes
+    ranked = sorted(
+        -log_probability(table[0], out) / length_penalty(len(out), alpha)
+        for out in every_output(limit)
+        if obeys(out, seed) and (n == 0 or not says_twice((BOS, *out), n))
+    )
+    options = VOCAB**limit, alpha, 3, n, drawn_rule(seed)
+    if not ranked:
+        with pytest.raises(UserError, match="every continuation is forbidden"):
+            table_search(table, limit, *options)
+        return
+    found = table_search(table, limit, *options)[0]
+    assert [-h.score for h in found] == pytest.approx(ranked[:3], abs=1e-4)
+    for h in found:
+        assert obeys((*h.tokens, EOS) if h.finished else h.tokens, seed)
+
+
+@given(st.integers(0, 10_000), st.integers(1, 4))
+@settings(max_examples=20, deadline=None)
+def test_rules_are_alike_alone_and_in_a_batch(seed, width):
+    table = random_table(seed, sentences=4)
+
+    def rule(tokens, scores):  # EOS is allowed from the third token on
+        allowed = torch.ones(VOCAB, dtype=torch.bool)
+        allowed[EOS] = tokens.size(2) > 2
+        return allowed
+
+    together = table_search(table, 6, width, 0.6, width, 0, rule)
+    for i, found in enumerate(together):
+        alone = table_search(table[i : i + 1], 6, width, 0.6, width, 0, rule)
+        assert found == alone[0]
+        assert all(len(h.tokens) >= 2 for h in found)
+
+
+def test_a_rule_that_allows_all_changes_nothing_and_sees_all():
+    table, seen = random_table(0, sentences=3), []
+
+    def rule(tokens, scores):
+        for row, total in zip(
+            tokens.flatten(0, 1).tolist(), scores.flatten(0, 1), strict=True
+        ):
+            if row[1:] and total.max() > -torch.inf:
+                seen.append((row, total))
+        return torch.ones((), dtype=torch.bool)
+
+    plain = table_search(table, 5, 3, 0.6, 3)
+    assert table_search(table, 5, 3, 0.6, 3, 0, rule) == plain
+    assert len(seen) > 20
+    for row, total in seen:  # of one of the three sentences
+        wholes = [
+            [log_probability(one, (*row[1:], x)) for x in range(VOCAB)]
+            for one in table
+        ]
+        assert row[0] == BOS
+        assert any(
+            total.tolist() == pytest.approx(whole, abs=1e-4)
+            for whole in wholes
+        )
+
+
+def test_what_is_no_answer_of_a_rule_is_refused():
+    tokens, scores = torch.zeros(2, 3, 4).long(), torch.zeros(2, 3, VOCAB)
+    with pytest.raises(ValueError, match="True or False .* torch.float32"):
+        forbidden(lambda tokens, scores: scores, tokens, scores)
+    with pytest.raises(RuntimeError, match="size"):
+        forbidden(lambda *_: torch.ones(3, 2).bool(), tokens, scores)
+    row = torch.arange(VOCAB) % 2 == 0
+    found = forbidden(lambda *_: row, tokens, scores)
+    assert torch.equal(found, ~row.expand(2, 3, VOCAB))
 
 
 @given(st.integers(0, 10_000), st.sampled_from([0.0, 0.6, 2.0]))

@@ -17,6 +17,7 @@ from annotated_transformer.optimizer import adam
 from annotated_transformer.runs.objectives import RDrop
 from annotated_transformer.training import (
     TrainConfig,
+    accumulate,
     batch_loss,
     evaluating,
     updates,
@@ -187,22 +188,23 @@ def test_what_is_not_finite_is_remembered(examples, poison):
             update.check()
 
 
-def test_several_devices_are_asked_before_the_gradient_is_clipped(examples):
-    """What they return is the loss, the gradient and the number of tokens."""
+def test_a_gradient_of_several_devices_is_clipped(examples):
+    """What finds it returns the loss and the number of tokens, too."""
     seen = []
 
-    def all_reduce(model, loss, tokens):
+    def halved(model, *given):
+        loss, tokens = accumulate(model, *given)
         for parameter in model.parameters():
             parameter.grad.mul_(0.5)
         return loss + 1, tokens + 7
 
-    for given in (None, all_reduce):
+    for given in (accumulate, halved):
         torch.manual_seed(0)
         model = fresh()
         batches = training_batches(examples, CONFIG.batch_tokens, 0)
         optimizer = adam(model.parameters())
         turns = updates(
-            *(model, batches, optimizer, CONFIG, 16), all_reduce=given
+            *(model, batches, optimizer, CONFIG, 16), accumulate=given
         )
         seen.append(next(turns))
     alone, together = seen

@@ -15,12 +15,15 @@ from without_blanks import LANGUAGES
 from annotated_transformer.data import make_batch, pad, train_tokenizer
 from annotated_transformer.errors import UserError, check_texts
 from annotated_transformer.heads import MultiHeadAttention
+from annotated_transformer.pairs.likelihood import score_pairs
 from annotated_transformer.system.text_lines import read_lines
 from annotated_transformer.translation import (
     MosesWords,
+    Translator,
     attention_maps,
     corpus_scores,
 )
+from annotated_transformer.writing import Writer
 
 LINES = [
     "a dog runs on the beach",
@@ -56,6 +59,30 @@ def test_batches_change_no_translation(translator):
         assert together == [best[0].text for best in found]
         assert together[1] == together[3] == ""
     assert translator([]) == []
+
+
+def test_a_rule_holds_for_every_sentence(tokenizer, translator):
+    """Of a text, of a batch, and for all of the best."""
+    start = tokenizer.encode("zwei")[:-1]
+
+    def rule(tokens, scores):
+        place, ids = tokens.size(2) - 1, torch.arange(scores.size(2))
+        return ids == start[place] if place < len(start) else ids >= 0
+
+    texts = [LINES[0], f"{LINES[0]}. {LINES[1]}.", "", LINES[1]]
+    options = {"split": "en", "rule": rule}
+    found = translator.n_best(texts, 3, batch_tokens=60, **options)
+    for text, best in zip(texts, found, strict=True):
+        (alone,) = translator.n_best([text], 3, **options)
+        assert [one.text for one in best] == [one.text for one in alone]
+        for one in best if text else []:
+            sentences = [part for _, part in one.parts] or [one]
+            assert len(sentences) == (2 if "." in text else 1)
+            for each in sentences:
+                assert list(each.tokens[: len(start)]) == start
+    nothing = torch.zeros(len(tokenizer), dtype=torch.bool)
+    with pytest.raises(UserError, match="every continuation is forbidden"):
+        translator(LINES[0], rule=lambda *_: nothing)
 
 
 @pytest.mark.parametrize(
@@ -253,3 +280,28 @@ def test_bleu_by_moses_is_that_of_its_words():
     scores = corpus_scores(outputs, references, "de")
     assert scores.bleu_moses == pytest.approx(plain_bleu(*words))
     assert "tok:moses-de" in scores.signatures["bleu_moses"]
+
+
+def test_a_model_in_training_mode_translates_without_dropout():
+    translator, writer = (
+        Translator.load("multi30k-en-de"),
+        Writer.load("plays"),
+    )
+    lines, pair = ["A dog runs.", "Two men sing."], ("A dog.", "Ein Hund.")
+
+    def asked():
+        one = score_pairs(translator, [pair])[0].log_probability
+        return (
+            translator(lines),
+            one,
+            writer("KING:", max_new_tokens=20, seed=1),
+        )
+
+    expected = asked()
+    for model in (translator.model, writer.model):
+        dropouts = [x for x in model.train().modules() if hasattr(x, "p")]
+        assert dropouts
+        for each in dropouts:
+            each.p = 0.5
+    assert asked() == expected
+    assert translator.model.training and writer.model.training

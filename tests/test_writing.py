@@ -191,3 +191,31 @@ def test_the_surest_sample_is_greedy_and_draws_follow_the_model(positions):
     p = next_token_probs(model.next_logits(begun[:1])[0, -1], top_k=4)
     error = (drawn.bincount(minlength=30) / n - p).abs()
     assert (error <= 5 * (p * (1 - p) / n).sqrt()).all()
+
+
+@torch.inference_mode()
+def test_draws_obey_a_rule_and_follow_the_rest_of_the_model():
+    """The prompt is among the tokens that a rule sees."""
+    model = lively(LanguageModel(modern()))
+    begun, n = torch.randint(4, 30, (1, 3)), 20_000
+
+    def rule(tokens, scores):
+        assert tokens.shape[:2] == scores.shape[:2] == (n, 1)
+        ids = torch.arange(30)
+        last = tokens[:, :, -1:]
+        return (ids > last) | (ids == 29)  # rising, and the last one stays
+
+    text = sample(model, begun.expand(n, -1), 2, rule=rule)
+    assert (text[:, 2:].diff() >= 0).all()
+    logits = model.next_logits(begun)[0, -1].clone()
+    logits[: begun[0, -1] + 1] = -torch.inf
+    p = logits.softmax(-1)
+    error = (text[:, 3].bincount(minlength=30) / n - p).abs()
+    assert (error <= 5 * (p * (1 - p) / n).sqrt()).all()
+
+
+def test_a_rule_that_allows_nothing_draws_nothing():
+    model = lively(LanguageModel(modern()))
+    nothing = torch.zeros(30, dtype=torch.bool)
+    with pytest.raises(ValueError, match="none of them is finite"):
+        sample(model, torch.tensor([[5]]), 1, rule=lambda *_: nothing)

@@ -79,6 +79,19 @@ def scores_of(
     return asdict(search) | asdict(corpus_scores(found, references, language))
 
 
+def score(
+    model: Path, source: Path, reference: Path, path: Path, search: Search
+) -> None:
+    """Score a model on a test set, record it and print it."""
+    pairs = read_pairs(source, reference)
+    plain = source.name.removesuffix(".gz")
+    name = plain.rpartition(".")[0] or plain
+    found = scores_of(model, pairs, search)
+    record(model, path, name, found | {"sha256": pairs_sha256(pairs)})
+    for kind, signature in found["signatures"].items():
+        print(f"{kind:15} {found[kind]:5.2f}  {signature}")
+
+
 def main() -> None:
     """Score the model that the command line names, and record it."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -93,17 +106,10 @@ def main() -> None:
     given = parser.parse_args()
     try:
         search = Search(given.beam, given.alpha, given.no_repeat)
-        folder = find_model(given.model)
-        pairs = read_pairs(given.source, given.reference)
-        plain = given.source.name.removesuffix(".gz")
-        name = plain.rpartition(".")[0] or plain
-        found = scores_of(folder, pairs, search)
-        sums = {"sha256": pairs_sha256(pairs)}
-        record(folder, given.record, name, found | sums)
+        model = find_model(given.model)
+        score(model, given.source, given.reference, given.record, search)
     except (OSError, ValueError) as error:
         sys.exit(f"error: {error}")
-    for kind, signature in found["signatures"].items():
-        print(f"{kind:15} {found[kind]:5.2f}  {signature}")
 
 
 if __name__ == "__main__":

@@ -1,15 +1,23 @@
 """Run chapters from top to bottom and store their outputs in place."""
 
 import argparse
+import json
 import os
+import resource
 import sys
 import time
 from pathlib import Path
 
 import chapters
 import nbformat
+import torch
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError
+
+from annotated_transformer.system.atomic_files import write_text
+from annotated_transformer.system.machine import environment
+
+RECORD = chapters.BOOK / "runs" / "benchmark-notebooks.json"
 
 
 def stderr_of(notebook: nbformat.NotebookNode) -> list[str]:
@@ -22,11 +30,18 @@ def stderr_of(notebook: nbformat.NotebookNode) -> list[str]:
     ]
 
 
-def run(chapter: Path, timeout: int) -> None:
+def processor_seconds() -> float:
+    """Processor time of the processes that this one started and saw end."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def run(chapter: Path, timeout: int) -> float:
     """Execute one chapter in its own folder and store what it printed.
 
-    Raises RuntimeError, and leaves the file's outputs as they were, where a
-    cell fails, takes more than `timeout` seconds or writes to stderr.
+    Returns the seconds of a processor that it took. Raises RuntimeError, and
+    leaves the file's outputs as they were, where a cell fails, takes more than
+    `timeout` seconds or writes to stderr.
     """
     chapters.ruff_format(chapter)
     notebook = chapters.read(chapter)
@@ -39,6 +54,7 @@ def run(chapter: Path, timeout: int) -> None:
         extra_arguments=["--log-level=ERROR"],
         resources={"metadata": {"path": str(chapter.parent)}},
     )
+    before = processor_seconds()
     try:
         client.execute()
     except (CellExecutionError, CellTimeoutError) as error:
@@ -46,6 +62,7 @@ def run(chapter: Path, timeout: int) -> None:
     if messages := stderr_of(notebook):
         raise RuntimeError("\n".join(messages))
     chapters.write(notebook, chapter)
+    return processor_seconds() - before
 
 
 def main() -> int:
@@ -58,21 +75,37 @@ def main() -> int:
         default=300,
         help="seconds a cell may take (default: %(default)s)",
     )
+    parser.add_argument(
+        "--record",
+        action="store_true",
+        help=f"write the processor time of all chapters to {RECORD.name}",
+    )
     arguments = parser.parse_args()
+    if arguments.record and arguments.chapter:
+        parser.error("--record is of all chapters: name none")
     # One thread a process, as in the tests: sums do not depend on the machine.
     os.environ["OMP_NUM_THREADS"] = "1"
-    failed = []
+    failed, seconds = [], {}
     for chapter in arguments.chapter or chapters.find_chapters():
         start = time.perf_counter()
         try:
-            run(chapter, arguments.timeout)
+            seconds[chapter.stem] = run(chapter, arguments.timeout)
         except Exception as error:
             failed.append(chapter.name)
             print(f"{chapter.name}: {error}", file=sys.stderr)
-        seconds = time.perf_counter() - start
-        print(f"{chapter.name}: {seconds:.1f} s", flush=True)
+        took = time.perf_counter() - start
+        print(f"{chapter.name}: {took:.1f} s", flush=True)
     if failed:
         print(f"failed: {', '.join(failed)}", file=sys.stderr)
+    elif arguments.record:
+        torch.set_num_threads(1)
+        found = {
+            "about": "Processor time of every notebook, in seconds.",
+            "command": "python tools/run_chapters.py --record",
+            **environment(),
+            "seconds": {name: round(x, 1) for name, x in seconds.items()},
+        }
+        write_text(RECORD, json.dumps(found, indent=1) + "\n")
     return 1 if failed else 0
 
 

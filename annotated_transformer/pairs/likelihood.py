@@ -10,6 +10,7 @@ from ..decoding import length_penalty
 from ..errors import UserError, check_budget
 from ..loss import log_probabilities
 from ..storage.history import Search
+from ..training import evaluating
 from ..translation import Translation, Translator
 from .reading import Given, read_pairs
 
@@ -43,7 +44,8 @@ def score_pairs(
     for places in bucket(lengths, batch_tokens):
         batch = make_batch([examples[i] for i in places])
         batch = batch.to(translator.device)
-        logits = translator.model(batch.source, batch.inputs, batch.where)
+        with evaluating(translator.model):
+            logits = translator.model(batch.source, batch.inputs, batch.where)
         sums = log_probabilities(logits.float(), batch.labels).tolist()
         for i, nats in zip(places, sums, strict=True):
             log_p[i] = nats

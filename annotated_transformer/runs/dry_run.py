@@ -75,8 +75,7 @@ def memory(recipe: Recipe) -> dict[str, str]:
     moments = 2 * count
     if config.optimizer == "muon":  # which keeps one of its matrices
         moments -= sum(p.numel() for p in layer_matrices(model))
-    copies = 2 + (recipe.processes > 1)  # which sum their gradients in one
-    kept = copies * count + moments
+    kept = 2 * count + moments
     logits = passes(recipe) * config.batch_tokens * recipe.model.vocab_size
     return {
         "parameters": f"{count:,}",

@@ -60,7 +60,7 @@ class Recipe:
     train: TrainConfig
     vocab_size: int = 8000  # pieces, the four special ones included
     tokenizer: str = "bpe"  # or unigram, char, word; given: one is passed
-    processes: int = 1  # each gives accumulation_steps batches to an update
+    processes: int = 1  # hands that accumulation_steps batches are dealt to
     tf32: bool = False  # float32 products in TF32, on a GPU that has it
     labs: LabConfig = LabConfig()
     normalize: bool = True  # text, by rules of the tokenizer
@@ -68,13 +68,14 @@ class Recipe:
 
     def __post_init__(self) -> None:
         kinds = ("bpe", "unigram", "char", "word", "given")
-        check_fields(self, vocab_size=(5, 10**7), tokenizer=kinds)
+        limits = {"vocab_size": (5, 10**7), "processes": (1, 10**4)}
+        check_fields(self, tokenizer=kinds, **limits)
         builder_of(self.model)  # UserError if there is none
         check_depth(self.model)
 
     @property
     def batches_of_update(self) -> int:
-        """How many batches make an update, those of all processes."""
+        """How many batches make an update, those of all hands."""
         return self.train.accumulation_steps * self.processes
 
     def as_json(self) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from functools import partial
+from itertools import cycle, islice
 from pathlib import Path
 
 import torch
@@ -33,9 +34,23 @@ from ..storage.model_folder import save_model
 from ..storage.weight_files import set_weights
 from ..system.cache import CACHE, Cache
 from ..system.console import console
-from ..system.processes import ALONE, Processes, joined, stop_signals
+from ..system.processes import (
+    ALONE,
+    Processes,
+    Together,
+    joined,
+    restarts,
+    stop_signals,
+)
 from ..text.checks import Known, missing_blanks
-from ..training import Update, average, evaluating, updates, validate
+from ..training import (
+    Update,
+    accumulate,
+    average,
+    evaluating,
+    updates,
+    validate,
+)
 from ..translation import Translator, corpus_scores
 from .batches import prefetch
 from .devices import allow_tf32, attention_kernel, choose_device, device_line
@@ -46,6 +61,7 @@ from .recipes import Recipe
 from .run_dir import (
     begin_run,
     check_same_run,
+    hands_of,
     locked_run,
     read_history,
     resumed,
@@ -72,6 +88,7 @@ class Run:
         self.run_dir = run_dir
         self.recipe, self.config = recipe, recipe.train
         self.tokenizer, self.processes = tokenizer, processes
+        self.together = Together(processes, recipe.processes)
         self.writes = processes.rank == 0  # the first process, for all
         read = read_corpus(corpus, tokenizer, recipe, cache)
         self.text, self.valid, pairs = read
@@ -166,6 +183,7 @@ class Run:
         """Make the updates that are left, or those before the deadline."""
         began = time.monotonic() - self.progress.seconds
         config, processes = self.config, self.processes
+        each, together = config.accumulation_steps, self.together
         with (
             stop_signals() as stop,
             progress_bar(config.steps, self.progress.step) as show,
@@ -180,11 +198,11 @@ class Run:
                 self.model,
                 batches,
                 self.optimizer,
-                replace(config, seed=processes.seed(config.seed)),
+                replace(config, accumulation_steps=each * len(together.hands)),
                 self.recipe.model.d_model,
                 self.progress.step,
                 self.objective,
-                processes.mean_gradients if processes.size > 1 else None,
+                together if self.recipe.processes > 1 else accumulate,
             ):
                 self.count(update, time.monotonic() - began)
                 show(update)
@@ -355,11 +373,16 @@ class Run:
     def batches(self) -> Generator[Batch, None, None]:
         """The batches that are still to come to this process, for ever.
 
-        They are dealt out like cards, so that nothing is read twice.
+        They are dealt out like cards, so that nothing is read twice; of each
+        of its hands the process has those of an update, then of the next.
         """
         read = self.progress.step * self.recipe.batches_of_update
-        mine = read + self.processes.rank
-        return self.text.batches(mine, self.processes.size)
+        hands = [
+            self.text.batches(read + hand, self.recipe.processes)
+            for hand in self.together.hands
+        ]
+        for hand in cycle(hands):
+            yield from islice(hand, self.config.accumulation_steps)
 
 
 @contextmanager
@@ -471,7 +494,8 @@ def train(
     The ids of a large text are kept in a folder of the user's and mapped into
     memory (see `Cache`); without a cache they are made anew, for this run.
     Of several processes, which torchrun starts, the first begins the run,
-    writes all its files and calls on_metrics, and the others resume it.
+    writes all its files and calls on_metrics, and the others resume it. Where
+    torchrun has started them again, since one had ended, all resume the run.
     """
     began_at, deadline = time.monotonic(), None
     if max_minutes is not None:
@@ -480,7 +504,8 @@ def train(
     with ExitStack() as stack:
         processes = stack.enter_context(joined(device))
         if processes.rank == 0:
-            stack.enter_context(locked_run(output, resume))
+            again = restarts() > 0 and (output / "run.json").exists()
+            stack.enter_context(locked_run(output, resume := resume or again))
         else:
             console.quiet = True  # the first speaks for all
             processes.wait()  # what is wrong is said once, by the first
@@ -488,6 +513,7 @@ def train(
         recipe = replace(recipe, processes=processes.size)
         console.out(device_line(device, recipe))
         began = read_history(output) if resume else None
+        recipe = replace(recipe, processes=hands_of(began, processes.size))
         if plan_minutes is not None:
             recipe = replace(recipe, train=unplanned(recipe.train, began))
         ready = prepare(

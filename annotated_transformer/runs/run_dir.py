@@ -121,6 +121,16 @@ def read_history(output: Path) -> History:
         ) from error
 
 
+def hands_of(began: History | None, size: int) -> int:
+    """To how many hands batches are dealt: to as many as began the run.
+
+    A run that goes on may have fewer processes. Of more it is said that they
+    are another number.
+    """
+    found = began.recipe.get("processes") if began else size
+    return found if type(found) is int and found >= size else size
+
+
 def check_same_run(output: Path, began: History, asked: History) -> None:
     """UserError that names the first field in which two runs differ.
 
@@ -136,8 +146,8 @@ def check_same_run(output: Path, began: History, asked: History) -> None:
             raise UserError(
                 f"{output}: the run began with {name} = "
                 f"{before.get(name)!s:.80}, now it is {now.get(name)!s:.80}; "
-                "resume with the options, texts, models and number of "
-                "processes that began it"
+                "resume with the options, texts and models that began it, "
+                "and with no more processes"
             )
 
 

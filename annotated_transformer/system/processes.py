@@ -1,33 +1,30 @@
 """Processes that make every update together, and signals that stop them.
 
-`torchrun` starts them, each on a device of its own. Each has the whole model,
-reads batches of its own, and gives its gradient to the mean of all, so each
-makes the same update.
-
-The mean is one call on all gradients as one vector. PyTorch's
-DistributedDataParallel sums them in buckets while the backward pass still
-runs, which hides the time that it takes; but it orders its buckets anew after
-its first update, and the order in which numbers are added up changes with
-them: with three processes or more a resumed run is no longer the
-uninterrupted one to the last bit. One vector adds up in one order always.
+`torchrun` starts them, each on a device of its own. Each has the whole model
+and computes batches of its own; PyTorch's DistributedDataParallel takes the
+mean of their gradients while the backward pass still runs.
 """
 
 import os
 import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
-from torch.nn.utils import parameters_to_vector, vector_to_parameters
+from torch.distributed.distributed_c10d import PrefixStore
+from torch.distributed.rendezvous import rendezvous
+from torch.nn.parallel import DistributedDataParallel
 
 from ..errors import UserError, out_of_memory
 
 PATIENCE = timedelta(hours=3)  # the first may learn subwords as long as that
+APART = 2_654_435_769  # 2^32 by the golden ratio: its multiples lie far apart
 
 
 @dataclass(frozen=True)
@@ -41,46 +38,104 @@ class Processes:
     rank: int = 0  # this process, counted from 0
     size: int = 1  # how many there are
 
-    def seed(self, seed: int) -> int:
-        """A seed of this process's own; the first keeps the one given."""
-        return (seed + 1_000_000_007 * self.rank) % 2**32
-
     def largest(self, number: int) -> int:
         """The largest of the numbers that all processes give."""
-        return self._reduce(number, dist.ReduceOp.MAX)
+        return int(self.summed(torch.tensor(number), dist.ReduceOp.MAX))
 
     def wait(self) -> None:
         """Wait until all processes are here."""
         self.largest(0)
 
-    def mean_gradients(
-        self, model: nn.Module, loss: Tensor, tokens: int
+    def summed(
+        self, x: Tensor, how: dist.ReduceOp.RedOpType = dist.ReduceOp.SUM
+    ) -> Tensor:
+        """The tensor, which becomes the sum of those of all processes."""
+        if self.size > 1:
+            with others_alive():
+                dist.all_reduce(x, how)
+        return x
+
+
+class Loss(nn.Module):
+    """The loss of a model as a module that can be wrapped.
+
+    It has the parameters alone: buffers are each process's own.
+    """
+
+    def __init__(self, model: nn.Module, loss: Callable[[Any], Tensor]):
+        super().__init__()
+        self.weights, self.loss = nn.ParameterList(model.parameters()), loss
+
+    def forward(self, batch: Any) -> Tensor:
+        """The loss summed over a batch's targets."""
+        return self.loss(batch)
+
+
+class Together:
+    """Accumulates the gradient of an update over all processes.
+
+    Its batches are dealt to as many hands as processes began the run. Each
+    hand draws random numbers of its own, whichever process has it now.
+    """
+
+    def __init__(self, processes: Processes, hands: int):
+        self.processes = processes
+        first = (
+            processes.rank % processes.size
+        )  # a RANK alone is no torchrun's
+        self.hands = range(first, hands, processes.size)
+        self.loss: Any = None
+
+    def __call__(
+        self,
+        model: nn.Module,
+        batches: Sequence[Any],
+        config: Any,
+        objective: Callable[[Any, Any, Any], Tensor],
     ) -> tuple[Tensor, int]:
-        """Put the mean of all gradients in place of each process's own.
+        """Add up the gradients of batches: this process's hands, in order.
 
-        A process weighs as much as it has tokens. Returns the mean of the
-        losses and the number of all tokens.
+        The mean loss over the target tokens of all processes, and how many
+        these are.
         """
-        total = self._reduce(tokens, dist.ReduceOp.SUM)
-        share = tokens / total
-        # an update gives all parameters a gradient that are not frozen
-        found = (parameter.grad for parameter in model.parameters())
-        gradients = [gradient for gradient in found if gradient is not None]
-        vector = parameters_to_vector(gradients).mul_(share)
-        loss = loss * share
-        with others_alive():
-            dist.all_reduce(vector)
-            dist.all_reduce(loss)
-        vector_to_parameters(vector, gradients)
-        return loss, total
+        seed, size = torch.initial_seed(), self.processes.size
+        device, parts = next(model.parameters()).device, []
+        own = torch.tensor(sum(batch.tokens for batch in batches))
+        tokens = int(self.processes.summed(own))
+        if self.loss is None:
+            loss = Loss(model, lambda x: objective(model, x, config))
+            self.loss = (
+                loss if size == 1 else shared(loss, batches[0].to(device))
+            )
+        each = len(batches) // len(self.hands)
+        for place, batch in enumerate(batches):
+            if place % each == 0:
+                torch.manual_seed(seed + APART * self.hands[place // each])
+            silent = size > 1 and place + 1 < len(batches)
+            with self.loss.no_sync() if silent else nullcontext():
+                part = self.loss(batch.to(device)) * (size / tokens)
+                with others_alive():
+                    part.backward()
+            parts.append(part.detach())
+        return self.processes.summed(torch.stack(parts).sum() / size), tokens
 
-    def _reduce(self, number: int, how: dist.ReduceOp.RedOpType) -> int:
-        if self.size == 1:
-            return number
-        tensor = torch.tensor(number)  # a device is not waited for
-        with others_alive():
-            dist.all_reduce(tensor, how)
-        return int(tensor)
+
+def shared(loss: Loss, batch: Any) -> DistributedDataParallel:
+    """The loss, of which each backward pass has the mean of all gradients.
+
+    The first one finds the order in which later ones add them up. It is made
+    here, and its gradient dropped: as an update, it would add up in another
+    order, and a resumed run, which begins with it, would end otherwise.
+    """
+    with others_alive():
+        found = DistributedDataParallel(loss, gradient_as_bucket_view=True)
+        found(batch).backward()
+    found.zero_grad()
+    # Attributes are let go of in their order. Were the reducer the last that
+    # has the connection, it would wait, while nobody else can run Python, for
+    # a thread of gloo that is about to.
+    vars(found)["connection"] = found.process_group
+    return found
 
 
 ALONE = Processes()
@@ -111,6 +166,11 @@ def launched() -> Processes:
     return Processes(int(rank or 0), int(size or 1))
 
 
+def restarts() -> int:
+    """How often torchrun has started all processes again, as one had ended."""
+    return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0))
+
+
 @contextmanager
 def joined(device: str) -> Iterator[Processes]:
     """Connect the processes that torchrun has started."""
@@ -123,7 +183,15 @@ def joined(device: str) -> Iterator[Processes]:
         torch.cuda.set_device(device)
         backend = "cpu:gloo,cuda:nccl"
     with others_alive():
-        dist.init_process_group(backend, timeout=PATIENCE)
+        store, rank, size = next(rendezvous("env://", timeout=PATIENCE))
+        # torchrun keeps its store, where those that have ended left addresses
+        dist.init_process_group(
+            backend,
+            store=PrefixStore(f"start {restarts()}", store),
+            rank=rank,
+            world_size=size,
+            timeout=PATIENCE,
+        )
     yield processes
     dist.destroy_process_group()
 

@@ -6,7 +6,7 @@ and ```{withdrawn}``` lists the claims that left.
 {measured}`P-6.1-d` is the figure of a claim, linked to the cell that printed
 it, {verdict}`P-6.1-d` what it shows, linked to the ledger, {claim}`P-6.1-d`
 both. Where a cell prints a claim, its page gets a sentence, unless the page
-has one with the verdict.
+has one with the verdict; beneath the first a line says how to read it.
 Figures are those that the chapters, as they are stored, print.
 """
 
@@ -479,6 +479,7 @@ def show_sentences(app: Sphinx, doctree: nodes.document) -> None:
     said_already = {
         link["reftarget"] for link in doctree.findall(addnodes.pending_xref)
     }
+    explained = False
     for block in list(doctree.findall(nodes.literal_block)):
         names = [said["name"] for said in PRINTED.finditer(block.astext())]
         if not names or "output" not in block["classes"]:
@@ -488,12 +489,24 @@ def show_sentences(app: Sphinx, doctree: nodes.document) -> None:
         for name in names:
             place = nodes.container(classes=["claim-sentence"])
             place["ids"].append(anchored(app.env, f"shown-{name}", name))
-            if nodes.make_id(f"claim-{name}") not in said_already:
-                place += sentence(app.env, name)
             shown.append(place)
+            if nodes.make_id(f"claim-{name}") in said_already:
+                continue
+            place += sentence(app.env, name)
+            if not explained:
+                shown.append(key())
+                explained = True
         block.parent.replace(block, shown if rest else shown[1:])
     # whether a page needs MathJax was decided before these were there
     app.env.get_domain("math").process_doc(app.env, app.env.docname, doctree)
+
+
+def key() -> nodes.Node:
+    """How to read such a sentence, beneath the first of a page."""
+    return paragraph(
+        "That is, verdict: statement (measured [90% interval]; asked).",
+        style="claim-key",
+    )
 
 
 def sentence(env: BuildEnvironment, name: str) -> nodes.Node:

@@ -1,8 +1,10 @@
 """Measured numbers of the prose, looked up where they come from.
 
-A decimal or a percentage in a sentence has to stand in an output of its own
-page. One from elsewhere names its source, a record of book/runs or a page:
-{number}`6.62 size_and_dropout`, {number}`28.4 paper_tables`. What an author
+A decimal or a percentage in a sentence, a caption or a typed table has to
+stand in an output of its own page, digit for digit. One from elsewhere names
+its source, a row of what another page prints, or a record of book/runs, whose
+numbers are rounded to it: {number}`28.0 12_inside_heads: 75%  cheapest`,
+{number}`6.62 size_and_dropout`. What an author
 sets or works out by hand is written as code or as a formula, which nobody
 looks up.
 """
@@ -31,7 +33,7 @@ ADDRESS = re.compile(
 # what says something by itself, and so is no sentence of the page
 APART = (
     *(nodes.literal, nodes.math, nodes.math_block, nodes.literal_block),
-    *(nodes.table, nodes.raw, nodes.citation, nodes.comment),
+    *(nodes.raw, nodes.citation, nodes.comment),
 )
 logger = logging.getLogger(__name__)
 
@@ -76,14 +78,16 @@ def recorded(record: str) -> tuple[float, ...]:
 
 
 def printed(number: str, text: str) -> bool:
-    """Whether a text has the number, as it stands or with more digits."""
+    """Whether a text has the number digit for digit, or its full count.
+
+    Among all numbers of a page one rounds to nearly anything.
+    """
     bare = number.rstrip("% ").replace(",", "")
     text = text.replace(",", "")
     if re.search(rf"(?<![\d.]){re.escape(bare)}(?!\d)", text):
         return True
-    found = (float(n) for n in re.findall(r"(?<![\d.])\d+\.\d+", text))
     millions = (int(n) / 1e6 for n in re.findall(r"(?<![\d.])\d{6,}", text))
-    return any(rounds(number, value) for value in (*found, *millions))
+    return any(rounds(number, value) for value in millions)
 
 
 def rounds(number: str, value: float) -> bool:
@@ -95,21 +99,30 @@ def rounds(number: str, value: float) -> bool:
 
 
 class Number(SphinxRole):
-    """{number}`6.62 size_and_dropout`: found in a record, or on a page."""
+    """{number}`41.8 page: row`, in that row; {number}`6.62 record`."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        said, _, source = self.text.rpartition(" ")
-        found = printed(said, outputs(source)) or any(
-            rounds(said, value) for value in recorded(source)
-        )
+        named, _, row = self.text.partition(": ")
+        said, _, source = named.rpartition(" ")
+        page = outputs(source)
+        if page:
+            found = bool(row) and printed(said, lines(page, row))
+        else:
+            found = any(rounds(said, value) for value in recorded(source))
         if not said or not found:
             logger.warning(
-                "%s: book/runs/%s.json and the outputs of book/%s.ipynb have "
-                "no %s",
-                *(self.rawtext, source, source, said or "number"),
+                "%s: no %s in %s; a number of a page is named with its row, "
+                "{number}`%s page: row`",
+                *(self.rawtext, said or "number", source, said),
                 location=(self.env.docname, self.lineno),
             )
         return [Sourced(said, said)], []
+
+
+def lines(text: str, row: str) -> str:
+    """The lines of a text that have these words, or this number."""
+    words = re.compile(rf"(?<!\S){re.escape(row)}(?!\S)")
+    return "\n".join(filter(words.search, text.splitlines()))
 
 
 def sentences(node: nodes.Node) -> str:
@@ -128,7 +141,7 @@ def look_up(app: Sphinx, doctree: nodes.document) -> None:
     page = Path(app.env.docname).name
     if page.startswith("api"):  # docstrings, which their modules answer for
         return
-    for paragraph in doctree.findall(nodes.paragraph):
+    for paragraph in doctree.findall(is_text):
         if paragraph.line is None:  # an extension wrote it, from its source
             continue
         within = list(ancestors(paragraph))
@@ -138,11 +151,16 @@ def look_up(app: Sphinx, doctree: nodes.document) -> None:
             if not printed(found, outputs(page)):
                 logger.warning(
                     "%s is printed by no cell of this page; name its source, "
-                    "{number}`%s record-or-page`, or write a setting as code",
-                    found,
-                    found,
+                    "{number}`%s record` or {number}`%s page: row`, or write "
+                    "a setting as code",
+                    *[found] * 3,
                     location=paragraph,
                 )
+
+
+def is_text(node: nodes.Node) -> bool:
+    """A paragraph, also of a table, or what a figure's caption says."""
+    return isinstance(node, (nodes.paragraph, nodes.caption))
 
 
 def ancestors(node: nodes.Node) -> Iterator[nodes.Node]:

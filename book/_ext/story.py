@@ -192,8 +192,8 @@ def one_fold(solution: Fold) -> None:
 
 
 def imports(cell: nodes.container) -> bool:
-    """Whether a cell begins with imports, and shows nothing."""
-    code = text_of(part(cell, "cell_input")).lstrip()
+    """Whether a cell begins with imports, notes above, and shows nothing."""
+    code = re.sub(r"\A(\s|#.*)+", "", text_of(part(cell, "cell_input")))
     shown = part(cell, "cell_output")
     return code.startswith(("import ", "from ")) and not shown
 

@@ -174,11 +174,8 @@ def what_they_are(names: list[str], size: int) -> str:
         model, _, history = shipped(name)
         millions = parameter_count(model.config) / 1e6
         pairs = f"{history.data.pairs:,} pairs of sentences"
-        if extra := history.data.extra:
-            pairs += (
-                ", and, with one side written by models, on these again and "
-                f"on {extra:,} more"
-            )
+        if history.data.extra:  # in its last training; earlier ones had more
+            pairs += ", and on many more of which models wrote one side"
         said.append(
             f"{OPENINGS[name]['label'].capitalize()}: {millions:.2f} million "
             f"parameters, trained on {pairs}. "

@@ -1,16 +1,17 @@
-"""Ways through the book, each a trail whose Next leads along it.
+"""Ways through the book, each a trail along which Next and Previous lead.
 
 ```{ways}``` stands for their cards, with the time that each page takes. Who
 has begun one sees on each of its pages where it goes on (the choice is kept
 by book.js, and shown by the style sheet before the page is painted), and
-reads only the sections that the way names.
+reads only the sections that the way names: where it leaves some out, a line
+leads over them.
 """
 
 from html import escape
 from typing import Any, NamedTuple
 
 from docutils import nodes
-from page_rules import WORKED, words
+from page_rules import words
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
@@ -31,15 +32,16 @@ class Way(NamedTuple):
     """A choice of pages; of some, the opening and these sections alone."""
 
     name: str
-    title: str
+    title: str  # {} are the minutes of all pages
     afterwards: str
     pages: dict[str, tuple[str, ...]]
+    end: str  # the address that the last page leads to
 
 
 WAYS = (
     Way(
         "idea",
-        "The idea, in ninety minutes",
+        "The idea, in {} minutes",
         "explain, with numbers, how a Transformer finds what a word refers to",
         {
             "01_attention": (),
@@ -55,12 +57,14 @@ WAYS = (
                 "cause-of-what",
             ),
         },
+        "intro.html#sec-way-end",
     ),
     Way(
         "model",
         "The model, over a weekend",
         "write, train and use one yourself",
         dict.fromkeys(CHAPTERS[:11], ()),
+        "conclusion.html",
     ),
     Way(
         "course",
@@ -68,6 +72,7 @@ WAYS = (
         "judge what others say about it, and find the bug in somebody else’s "
         "model",
         dict.fromkeys((*CHAPTERS, "conclusion"), ()),
+        "intro.html",
     ),
 )
 
@@ -78,7 +83,8 @@ class Stop(NamedTuple):
     page: str
     title: str
     minutes: int
-    sections: list[tuple[str, str]]  # anchor and title of those to read
+    sections: dict[str, tuple[str, bool]]
+    """By anchor the title of each section, and whether the way leads there."""
 
 
 class ways_here(nodes.General, nodes.Element):
@@ -99,10 +105,10 @@ def note_sections(app: Sphinx, doctree: nodes.document) -> None:
         return
     parts = {"": ("", 0)}
     for part in page.children:
-        if not isinstance(part, nodes.section):
-            parts[""] = "", parts[""][1] + words(part)
-        elif not part[0].astext().startswith(WORKED):
+        if isinstance(part, nodes.section):
             parts[part["ids"][0]] = part[0].astext(), words(part)
+        else:
+            parts[""] = "", parts[""][1] + words(part)
     app.env.metadata[app.env.docname]["sections"] = parts
 
 
@@ -114,14 +120,32 @@ def stops(env: BuildEnvironment, way: Way) -> list[Stop]:
         parts: Any = env.metadata[name]["sections"]
         for anchor in {*chosen} - {*parts}:
             logger.warning("ways.py: no section %s on %s", anchor, page)
-        some = ["", *(x for x in parts if x in chosen)] if chosen else parts
-        count = sum(parts[x][1] for x in some)
+        count = sum(
+            counted
+            for anchor, (_, counted) in parts.items()
+            if not (chosen and anchor) or anchor in chosen
+        )
         minutes = max(ROUND, ROUND * round(count / PACE / ROUND))
-        sections = [(x, parts[x][0]) for x in some if x] if chosen else []
-        number = env.toc_secnumbers.get(name, {}).get("", ())
-        title = ". ".join([*map(str, number), env.titles[name].astext()])
+        numbers: Any = env.toc_secnumbers.get(name, {})
+        sections = {
+            x: (numbered(title, numbers, f"#{x}"), not chosen or x in chosen)
+            for x, (title, _) in parts.items()
+            if x
+        }
+        title = numbered(env.titles[name].astext(), numbers, "")
         found.append(Stop(page, title, minutes, sections))
     return found
+
+
+def numbered(title: str, numbers: dict[str, Any], anchor: str) -> str:
+    """The title of a page or section, behind its number if it has one."""
+    number = ".".join(map(str, numbers.get(anchor, ())))
+    return ". ".join(filter(None, [number, title]))
+
+
+def titled(way: Way, trail: list[Stop]) -> str:
+    """The name of a way, with the time that its pages take."""
+    return way.title.format(sum(stop.minutes for stop in trail))
 
 
 def card(env: BuildEnvironment, way: Way) -> str:
@@ -141,7 +165,7 @@ def card(env: BuildEnvironment, way: Way) -> str:
     else:
         listed = f"<ul>{listed}</ul>"
     return (
-        f'<div class="way-card"><p><strong>{way.title}</strong></p>'
+        f'<div class="way-card"><p><strong>{titled(way, trail)}</strong></p>'
         f"<p>Afterwards you can {way.afterwards}.</p>"
         f'{listed}<a class="begin" data-takes="{way.name}" '
         f'href="{first.page}.html">Take this way</a></div>'
@@ -165,28 +189,55 @@ def lead_on(
 ) -> None:
     """Tell a page's ways where it lies on them, and where each goes on."""
     here = page.removeprefix("book/")
-    context["ways"], bars = [], ""
-    for way in WAYS:
-        if here not in way.pages or "body" not in context:
+    context["ways"] = []
+    for way in WAYS if "body" in context else ():
+        if here not in way.pages:
             continue
         trail = stops(app.env, way)
-        place = [x.page for x in trail].index(here)
-        after = trail[place + 1] if place + 1 < len(trail) else None
-        context["ways"].append((way, after))
+        name = titled(way, trail)
+        place = [stop.page for stop in trail].index(here)
         stop = trail[place]
-        read = ", ".join(
-            f'<a href="#{anchor}">{escape(title)}</a>'
-            for anchor, title in stop.sections
+        intro = ("intro.html", app.env.titles["book/intro"].astext())
+        before, after = intro, (way.end, "The end, and what next")
+        if place:
+            before = f"{trail[place - 1].page}.html", trail[place - 1].title
+        if stop is not trail[-1]:
+            on = trail[place + 1]
+            after = f"{on.page}.html", f"{on.title} ({on.minutes} minutes)"
+        context["ways"].append((way.name, name, before, after))
+        bar = (
+            f'<div class="way" data-way="{way.name}">{name}: page '
+            f"{place + 1} of {len(trail)}, about {stop.minutes} minutes. "
+            '<button type="button" data-takes="">Leave this way</button></div>'
         )
-        read = f" Read what comes first, and {read}." if read else ""
-        bars += (
-            f'<div class="way" data-way="{way.name}">{way.title}: page '
-            f"{place + 1} of {len(trail)}, about {stop.minutes} minutes.{read}"
-            ' <button type="button" data-takes="">Leave this way</button>'
-            "</div>"
-        )
-    if bars:
-        context["body"] = context["body"].replace("</h1>", f"</h1>{bars}", 1)
+        body = context["body"].replace("</h1>", f"</h1>{bar}", 1)
+        for out, (link, title) in leaps(stop, after):
+            numbers = [stop.sections[x][0].split(". ")[0] for x in out]
+            line = (
+                f'<p class="way" data-way="{way.name}">This way leaves out '
+                f"{' to '.join(dict.fromkeys((numbers[0], numbers[-1])))}: "
+                f'continue at <a href="{link}">{escape(title)}</a>.</p>'
+            )
+            begin = f'<section id="{out[0]}">'
+            body = body.replace(begin, line + begin, 1)
+        context["body"] = body
+
+
+def leaps(
+    stop: Stop, after: tuple[str, str]
+) -> list[tuple[list[str], tuple[str, str]]]:
+    """The runs of sections that a way leaves out, and what follows each.
+
+    That is an address and its title: of the next section or, after the last
+    one that is read, of the next page.
+    """
+    found = []
+    out: list[str] = []
+    for anchor, (title, read) in stop.sections.items():
+        if read and out:
+            found.append((out, (f"#{anchor}", title)))
+        out = [] if read else [*out, anchor]
+    return [*found, (out, after)] if out else found
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -89,6 +89,8 @@ addEventListener("afterprint", () => {
 // Which way through the book a reader has taken; CSS shows what belongs to it.
 document.addEventListener("click", (event) => {
   const target = /** @type {Element} */ (event.target);
+  // On a phone the contents give way to the section that was chosen.
+  if (target.closest("a[href^='#']")) target.closest("dialog")?.close();
   const taken = target.closest("[data-takes]");
   if (!taken) return;
   const { takes } = /** @type {HTMLElement} */ (taken).dataset;

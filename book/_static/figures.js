@@ -2,8 +2,6 @@
 "use strict";
 
 (() => {
-  // Of a figure's own size, where no window holds it: labels of 9 px become 13.
-  const READABLE = 1.4;
   const STEP = 1.25;
 
   function make(name, given, ...inside) {
@@ -53,8 +51,7 @@
     dialog.showModal();
     const { naturalWidth: width, naturalHeight: height } = picture;
     const rooms = [stage.clientWidth / width, stage.clientHeight / height];
-    const whole = Math.min(...rooms);
-    large.style.width = `${width * (whole < 1 ? READABLE : whole)}px`;
+    large.style.width = `${width * Math.min(...rooms)}px`; // all of it
     stage.focus();
   }
 

@@ -1,5 +1,7 @@
 """The first page, the ways that begin there, and the menu."""
 
+import re
+
 import pages
 import pytest
 from browser import opened
@@ -29,16 +31,71 @@ def test_it_begins_with_name_figure_and_one_button(intro):
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
-def test_next_leads_along_a_way(intro, way):
+def test_next_and_previous_lead_along_a_way(intro, way):
     page = intro
-    page.locator(f"a.begin[data-takes={way.name}]").click()
+    card = page.locator(f".way-card:has([data-takes={way.name}])")
+    times = [
+        int(re.search(r"(\d+) minutes", x)[1])
+        for x in card.locator("li").all_text_contents()
+    ]
+    said = re.findall(r"in (\d+) minutes", card.inner_text())
+    assert said in ([], [str(sum(times))])
+    card.locator("a.begin").click()
+    before = "intro"
     for place, stem in enumerate(way.pages):
         assert page.url.endswith(f"/{stem}.html")
-        bar = page.locator(".way:visible")
+        bar = page.locator(".way:visible").first
         assert f"page {place + 1} of {len(way.pages)}" in bar.inner_text()
-        assert bar.locator("a").count() == len(way.pages[stem])
-        page.locator(".prev-next-area .right-next:visible").click()
-    assert page.url.endswith("/intro.html")
+        assert f"about {times[place]} minutes" in bar.inner_text()
+        back = page.locator(".left-prev:visible")
+        assert back.get_attribute("href") == f"{before}.html"
+        before = stem
+        page.locator(".right-next:visible").click()
+    assert page.url.endswith(f"/{way.end}")
+    anchor = way.end.partition("#")[2] or "main-content"
+    page.locator(f"#{anchor}").wait_for(state="attached")
+
+
+READ = """() => {
+  const main = document.querySelector("article h1").parentElement;
+  const read = [], left = [];
+  let on = true; // of what the lines of a way do not lead over
+  for (const e of main.children) {
+    if (e.matches("p.way") && e.checkVisibility()) {
+      on = false;
+      left.push([e.textContent, e.querySelector("a").getAttribute("href")]);
+    }
+    if (!e.matches("section")) continue;
+    on ||= left.at(-1)[1] === `#${e.id}`;
+    if (on) read.push(e.id);
+  }
+  return [read, left];
+}"""
+
+
+def test_lines_lead_over_what_a_way_leaves_out(intro):
+    page = intro
+    page.locator("a.begin[data-takes=idea]").click()
+    (way,) = (way for way in WAYS if way.name == "idea")
+    base = page.url.rpartition("/")[0]
+    for stem, following in zip(
+        way.pages,
+        [*[f"{x}.html" for x in way.pages][1:], way.end],
+        strict=True,
+    ):
+        page.goto(f"{base}/{stem}.html")
+        read, left = page.evaluate(READ)
+        chosen = way.pages[stem]
+        assert not chosen or [*chosen] == read
+        assert bool(chosen) == bool(left)
+        if left:
+            assert left[-1][1] == following
+            assert re.match(
+                r"This way leaves out \d+\.\d+( to \d+\.\d+)?: continue at",
+                left[-1][0],
+            )
+    page.get_by_role("button", name="Leave this way").click()
+    assert page.locator(".way:visible").count() == 0
 
 
 def test_a_way_is_left(intro):

@@ -158,6 +158,16 @@ def test_a_claim_is_one_line_and_on_its_page_one_sentence(pages):
             assert bool(grey) == ("explored" in rest)
 
 
+def test_beneath_the_first_sentence_a_line_says_how_to_read_it(pages):
+    """Once on each page that has one, and never on the ledger."""
+    for name, page in pages.items():
+        places = page.select(".claim-sentence")
+        said = [place for place in places if place.text.strip()]
+        keys = page.select(".claim-key")
+        assert keys == [x.find_next_sibling() for x in said[:1]], name
+    assert not pages["index"].select(".claim-key")
+
+
 def test_a_page_that_says_a_verdict_itself_gets_no_second_sentence(pages):
     """But still the place that the ledger leads to."""
     page = pages["ladder"]

@@ -411,7 +411,7 @@ def test_the_walk_goes_by_keyboard_and_tells_the_model_s_numbers(
     page, book, reference
 ):
     model, tokenizer = reference
-    page.get_by_role("button", name="Begin").focus()
+    page.locator(".op-card .at-main").focus()
     told = []
     for key in ["Space"] * 3 + ["ArrowRight"] * 9:
         page.keyboard.press(key)
@@ -433,12 +433,14 @@ def test_the_walk_goes_by_keyboard_and_tells_the_model_s_numbers(
     it = pieces.index("it")
     weight, most = maps.encoder[1][0, 0, it].max(0)
     looks = f"looks most at {pieces[most]} ({weight:.2f})"
-    assert told[5] == f"Head 1 of layer 2: it {looks}."
+    where = "encoder 2.1, head 1 of the encoder’s layer 2"
+    assert told[5] == f"In {where}, it {looks}."
     weight, most = maps.cross[1][0, 0, -1].max(0)
     assert f"{pieces[most]} ({weight:.2f})" in told[8]
     surest = maps.encoder[1][0, :, it].max(1).values.argmax()
     share, noun = maps.encoder[1][0, surest, most].max(0)
-    assert f"looked at {pieces[noun]} ({share:.2f})" in told[8]
+    before = f"{pieces[most]} itself looked at {pieces[noun]} ({share:.2f})"
+    assert f"In the encoder, {before}, in encoder 2.{surest + 1}." in told[8]
     assert (pieces[most], pieces[noun]) == ("hungry", "dog")
     logits = model(source, target)[0, -1]
     assert f"{logits.max():.1f}, is that of er" in told[9]
@@ -450,12 +452,14 @@ def test_the_walk_goes_by_keyboard_and_tells_the_model_s_numbers(
         with hooked(model, tokenizer, [silence]):
             left.append(model(source, target)[0, -1].softmax(0)[er].item())
     worst = left.index(min(left))
-    lost = f"Without head {worst + 1}, er would go from {p:.2f} to "
+    lost = f"Without encoder 2.{worst + 1}, er would go from {p:.2f} to "
     lost += f"{left[worst]:.2f}."
     for bet in range(4):  # and the answer only after the bet
         page.keyboard.press("ArrowRight")
         assert lost not in page.locator(SAID).inner_text()
-        page.get_by_role("button", name=f"head {bet + 1}", exact=True).click()
+        page.get_by_role(
+            "button", name=f"encoder 2.{bet + 1}", exact=True
+        ).click()
         answer = page.locator(SAID).inner_text()
         assert answer.startswith(lost)
         assert ("You have won" in answer) == (bet == worst)
@@ -526,7 +530,7 @@ def test_er_turns_to_sie_by_keyboard(page, reference):
         with hooked(model, tokenizer, [change]):
             p = model(source, target)[0, -1].softmax(0)[er].item()
         assert share == f"{p:.2f}"
-    switch = page.get_by_label("Encoder, layer 2, head 2", exact=True)
+    switch = page.get_by_label("encoder 2.2", exact=True)
     switch.press("Space")
     turned = "Der Hund fraß die Suppe, weil sie hungrig war."
     page.locator(".op-before", has_text=plain).wait_for()
@@ -553,6 +557,38 @@ def test_a_chapter_opens_the_tab_that_it_speaks_of(window, book, name, tab):
     assert not window.complaints and not window.escaped
 
 
+def test_what_is_tried_moves_no_switch(page):
+    page.get_by_role("tab", name="Change it").click()
+    table = page.locator(".op-switches")
+    # where each row and the button below it is, in the table's own terms
+    places = """place => [...place.querySelectorAll(
+      ".op-switches tr, .op-changes section, .op-changes .op-do")].map(e =>
+      e.getBoundingClientRect().top - place.getBoundingClientRect().top)"""
+    panel = page.locator("#op-changes")
+    before = panel.evaluate(places)
+    page.get_by_role("button", name=re.compile("Try each")).click()
+    assert table.locator(".op-p").count() == 24
+    assert panel.evaluate(places) == before
+    page.get_by_label("encoder 2.2", exact=True).uncheck()
+    page.get_by_role("button", name="Patch", exact=True).click()
+    page.locator(".op-list li").nth(1).wait_for()
+    assert panel.evaluate(places) == before
+
+
+def test_a_donor_is_doubted_as_a_sentence_is(page):
+    page.get_by_role("tab", name="Change it").click()
+    donor = page.get_by_label(re.compile("^Patch a head"))
+    warning = page.locator(".op-changes .op-warning")
+    for text, said in {
+        "Hello world.": "never seen “hello” or “world”",
+        "🙂": "Write a sentence in English.",
+    }.items():
+        donor.fill(text)
+        page.get_by_role("button", name="Patch", exact=True).click()
+        warning.get_by_text(said).wait_for()
+    assert page.locator(".op-list li").count() == 1  # of what can be read
+
+
 SWITCHES = ["the mask", "positions", "division by √16"]
 SWITCHES += ["residual", "norm", "feed-forward"]
 
@@ -567,7 +603,7 @@ def test_a_part_that_is_left_out_is_missed(page, reference, part):
     source = torch.tensor([tokenizer.encode(text)])
     plain = tokenizer.decode(greedy_decode(model, source)[0].tolist())
     assert german(page) != plain
-    told = page.locator(".op-warning").inner_text()
+    told = page.locator(".op-form .op-warning").inner_text()
     kept = text == HUNGRY
     assert told == "" if kept else f"“{HUNGRY}” is translated as" in told
 
@@ -595,7 +631,7 @@ def test_another_sentence_is_read_and_doubted_where_it_must_be(page):
     text.fill(SWEET)
     page.locator(".op-line", has_text="süß").wait_for()
     assert german(page) == "Der Hund fraß die Suppe, weil sie süß war."
-    warning = page.locator(".op-warning")
+    warning = page.locator(".op-form .op-warning")
     assert not warning.inner_text()
     text.fill("The minister ate the soup.")
     warning.get_by_text("never seen “minister”").wait_for()
@@ -622,7 +658,7 @@ def test_a_word_is_lit_wherever_it_is(page):
     assert page.locator(".op-grid .op-thumb").count() == 24
     lines = page.locator(".op-grid .op-lines")
     assert lines.count() == 16  # all that see English
-    page.get_by_role("button", name="Encoder, layer 2, head 1").press("Enter")
+    page.get_by_role("button", name="encoder 2.1").click()
     cells = page.locator(".op-opened .at-map tbody td")
     assert cells.count() == 11 * 11
     cells.nth(12).click()
@@ -650,9 +686,15 @@ def test_each_step_fits_the_window(book, browser, width, height):
         page = come_near(window, book)
         count = page.locator(".op-count").inner_text()
         (steps,) = re.findall(r"\d+", count)
+        button, crop = page.locator(".op-card .at-main"), ".op-window"
+        below = set()
         for step in range(int(steps)):
-            page.locator(".op-card .at-main").click()
+            button.click()
             assert page.evaluate(SIGHT) == [], f"step {step + 1}"
+            height = page.locator(crop).bounding_box()["height"]
+            below.add(button.bounding_box()["y"] - middle(page, crop))
+        if width < 800:  # the button keeps its place, below a tall window
+            assert len(below) == 1 and height >= 350
         low = page.locator(".op-opened").bounding_box()
         page.mouse.move(low["x"] + 5, low["y"] + 5)
         page.mouse.wheel(0, 300)  # to what the opened box shows
@@ -665,9 +707,9 @@ def test_it_is_for_everyone_on_a_phone(book, browser):
     size, seen = {"width": 390, "height": 800}, set()
     with opened(browser, viewport=size, reduced_motion="reduce") as window:
         page = come_near(window, book)
-        # what the theme lets float over it, depending on the scroll position
-        floating = ".bd-header-article, #pst-back-to-top"
-        page.add_style_tag(content=f"{floating} {{display: none !important}}")
+        # it floats over the figure, depending on the scroll position
+        floating = ".bd-header-article {display: none !important}"
+        page.add_style_tag(content=floating)
 
         def faults() -> list[str]:
             found = pages.sideways(page) + pages.access(page, ".at-opened")

@@ -28,7 +28,8 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Build:
     source.mkdir()
     (source / "conf.py").write_text("")
     (source / "picture.svg").write_text("<svg/>")
-    output = new_output("stream", name="stdout", text="BLEU 41.82, 63,082,496")
+    said = "BLEU 41.82, 63,082,496\nbeam\n   5   0.7"
+    output = new_output("stream", name="stdout", text=said)
     cell = new_code_cell("print()", outputs=[output])
     nbformat.write(new_notebook(cells=[cell]), source / "page.ipynb")
     (source / "runs").mkdir()
@@ -56,8 +57,6 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Build:
 def test_number_with_a_source_passes(build: Build):
     text = """It has 41.82 BLEU.
 
-It has 41.8 BLEU, rounded from the output.
-
 It has 63.1 million parameters.
 
 See section 5.4, sections 3.1 and 6.2, and Python 3.11.
@@ -66,7 +65,7 @@ The claim is P-3.1-d, the rate is ``0.003``, and :math:`0.1` is set.
 
 The record says :number:`6.62 record`, or :number:`12.3 % record`.
 
-The page says :number:`41.8 page`.
+The page says :number:`41.82 page: BLEU` and :number:`0.7 page: 5`.
 
 There are 1,280 subwords and 12 words.
 """
@@ -78,10 +77,16 @@ def test_number_without_one_is_found(build: Build):
         "It has 41.83 BLEU.": "41.83",
         "It has 41.9 BLEU.": "41.9 is printed by no cell",
         "A share of 90 % is left.": "90 %",
-        "The record says :number:`6.63 record`.": "have no 6.63",
-        "The page says :number:`41.7 page`.": "have no 41.7",
-        "No record is called :number:`6.62 recorder`.": "have no 6.62",
-        "- a list\n- with 0.7 in it": "0.7",
+        "The record says :number:`6.63 record`.": "no 6.63 in record;",
+        "It has :number:`41.82 page`.": "no 41.82 in page; a number of a",
+        "It has :number:`41.8 page: BLEU`.": "no 41.8 in page;",
+        "It has :number:`41.82 page: BLE`.": "no 41.82 in page;",
+        "It has :number:`0.7 page: BLEU`.": "no 0.7 in page;",
+        "Rounded, it has 41.8 BLEU.": "41.8 is printed by no cell",
+        "No record is called :number:`6.62 recorder`.": "no 6.62 in recorder;",
+        "- a list\n- with 0.6 in it": "0.6",
+        "==== =====\nours 0.77\n==== =====": "0.77",
+        ".. figure:: picture.svg\n   :alt: A line.\n\n   It is 0.88.": "0.88",
     }
     said = build(page="\n\n".join(wrong))
     for number in wrong.values():

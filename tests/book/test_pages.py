@@ -1,5 +1,6 @@
 """Every page of the built book holds up in a real browser, offline."""
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,6 +13,11 @@ WIDE, PHONE = ({"width": w, "height": 800} for w in (1280, 360))
 SHOWN = pages.pages_of(book_folder())
 KINDS = ("intro", "10_decoding", "ledger", "toolkit", "api", "404", "search")
 OF_A_KIND = [page for page in SHOWN if page.stem in KINDS]
+LIVE = [
+    page
+    for page in SHOWN
+    if re.search(r'class="[^"]*\b(at-place|widget)\b', page.read_text("utf-8"))
+]
 # Bars, menu and way into the text are the same on all pages of a kind.
 FRAMED = [page for page in OF_A_KIND if page.name != "404.html"]
 
@@ -81,6 +87,25 @@ def test_page_from_a_file(reader: Window, looks: set[str], where: Path):
     faults["network"] = reader.escaped
     found = [f"{check}: {one}" for check in faults for one in faults[check]]
     assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("where", LIVE, ids=name)
+def test_live_figures_are_for_fingers_when_they_have_come(reader, where):
+    page = turn(reader, where, {"width": 390, "height": 844})
+    for begin in page.get_by_role("button", name="Try it here").all():
+        begin.click()
+        expect(begin).to_have_count(0, timeout=60_000)
+    for place in page.locator(".at-opened").all():
+        place.scroll_into_view_if_needed()
+        place.locator(".op-box, label").first.wait_for(timeout=60_000)
+    for place in page.locator(".at-translator").all():
+        place.locator(".at-panel").wait_for(timeout=60_000)
+    faults = pages.targets(page)
+    for tab in page.get_by_role("tab").all():
+        if tab.is_visible():
+            tab.click()
+            faults += pages.targets(page)
+    assert faults == []
 
 
 @pytest.mark.parametrize("where", OF_A_KIND, ids=name)
@@ -189,6 +214,7 @@ SMALL = (
     "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 90 20' width='90'>"
     "<text font-size='8'>small</text></svg>"
 )
+HAND = "display: inline-block; cursor: pointer; line-height: 20px"
 FOLD = "<details class={}><summary>{}</summary><p>Text.</p></details>"
 CHECKS: dict[str, Callable[[Page], list[str]]] = {
     "formulas": pages.formulas,
@@ -215,6 +241,7 @@ FAULTS = [
     ("headings", "<figcaption>", "<h2>Nothing.</h2><figcaption>"),
     ("targets", "<p>", "<p><button style='height: 20px'>b</button>"),
     ("targets", "<p>A page.", "<p><a href='#text'>A page.</a>"),
+    ("targets", "<p>", f"<p class=widget><b style='{HAND}'>b</b> or not"),
     ("labels", GIF, f"data:image/svg+xml,{SMALL}"),
     ("paper", "<p>", f"{FOLD.format('hide', 'Show the code')}<p>"),
     ("paper", "<p>", f"{FOLD.format('answer', 'Solution to exercise 1')}<p>"),

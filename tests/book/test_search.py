@@ -89,6 +89,12 @@ SEARCHES |= {
 GENDER = ["few_pairs#gender-by-stereotype"]
 LEAK = ["few_pairs#did-the-test-leak-into-the-training"]
 SEED = ["09_training#the-same-seed-two-runs"]
+INDUCTION = ["decoder_only#induction-a-pattern-that-is-only-in-the-prompt"]
+FORCED = [
+    "beam_search_settings#a-term-or-a-format-forced",
+    "toolkit_own_program#a-rule-for-the-output",
+]
+VECTORS = ["bert_and_relatives#sentence-vectors"]
 SEARCHES |= {
     "gender": GENDER,
     "gender bias": GENDER,
@@ -103,6 +109,31 @@ SEARCHES |= {
     "reproducible": SEED,
     "deterministic": SEED,
     "two runs differ": SEED,
+    "induction": INDUCTION,
+    "induction head": INDUCTION,
+    "copy a pattern from the prompt": INDUCTION,
+    "in-context learning": INDUCTION,
+}
+POWER = ["19_scale#why-a-power-law"]
+MINUTES = ["teaching#how-long-the-notebooks-run"]
+WHERE_TIME = ["toolkit_sizes#where-an-update-s-time-goes"]
+ADAPTER = ["adapting#what-becomes-of-the-sixteen-bytes"]
+SEARCHES |= {
+    "why a power law": POWER,
+    "power law": POWER,
+    "how long do the notebooks run": MINUTES,
+    "minutes of every notebook": MINUTES,
+    "profiler": WHERE_TIME,
+    "page faults": WHERE_TIME,
+    "sixteen bytes": ADAPTER,
+    "force a term": FORCED,
+    "glossary": FORCED,
+    "output format": FORCED,
+    "forced prefix": FORCED,
+    "digits only": FORCED,
+    "sentence vectors": VECTORS,
+    "sentence embeddings": VECTORS,
+    "retrieval": VECTORS,
 }
 
 

@@ -488,6 +488,31 @@ def test_the_widget_works_by_keyboard_and_says_what_it_shows(
         assert not window.complaints
 
 
+def test_it_says_why_a_likelier_subword_is_not_written(intro):
+    page, text = intro, intro.get_by_label("A sentence in English")
+    text.fill("I do not know what this means and I do not care.")
+    text.press("Enter")
+    answered(page)
+    written = page.locator(".at-output .at-chip").all_inner_texts()
+    slider = page.get_by_role("slider")
+    passed = []
+    for step in range(len(written)):
+        slider.fill(str(step + 1))
+        bars = page.locator(".at-columns .at-bars li")
+        now = bars.evaluate_all(
+            "all => all.findIndex(e => e.matches('.at-now'))"
+        )
+        pieces = bars.locator("span:first-child").all_text_contents()
+        said = page.locator(".at-columns .at-note").all_inner_texts()
+        assert said == [
+            f"The search does not write {piece} here: the same 3 subwords in "
+            "a row would come twice."
+            for piece in pieces[:now]  # one at most here
+        ]
+        passed += pieces[:now]
+    assert "▁nicht" in passed
+
+
 def test_each_of_several_sentences_can_be_looked_at(intro):
     page, text = intro, intro.get_by_label("A sentence in English")
     chips, said = page.locator(".at-output"), page.locator(".at-hidden")

@@ -112,7 +112,8 @@ def headings(page: Page) -> list[str]:
 def targets(page: Page) -> list[str]:
     """What is smaller than a finger: 24 pixels, but for links in a text.
 
-    Of a box to tick, its label can be touched; of a card, all of it.
+    Of a box to tick, its label can be touched; of a card, all of it. In live
+    figures whatever has a hand for a pointer is one.
     """
     return page.evaluate("""() => {
       const faults = [], some = "a[href], button, summary, select, textarea,"
@@ -125,7 +126,11 @@ def targets(page: Page) -> list[str]:
         const words = x => x.textContent.trim().length;
         return words(block) > words(e);
       };
-      for (const e of document.querySelectorAll(some)) {
+      const hand = e => getComputedStyle(e).cursor === "pointer";
+      const live = document.querySelectorAll(":is(.widget, .at-place) *");
+      const touched = [...live].filter(e => hand(e) && !hand(e.parentElement));
+      const all = [...document.querySelectorAll(some), ...touched];
+      for (const e of new Set(all)) {
         if (!e.checkVisibility({visibilityProperty: true})) continue;
         if (inText(e) || e.matches("label input, .sd-stretched-link"))
           continue;

@@ -1,18 +1,20 @@
 """Several processes: the same updates as one, one log, one end for all."""
 
-import multiprocessing
 import os
+import random
+import shutil
 import signal
-import socket
+import subprocess
 import sys
 import time
 from dataclasses import replace
-from itertools import chain, islice, pairwise
+from itertools import chain, cycle, islice, pairwise
 from pathlib import Path
 
 import pytest
 import torch
 from small_runs import same_weights
+from started import PATIENCE, ends, start
 
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import copy_task, make_batch
@@ -24,7 +26,13 @@ from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.runs.run import Run
 from annotated_transformer.storage.checkpoints import Progress, read_metrics
-from annotated_transformer.system.processes import Processes, joined
+from annotated_transformer.storage.model_folder import load_model
+from annotated_transformer.system.processes import (
+    APART,
+    Processes,
+    Together,
+    joined,
+)
 from annotated_transformer.training import TrainConfig, updates
 
 CONFIG = TrainConfig(
@@ -33,47 +41,14 @@ CONFIG = TrainConfig(
 SIZES = ModelConfig(
     vocab_size=12, layers=1, d_model=16, d_ff=32, heads=2, dropout=0.0
 )
-# Processes that are forked from a clean one, which has imported everything.
-context = multiprocessing.get_context("forkserver")
-context.set_forkserver_preload(["annotated_transformer", "torch._dynamo"])
-PATIENCE = 300  # seconds; machines are busy at times
-
-
-def start(work, size, *arguments):
-    """Start processes as torchrun does; each calls work(*arguments)."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    common = {"WORLD_SIZE": size, "MASTER_ADDR": "localhost"}
-    common |= {"MASTER_PORT": port, "OMP_NUM_THREADS": 1}
-    started = []
-    for rank in range(size):
-        given = {"RANK": rank, "LOCAL_RANK": rank, **common}
-        process = context.Process(
-            target=child, args=(given, work, *arguments), daemon=True
-        )
-        process.start()
-        started.append(process)
-    return started
-
-
-def child(given, work, *arguments):
-    os.environ.update({name: str(value) for name, value in given.items()})
-    torch.set_num_threads(1)
-    work(*arguments)
-
-
-def ends(started):
-    """The exit statuses, once all have ended."""
-    for process in started:
-        process.join(PATIENCE)
-    return [process.exitcode for process in started]
+SOAK = bool(os.environ.get("SOAK"))
+DYING = str(Path(__file__).parents[1] / "support" / "dying.py")
 
 
 def parts(steps):
-    """Batches of different sizes: four for each update."""
+    """Batches of different sizes: six for each update."""
     random = torch.Generator().manual_seed(1)
-    for size in (1, 5, 2, 9) * steps:
+    for size in (1, 5, 2, 9, 4, 3) * steps:
         rows = []
         for length in torch.randint(2, 9, (size,), generator=random).tolist():
             row = torch.randint(4, 12, (length,), generator=random).tolist()
@@ -81,62 +56,119 @@ def parts(steps):
         yield rows
 
 
-def learn(batches, config, processes):
+def learn(batches, config, sizes=SIZES, **given):
     """Three updates in double precision: what they told, and the weights."""
-    together = processes.size > 1
     torch.manual_seed(0)
-    model = transformer(SIZES).double()
-    told = list(
-        updates(
-            model,
-            map(make_batch, batches),
-            adam(model.parameters()),
-            config,
-            16,
-            all_reduce=processes.mean_gradients if together else None,
-        )
-    )
+    model = transformer(sizes).double()
+    optimizer = adam(model.parameters())
+    told = [*updates(model, batches, optimizer, config, 16, **given)]
+    told = [(x.step, x.tokens, x.rate, x.loss, x.norm) for x in told]
     return told, model.state_dict()
 
 
-def learn_together(folder):
+def learn_together(folder, hands, dropout):
+    """Of an update each hand has as many of the batches, one after another."""
     with joined("cpu") as processes:
-        mine = islice(parts(3), processes.rank, None, processes.size)
-        told, weights = learn(mine, CONFIG, processes)
-        told = [(x.step, x.loss, x.rate, x.norm, x.tokens) for x in told]
-        torch.save((told, weights), folder / f"{processes.rank}.pt")
+        together = Together(processes, hands)
+        each = 6 // hands
+        mine = (
+            make_batch(rows)
+            for update in batched(parts(3), 6)
+            for hand in together.hands
+            for rows in update[hand * each : (hand + 1) * each]
+        )
+        config = replace(CONFIG, accumulation_steps=each * len(together.hands))
+        sizes = replace(SIZES, dropout=dropout)
+        found = learn(mine, config, sizes, accumulate=together)
+        name = f"{processes.size} {processes.rank}"
+        torch.save(found, folder / f"{name}.pt")
 
 
-def test_two_processes_make_the_updates_of_one(tmp_path):
-    """Each accumulates two batches; one process takes all four as one."""
-    assert ends(start(learn_together, 2, tmp_path)) == [0, 0]
-    rows = list(parts(3))
-    joint = [list(chain(*rows[i : i + 4])) for i in range(0, 12, 4)]
-    whole, expected = learn(
-        joint, replace(CONFIG, accumulation_steps=1), Processes()
-    )
-    found = [torch.load(tmp_path / f"{rank}.pt") for rank in (0, 1)]
-    assert found[0][0] == found[1][0]
-    for update, (step, loss, rate, norm, tokens) in zip(
-        whole, found[0][0], strict=True
+def batched(rows, number):
+    """Lists of so many rows, one after another."""
+    rows = iter(rows)
+    return iter(lambda: [*islice(rows, number)], [])
+
+
+def together(folder, size, hands, dropout=0.0):
+    """What every process told, and the weights that it has."""
+    started = start(learn_together, size, folder, hands, dropout)
+    assert ends(started) == [0] * size
+    return [torch.load(folder / f"{size} {rank}.pt") for rank in range(size)]
+
+
+def close(found, expected):
+    """The same updates, but for the order in which numbers are added up."""
+    for (*same, loss, norm), (*others, other_loss, other_norm) in zip(
+        found[0], expected[0], strict=True
     ):
-        assert (update.step, update.rate) == (step, rate)
-        assert update.tokens == tokens and isinstance(tokens, int)
-        assert loss.item() == pytest.approx(update.loss.item(), rel=1e-6)
-        # the gradient that the processes have summed
-        assert norm.item() == pytest.approx(update.norm.item(), rel=1e-6)
-    for name, weight in expected.items():
-        assert torch.equal(found[0][1][name], found[1][1][name])
-        assert torch.allclose(found[0][1][name], weight, atol=1e-6)
+        assert same == others
+        assert loss.item() == pytest.approx(other_loss.item(), rel=1e-6)
+        # of the gradient that the processes have summed
+        assert norm.item() == pytest.approx(other_norm.item(), rel=1e-6)
+    for name, weight in expected[1].items():
+        assert torch.allclose(found[1][name], weight, atol=1e-6)
 
 
-def test_processes_draw_different_numbers():
-    seeds = [Processes(rank, 64).seed(7) for rank in range(64)]
-    assert seeds[0] == 7 and max(seeds) < 2**32
+@pytest.mark.parametrize("size, hands", [(2, 2), (3, 3), (2, 3), (1, 3)])
+def test_processes_make_the_updates_of_one(tmp_path, size, hands):
+    """One takes all batches of an update as one, others their own as many."""
+    found = together(tmp_path, size, hands)
+    joint = (make_batch(chain(*rows)) for rows in batched(parts(3), 6))
+    expected = learn(joint, replace(CONFIG, accumulation_steps=1))
+    for one in found:
+        close(one, expected)
+        for name, weight in found[0][1].items():
+            assert torch.equal(one[1][name], weight)
+
+
+def test_dropout_follows_from_the_hand_and_not_from_the_process(tmp_path):
+    """Three processes draw what two do, and one, and the first as alone."""
+    three, two, one = (together(tmp_path, n, 3, 0.5)[0] for n in (3, 2, 1))
+    close(three, one)
+    close(two, one)
+    plain = together(tmp_path, 1, 1, 0.5)[0]
+    sizes, config = replace(SIZES, dropout=0.5), CONFIG
+    batches = map(make_batch, parts(3))
+    expected = learn(batches, replace(config, accumulation_steps=6), sizes)
+    for name, weight in expected[1].items():
+        assert torch.equal(plain[1][name], weight)
+        assert name == "dropout" or not torch.equal(one[1][name], weight)
+
+
+def test_hands_draw_different_numbers():
     # as `updates` begins; the generator of the CPU takes 32 bits
-    first = sorted(seed * 10_000_019 % 2**32 for seed in seeds)
+    first = sorted((7 + APART * hand) % 2**32 for hand in range(1024))
     apart = [b - a for a, b in pairwise(first)]
-    assert min(apart) > 300_000  # updates of the longest run
+    assert first[0] >= 7 and min(apart) > 300_000  # updates of a long run
+
+
+def count_sums(folder, accumulated):
+    """How often an update of so many batches speaks with the others."""
+    with joined("cpu") as processes:
+        torch.manual_seed(0)
+        model = transformer(SIZES)
+        config = replace(CONFIG, accumulation_steps=accumulated, steps=4)
+        turns = updates(
+            model,
+            map(make_batch, cycle(parts(1))),
+            adam(model.parameters()),
+            config,
+            16,
+            accumulate=Together(processes, 2),
+        )
+        next(turns)
+        with torch.profiler.profile() as seen:
+            next(turns)
+        found = sum("all_reduce" in x.name for x in seen.events())
+        (folder / f"{processes.rank} {accumulated}").write_text(f"{found}")
+
+
+def test_batches_are_accumulated_without_communication(tmp_path):
+    for number in (1, 4):
+        assert ends(start(count_sums, 2, tmp_path, number)) == [0, 0]
+    counts = {path.read_text() for path in tmp_path.iterdir()}
+    assert len(counts) == 1 and int(*counts) > 0
 
 
 def small(processes=1, **given):
@@ -157,12 +189,20 @@ def stream(recipe, corpus, processes, step=0):
 def test_batches_are_dealt_out():
     """Three processes read what one would, also from a later update on."""
     recipe, corpus = small(processes=3, accumulation_steps=2)
-    one = list(islice(stream(recipe, corpus, Processes()), 60))
-    hands = [stream(recipe, corpus, Processes(r, 3)) for r in range(3)]
-    dealt = [next(hands[place % 3]) for place in range(60)]
-    assert all(torch.equal(a, b) for a, b in zip(one, dealt, strict=True))
-    later = stream(recipe, corpus, Processes(1, 3), step=4)
-    assert torch.equal(next(later), one[4 * 2 * 3 + 1])
+    alone, _ = small(accumulation_steps=6)
+    one = [*islice(stream(alone, corpus, Processes()), 60)]
+    for size in (3, 2, 1):
+        for step in (0, 4):
+            streams = [
+                stream(recipe, corpus, Processes(rank, size), step)
+                for rank in range(size)
+            ]
+            for update in batched(one[6 * step :], 6):
+                # of an update the hands have the batches 0 3, 1 4 and 2 5
+                for hand in range(3):
+                    for batch in update[hand::3]:
+                        found = next(streams[hand % size])
+                        assert torch.equal(found, batch)
 
 
 def command_line(folder, *words):
@@ -189,68 +229,138 @@ def wait_for(path):
 
 @pytest.fixture(scope="module")
 def options(recipe_options):
+    """Of a run with all that could make its sums or its draws differ."""
     muon = ["--set=train.optimizer=muon", "--set=train.weight_decay=0.1"]
-    return [*recipe_options, *muon, "--max-steps=24", "--checkpoint-every=4"]
+    more = ["--set=labs.noise=1", "--accumulate=2", "--bf16"]
+    steps = ["--max-steps=24", "--checkpoint-every=4"]
+    return [*recipe_options, *muon, *more, *steps]
+
+
+def trained(size, output, options):
+    """What as many processes say, the first and the others, in one run."""
+    for log in output.parent.glob("*.log"):
+        log.unlink()
+    words = ("train", output, *options)
+    statuses = ends(start(command_line, size, output.parent, *words))
+    found = logs(output.parent)
+    assert statuses == [0] * size, found
+    return found
 
 
 @pytest.fixture(scope="module")
 def whole(options, tmp_path_factory):
-    """A model that two processes have trained without interruption."""
-    folder = tmp_path_factory.mktemp("whole")
-    words = ("train", folder / "model", *options)
-    assert ends(start(command_line, 2, folder, *words)) == [0, 0], logs(folder)
-    return folder
-
-
-def resumed(output, folder, options):
-    """Resume with two processes; the folder of the model."""
-    for log in folder.glob("*.log"):
-        log.unlink()
-    words = ("train", output, *options, "--resume")
-    assert ends(start(command_line, 2, folder, *words)) == [0, 0], logs(folder)
-    assert "continuing after update" in logs(folder)[0]
+    """A model that three processes have trained without interruption."""
+    output = tmp_path_factory.mktemp("whole") / "model"
+    trained(3, output, options)
     return output
 
 
-def same(output, folder):
-    assert same_weights(output, folder / "model")
+def same(output, whole):
+    assert same_weights(output, whole)
     curves = [
         [{**line, "seconds": 0} for line in read_metrics(one)]
-        for one in (output, folder / "model")
+        for one in (output, whole)
     ]
     assert curves[0] == curves[1]
 
 
 def test_one_log_and_one_checkpoint(whole):
-    first, second = logs(whole)
-    assert "update 24 of 24" in first and second == ""
-    steps = [line["step"] for line in read_metrics(whole / "model")]
+    first, *others = logs(whole.parent)
+    assert ", 3 processes" in first and "update 24 of 24" in first
+    assert others == ["", ""]
+    steps = [line["step"] for line in read_metrics(whole)]
     assert steps == [4, 8, 12, 16, 20, 24]
 
 
-LOST = "process 1: error: the processes of this run have lost each other ("
+LOST = "process {}: error: the processes of this run have lost each other ("
 
 
 @pytest.mark.parametrize(
     ("rank", "number", "statuses", "told"),
     [
         # one that hears of it tells the others
-        (1, signal.SIGTERM, [128 + signal.SIGTERM] * 2, ("with --resume", "")),
+        (1, signal.SIGTERM, [143, 143, 143], ("with --resume", "", "")),
         # the first, which writes the checkpoints
-        (0, signal.SIGKILL, [-signal.SIGKILL, 1], ("", LOST)),
+        (
+            0,
+            signal.SIGKILL,
+            [-signal.SIGKILL, 1, 1],
+            ("", LOST.format(1), LOST.format(2)),
+        ),
     ],
 )
 def test_where_one_is_stopped_all_end(
     options, whole, tmp_path, rank, number, statuses, told
 ):
+    """As many go on to the last bit, of three whose sums have an order."""
     output = tmp_path / "model"
-    started = start(command_line, 2, tmp_path, *("train", output, *options))
+    started = start(command_line, 3, tmp_path, *("train", output, *options))
     wait_for(output / "checkpoints" / "step-00000004.safetensors")
     os.kill(started[rank].pid, number)
     assert ends(started) == statuses
     for log, part in zip(logs(tmp_path), told, strict=True):
         assert part in log
-    same(resumed(output, tmp_path, options), whole)
+    first, *_ = trained(3, output, [*options, "--resume"])
+    assert "continuing after update" in first
+    same(output, whole)
+
+
+def test_a_run_goes_on_with_fewer_processes(recipe_options, tmp_path):
+    """And with the same updates, which rounding alone makes differ."""
+    options = [*recipe_options, "--accumulate=2", "--set=labs.noise=1"]
+    options += ["--max-steps=8", "--checkpoint-every=2"]
+    folders = [tmp_path / name / "model" for name in ("3 2 1", "3")]
+    for folder in folders:
+        folder.parent.mkdir()
+    began, whole = folders
+    trained(3, whole, options)
+    shutil.copytree(whole, began)
+    for size, last in ((2, 2), (1, 6)):
+        for path in began.glob("checkpoints/step-*"):
+            if int(path.stem[-8:]) > last:
+                path.unlink()
+        first, *_ = trained(size, began, [*options, "--resume"])
+        assert f"{size} process" in first
+        assert f"continuing after update {last} of 8" in first
+        assert not same_weights(began, whole)
+        for one, other in zip(
+            read_metrics(began), read_metrics(whole), strict=True
+        ):
+            assert one == pytest.approx(
+                other | {"seconds": one["seconds"]}, rel=1e-3
+            )
+    # a bias of keys changes nothing, and Adam makes much of its rounding
+    ids = torch.arange(4, 14)[None]
+    logits, others = (load_model(x)[0].eval()(ids, ids) for x in folders)
+    torch.testing.assert_close(logits, others, atol=1e-3, rtol=1e-3)
+    words = ("train", began, *options, "--resume")
+    assert ends(start(command_line, 4, began.parent, *words)) == [1] * 4
+    told = "recipe.processes = 3, now it is 4; resume with"
+    assert told in logs(began.parent)[0]
+
+
+@pytest.mark.parametrize("number", range(10 if SOAK else 1))
+def test_one_that_dies_is_started_again(options, whole, tmp_path, number):
+    """By torchrun, and all go on by themselves."""
+    rng = random.Random(number)
+    rank, update = (rng.randrange(3), rng.randint(0, 24)) if number else (1, 6)
+    output = tmp_path / "model"
+    ended = subprocess.run(
+        [
+            *(sys.executable, "-m", "torch.distributed.run", "--standalone"),
+            *("--nproc-per-node=3", "--max-restarts=1", DYING),
+            *map(str, (rank, update, "train", output, *options)),
+        ],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        timeout=PATIENCE,
+    )
+    assert ended.returncode == 0, ended.stderr
+    done = (update - 1) // 4 * 4  # by the last checkpoint
+    if done > 0:
+        assert f"continuing after update {done} of 24" in ended.stderr
+    same(output, whole)
 
 
 NCCL = "unhandled cuda error\nLast error:\nCuda failure 999 'unknown error'"

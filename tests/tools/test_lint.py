@@ -25,7 +25,6 @@ NOT_LINTED = {
     "*.yaml": "settings, which pre-commit checks",
     "*.toml": "data, which tests read",
     "*.cfg": "expressions that nbval compiles in each run of the chapters",
-    "*.sh": "tests/tools/test_train_translators.py runs all of its lines",
     ".ci/run": "it calls make test, and does nothing else",
     "Makefile": "its words are run by CI and by make fresh",
     "Dockerfile": "docker build stops where a line fails",

@@ -1,5 +1,6 @@
 """Each tool catches the faults it is there for."""
 
+import json
 import os
 import re
 import shutil
@@ -189,6 +190,40 @@ def test_failing_chapter_is_not_stored(tmp_path, source, message):
     with pytest.raises(RuntimeError, match=message):
         run_chapters.run(path, timeout=60)
     assert path.read_bytes() == stored
+
+
+BUSY = """
+from time import process_time
+
+end = process_time() + 0.6
+while process_time() < end:
+    pass
+"""
+
+
+def test_processor_time_of_all_chapters_is_recorded(
+    tmp_path, monkeypatch, capsys
+):
+    paths = [tmp_path / "01_idle.ipynb", tmp_path / "02_busy.ipynb"]
+    for path, source in zip(paths, ("import time", BUSY.strip()), strict=True):
+        chapters.write(notebook(source), path)
+    monkeypatch.setattr(chapters, "find_chapters", lambda: paths)
+    monkeypatch.setattr(run_chapters, "RECORD", tmp_path / "record.json")
+    monkeypatch.setattr(sys, "argv", ["run_chapters.py", "--record"])
+    assert run_chapters.main() == 0
+    found = json.loads((tmp_path / "record.json").read_text())
+    idle, busy = found["seconds"].values()
+    assert [*found["seconds"]] == ["01_idle", "02_busy"]
+    assert idle > 0 and 0.4 < busy - idle < 5
+    assert found["machine"]["threads"] == 1 and "date" in found
+    (tmp_path / "record.json").unlink()
+    chapters.write(notebook("1 / 0"), paths[0])
+    assert run_chapters.main() == 1
+    assert not (tmp_path / "record.json").exists()
+    monkeypatch.setattr(sys, "argv", ["run_chapters.py", "a", "--record"])
+    with pytest.raises(SystemExit):
+        run_chapters.main()
+    assert "--record is of all chapters" in capsys.readouterr().err
 
 
 NUMBER = "random() * 10 ** randrange(-9, 9)"

@@ -1,51 +1,26 @@
-"""The commands that lead from nothing to the shipped models."""
+"""The steps that lead from nothing to the shipped models."""
 
-import json
-import os
+import gzip
 import shlex
-import subprocess
 import sys
+from functools import partial
 from pathlib import Path
+from unittest.mock import create_autospec
 
 import pytest
 import torch
+import train_translators
 import typer.main
+from train_translators import FEW, Workshop
 
 from annotated_transformer import Translator
 from annotated_transformer.commands.app import app
+from annotated_transformer.corpora.multi30k import DATA_VARIABLE
 from annotated_transformer.corpora.parallel_text import read_table
 from annotated_transformer.storage.history import History
-from annotated_transformer.storage.model_folder import (
-    load_model,
-    read_config,
-)
+from annotated_transformer.storage.model_folder import load_model, read_config
 from experiments.shared.made_pairs import extra_pairs
 
-ROOT = Path(__file__).parents[2]
-SCRIPT = ROOT / "tools" / "train_translators.sh"
-STAND_IN = '''\
-"""Notes each command, and makes what it would make, empty."""
-import sys, json, pathlib
-words = sys.argv[1:]
-with open({log!r}, "a") as log:
-    log.write(json.dumps(words) + "\\n")
-made = {{
-    "train": lambda: pathlib.Path(words[3]) / "config.json",
-    "backtranslate": lambda: words[words.index("--output") + 1],
-    "-c": lambda: words[-1],
-    "tools/pack_model.py": lambda: pathlib.Path(words[1]) / "config.json",
-}}
-for option, word in zip(words, words[1:]):  # what is used must be there
-    if option in ("--extra", "--from"):
-        assert pathlib.Path(word.partition("=")[0]).exists(), word
-if "backtranslate" in words and not words[3].endswith(".gz"):
-    assert pathlib.Path(words[3]).exists(), words
-for word in words[:3]:
-    if word in made:
-        path = pathlib.Path(made[word]())
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
-'''
 SHIPPED = {
     "multi30k-en-de": "en-de",
     "multi30k-de-en": "de-en",
@@ -53,27 +28,44 @@ SHIPPED = {
     "pronouns": "pronouns",
 }
 MEANS = {"en-fr-8": "en-fr-7"}  # and of what became which model
-PROGRAM = ["-m", "annotated_transformer"]
+STEPS = {
+    *("describe", "every_eighth", "more_pairs", "draw", "swap", "misspell"),
+    *("shorten", "mean", "score", "pack"),
+}
 
 
 @pytest.fixture(scope="module")
 def called(tmp_path_factory):
-    """What the script calls, at first and again."""
-    folder = tmp_path_factory.mktemp("translators")
-    log, program = folder / "log", folder / "python"
-    script = folder / "stand_in.py"
-    script.write_text(STAND_IN.format(log=str(log)))
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -IS {script} "$@"\n')
-    program.chmod(0o755)
-    environment = os.environ | {"PYTHON": str(program)}
-    environment.pop("ANNOTATED_TRANSFORMER_DATA", None)
-    calls = []
-    for _ in range(2):
-        log.write_text("")
-        subprocess.run([SCRIPT, folder / "made"], env=environment, check=True)
-        lines = log.read_text().splitlines()
-        calls.append([json.loads(line) for line in lines])
-    return calls
+    """What is called, at first and again. It makes what it would, empty."""
+    folder, calls = tmp_path_factory.mktemp("translators"), []
+
+    def stand_in(*given):
+        name, *words = map(str, given)
+        calls.append([name, *words])
+        words = [x.removeprefix("--output=") for x in words]
+        paths = [Path(word.partition("=")[0]) for word in words]
+        output = paths[{"score": 3, "backtranslate": 3}.get(name, 0)]
+        for path in paths:  # what is used must be there
+            if folder / "made" in path.parents:
+                assert path == output or path.exists(), words
+        if name == "train":
+            output.mkdir()
+            output = output / "config.json"
+        output.touch()
+
+    calls_of_rounds = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(DATA_VARIABLE, str(folder / "text"))
+        patch.setattr(train_translators, "transformer", stand_in)
+        for name in STEPS:
+            step = getattr(train_translators, name)
+            made = create_autospec(step, side_effect=partial(stand_in, name))
+            patch.setattr(train_translators, name, made)
+        for _ in range(2):
+            train_translators.make_all(Workshop(folder / "made"))
+            calls_of_rounds.append([*calls])
+            calls.clear()
+    return calls_of_rounds
 
 
 def options(words: list[str]) -> dict[str, set]:
@@ -92,24 +84,14 @@ def options(words: list[str]) -> dict[str, set]:
     return {name: found[name] for name in found.keys() - {"--from"}}
 
 
-def trainings(calls: list[list[str]]) -> dict[str, list[str]]:
-    """The words of each training, by the model's name."""
-    return {
-        Path(words[3]).name: words[4:]
-        for words in calls
-        if words[:3] == [*PROGRAM, "train"]
-    }
-
-
 def test_every_command_is_one_of_the_program(called):
     calls, _ = called
     program = typer.main.get_group(app)
-    ours = [words[2:] for words in calls if words[:2] == PROGRAM]
+    ours = [words for words in calls if words[0] not in STEPS]
     assert len(ours) > 20
     for name, *words in ours:
         program.commands[name].make_context(name, words)  # or it raises
-    rest = {words[0] for words in calls if words[:2] != PROGRAM}
-    assert rest == {"-c", "tools/record_scores.py", "tools/pack_model.py"}
+    assert {words[0] for words in calls if words not in ours} == STEPS
 
 
 def test_what_is_there_is_not_made_again(called):
@@ -117,11 +99,52 @@ def test_what_is_there_is_not_made_again(called):
     assert again == []
 
 
-def test_what_is_written_in_the_script_runs(called, tmp_path, real_folder):
-    """The programs in it make what the functions that they call give."""
-    calls, _ = called
-    codes = [*dict.fromkeys(words[1] for words in calls if words[0] == "-c")]
-    descriptions, pairs, drawn, short, misspell, mean = codes
+def test_what_was_broken_off_goes_on(tmp_path, monkeypatch):
+    calls = []
+    monkeypatch.setattr(
+        train_translators, "transformer", lambda *words: calls.append(words)
+    )
+    (tmp_path / "en-de-0" / "checkpoints").mkdir(parents=True)
+    shop = Workshop(tmp_path, updates=5)
+    for name in ("de-en-0", "en-de-0"):
+        shop.translator(name, "--preset tiny")
+    begun, broken_off = calls
+    assert broken_off[-3:] == ("--resume", "--max-steps", "5")
+    assert "--resume" not in begun
+
+
+def test_a_training_that_is_told_to_stop_is_waited_for(tmp_path, monkeypatch):
+    """It writes a checkpoint, and what comes after it is not begun."""
+    program = tmp_path / "program"
+    program.write_text(
+        "#!/bin/sh\nsleep 0.3; kill -INT $PPID; sleep 0.6\n"
+        'touch "$3.checkpoint"; exit 3\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(program))
+    with pytest.raises(SystemExit, match="3"):
+        train_translators.transformer(tmp_path / "en-de-0")
+    assert (tmp_path / "en-de-0.checkpoint").exists()
+
+
+def test_a_rehearsal_reads_the_beginning_of_a_text(tmp_path, monkeypatch):
+    monkeypatch.setenv(DATA_VARIABLE, str(tmp_path))
+    lines = {x: [f"{x} {i}\n" for i in range(FEW + 2)] for x in ("en", "fr")}
+    for language, text in lines.items():
+        with gzip.open(tmp_path / f"val.{language}.gz", "wt") as file:
+            file.writelines(text)
+    for updates, most in ((None, None), (5, FEW)):
+        shop = Workshop(tmp_path / "made", updates)
+        for path, text in zip(
+            shop.captions("val", "en-fr"), lines.values(), strict=True
+        ):
+            with gzip.open(path, "rt") as file:
+                assert file.readlines() == text[:most]
+
+
+def test_steps_make_what_the_functions_that_they_call_give(
+    tmp_path, real_folder, monkeypatch
+):
     lines = {
         "en": ["A dog\truns on the beach.", "Two children are playing."],
         "de": ["Ein Hund rennt am Strand.", "Zwei Kinder spielen."],
@@ -129,52 +152,50 @@ def test_what_is_written_in_the_script_runs(called, tmp_path, real_folder):
     for name, text in lines.items():
         (tmp_path / name).write_text("\n".join(text) + "\n")
     names = ("multi30k-en-de", "multi30k-de-en")
-    program = [sys.executable, "-c", pairs, *names, "en", "de", "made"]
-    environ = os.environ | {"PYTHONPATH": str(ROOT)}  # it runs in ROOT
-    subprocess.run(program, cwd=tmp_path, env=environ, check=True)
+    monkeypatch.chdir(tmp_path)
+    train_translators.more_pairs(Path("made"), *names, "en", "de")
     models = [Translator.load(name) for name in names]
     for model in models:
         model.beam = 8
     expected = extra_pairs(*models, [*zip(*lines.values(), strict=True)])
-    assert read_table(tmp_path / "made") == [
+    assert read_table("made") == [
         (source.replace("\t", " "), target) for source, target in expected
     ]
-    program = [sys.executable, "-c", drawn, names[1], "de", "drawn"]
-    subprocess.run(program, cwd=tmp_path, env=environ, check=True)
-    targets = [target for _, target in read_table(tmp_path / "drawn")]
-    assert targets == lines["de"]
-    program = [sys.executable, "-c", misspell, "made", "typed"]
-    subprocess.run(program, cwd=tmp_path, check=True)
-    typed = read_table(tmp_path / "typed")
+    train_translators.draw(Path("drawn"), names[1], Path("de"))
+    assert [target for _, target in read_table("drawn")] == lines["de"]
+    train_translators.misspell(Path("typed"), Path("made"))
     for (source, target), (other, same) in zip(
-        2 * read_table(tmp_path / "made"), typed, strict=True
+        2 * read_table("made"), read_table("typed"), strict=True
     ):
         assert source != other and target == same
-    texts = [str(tmp_path / f"many.{name}") for name in lines]
-    for path, text in zip(texts, lines.values(), strict=True):
-        Path(path).write_text(3 * ("\n".join(text).replace("\t", " ") + "\n"))
-    program = [sys.executable, "-c", short, names[0], *texts, "short"]
-    subprocess.run(program, cwd=tmp_path, env=environ, check=True)
-    assert ("dog", "Hund") in read_table(tmp_path / "short")
+    train_translators.swap(Path("swapped"), Path("made"))
+    assert [pair[::-1] for pair in read_table("swapped")] == read_table("made")
+    Path("many").write_text("".join(f"{i}\n" for i in range(1, 25)))
+    train_translators.every_eighth(Path("some"), Path("many"))
+    assert Path("some").read_text() == "8\n16\n24\n"
+    for name, text in lines.items():
+        Path(name).write_text(3 * "\n".join([*text, ""]).replace("\t", " "))
+    train_translators.shorten(Path("short"), names[0], "en", "de")
+    assert ("dog", "Hund") in read_table("short")
     if not (real_folder / "descriptions").is_dir():
         pytest.skip("the descriptions are not here")
-    environ = os.environ | {"ANNOTATED_TRANSFORMER_DATA": str(real_folder)}
-    program = [sys.executable, "-c", descriptions, "de", tmp_path / "text"]
-    subprocess.run(program, env=environ, check=True)
-    assert (tmp_path / "text").read_text("utf-8").count("\n") == 144_524
+    monkeypatch.setenv(DATA_VARIABLE, str(real_folder))
+    train_translators.describe(Path("text.de"), None)
+    assert Path("text.de").read_text("utf-8").count("\n") == 144_524
     french = "multi30k-en-fr"
-    given = [french, french, "en", "fr", tmp_path / "mean"]
-    subprocess.run(
-        [sys.executable, "-c", mean, *given], env=environ, check=True
-    )
-    a, b = (load_model(x)[0].state_dict() for x in (french, tmp_path / "mean"))
+    train_translators.mean(Path("mean"), french, french)
+    a, b = (load_model(x)[0].state_dict() for x in (french, "mean"))
     assert all(torch.allclose(a[name], b[name], atol=1e-6) for name in a)
 
 
 @pytest.mark.parametrize("shipped", SHIPPED)
 def test_they_are_those_of_the_shipped_models(called, shipped):
     calls, _ = called
-    trained = trainings(calls)
+    trained = {
+        Path(output).name: words
+        for name, output, *words in calls
+        if name == "train"
+    }
     name, history = SHIPPED[shipped], read_config(shipped).history
     told: History | None = history
     while told:

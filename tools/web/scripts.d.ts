@@ -114,7 +114,7 @@ interface TokenNode {
   values: Float64Array[];
   decoder: Weights[][]; // by layer, head
   cross: Weights[][];
-  candidates: { token: number; p: number }[];
+  candidates: { token: number; p: number; barred: boolean }[];
   readonly position: number;
 }
 
@@ -164,6 +164,7 @@ interface Translator {
   model: Model;
   tokenizer: Tokenizer;
   reader: Reader;
+  noRepeat: number;
   translate(
     line: string,
     options?: { width?: number; alpha?: number; noRepeat?: number },
@@ -417,6 +418,7 @@ interface InPage {
     };
     thumbnail(view: View, head: Head): Lit;
     titleOf(name: string): string;
+    nameOf(head: Head): string;
     sidesOf(name: string): [queries: Side, keys: Side];
     attentions(layers: number): string[];
     mapOf(seen: Activations, head: Head): Weights[];
@@ -456,6 +458,7 @@ interface InPage {
   };
   ChangeForm: new (
     sizes: Sizes & { d_k: number; donor: string },
+    doubts: (text: string) => [readable: boolean, said: string],
     set: (change: Change | undefined, id: string) => void,
     leaveOut: (change: Change, needs: string, why: string) => void,
     tryAll: () => [id: string, p: number][],

@@ -62,7 +62,7 @@
       make(
         "p",
         {},
-        ...[...named(row), " on ", ...named(column), ": "],
+        ...["How ", ...named(row), " looks at ", ...named(column), ": "],
         `q · k = ${digits(product, 2)}, ${over} ${score}. `,
         `e to the power of ${score} is ${weights[j].toFixed(2)} of the sum `,
         "of such powers over all pieces. This is ",
@@ -202,8 +202,8 @@
       this.map.setAttribute("aria-label", title);
       this.legend.textContent =
         `${title}: ${map.queries}. ` +
-        (map.choose ? "Click a piece above to look at its row. " : "") +
-        "Click a cell to see how its number was made.";
+        (map.choose ? "Choose a piece above to look at its row. " : "") +
+        "Choose a cell to see how its number was made.";
       this.origin.replaceChildren();
       this.map.replaceChildren(
         attentionTable({ title, rows, columns, weights, now: map.at }, (i, j) =>

@@ -69,7 +69,8 @@
         const enough = Math.max(width, SHOWN) + barred.size;
         const tokens = largest(following[row], enough);
         node.candidates = tokens.map((token) => {
-          return { token, p: Math.exp(following[row][token]) };
+          const p = Math.exp(following[row][token]);
+          return { token, p, barred: barred.has(token) };
         });
         const allowed = tokens.filter((token) => !barred.has(token));
         return allowed.slice(0, width).map((token) => {

@@ -7,7 +7,7 @@
   const { attentionTable, explanation, arcs } = globalThis.inPage;
   const { make, digits, chance, share, named } = globalThis.inPage.elements;
   const { strip, labels, axis } = globalThis.inPage.strips;
-  const { thumbnail, titleOf, sidesOf, mapOf } = globalThis.inPage.heads;
+  const { thumbnail, nameOf, sidesOf, mapOf } = globalThis.inPage.heads;
 
   /** The places of the largest numbers, largest first. */
   const largest = (numbers, count) =>
@@ -164,7 +164,7 @@
         return make(
           view.silent(place) ? "button.op-head.op-off" : "button.op-head",
           { type: "button", click: () => act.openHead(place) },
-          make("span", {}, `head ${head + 1}`),
+          make("span", {}, nameOf(place)),
           thumb,
           make("span.op-small", {}, said),
         );
@@ -249,7 +249,7 @@
     const [queries, keys] = sidesOf(name);
     const [rows, columns] = [view.pieces[queries], view.pieces[keys]];
     const weights = mapOf(view.seen, place);
-    const title = `${titleOf(name)}, head ${head + 1}`;
+    const title = nameOf(place);
     const note = make(".at-origin", { role: "status" });
     const explain = (i, j) =>
       note.replaceChildren(
@@ -283,7 +283,7 @@
       make(
         ".at-row",
         {},
-        make("strong", {}, `Head ${head + 1}`),
+        make("strong", {}, title),
         button("all four heads", () => act.openHead(undefined)),
         button(off ? "restore this head" : "silence this head", () =>
           act.silence(place),
@@ -301,7 +301,7 @@
   }
 
   /** "Norm, decoder": a box, and where it is. */
-  function nameOf(box) {
+  function placeOf(box) {
     const layer =
       box.layer === undefined ? "" : `, ${box.side} layer ${box.layer + 1}`;
     const where =
@@ -311,12 +311,12 @@
 
   /** What is said of a box that was opened outside the walk. */
   const openedSay = (box) =>
-    `You have opened *${nameOf(box)}*. Next goes on with the walk.`;
+    `You have opened *${placeOf(box)}*. Next goes on with the walk.`;
 
   /** Everything that an opened box shows. */
   function contents(box, view, act) {
     const [formula, code, cell] = origin(box, view);
-    const title = make("p.op-title", {}, nameOf(box));
+    const title = make("p.op-title", {}, placeOf(box));
     const shown = SHOWN[box.kind](box, view, act);
     return [title, cell, formula, ...shown, code];
   }

@@ -2,13 +2,15 @@
 (() => {
   const { heads, changes } = globalThis.inPage;
   const { make, share, oneStop } = globalThis.inPage.elements;
-  const { attentions, titleOf } = heads;
+  const { attentions, titleOf, nameOf } = heads;
 
   const HUNGRY = "The dog ate the soup because it was hungry.";
 
   class ChangeForm {
     /**
      * @param {Sizes & {d_k: number, donor: string}} sizes
+     * @param {(text: string) => [boolean, string]} doubts whether a sentence
+     *   can be read, and what speaks against it
      * @param {(change: Change | undefined, id: string) => void} set puts a
      *   change in, or takes the one with this id out
      * @param {(change: Change, needs: string, why: string) => void} leaveOut
@@ -17,8 +19,9 @@
      * @param {() => [string, number][]} tryAll how likely what is written stays
      *   under each change, named by its id, that silences one head
      */
-    constructor(sizes, set, leaveOut, tryAll) {
+    constructor(sizes, doubts, set, leaveOut, tryAll) {
       this.sizes = sizes;
+      this.doubts = doubts;
       this.set = set;
       this.leaveOut = leaveOut;
       this.tryAll = tryAll;
@@ -64,7 +67,7 @@
       const { heads } = this.sizes;
       return Array.from({ length: heads }, (_, head) => ({
         ...changes.silence(name, head, heads),
-        label: `${titleOf(name)}, head ${head + 1} is silent`,
+        label: `${nameOf({ name, head })} is silent`,
         name,
         head,
       }));
@@ -82,10 +85,11 @@
         "undo all",
       );
       this.element.replaceChildren(
-        make(".op-active", {}, this.none, this.list, this.undo),
         this.headSwitches(),
-        this.patching(),
         this.rest(),
+        this.patching(),
+        // last, where what comes and goes moves nothing
+        make(".op-active", {}, this.none, this.list, this.undo),
       );
     }
 
@@ -104,8 +108,8 @@
       const rows = attentions(this.sizes.layers).map((name) => {
         const all = this.silences(name);
         const cells = all.map((change) => {
-          const { id, head } = change;
-          const label = `${titleOf(name)}, head ${head + 1}`;
+          const { id } = change;
+          const label = nameOf(change);
           const box = this.switch(label, true, () =>
             this.set(box.checked ? undefined : change, id),
           );
@@ -166,15 +170,12 @@
         maxlength: 120,
         value: this.sizes.donor,
       });
+      const warning = make("p.op-warning", { role: "status" });
       const head = make(
         "select",
         { "aria-label": "Head to be patched" },
         ...places.map((place, i) =>
-          make(
-            "option",
-            { value: i },
-            `${titleOf(place.name)}, head ${place.head + 1}`,
-          ),
+          make("option", { value: i }, nameOf(place)),
         ),
       );
       head.value = places.findIndex(
@@ -184,12 +185,15 @@
       const click = () => {
         const { name, head: number } = places[head.value];
         const from = donor.value.trim();
-        if (!from) {
+        const [readable, said] = this.doubts(from);
+        warning.textContent = said;
+        if (!readable) {
           donor.focus();
           return;
         }
         const change = changes.patch(name, number, this.sizes.heads, from);
-        const label = `${titleOf(name)}, head ${number + 1} is patched from “${from}”`;
+        const which = nameOf(places[head.value]);
+        const label = `${which} is patched from “${from}”`;
         this.set({ ...change, label, name, head: number }, change.id);
       };
       return make(
@@ -201,6 +205,7 @@
           "Patch a head: give it what it finds in another sentence",
         ),
         donor,
+        warning,
         make(
           ".at-row",
           {},

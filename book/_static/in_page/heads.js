@@ -15,6 +15,10 @@
     return `${stack}, layer ${Number(layer) + 1}`;
   }
 
+  /** "encoder 2.1": the first head of the encoder's attention in layer 2. */
+  const nameOf = ({ name, head }) =>
+    `${titleOf(name).toLowerCase().replace(", layer", "")}.${head + 1}`;
+
   /**
    * Whose places the queries and the keys of an attention are.
    * @param {string} name
@@ -75,7 +79,7 @@
         const buttons = Array.from({ length: view.heads }, (_, head) => {
           const thumb = thumbnail(view, { name, head });
           this.thumbs.push(thumb);
-          const label = `${titleOf(name)}, head ${head + 1}`;
+          const label = nameOf({ name, head });
           const off = view.silent({ name, head });
           return make(
             off ? "button.op-head.op-off" : "button.op-head",
@@ -103,6 +107,8 @@
 
   globalThis.inPage = {
     ...globalThis.inPage,
-    heads: { HeadGrid, thumbnail, titleOf, sidesOf, attentions, mapOf },
+    heads: {
+      ...{ HeadGrid, thumbnail, titleOf, nameOf, sidesOf, attentions, mapOf },
+    },
   };
 })();

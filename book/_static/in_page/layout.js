@@ -5,7 +5,7 @@
  */
 (() => {
   const BIG = [28, 38]; // heights: a sub-layer's least and most,
-  const SMALL = 20; // a box between two, a gap: a finger needs both
+  const SMALL = [20, 24]; // a box between two, by a mouse and by a finger
   const GAP = 4;
   const HEAD = 8; // what says which layer it is
   const FOOT = 18; // what says what comes in
@@ -77,15 +77,16 @@
    * @returns {Layout}
    */
   function layout(width, layers, room) {
-    const placed = (big) => arranged(width, layers, big);
+    const placed = (big) =>
+      arranged(width, layers, big, SMALL[room === Infinity ? 1 : 0]);
     const [least, most] = BIG;
     const count = stack("decoder", layers).filter(({ big }) => big).length;
     const spare = Math.floor((room - placed(least).height) / count);
     return placed(Math.max(least, Math.min(most, least + spare)));
   }
 
-  /** The same with a height for the large boxes. */
-  function arranged(width, layers, big) {
+  /** The same with heights for the large boxes and the others. */
+  function arranged(width, layers, big, small) {
     const between = Math.max(24, 0.1 * width); // for the way of the memory
     const column = (width - between) / 2;
     const boxes = [];
@@ -118,7 +119,7 @@
           frames.push(frame);
           y -= 2;
         }
-        const height = box.big ? big : SMALL;
+        const height = box.big ? big : small;
         y -= height + GAP;
         Object.assign(box, { x, y, width: wide, height });
         const middle = x + wide / 2;

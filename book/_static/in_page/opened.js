@@ -6,7 +6,7 @@
   const { Machine, Figure, ChangeForm, silentUnit } = globalThis.inPage;
   const { heads, boxes, walk, viewOf, changes } = globalThis.inPage;
   const { make, chips, share, chance, oneStop } = globalThis.inPage.elements;
-  const { HeadGrid } = heads;
+  const { HeadGrid, nameOf } = heads;
   const { plain } = boxes;
   const model = globalThis.inPage.models.opened;
   const WAIT = 250; // ms after the last key before a sentence is read
@@ -88,6 +88,7 @@
       this.grid = new HeadGrid((place) => this.openBox(place.name, place));
       this.changing = new ChangeForm(
         { ...this.sizes, d_k: model.config.d_k, donor: model.donor },
+        (text) => this.doubts(text),
         (change, id) => this.change(change, id),
         (...given) => this.leaveOut(...given),
         () => this.tryAll(),
@@ -159,18 +160,21 @@
         { type: "button", click: go(-1) },
         "Back",
       );
-      this.on = make("button.at-main", { type: "button", click: go(1) });
+      const keys = { title: "or the space bar, or an arrow key" };
+      const on = { type: "button", click: go(1), ...keys };
+      this.on = make("button.at-main", on);
       this.opened = make(".op-opened", {});
       this.bets = make(".at-row", {});
+      // above what is said, whose height varies
       const way = make(".at-row", {}, this.back, this.on, this.count);
       const help =
         "Each square is the map of a head: rows are words that look, columns " +
-        "words that are looked at. Point at a word or tap it to see its lines " +
-        "in every head; open a head to enlarge it.";
+        "words that are looked at. Choose a word to see its lines in every " +
+        "head; open a head to enlarge it.";
       const inside = {
-        walk: [make(".op-card", {}, this.saying, this.bets, way), this.opened],
+        walk: [make(".op-card", {}, way, this.saying, this.bets), this.opened],
         heads: [make("p.op-small", {}, help), this.grid.element],
-        changes: [this.before, this.changing.element],
+        changes: [this.changing.element, this.before],
       };
       this.panels = {};
       this.tabs = Object.entries(TABS).map(([tab, title]) => {
@@ -195,26 +199,33 @@
       );
     }
 
-    /** Read another sentence. */
-    take(text) {
-      if (this.text.value !== text) this.text.value = text;
+    /**
+     * What can be said against a sentence.
+     * @returns {[readable: boolean, said: string]}
+     */
+    doubts(text) {
       const parts = this.machine.reader.line(text);
       const [first, second] = parts.filter(({ blank }) => !blank);
-      if (!first) {
-        this.warning.textContent = "Write a sentence in English.";
-        return;
-      }
+      if (!first) return [false, "Write a sentence in English."];
       const list = new Intl.ListFormat("en", { type: "disjunction" });
       const words = first.sentence.toLowerCase().match(WORD) ?? [];
       const never = [...new Set([...words, ...first.unknown])]
         .filter((word) => !model.words.includes(word))
         .map((word) => `“${word}”`);
-      this.warning.textContent =
-        (second ? "Only the first sentence is read. " : "") +
-        (never.length
-          ? `The model has never seen ${list.format(never)}: ` +
-            "do not rely on what it writes."
-          : "");
+      const only = second ? "Only the first sentence is read. " : "";
+      const unknown =
+        never.length &&
+        `The model has never seen ${list.format(never)}: ` +
+          "do not rely on what it writes.";
+      return [true, only + (unknown || "")];
+    }
+
+    /** Read another sentence. */
+    take(text) {
+      if (this.text.value !== text) this.text.value = text;
+      const [readable, said] = this.doubts(text);
+      this.warning.textContent = said;
+      if (!readable) return;
       this.sentence = text;
       this.plain = this.machine.run(text);
       this.pinned = undefined;
@@ -372,8 +383,8 @@
         (this.whole && box && boxes.openedSay(box)) ||
         (steps[at]?.say(view) ??
           "This is the model at the moment when it writes " +
-            `${walk.spoken(view.ranked[0].piece)}. Walk through it with Next, the ` +
-            `space bar or the arrow keys, or open a box.${this.small ? "" : MORE}`);
+            `${walk.spoken(view.ranked[0].piece)}. Walk through it with Next, ` +
+            `or open a box.${this.small ? "" : MORE}`);
       if (this.said !== said)
         this.saying.replaceChildren(...rich((this.said = said)));
       const first = at < 0;
@@ -388,13 +399,14 @@
           this.on.focus();
         };
         const given = { type: "button", click };
-        return make("button.op-do", given, `head ${i + 1}`);
+        const place = { name: steps[at].box, head: i };
+        return make("button.op-do", given, nameOf(place));
       });
       refill(this.bets, ...heads);
       this.back.setAttribute("aria-disabled", first);
       const end = at === steps.length - 1;
       const last = this.small ? "Again" : TABS.changes;
-      this.on.textContent = first ? "Begin" : end ? last : "Next";
+      this.on.textContent = end ? last : "Next";
       if (!box) return;
       const act = {
         openHead: (place) => this.openBox(box.id, place),
@@ -417,7 +429,8 @@
     /** What is said, the box that it is said of, and the sentences. */
     bringIntoSight() {
       if (this.box) this.figure.centre(this.box);
-      for (const part of [this.on, this.figure.window, this.english])
+      const card = this.saying.parentElement;
+      for (const part of [card, this.figure.window, this.english])
         part.scrollIntoView({ block: "nearest" });
     }
 

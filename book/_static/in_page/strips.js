@@ -95,7 +95,7 @@
     );
     const size = rows[0].length;
     const said =
-      `${title}: ${rows.length} words by ${size} numbers, ` +
+      `${title}: ${rows.length} subwords by ${size} numbers, ` +
       `from ${low} to ${high}`;
     const canvas = make("canvas", { role: "img", "aria-label": said });
     const lit = { ...rowsOf(side, rows.length, across) };
@@ -109,7 +109,7 @@
         make(
           "span.op-shape",
           {},
-          axis(side, rows.length === 1 ? "1 word" : `${rows.length} words`),
+          axis(side, `${rows.length} subword${rows.length === 1 ? "" : "s"}`),
           " × ",
           axis(across, size),
         ),

@@ -347,9 +347,27 @@
       this.candidates.replaceChildren(
         make("p.at-title", {}, "What may come here, with probability"),
         make("ol.at-bars", {}, ...bars),
+        ...this.barred(node.candidates, best.node.way[at + 1].token),
       );
       this.showBeam(at);
       this.attention.show(this.shown, at);
+    }
+
+    /** Why likelier subwords than the one that is written are not. */
+    barred(candidates, chosen) {
+      const pieces = candidates
+        .slice(
+          0,
+          candidates.findIndex(({ token }) => token === chosen),
+        )
+        .filter(({ barred }) => barred)
+        .map(({ token }) => this.pieces[token]);
+      const list = new Intl.ListFormat("en").format(pieces);
+      const { noRepeat } = this.translator;
+      const why =
+        `The search does not write ${list} here: the same ${noRepeat} subwords ` +
+        "in a row would come twice.";
+      return pieces.length ? [make("p.at-note", {}, why)] : [];
     }
 
     /** The places of the beam after a step; greedy search has only one. */

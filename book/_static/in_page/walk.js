@@ -34,9 +34,9 @@
   const list = (words) =>
     [...new Set(words)].join(", ").replace(/, ([^,]*)$/, " and $1");
 
-  /** Other words that a word's vector depends on most, after a layer. */
-  function mixed(view, layer) {
-    const row = view.mixed(view.focus)[layer];
+  /** Other words that a word's vector depends on most, after layer 1. */
+  function mixed(view) {
+    const [row] = view.mixed(view.focus);
     const others = largest(row, row.length).filter((i) => i !== view.focus);
     return others
       .slice(0, 2)
@@ -49,8 +49,8 @@
     const layer = Number(name.split(".")[2]) + 1;
     if (chosen === undefined)
       return (
-        `A bet: one head of layer ${layer} is silenced. Without which of them ` +
-        `does ${said} lose most of its probability?`
+        `A bet: one head of the encoder’s layer ${layer} is silenced. Without ` +
+        `which of them does ${said} lose most of its probability?`
       );
     const { p } = v.ranked[0];
     const left = Array.from({ length: v.heads }, (_, head) =>
@@ -61,7 +61,7 @@
       1,
     );
     const without = (head) =>
-      `without head ${head + 1}, ${said} would ` +
+      `without ${heads.nameOf({ name, head })}, ${said} would ` +
       shift(p.toFixed(2), left[head].toFixed(2));
     if (p.toFixed(2) === left[worst].toFixed(2))
       return `None of them decides: without any one, ${said} would stay at ${p.toFixed(2)}.`;
@@ -127,8 +127,9 @@
       {
         box: enc(0, "around_feed_forward"),
         say: (v) =>
-          `What is in ${it(v)} after layer 1? Its vector now depends on ` +
-          `other words as well, most on ${list(mixed(v, 0))}.`,
+          `What is in ${it(v)} after layer 1? If another word’s first vector ` +
+          `were zero, that of ${it(v)} would move, as a share of its length: ` +
+          `most for ${list(mixed(v))}.`,
       },
       {
         box: enc(last, "self_attention"),
@@ -137,8 +138,10 @@
         say: (v) => {
           const name = enc(last, "self_attention");
           const [word, weight] = look(v, name, 0, v.focus);
-          const which = `Head 1 of layer ${last + 1}: ${it(v)} looks`;
-          return `${which} most at ${word} (${weight}).`;
+          return (
+            `In ${heads.nameOf({ name, head: 0 })}, head 1 of the encoder’s ` +
+            `layer ${last + 1}, ${it(v)} looks most at ${word} (${weight}).`
+          );
         },
       },
       {
@@ -146,8 +149,7 @@
         short: true,
         say: (v) =>
           `One more norm, and these ${v.pieces.source.length} vectors are the ` +
-          "memory: all that the German side learns of the English sentence. That " +
-          `of ${it(v)} depends most, besides its own word, on ${list(mixed(v, last))}.`,
+          "memory: all that the German side learns of the English sentence.",
       },
       {
         box: dec(0, "self_attention"),
@@ -170,11 +172,11 @@
           const before =
             share < 0.5
               ? ""
-              : ` There, in the encoder, head ${own + 1} of layer ${last + 1} ` +
-                `looked at ${other} (${share}).`;
+              : ` In the encoder, ${word} itself looked at ${other} ` +
+                `(${share}), in ${heads.nameOf({ name: inside, head: own })}.`;
           return (
-            `Cross-attention: ${now(v)} asks, and the memory answers. Head ` +
-            `${head + 1} of layer ${last + 1} looks most at ${word} (${weight}).` +
+            `Cross-attention: ${now(v)} asks, and the memory answers. In ` +
+            `${heads.nameOf({ name, head })} it looks most at ${word} (${weight}).` +
             before
           );
         },
