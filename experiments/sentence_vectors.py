@@ -22,7 +22,7 @@ from annotated_transformer.embedding import PAD
 from annotated_transformer.model import Transformer
 from annotated_transformer.teaching.intervals import redrawn
 
-from .shared.grid import Result, grid
+from .shared.grid import Result, Runs, grid
 from .shared.shipped_translator import SEARCH, corpus, translator, weights
 
 __all__ = ["RECIPE", "RUNS", "corpus"]
@@ -271,68 +271,32 @@ def run(
 
 VECTORS = ("two encoders", "one encoder", "random vectors")
 BEST = "correlations"
-RUNS = grid(
-    run,
-    "{sides}, {by} seed={seed}",
-    sides=VECTORS,
-    by=["plain", *MAPS],
-    seed=SEEDS,
-)
-RUNS |= grid(
-    run,
-    "{sides}, {by} seed={seed}",
-    sides=["translated, one encoder"],
-    by=["plain", "centred", "whitened"],
-    seed=SEEDS,
-)
-RUNS |= grid(
-    run,
-    "{sides}, {by}, weight={weight} seed={seed}",
-    sides=["counts", "translated, counts"],
-    by=["plain"],
-    weight=["idf"],
-    seed=SEEDS,
-)
-RUNS |= grid(
-    run,
-    "counts, {by}, weight={weight}, size={size} seed={seed}",
-    sides=["counts"],
-    by=[BEST],
-    weight=["idf"],
-    size=[SIZE, 4 * SIZE],
-    seed=SEEDS,
-)
-RUNS |= grid(
-    run,
-    "{sides}, {by}, weight={weight} seed={seed}",
-    sides=VECTORS[:2],
-    by=[BEST],
-    weight=["idf", "sif"],
-    seed=SEEDS,
-)
-RUNS |= grid(
-    run,
-    "{sides}, {by}, layer={layer} seed={seed}",
-    sides=VECTORS[:2],
-    by=[BEST],
-    layer=range(LAST),
-    seed=SEEDS,
-)
-RUNS |= grid(
-    run,
-    "{sides}, {by}, pairs={number} seed={seed}",
-    sides=VECTORS,
-    by=[BEST],
-    number=[200, 500, 1000, 2000],
-    seed=SEEDS,
-)
-RUNS |= grid(
-    run,
-    "{sides}, {by}, weight={weight}, size={size}, pairs={number} seed={seed}",
-    sides=["counts"],
-    by=[BEST],
-    weight=["idf"],
-    size=[4 * SIZE],
-    number=[200, 500, 1000, 2000],
-    seed=SEEDS,
-)
+IDF, FEWER = ["idf"], [200, 500, 1000, 2000]
+# as a run's key has what is not as usual
+NAMED = {"layer": "layer", "weight": "weight", "size": "size"}
+NAMED |= {"number": "pairs"}
+VARIED: list[dict[str, Sequence[object]]] = [
+    {"sides": VECTORS, "by": ["plain", *MAPS]},
+    {
+        "sides": ["translated, one encoder"],
+        "by": ["plain", "centred", "whitened"],
+    },
+    {
+        "sides": ["counts", "translated, counts"],
+        "by": ["plain"],
+        "weight": IDF,
+    },
+    {"sides": ["counts"], "weight": IDF, "size": [SIZE, 4 * SIZE]},
+    {"sides": VECTORS[:2], "weight": ["idf", "sif"]},
+    {"sides": VECTORS[:2], "layer": range(LAST)},
+    {"sides": VECTORS, "number": FEWER},
+    {"sides": ["counts"], "weight": IDF, "size": [4 * SIZE], "number": FEWER},
+]
+RUNS: Runs = {}
+for varied in VARIED:
+    named = [f"{said}={{{x}}}" for x, said in NAMED.items() if x in varied]
+    key = ", ".join(["{sides}, {by}", *named]) + " seed={seed}"
+    sides = varied["sides"]
+    RUNS |= grid(
+        run, key, **{"sides": sides, "by": [BEST], **varied}, seed=SEEDS
+    )

@@ -122,7 +122,9 @@ def main() -> None:
     try:
         app()
     except Interrupted as stop:
-        if os.environ.get("RANK", "0") == "0":  # who speaks for all
+        from ..system.processes import launched  # torch has been imported
+
+        if launched().rank == 0:  # who speaks for all
             console.out(str(stop))
         sys.exit(128 + stop.signal_number)
     except UserError as error:

@@ -80,10 +80,7 @@ class Together:
 
     def __init__(self, processes: Processes, hands: int):
         self.processes = processes
-        first = (
-            processes.rank % processes.size
-        )  # a RANK alone is no torchrun's
-        self.hands = range(first, hands, processes.size)
+        self.hands = range(processes.rank, hands, processes.size)
         self.loss: Any = None
 
     def __call__(
@@ -162,8 +159,10 @@ def others_alive() -> Iterator[None]:
 
 def launched() -> Processes:
     """The processes that torchrun has started, as it says; or one alone."""
-    rank, size = (os.environ.get(x) for x in ("RANK", "WORLD_SIZE"))
-    return Processes(int(rank or 0), int(size or 1))
+    size = int(os.environ.get("WORLD_SIZE") or 1)
+    if size == 1:  # a RANK, where there is one, is another program's
+        return ALONE
+    return Processes(int(os.environ.get("RANK") or 0), size)
 
 
 def restarts() -> int:

@@ -84,7 +84,7 @@ def printed(number: str, text: str) -> bool:
     """
     bare = number.rstrip("% ").replace(",", "")
     text = text.replace(",", "")
-    if re.search(rf"(?<![\d.]){re.escape(bare)}(?!\d)", text):
+    if re.search(rf"(?<![\d.]){re.escape(bare)}(?!\.?\d)", text):
         return True
     millions = (int(n) / 1e6 for n in re.findall(r"(?<![\d.])\d{6,}", text))
     return any(rounds(number, value) for value in millions)

@@ -83,6 +83,7 @@ def test_number_without_one_is_found(build: Build):
         "It has :number:`41.82 page: BLE`.": "no 41.82 in page;",
         "It has :number:`0.7 page: BLEU`.": "no 0.7 in page;",
         "Rounded, it has 41.8 BLEU.": "41.8 is printed by no cell",
+        "Cut off, it has 41 %.": "41 % is printed by no cell",
         "No record is called :number:`6.62 recorder`.": "no 6.62 in recorder;",
         "- a list\n- with 0.6 in it": "0.6",
         "==== =====\nours 0.77\n==== =====": "0.77",

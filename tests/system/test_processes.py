@@ -1,5 +1,6 @@
 """Several processes: the same updates as one, one log, one end for all."""
 
+import json
 import os
 import random
 import shutil
@@ -7,13 +8,15 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import redirect_stderr
 from dataclasses import replace
+from io import StringIO
 from itertools import chain, cycle, islice, pairwise
 from pathlib import Path
 
 import pytest
 import torch
-from small_runs import same_weights
+from small_runs import CORPUS, SMALL, same_weights
 from started import PATIENCE, ends, start
 
 from annotated_transformer.corpora.corpus import Corpus
@@ -24,9 +27,10 @@ from annotated_transformer.optimizer import adam
 from annotated_transformer.runs.devices import choose_device
 from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.runs.run import Run
+from annotated_transformer.runs.run import Run, train
 from annotated_transformer.storage.checkpoints import Progress, read_metrics
 from annotated_transformer.storage.model_folder import load_model
+from annotated_transformer.system.console import console
 from annotated_transformer.system.processes import (
     APART,
     Processes,
@@ -203,6 +207,20 @@ def test_batches_are_dealt_out():
                     for batch in update[hand::3]:
                         found = next(streams[hand % size])
                         assert torch.equal(found, batch)
+
+
+def say(folder):
+    """Train; write down what was said meanwhile, and whether one may now."""
+    with redirect_stderr(StringIO()) as said:
+        train(folder / "run", CORPUS, SMALL, device="cpu")
+    found = [bool(said.getvalue()), console.quiet]
+    (folder / os.environ["RANK"]).write_text(json.dumps(found))
+
+
+def test_the_first_speaks_for_all_while_they_train(tmp_path):
+    assert ends(start(say, 2, tmp_path)) == [0, 0]
+    said = [json.loads((tmp_path / rank).read_text()) for rank in "01"]
+    assert said == [[True, False], [False, False]]
 
 
 def command_line(folder, *words):
