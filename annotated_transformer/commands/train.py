@@ -231,13 +231,15 @@ def train(
             [*(valid_files or ()), *([valid_pairs] if valid_pairs else [])],
         )
         corpus = read_pairs(task, (source, target), texts, extra or [])
+    keep_freed_memory()
     if dry_run:  # which writes nothing: output may be taken
         recipe = replace(recipe, processes=launched().size)
-        kept = Cache(cache)
-        rows = plan(recipe, corpus, start, new_subwords, kept)
-        put(f"{rows}\nTo train it:\n{this_command(recipe.processes)}\n")
+        rows = plan(
+            recipe, corpus, start, new_subwords, Cache(cache), chosen, compiled
+        )
+        if launched().rank == 0:
+            put(f"{rows}\nTo train it:\n{this_command(recipe.processes)}\n")
         return
-    keep_freed_memory()
     run_training(
         output,
         corpus,
