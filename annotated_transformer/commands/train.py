@@ -274,8 +274,10 @@ def this_command(processes: int = 1) -> str:
     """
     program = ["annotated-transformer"]
     if processes > 1:
-        program = ["torchrun", f"--nproc-per-node={processes}", "-m"]
-        program.append("annotated_transformer")
+        here = int(os.environ.get("LOCAL_WORLD_SIZE", processes))
+        several = [f"--nnodes={processes // here}"] * (here < processes)
+        program = ["torchrun", *several, f"--nproc-per-node={here}"]
+        program += ["-m", "annotated_transformer"]
     words = [word for word in sys.argv[1:] if word != "--dry-run"]
     command = os.fsencode(shlex.join([*program, *words]))
     return command.decode(errors="backslashreplace")

@@ -159,15 +159,18 @@ def test_a_dry_run_prints_and_writes_nothing(
     command, recipe_options, tmp_path, monkeypatch
 ):
     words = ("train", tmp_path / "model", *recipe_options, "--dry-run")
-    ended = command(*words, "--preset=big", "--accumulate=2")
+    ended = command(*words, "--accumulate=2")
     assert ended.status == 0, ended.err
     alone = numbers(table(ended.out)["updates an epoch"])[0]
     # as torchrun would say
     monkeypatch.setenv("WORLD_SIZE", "8")
-    ended = command(*words, "--preset=big", "--accumulate=2")
+    ended = command(*words, "--accumulate=2")
     assert "torchrun --nproc-per-node=8 -m annotated_transformer" in ended.out
     together = numbers(table(ended.out)["updates an epoch"])[0]
     assert together == pytest.approx(alone / 8, abs=0.05)
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")  # on four machines
+    ended = command(*words, "--accumulate=2")
+    assert "torchrun --nnodes=4 --nproc-per-node=2 -m" in ended.out
     assert not any(tmp_path.iterdir())
 
 
