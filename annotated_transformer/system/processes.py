@@ -65,6 +65,24 @@ class Loss(nn.Module):
     def __init__(self, model: nn.Module, loss: Callable[[Any], Tensor]):
         super().__init__()
         self.weights, self.loss = nn.ParameterList(model.parameters()), loss
+        self.names = [name for name, _ in model.named_parameters()]
+
+    def check_gradients(self) -> None:
+        """UserError if the loss has not reached all that is to be learned.
+
+        The others would wait for the gradient of that for ever.
+        """
+        left = [
+            name
+            for name, weight in zip(self.names, self.weights, strict=True)
+            if weight.requires_grad and weight.grad is None
+        ]
+        if left:
+            raise UserError(
+                f"the loss does not depend on {', '.join(left[:3])}, which "
+                "several processes cannot learn together: take it out of the "
+                "model, or freeze it by requires_grad_(False)"
+            )
 
     def forward(self, batch: Any) -> Tensor:
         """The loss summed over a batch's targets."""
@@ -127,6 +145,7 @@ def shared(loss: Loss, batch: Any) -> DistributedDataParallel:
     with others_alive():
         found = DistributedDataParallel(loss, gradient_as_bucket_view=True)
         found(batch).backward()
+    loss.check_gradients()
     found.zero_grad()
     # Attributes are let go of in their order. Were the reducer the last that
     # has the connection, it would wait, while nobody else can run Python, for
