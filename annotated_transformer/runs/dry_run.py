@@ -21,7 +21,7 @@ from .devices import allow_tf32, attention_kernel, choose_device
 from .objectives import objective_of
 from .prepare import build_model, prepare
 from .recipes import Recipe
-from .windows import read_corpus
+from .texts import read_corpus
 
 FLOAT = 4  # bytes
 MORE = 8, 64  # devices that are told of

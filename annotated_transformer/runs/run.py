@@ -40,8 +40,8 @@ from ..system.processes import (
     Together,
     joined,
     restarts,
-    stop_signals,
 )
+from ..system.signals import stop_signals
 from ..text.checks import Known, missing_blanks
 from ..training import (
     Update,
@@ -66,7 +66,7 @@ from .run_dir import (
     read_history,
     resumed,
 )
-from .windows import read_corpus
+from .texts import read_corpus
 
 
 class Run:
