@@ -190,7 +190,10 @@ def beam_search(
     (see `forbidden`; BOS is the first token). UserError if nothing is left.
     """
     if not 1 <= number <= width:
-        raise ValueError(f"number must be in 1..{width}, the beam's width")
+        raise ValueError(
+            f"number={number}, where a search that is {width} wide finds from "
+            f"1 to {width}; for more give a wider `beam`"
+        )
     searches = [Beam(width, alpha, limit) for limit in limits.tolist()]
     beams = searches
     tokens = limits.new_full((len(beams), 1, 1), BOS)

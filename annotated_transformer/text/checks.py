@@ -17,7 +17,8 @@ from .subtitles import TIMECODE
 LONG = 20  # characters; few words have more
 NAME = re.compile(r"[@#]\w")
 ENDS = re.compile(r"^[^\w@#]+|[^\w/]+$")  # punctuation around a word
-THOUSANDS = re.compile(r"\b(\d{1,3})[.,'’\s](?=\d{3}\b)")
+# of two digits or more; a sign may stand between thousands
+NUMBER = re.compile(r"\b\d{1,3}(?:[.,'’\s]\d{3}\b)+|\d\d+")
 
 
 def subwords_per_word(text: str, tokenizer: Tokenizer) -> float:
@@ -35,20 +36,17 @@ def subwords_per_word(text: str, tokenizer: Tokenizer) -> float:
     return sum(lengths) / max(1, len(words))
 
 
-def numbers(text: str) -> set[str]:
-    """The numbers of two digits or more, without signs between thousands."""
-    return {*re.findall(r"\d\d+", THOUSANDS.sub(r"\1", text))}
+def to_keep(text: str) -> dict[str, str]:
+    """What of a text belongs into its translation, as it stands.
 
-
-def to_keep(text: str) -> list[str]:
-    """What of a text belongs into its translation as it stands.
-
-    Addresses, names with @ or # before them, tags, and numbers.
+    Addresses, names with @ or # before them, tags, and numbers, whose digits
+    say which they are.
     """
     words = [ENDS.sub("", x) for x in TAG.sub(" ", text).split()]
     names = [x for x in words if ADDRESS.search(x) or NAME.match(x)]
     others = " ".join(x for x in words if x not in names)
-    return [*TAG.findall(text), *names, *sorted(numbers(others))]
+    numbers = {re.sub(r"\D", "", x): x for x in NUMBER.findall(others)}
+    return {x: x for x in (*TAG.findall(text), *names)} | numbers
 
 
 def listed(things: Iterable[str], most: int = 10) -> str:
@@ -111,8 +109,8 @@ def doubts(
     longest = max(len(part.text) for part in reading.parts)
     unknown = listed(x for part in reading.parts for x in part.unknown)
     kept = listed(x for part in reading.parts for x in part.untranslated)
-    there = {*to_keep(output)}
-    lost = listed(x for x in to_keep(line) if x not in there)
+    there = to_keep(output)
+    lost = listed(x for name, x in to_keep(line).items() if name not in there)
     told: list[tuple[object, str]] = [
         (
             "\t" in line.strip(),
@@ -126,8 +124,9 @@ def doubts(
         ),
         (
             longest > known.longest,
-            "it is longer than all that the model has learned from "
-            f"({known.longest} characters), and much may be left out",
+            f"with {longest:,} characters it is longer than all that the "
+            f"model has learned from ({known.longest:,} at most), and much "
+            "may be left out",
         ),
         (
             unknown,
