@@ -130,7 +130,7 @@ def times(
     if ring:
         update += ring.seconds(size, devices)
         exchanged = spoken(ring.seconds(size, devices))
-        told = f", {exchanged} of it to exchange {decimal(size)} of gradients"
+        told = f", {exchanged} of it to exchange {decimal(size)}"
     elif devices > 1:
         told = ", and to exchange gradients, which torchrun would measure"
     rows = {
@@ -143,7 +143,7 @@ def times(
             seconds = compute + ring.seconds(size, n)
             rows[f"on {n} such devices"] = (
                 f"about {n * each / seconds:,.0f} target tokens a second, "
-                f"{compute / seconds:.0%} of {n} times those of one"
+                f"{compute / seconds:.0%} of the time to compute"
             )
     return rows
 
