@@ -6,27 +6,32 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-import torch
 from rich.filesize import decimal
 from torch import nn
 
 from ..corpora.corpus import Corpus
 from ..corpora.running_text import RunningText
+from ..model import EncoderDecoder
 from ..optimizer import layer_matrices, make_optimizer
 from ..storage.builders import outline, parameters_of
 from ..system.cache import CACHE, Cache
 from ..system.processes import ALONE, Processes, joined
+from ..training import Objective
+from .batches import TrainingText
 from .cost import Cost, Ring, measured_cost
 from .devices import allow_tf32, attention_kernel, choose_device
 from .objectives import objective_of
 from .prepare import build_model, prepare
 from .recipes import Recipe
+from .run import restored
 from .texts import read_corpus
+from .windows import TextWindows
 
 FLOAT = 4  # bytes
 MORE = 8, 64  # devices that are told of
 
 
+@restored()
 def plan(
     recipe: Recipe,
     corpus: Corpus | RunningText,
@@ -51,33 +56,38 @@ def plan(
     text, _, _ = read_corpus(corpus, tokenizer, recipe, cache)
     (source, target), read = text.reading(recipe)
     prepared = time.monotonic() - began
-    device = choose_device(device)
     into = corpus.target if isinstance(corpus, Corpus) else ""
-    objective, config = (
-        objective_of(recipe.labs, tokenizer, into),
-        recipe.train,
-    )
-    where = torch.device(device)
-    with (
-        launched_here(device) as processes,
-        torch.random.fork_rng(),
-        allow_tf32(where, recipe.tf32),
-        attention_kernel(where, config.bf16),
-        closing(text.batches(processes.rank, processes.size)) as batches,
-    ):
-        model = build_model(recipe, device, compiled).train()
-        optimizer = make_optimizer(
-            model, config.optimizer, config.weight_decay
-        )
-        found = measured_cost(model, batches, optimizer, config, objective)
-        ring = None
-        if processes.size > 1:
-            ring = Ring.measured(processes, device)
+    objective = objective_of(recipe.labs, tokenizer, into)
+    model = build_model(recipe, choose_device(device), compiled)
+    found, ring = measured(recipe, text, model, objective)
     rows = memory(recipe, found.kept) | read
     rows["operations"] = f"about {operations(recipe, source, target):.1e}"
     rows |= times(recipe, target, found, ring, prepared)
     width = max(map(len, rows))
     return "".join(f"{name:{width}}  {rows[name]}\n" for name in rows)
+
+
+def measured(
+    recipe: Recipe,
+    text: TrainingText | TextWindows,
+    model: EncoderDecoder,
+    objective: Objective,
+) -> tuple[Cost, Ring | None]:
+    """What the model costs here, and the exchange, if there are several."""
+    config, device = recipe.train, next(model.parameters()).device
+    optimizer = make_optimizer(model, config.optimizer, config.weight_decay)
+    with (
+        launched_here(str(device)) as processes,
+        allow_tf32(device, recipe.tf32),
+        attention_kernel(device, config.bf16),
+        closing(text.batches(processes.rank, processes.size)) as batches,
+    ):
+        found = measured_cost(
+            model.train(), batches, optimizer, config, objective
+        )
+        if processes.size == 1:
+            return found, None
+        return found, Ring.measured(processes, str(device))
 
 
 def operations(recipe: Recipe, source: int, target: int) -> float:
