@@ -302,6 +302,12 @@ interface Step {
   bet?: boolean;
 }
 
+/** A part of a sentence's way: boxes up to one, and what is seen then. */
+interface Scene {
+  box: string;
+  element: HTMLElement;
+}
+
 interface InPage {
   Tokenizer: new (vocabulary: Vocabulary) => Tokenizer;
   asSentence(
@@ -431,7 +437,18 @@ interface InPage {
     plain(piece: string): string;
     sideOf(box: Box): Side;
   };
-  walk: { steps(view: View): Step[]; spoken(piece: string): string };
+  walk: {
+    steps(view: View): Step[];
+    look(
+      view: View,
+      name: string,
+      head: number,
+      at: number,
+    ): [word: string, weight: string, place: number];
+    spoken(piece: string): string;
+    rich(text: string): (Node | string)[];
+  };
+  film: { scenes(view: View): Scene[] };
   layout(width: number, layers: number, room: number): Layout;
   viewOf(
     machine: Machine,
@@ -452,6 +469,7 @@ interface InPage {
     boxes: Box[];
     fits(): boolean;
     draw(view: View, shown: { open: string; reached: number }): void;
+    reach(reached: number): void;
     centre(box: Box): void;
     ride(box: Box | undefined, view: View): void;
     indexOf(id: string): number;
