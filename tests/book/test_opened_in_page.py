@@ -752,6 +752,10 @@ def test_it_is_for_everyone_on_a_phone(book, browser):
                 found += pages.theme(page, scheme) + pages.contrast(page, seen)
             return found
 
+        place = page.locator(".at-opened").bounding_box()
+        assert 2 * place["x"] + place["width"] == size["width"]
+        whole = "e => e.scrollHeight <= e.clientHeight"
+        assert page.locator("#op-text").evaluate(whole)
         boxes = page.locator(".op-box")
         for i in (0, 3, 5, 6, 12, boxes.count() - 2, boxes.count() - 1):
             boxes.nth(i).click()

@@ -342,6 +342,7 @@ interface InPage {
   elements: {
     // The name decides what element it is, which a type does not follow.
     make(tag: string, given?: object, ...inside: (Node | string)[]): any;
+    field(given: object, text?: string): any; // a textarea
     rest(ms?: number): Promise<void>;
     share(weight: number): { style: string };
     digits(x: number, count: number): string;

@@ -5,7 +5,7 @@
 (() => {
   const { Machine, Figure, ChangeForm, silentUnit } = globalThis.inPage;
   const { heads, boxes, walk, film, viewOf, changes } = globalThis.inPage;
-  const { make, chips, share, chance, oneStop, rest } =
+  const { make, field, chips, share, chance, oneStop, rest } =
     globalThis.inPage.elements;
   const { HeadGrid, nameOf } = heads;
   const { plain } = boxes;
@@ -14,7 +14,7 @@
   const SCENE = 1500; // ms in which boxes fill, and in which a picture is seen
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
   const PRONOUN = /^▁(it|he|she|they)$/i;
-  const FIELDS = "input, select, pre, [role=region]"; // have keys of their own
+  const FIELDS = "input, textarea, select, pre, [role=region]"; // have keys of their own
   const WORD = /[\p{L}\p{N}'-]+|\S/gu; // or a punctuation mark
   const TABS = { walk: "Walk", heads: "All heads", changes: "Change it" };
 
@@ -116,9 +116,7 @@
         clearTimeout(this.waiting);
         this.waiting = setTimeout(() => this.take(this.text.value), WAIT);
       };
-      const kind = { id: "op-text", type: "text", lang: "en" };
-      const limits = { maxlength: 120, spellcheck: "false" };
-      this.text = make("input", { ...kind, ...limits, input });
+      this.text = field({ id: "op-text", input });
       const examples = Object.entries(model.examples).map(([name, text]) => {
         const given = { type: "button", "aria-label": `Example: ${text}` };
         const click = () => this.take(text);
