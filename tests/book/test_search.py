@@ -118,6 +118,7 @@ POWER = ["19_scale#why-a-power-law"]
 MINUTES = ["teaching#how-long-the-notebooks-run"]
 WHERE_TIME = ["toolkit_sizes#where-an-update-s-time-goes"]
 ADAPTER = ["adapting#what-becomes-of-the-sixteen-bytes"]
+GRAMMATICAL = ["18_writing#how-many-words-make-grammatical-english"]
 SEARCHES |= {
     "why a power law": POWER,
     "power law": POWER,
@@ -126,6 +127,8 @@ SEARCHES |= {
     "profiler": WHERE_TIME,
     "page faults": WHERE_TIME,
     "sixteen bytes": ADAPTER,
+    "how many words": GRAMMATICAL,
+    "grammatical english": GRAMMATICAL,
     "force a term": FORCED,
     "glossary": FORCED,
     "output format": FORCED,
