@@ -84,6 +84,10 @@ SEARCHES |= {
     "model card": SHIPPED,
     "beam size": ["10_decoding#the-beam"],
     "two processes": ["toolkit_devices#several-gpus"],
+    "multi-head attention": ["02_heads#several-looks-at-once"],
+    "multihead attention": ["02_heads#several-looks-at-once"],
+    "resume": ["09_training#stopping-and-going-on"],
+    "checkpoint": ["09_training#what-a-run-needs-to-know"],
 }
 # Questions of today, in their readers' words
 GENDER = ["few_pairs#gender-by-stereotype"]
@@ -133,6 +137,7 @@ SEARCHES |= {
     "glossary": FORCED,
     "output format": FORCED,
     "forced prefix": FORCED,
+    "terminology": FORCED,
     "digits only": FORCED,
     "sentence vectors": VECTORS,
     "sentence embeddings": VECTORS,
