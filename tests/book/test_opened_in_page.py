@@ -687,7 +687,8 @@ def test_a_sentence_passes_once_scene_by_scene(page, reference):
     target = torch.tensor([[BOS, *before]])
     maps = attention_maps(model, source, target)
     it = tokenizer.split(HUNGRY).index("▁it")
-    page.clock.install()
+    page.clock.install(time=0)
+    page.clock.pause_at(1000)  # on a busy machine, too
     play = page.locator(".op-card button").last
     play.click()
     scenes = page.locator(".op-scene:not(.op-to-come)")
@@ -698,7 +699,7 @@ def test_a_sentence_passes_once_scene_by_scene(page, reference):
         left.append(ahead.count())
         page.clock.run_for(3050 if scene else 1550)
     assert left == sorted({*left}, reverse=True) and left[-1] == 0
-    assert left[0] > boxes - 4 and left[3] > boxes / 2
+    assert left[0] == boxes - 1 and left[3] > boxes / 2
     assert play.inner_text() == "Play"
     first, _, _, last = scenes.locator("figcaption").all_inner_texts()
     weight = maps.encoder[1][0, 0, it].max()
