@@ -223,8 +223,11 @@ def json_records(path: Path | str, languages: Names) -> Records:
         except (ValueError, RecursionError) as error:
             if number == 1 and line.startswith("["):
                 raise array from error
+            told = str(error)
+            if isinstance(error, json.JSONDecodeError):  # whose line is 1
+                told = f"{error.msg}, character {error.colno}"
             raise UserError(
-                f"{where}: not JSON ({error!s:.200}); each line is an object, "
+                f"{where}: not JSON ({told:.200}); each line is an object, "
                 "without a line feed in it"
             ) from error
         if not isinstance(record, tuple):

@@ -1,7 +1,7 @@
 """What may be wrong with a line or with its translation, in words."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from math import inf
 from types import MappingProxyType
 from typing import NamedTuple
@@ -9,12 +9,13 @@ from typing import NamedTuple
 from ..data import Tokenizer
 from ..embedding import UNK
 from ..storage.history import History
-from .casing import Words, by_small_letters
+from .casing import CORE, Words, by_small_letters
 from .languages import WORDS, bleu_tokenizer
 from .reading import ADDRESS, TAG, Reading
 from .subtitles import TIMECODE
 
 LONG = 20  # characters; few words have more
+CLEARLY = 0.2  # of a text's words
 NAME = re.compile(r"[@#]\w")
 ENDS = re.compile(r"^[^\w@#]+|[^\w/]+$")  # punctuation around a word
 # of two digits or more; a sign may stand between thousands
@@ -71,6 +72,26 @@ def missing_blanks(texts: Iterable[str], language: str) -> str:
         "known to be written so, as zh, ja and th are; BLEU compares words, "
         "and will be near 0 whatever the translation"
     )
+
+
+def small_words(lines: Iterable[str]) -> list[str]:
+    """The words of lines, all in small letters."""
+    return [word.lower() for line in lines for word in CORE.findall(line)]
+
+
+def on_other_side(
+    words: Collection[str], pairs: Sequence[tuple[str, str]]
+) -> bool:
+    """Whether words of sources, in small letters, stand in pairs' targets.
+
+    That is, if these have clearly more of them than the pairs' sources do.
+    """
+    source, target = (
+        [word in words for word in small_words(side)]
+        for side in ([x for x, _ in pairs], [y for _, y in pairs])
+    )
+    shares = [sum(x) / max(1, len(x)) for x in (source, target)]
+    return shares[1] > shares[0] + CLEARLY
 
 
 class Known(NamedTuple):
