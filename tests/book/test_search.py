@@ -121,7 +121,11 @@ ADAPTER = ["adapting#what-becomes-of-the-sixteen-bytes"]
 GRAMMATICAL = ["18_writing#how-many-words-make-grammatical-english"]
 COMPUTE = ["13_sequences#what-can-a-transformer-compute"]
 STEPS = ["13_sequences#why-do-written-intermediate-steps-help"]
+EXPERTS = ["ladder#mixture-of-experts-a-router-and-active-parameters"]
 SEARCHES |= {
+    "mixture of experts": EXPERTS,
+    "router": EXPERTS,
+    "active parameters": EXPERTS,
     "what can a transformer compute": COMPUTE,
     "parity": COMPUTE,
     "brackets dyck": COMPUTE,
