@@ -123,7 +123,18 @@ MINUTES = ["teaching#how-long-the-notebooks-run"]
 WHERE_TIME = ["toolkit_sizes#where-an-update-s-time-goes"]
 ADAPTER = ["adapting#what-becomes-of-the-sixteen-bytes"]
 GRAMMATICAL = ["18_writing#how-many-words-make-grammatical-english"]
+COMPUTE = ["13_sequences#what-can-a-transformer-compute"]
+STEPS = ["13_sequences#why-do-written-intermediate-steps-help"]
+EXPERTS = ["ladder#mixture-of-experts-a-router-and-active-parameters"]
 SEARCHES |= {
+    "mixture of experts": EXPERTS,
+    "router": EXPERTS,
+    "active parameters": EXPERTS,
+    "what can a transformer compute": COMPUTE,
+    "parity": COMPUTE,
+    "brackets dyck": COMPUTE,
+    "chain of thought": STEPS,
+    "intermediate steps": STEPS,
     "why a power law": POWER,
     "power law": POWER,
     "how long do the notebooks run": MINUTES,
