@@ -192,7 +192,7 @@ def beam_search(
     if not 1 <= number <= width:
         raise ValueError(
             f"number={number}, where a search that is {width} wide finds from "
-            f"1 to {width}; for more give a wider `beam`"
+            f"1 to {width}; for more give a wider beam"
         )
     searches = [Beam(width, alpha, limit) for limit in limits.tolist()]
     beams = searches

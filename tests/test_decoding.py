@@ -333,7 +333,7 @@ def test_every_output_stops_at_its_own_limit():
 def test_more_results_than_places_is_an_error():
     model = random_model(0, 9, 6, True)
     with pytest.raises(
-        ValueError, match="number=3, .*from 1 to 2; .*wider `beam`"
+        ValueError, match="number=3, .*from 1 to 2; .*wider beam"
     ):
         beam_decode(model, torch.tensor([[4, 5]]), width=2, number=3)
 

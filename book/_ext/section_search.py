@@ -75,14 +75,19 @@ def title_of(entry: html.HtmlElement) -> str:
 
 
 def names_in(entry: html.HtmlElement) -> str:
-    """The names of Python in an entry's cells, which are taken out."""
+    """The names of Python in an entry's cells, which are taken out.
+
+    What is imported is told of elsewhere.
+    """
     names: set[str] = set()
     for cell in entry.xpath(f".//*[{has('cell_input')}]"):
-        names.update(NAME.findall(cell.text_content()))
+        code = cell.text_content()
+        names.update(NAME.findall(code) if not IMPORTS.search(code) else ())
         cell.drop_tree()
     return " ".join(sorted(names))
 
 
+IMPORTS = re.compile(r"^\s*(import|from) ", re.MULTILINE)
 NAME = re.compile(r"\b(?:[a-z]\w*_\w+|[A-Z]\w*[a-z][A-Z]\w*)\b")
 
 

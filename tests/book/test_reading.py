@@ -321,12 +321,12 @@ def test_every_line_of_a_card_has_its_width(phone, book):
 
 
 def test_what_goes_on_at_the_right_fades_there(phone, book):
-    page = turn(phone, book, "12_inside_heads")
-    box = page.locator("article .wide[data-more]").first
+    page = turn(phone, book, "toolkit_own_program")
+    box = page.locator("article table[data-more]").first
     assert box.get_attribute("data-more") == "right"
     box.evaluate("e => e.scrollTo(e.scrollWidth, 0)")
     page.wait_for_function(
-        "document.querySelector('article .wide[data-more=left]')"
+        "document.querySelector('article table[data-more=left]')"
     )
     fits = page.locator("article pre:not([data-more])")
     assert fits.evaluate_all(
