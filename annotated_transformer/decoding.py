@@ -160,10 +160,11 @@ def forbidden(
     the scores or one that is broadcast to it, such as [vocab].
     """
     allowed = rule(tokens, scores)
-    if allowed.dtype != torch.bool:
+    kind = getattr(allowed, "dtype", type(allowed).__name__)
+    if kind != torch.bool:
         raise ValueError(
-            "a rule must return True or False for each continuation, and "
-            f"this one returned {allowed.dtype}"
+            "a rule must return a tensor of True or False, one for each "
+            f"continuation, and this one returned {kind}"
         )
     return ~allowed.expand_as(scores)
 

@@ -251,6 +251,8 @@ def test_what_is_no_answer_of_a_rule_is_refused():
     tokens, scores = torch.zeros(2, 3, 4).long(), torch.zeros(2, 3, VOCAB)
     with pytest.raises(ValueError, match="True or False .* torch.float32"):
         forbidden(lambda tokens, scores: scores, tokens, scores)
+    with pytest.raises(ValueError, match="True or False.* returned int"):
+        forbidden(lambda *_: 3, tokens, scores)
     with pytest.raises(RuntimeError, match="size"):
         forbidden(lambda *_: torch.ones(3, 2).bool(), tokens, scores)
     row = torch.arange(VOCAB) % 2 == 0
