@@ -249,7 +249,7 @@ def test_a_rule_that_allows_all_changes_nothing_and_sees_all():
 
 def test_what_is_no_answer_of_a_rule_is_refused():
     tokens, scores = torch.zeros(2, 3, 4).long(), torch.zeros(2, 3, VOCAB)
-    with pytest.raises(ValueError, match="True or False .* torch.float32"):
+    with pytest.raises(ValueError, match="True or False.* torch.float32"):
         forbidden(lambda tokens, scores: scores, tokens, scores)
     with pytest.raises(ValueError, match="True or False.* returned int"):
         forbidden(lambda *_: 3, tokens, scores)
