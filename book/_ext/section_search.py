@@ -77,18 +77,20 @@ def title_of(entry: html.HtmlElement) -> str:
 def names_in(entry: html.HtmlElement) -> str:
     """The names of Python in an entry's cells, which are taken out.
 
-    What is imported is told of elsewhere.
+    What is imported is told of elsewhere, and an exception that is raised is
+    not what a section is about.
     """
     names: set[str] = set()
     for cell in entry.xpath(f".//*[{has('cell_input')}]"):
         code = cell.text_content()
-        names.update(NAME.findall(code) if not IMPORTS.search(code) else ())
+        if not IMPORTS.search(code):
+            names.update(NAME.findall(code))
         cell.drop_tree()
     return " ".join(sorted(names))
 
 
 IMPORTS = re.compile(r"^\s*(import|from) ", re.MULTILINE)
-NAME = re.compile(r"\b(?:[a-z]\w*_\w+|[A-Z]\w*[a-z][A-Z]\w*)\b")
+NAME = re.compile(r"\b(?:[a-z]\w*_\w+|[A-Z]\w*[a-z][A-Z]\w*)\b(?<!Error)")
 
 
 def entries(text: str, page: int) -> Iterator[Entry]:
