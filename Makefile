@@ -139,7 +139,8 @@ $(READY): requirements.txt pyproject.toml
 	  fi; \
 	  $$python -m venv .venv || { rm -rf .venv; exit 1; }; \
 	fi
-	$(BIN)/python -m pip install -q --disable-pip-version-check \
+	@echo "Installing what the book needs into .venv; PyTorch takes minutes"
+	$(BIN)/python -m pip install -q --disable-pip-version-check --use-pep517 \
 	  -r requirements.txt
 	@touch $@
 

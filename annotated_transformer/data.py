@@ -149,7 +149,8 @@ def train_tokenizer(
             return train_tokenizer(lines, size, kind, normalize, running)
         raise UserError(
             f"a vocabulary of {vocab_size} pieces is too large for this "
-            f"text: the largest possible is {largest[1]}; choose far fewer"
+            f"text: the largest possible is {largest[1]}; choose far fewer, "
+            "or leave the number out for as many as the text allows"
         ) from error
     learned = model.getvalue()
     return Tokenizer(with_rules(learned) if normalize else learned)

@@ -12,13 +12,13 @@ from torch.nn import functional as F
 
 from annotated_transformer.attention import Mask, causal_mask, padding_mask
 from annotated_transformer.embedding import PAD
+from annotated_transformer.errors import check_kind
 from annotated_transformer.layers import KeysValues, Vectors
 from annotated_transformer.model import (
     ModelConfig,
     Nested,
     State,
     Tokens,
-    check_choice,
 )
 from annotated_transformer.writing import LanguageModel
 
@@ -33,7 +33,7 @@ class SourceAndTarget(LanguageModel):
     """
 
     def __init__(self, config: ModelConfig, prefix: bool = False):
-        check_choice("positions", config.positions, ["sinusoidal"])
+        check_kind("positions", config.positions, str, ["sinusoidal"])
         super().__init__(config)
         self.prefix = prefix
 

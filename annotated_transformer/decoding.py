@@ -160,10 +160,11 @@ def forbidden(
     the scores or one that is broadcast to it, such as [vocab].
     """
     allowed = rule(tokens, scores)
-    if allowed.dtype != torch.bool:
+    kind = getattr(allowed, "dtype", type(allowed).__name__)
+    if kind != torch.bool:
         raise ValueError(
-            "a rule must return True or False for each continuation, and "
-            f"this one returned {allowed.dtype}"
+            "a rule must return a tensor of True or False, one for each "
+            f"continuation, and this one returned {kind}"
         )
     return ~allowed.expand_as(scores)
 
@@ -190,7 +191,10 @@ def beam_search(
     (see `forbidden`; BOS is the first token). UserError if nothing is left.
     """
     if not 1 <= number <= width:
-        raise ValueError(f"number must be in 1..{width}, the beam's width")
+        raise ValueError(
+            f"number={number}, where a search that is {width} wide finds from "
+            f"1 to {width}; for more give a wider beam"
+        )
     searches = [Beam(width, alpha, limit) for limit in limits.tolist()]
     beams = searches
     tokens = limits.new_full((len(beams), 1, 1), BOS)

@@ -43,6 +43,7 @@ from annotated_transformer.embedding import (
     SinusoidalPositions,
     TokenEmbedding,
 )
+from annotated_transformer.errors import UserError, check_fields
 from annotated_transformer.heads import MultiHeadAttention, head_width
 from annotated_transformer.layers import (
     AddNorm,
@@ -54,8 +55,6 @@ from annotated_transformer.layers import (
 )
 
 __all__ = [
-    "check_sizes",
-    "check_choice",
     "NORMS",
     "FEED_FORWARDS",
     "POSITIONS",
@@ -80,29 +79,6 @@ __all__ = [
     "length_limit",
     "greedy_decode",
 ]
-
-
-def check_sizes(
-    config: object, sizes: Iterable[str], shares: Iterable[str]
-) -> None:
-    """Raise ValueError unless sizes are at least 1 and shares in [0, 1).
-
-    A size may also be None: it is then derived from the others.
-    """
-    for name in sizes:
-        size = getattr(config, name)
-        if size is not None and size < 1:
-            raise ValueError(f"{name} = {size}: must be at least 1")
-    for name in shares:
-        if not 0 <= getattr(config, name) < 1:
-            raise ValueError(f"{name} must be in [0, 1)")
-
-
-def check_choice(name: str, value: str, known: Iterable[str]) -> None:
-    """Raise ValueError unless the value is a known one."""
-    if value not in known:
-        choices = ", ".join(map(repr, known))
-        raise ValueError(f"{name} = {value!r}: choose one of {choices}")
 
 
 # Parts that a configuration may name; those in quotes are in chapter 17.
@@ -140,17 +116,19 @@ class ModelConfig:
     qk_norm: bool = False  # norms on the queries and keys of each head
 
     def __post_init__(self) -> None:
-        sizes = ["vocab_size", "layers", "d_model", "d_ff", "heads"]
-        sizes += ["d_k", "d_v", "max_length", "decoder_layers", "kv_heads"]
-        check_sizes(self, sizes, ["dropout", "attention_dropout"])
+        check_fields(
+            self,
+            dropout=(0, 0.99),
+            attention_dropout=(0, 0.99),
+            positions=POSITIONS,
+            norm=NORMS,
+            feed_forward=FEED_FORWARDS,
+        )
         if self.d_k is None or self.d_v is None:
             head_width(self.d_model, self.heads)
-        check_choice("positions", self.positions, POSITIONS)
-        check_choice("norm", self.norm, NORMS)
-        check_choice("feed_forward", self.feed_forward, FEED_FORWARDS)
         if self.heads % (self.kv_heads or 1):
-            raise ValueError(
-                f"kv_heads = {self.kv_heads}: must divide heads = {self.heads}"
+            raise UserError(
+                f"`kv_heads={self.kv_heads}`: must divide `heads={self.heads}`"
             )
 
     @property

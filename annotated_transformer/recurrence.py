@@ -15,12 +15,11 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from annotated_transformer.attention import masked_softmax
 from annotated_transformer.embedding import LearnedPositions, TokenEmbedding
+from annotated_transformer.errors import UserError, check_fields
 from annotated_transformer.model import (
     EncoderDecoder,
     InputEmbedding,
     Nested,
-    check_choice,
-    check_sizes,
 )
 from annotated_transformer.sequences import windows
 
@@ -246,11 +245,9 @@ class RecurrentConfig:
     cell: str = "lstm"  # or "gru"
 
     def __post_init__(self) -> None:
-        sizes = ["vocab_size", "d_model", "width", "layers", "decoder_layers"]
-        check_sizes(self, sizes, ["dropout"])
-        check_choice("cell", self.cell, CELLS)
+        check_fields(self, dropout=(0, 0.99), cell=CELLS)
         if self.width % 2:
-            raise ValueError(f"width = {self.width}: must be even")
+            raise UserError(f"`width={self.width}`: must be even")
 
 
 def recurrent_translator(
@@ -378,14 +375,7 @@ class ConvolutionalConfig:
     max_length: int = 512  # positions are learned
 
     def __post_init__(self) -> None:
-        sizes = (
-            "vocab_size",
-            "d_model",
-            "layers",
-            "kernel_size",
-            "max_length",
-        )
-        check_sizes(self, sizes, ("dropout",))
+        check_fields(self, dropout=(0, 0.99))
 
 
 def convolutional_translator(config: ConvolutionalConfig) -> EncoderDecoder:

@@ -250,11 +250,15 @@ def validate(model: nn.Module, batches: Iterable[Batch]) -> Validation:
 
 
 def average(states: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
-    """The mean of several checkpoints' weights, name by name (6.1)."""
-    return {
-        name: torch.stack([state[name].float() for state in states]).mean(0)
-        for name in states[0]
-    }
+    """The mean of several checkpoints' weights, name by name (6.1).
+
+    Where all have the same number, so has the mean.
+    """
+    mean = {name: weight.float().clone() for name, weight in states[0].items()}
+    for number, state in enumerate(states[1:], 2):
+        for name, weight in mean.items():
+            weight.lerp_(state[name].float(), 1 / number)
+    return mean
 
 
 def rounded(model: nn.Module) -> dict[str, Tensor]:

@@ -19,7 +19,7 @@ import transformers
 from annotated_transformer.convert import translate_onnx
 from annotated_transformer.convert.export import export_model
 from annotated_transformer.corpora.multi30k import multi30k
-from annotated_transformer.storage.model_folder import load_model
+from annotated_transformer.storage.model_folder import load_model, read_config
 from annotated_transformer.storage.pretrained import find_model
 from annotated_transformer.system.atomic_files import write_text
 from annotated_transformer.system.machine import environment
@@ -126,7 +126,9 @@ if __name__ == "__main__":
     about = environment() | {"command": "python -m benchmarks.exported"}
     for module in (transformers, ctranslate2, onnxruntime):
         about["versions"][module.__name__] = module.__version__
+    given = read_config(find_model(MODEL)).sha256["model.safetensors"]
+    about |= {"model": MODEL, "weights": given}
     with TemporaryDirectory() as folder:
-        record = about | {"model": MODEL} | measure(Path(folder))
+        record = about | measure(Path(folder))
     for path in sys.argv[1:]:
         write_text(Path(path), json.dumps(record, indent=1) + "\n")

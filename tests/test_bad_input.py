@@ -13,7 +13,7 @@ from annotated_transformer.data import copy_task
 from annotated_transformer.errors import UserError, printable
 from annotated_transformer.pairs.alignment import align_pairs
 from annotated_transformer.pairs.likelihood import score_pairs
-from annotated_transformer.system.processes import stop_signals
+from annotated_transformer.system.signals import stop_signals
 
 PAIRS = copy_task(60)
 PROGRAM = [sys.executable, "-m", "annotated_transformer"]

@@ -95,12 +95,12 @@ def test_dropout_falls_on_the_weights_and_keeps_their_mean():
 @pytest.mark.parametrize(
     ("kind", "change", "message"),
     [
-        (RecurrentConfig, {"width": 7}, "width = 7: must be even"),
-        (RecurrentConfig, {"dropout": 1.0}, r"dropout must be in \[0, 1\)"),
+        (RecurrentConfig, {"width": 7}, "`width=7`: must be even"),
+        (RecurrentConfig, {"dropout": 1.0}, "`dropout=1.0`: must be from 0"),
         (
             ConvolutionalConfig,
             {"kernel_size": 0},
-            "kernel_size = 0: must be at least",
+            "`kernel_size=0`: must be from 1",
         ),
     ],
 )

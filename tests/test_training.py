@@ -18,6 +18,7 @@ from annotated_transformer.runs.objectives import RDrop
 from annotated_transformer.training import (
     TrainConfig,
     accumulate,
+    average,
     batch_loss,
     evaluating,
     updates,
@@ -249,3 +250,22 @@ def test_validation_is_a_plain_mean_over_tokens(examples):
     assert result.loss == pytest.approx(mean, rel=1e-5)
     assert result.perplexity == pytest.approx(math.exp(mean), rel=1e-5)
     assert result.accuracy == pytest.approx(sum(right) / len(right))
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 7])
+def test_the_mean_of_checkpoints(number):
+    """Of weights that all share, these; the inputs stay as they are."""
+    draw = torch.Generator().manual_seed(number)
+    frozen = torch.randn(1000, generator=draw)
+    states = [
+        {"a": torch.randn(1000, generator=draw), "b": frozen}
+        for _ in range(number)
+    ]
+    before = copy.deepcopy(states)
+    found = average(states)
+    exact = sum(state["a"].double() for state in states) / number
+    torch.testing.assert_close(found["a"].double(), exact, rtol=0, atol=1e-6)
+    assert torch.equal(found["b"], frozen)
+    found["b"] += 1
+    for state, was in zip(states, before, strict=True):
+        assert all(torch.equal(state[name], was[name]) for name in was)

@@ -36,6 +36,8 @@ def curve(
                 "of a run, which writes a line at each checkpoint"
             )
     needed("matplotlib", "plot").use("agg")  # no window, nor a notebook
+    from matplotlib.ticker import LogFormatter
+
     from ..teaching.plotting import curves, figure
 
     drawing, _ = figure(9.0, 3.4, columns=len(PANELS))
@@ -48,6 +50,9 @@ def curve(
             series[str(run)] = steps, [line[field] for line in there]
         log = field != "loss"
         curves(panel, series, x_label="updates", y_label=name, log=log)
+        if log:  # 20 in place of 2 x 10^1
+            panel.yaxis.set_major_formatter(LogFormatter())
+            panel.yaxis.set_minor_formatter(LogFormatter(labelOnlyBase=False))
         if legend := panel.get_legend():
             legend.set_in_layout(False)  # long paths would squeeze the panel
     if output.suffix[1:] not in drawing.canvas.get_supported_filetypes():

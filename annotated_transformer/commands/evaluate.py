@@ -80,6 +80,8 @@ def evaluate(
         return
     for name, signature in scores.signatures.items():
         put(f"{name:15} {result[name]:5.2f}  {signature}\n")
+    if others:
+        put(f"{'typed':24}  BLEU  lower  lines  other translations\n")
     for way, one in others.items():
         bleu, lowercase, lines, outputs = one.values()
         put(f"{way:24}{bleu:6.2f}{lowercase:7.2f}{lines:7.0f}{outputs:7.0f}\n")

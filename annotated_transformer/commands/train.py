@@ -231,13 +231,15 @@ def train(
             [*(valid_files or ()), *([valid_pairs] if valid_pairs else [])],
         )
         corpus = read_pairs(task, (source, target), texts, extra or [])
+    keep_freed_memory()
     if dry_run:  # which writes nothing: output may be taken
         recipe = replace(recipe, processes=launched().size)
-        kept = Cache(cache)
-        rows = plan(recipe, corpus, start, new_subwords, kept)
-        put(f"{rows}\nTo train it:\n{this_command(recipe.processes)}\n")
+        rows = plan(
+            recipe, corpus, start, new_subwords, Cache(cache), chosen, compiled
+        )
+        if launched().rank == 0:
+            put(f"{rows}\nTo train it:\n{this_command(recipe.processes)}\n")
         return
-    keep_freed_memory()
     run_training(
         output,
         corpus,
@@ -272,8 +274,10 @@ def this_command(processes: int = 1) -> str:
     """
     program = ["annotated-transformer"]
     if processes > 1:
-        program = ["torchrun", f"--nproc-per-node={processes}", "-m"]
-        program.append("annotated_transformer")
+        here = int(os.environ.get("LOCAL_WORLD_SIZE", processes))
+        several = [f"--nnodes={processes // here}"] * (here < processes)
+        program = ["torchrun", *several, f"--nproc-per-node={here}"]
+        program += ["-m", "annotated_transformer"]
     words = [word for word in sys.argv[1:] if word != "--dry-run"]
     command = os.fsencode(shlex.join([*program, *words]))
     return command.decode(errors="backslashreplace")

@@ -156,6 +156,8 @@ def tsv_records(path: Path | str, languages: Names) -> Records:
     as_csv, doubled = True, ""
     for number, line in enumerate(lines_of(path), 1):
         where, row = f"{path}, line {number}", line.split("\t")
+        if not line.strip():
+            raise UserError(f"{where}: it is empty; delete it")
         check_columns(row, 2, where, told)
         if number == 1:
             refuse_titles(row, languages, where)
@@ -223,8 +225,11 @@ def json_records(path: Path | str, languages: Names) -> Records:
         except (ValueError, RecursionError) as error:
             if number == 1 and line.startswith("["):
                 raise array from error
+            told = str(error)
+            if isinstance(error, json.JSONDecodeError):  # whose line is 1
+                told = f"{error.msg}, character {error.colno}"
             raise UserError(
-                f"{where}: not JSON ({error!s:.200}); each line is an object, "
+                f"{where}: not JSON ({told:.200}); each line is an object, "
                 "without a line feed in it"
             ) from error
         if not isinstance(record, tuple):

@@ -30,9 +30,10 @@ from ..system.console import console
 from ..text.casing import by_small_letters, thinned, usual_words
 from ..text.noise import SourceNoise
 from ..text.reading import Reader
-from .encoding import encoded
+from .encoding import encoded, let_go
 from .recipes import Recipe
 
+SOME = 1000  # batches, after which a process lets go of the pages it has read
 Change = Callable[[list[Example], str], list[Example]]  # as a seed decides
 # The tokens that an update reads of source and target, on average, and a table
 # of the text; its first row is the text's size, the last how often it is read.
@@ -173,7 +174,7 @@ class TrainingText:
         self, skip: int = 0, every: int = 1
     ) -> Generator[Batch, None, None]:
         """All batches after the first `skip`, or one in `every` of them."""
-        yield from training_batches(
+        made = training_batches(
             self.text,
             self.config.batch_tokens,
             self.seed,
@@ -182,6 +183,10 @@ class TrainingText:
             resplit=self.change,
             epochs=self.epoch_batches,
         )
+        for number, batch in enumerate(made, 1):
+            yield batch
+            if number % SOME == 0:
+                let_go(self.text.rows)
 
 
 def dealt(seed: str, places: np.ndarray, count: int, turn: int) -> np.ndarray:

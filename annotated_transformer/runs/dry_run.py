@@ -1,66 +1,107 @@
-"""The dry run: what a run would need and do, without training."""
+"""The dry run: what a run would need and take, from a few of its batches."""
 
-import timeit
+import os
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
-import torch
 from rich.filesize import decimal
 from torch import nn
 
 from ..corpora.corpus import Corpus
 from ..corpora.running_text import RunningText
-from ..optimizer import layer_matrices
-from ..storage.builders import outline
+from ..model import EncoderDecoder
+from ..optimizer import layer_matrices, make_optimizer
+from ..storage.builders import outline, parameters_of
 from ..system.cache import CACHE, Cache
-from .prepare import prepare
+from ..system.processes import ALONE, Processes, joined
+from ..training import Objective
+from .batches import TrainingText
+from .cost import Cost, Ring, measured_cost
+from .devices import allow_tf32, attention_kernel, choose_device
+from .objectives import objective_of
+from .prepare import build_model, prepare
 from .recipes import Recipe
-from .windows import read_corpus
+from .run import restored
+from .texts import read_corpus
+from .windows import TextWindows
 
 FLOAT = 4  # bytes
+MORE = 8, 64  # devices that are told of
 
 
+@restored()
 def plan(
     recipe: Recipe,
     corpus: Corpus | RunningText,
     start: Path | str | None = None,
     new_subwords: bool = False,
     cache: Cache = CACHE,
+    device: str | None = None,
+    compiled: bool = False,
 ) -> str:
-    """A table of what a run of the recipe would need and do.
+    """A table of what a run of the recipe would need, do and take.
 
-    The model is built without memory, the subwords are learned, or taken from
-    the start, and the first epoch is cut into batches as in the run. Other
-    epochs are shuffled anew, so what is said of all epochs is an estimate, and
-    marked by "about".
+    The subwords are learned, or taken from the start, the first epoch is cut
+    into batches as in the run, and the model computes some of them on the
+    device, for a few seconds. Other epochs are shuffled anew, and a machine
+    has other work: what is an estimate is marked by "about". Processes that
+    torchrun has started measure how long they take to exchange gradients.
     """
+    began = time.monotonic()
     recipe, tokenizer, _ = prepare(
         recipe, corpus, start, new_subwords, cache=cache
     )
     text, _, _ = read_corpus(corpus, tokenizer, recipe, cache)
-    update, read = text.reading(recipe)
-    rows = memory(recipe) | read | work(recipe, *update)
+    (source, target), read = text.reading(recipe)
+    prepared = time.monotonic() - began
+    into = corpus.target if isinstance(corpus, Corpus) else ""
+    objective = objective_of(recipe.labs, tokenizer, into)
+    model = build_model(recipe, choose_device(device), compiled)
+    found, ring = measured(recipe, text, model, objective)
+    rows = memory(recipe, found.kept) | read
+    rows["operations"] = f"about {operations(recipe, source, target):.1e}"
+    rows |= times(recipe, target, found, ring, prepared)
     width = max(map(len, rows))
     return "".join(f"{name:{width}}  {rows[name]}\n" for name in rows)
 
 
-def work(recipe: Recipe, source: int, target: int) -> dict[str, str]:
+def measured(
+    recipe: Recipe,
+    text: TrainingText | TextWindows,
+    model: EncoderDecoder,
+    objective: Objective,
+) -> tuple[Cost, Ring | None]:
+    """What the model costs here, and the exchange, if there are several."""
+    config, device = recipe.train, next(model.parameters()).device
+    optimizer = make_optimizer(model, config.optimizer, config.weight_decay)
+    with (
+        launched_here(str(device)) as processes,
+        allow_tf32(device, recipe.tf32),
+        attention_kernel(device, config.bf16),
+        closing(text.batches(processes.rank, processes.size)) as batches,
+    ):
+        found = measured_cost(
+            model.train(), batches, optimizer, config, objective
+        )
+        if processes.size == 1:
+            return found, None
+        return found, Ring.measured(processes, str(device))
+
+
+def operations(recipe: Recipe, source: int, target: int) -> float:
     """The operations of a run, by the tokens of an update on either side.
 
     6 for each parameter that a token meets; attention's own come on top.
     """
-    model, x = outline(recipe.model), torch.ones(512, 512)
+    model = outline(recipe.model)
     sides = (source, [model.encoder]), (target, [model.decoder, model.output])
     update = sum(
         tokens * sum(p.numel() for p in nn.ModuleList(parts).parameters())
         for tokens, parts in sides
     )
-    total = 6 * passes(recipe) * update * recipe.train.steps
-    product = min(timeit.repeat(lambda: x @ x, number=1, repeat=20))
-    minutes = total / recipe.processes * product / (2 * 512**3) / 60
-    return {
-        "operations": f"about {total:.1e}",
-        "as one product, on this CPU": f"at least {minutes:,.1f} minutes",
-    }
+    return 6.0 * passes(recipe) * update * recipe.train.steps
 
 
 def passes(recipe: Recipe) -> int:
@@ -68,19 +109,68 @@ def passes(recipe: Recipe) -> int:
     return recipe.labs.risk or (2 if recipe.labs.r_drop else 1)
 
 
-def memory(recipe: Recipe) -> dict[str, str]:
-    """What parameters need in memory and on disk; activations come on top."""
+def memory(recipe: Recipe, kept: float) -> dict[str, str]:
+    """What a process needs in memory and on disk, beside the program."""
     model, config = outline(recipe.model), recipe.train
     count = sum(p.numel() for p in model.parameters())
     moments = 2 * count
     if config.optimizer == "muon":  # which keeps one of its matrices
         moments -= sum(p.numel() for p in layer_matrices(model))
-    kept = 2 * count + moments
-    logits = passes(recipe) * config.batch_tokens * recipe.model.vocab_size
+    stays = FLOAT * (2 * count + moments)
+    logits = FLOAT * passes(recipe) * recipe.model.vocab_size
+    batch = config.batch_tokens * (kept + logits)
     return {
         "parameters": f"{count:,}",
         "subwords": f"{recipe.model.vocab_size:,}",
-        "weights, gradients, moments": decimal(FLOAT * kept),
-        "logits and their gradients": f"about {decimal(2 * FLOAT * logits)}",
+        "weights, gradients, moments": decimal(stays),
+        "activations of a batch": f"about {decimal(int(batch))}",
+        "memory a process": f"about {decimal(int(stays + batch))}",
         "a checkpoint": decimal(FLOAT * (count + moments)),
     }
+
+
+def times(
+    recipe: Recipe, target: int, cost: Cost, ring: Ring | None, prepared: float
+) -> dict[str, str]:
+    """What a run takes, with the devices that it has and with more."""
+    size = FLOAT * parameters_of(recipe.model)
+    devices, each = recipe.processes, target / recipe.processes
+    compute, told = cost.seconds(each), ""
+    update = compute
+    if ring:
+        update += ring.seconds(size, devices)
+        exchanged = spoken(ring.seconds(size, devices))
+        told = f", {exchanged} of it to exchange {decimal(size)}"
+    elif devices > 1:
+        told = ", and to exchange gradients, which torchrun would measure"
+    rows = {
+        "an update": f"about {spoken(update)}{told}",
+        "to the first update": f"about {spoken(prepared + update)}",
+        "to the end": f"about {spoken(recipe.train.steps * update)}",
+    }
+    for n in MORE:
+        if ring:
+            seconds = compute + ring.seconds(size, n)
+            rows[f"on {n} such devices"] = (
+                f"about {n * each / seconds:,.0f} target tokens a second, "
+                f"{compute / seconds:.0%} of the time to compute"
+            )
+    return rows
+
+
+def spoken(seconds: float) -> str:
+    """A time in the unit that fits it."""
+    for unit, size in (("days", 86400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+
+
+@contextmanager
+def launched_here(device: str) -> Iterator[Processes]:
+    """The processes that torchrun has started; one that plans for others."""
+    if "MASTER_ADDR" in os.environ:
+        with joined(device) as processes:
+            yield processes
+    else:
+        yield ALONE

@@ -1,6 +1,7 @@
 """A text as ids: in memory, or if it is large in files that are mapped."""
 
 import hashlib
+import mmap
 import os
 import pickle
 import sys
@@ -117,9 +118,26 @@ def write_ids(
 
 def read_ids(tokenizer: Tokenizer, folder: Path) -> Ragged:
     """What write_ids has written, mapped into memory."""
-    ids = np.memmap(folder / "ids", dtype(tokenizer), "r")
-    offsets = np.memmap(folder / "offsets", np.int64, "r")
-    return Ragged(np.asarray(ids), np.asarray(offsets))
+    ids = mapped(folder / "ids", dtype(tokenizer))
+    return Ragged(ids, mapped(folder / "offsets", np.dtype(np.int64)))
+
+
+def mapped(path: Path, kind: np.dtype[Any]) -> np.ndarray:
+    """The numbers of a file, mapped into memory."""
+    with path.open("rb") as file:
+        pages = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    return np.frombuffer(pages, kind)
+
+
+def let_go(rows: Ragged) -> None:
+    """Take mapped pages out of this process's memory.
+
+    The system keeps them, and gives them back when they are read.
+    """
+    for array in (rows.ids, rows.offsets):
+        pages = getattr(array.base, "obj", None)
+        if isinstance(pages, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+            pages.madvise(mmap.MADV_DONTNEED)
 
 
 def encode_all(

@@ -6,6 +6,7 @@ from copy import deepcopy
 from dataclasses import asdict, replace
 from datetime import date
 from importlib.metadata import version
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +26,7 @@ from ..system.cache import CACHE, Cache
 from ..system.console import console
 from ..system.machine import this_machine, versions
 from ..text.casing import by_small_letters, thinned, usual_words
-from ..text.checks import subwords_per_word
+from ..text.checks import on_other_side, small_words, subwords_per_word
 from ..text.sentences import single_sentences
 from ..writing import LanguageModelConfig
 from .encoding import known_to
@@ -33,6 +34,7 @@ from .recipes import Recipe
 
 RESERVED = {"pad_id": PAD, "bos_id": BOS, "eos_id": EOS, "unk_id": UNK}
 SAMPLE = 10_000  # lines that show what a text is like
+SIDES = 2_000  # pairs that show which side is which
 
 
 class Parent(NamedTuple):
@@ -185,9 +187,19 @@ def check_kind_of_text(recipe: Recipe, corpus: Corpus | RunningText) -> None:
         )
 
 
-def warn(recipe: Recipe, corpus: Corpus | RunningText, cache: Cache) -> None:
+def warn(
+    recipe: Recipe,
+    corpus: Corpus | RunningText,
+    parent: Parent | None,
+    cache: Cache,
+) -> None:
     """Say what is unwise, though nothing forbids it."""
     if isinstance(corpus, Corpus):
+        if told := swapped(corpus, parent):
+            console.out(
+                f"warning: {told}: are two files, or columns, in the other "
+                "order?"
+            )
         asked = set(corpus.valid)
 
         def count() -> int:
@@ -206,6 +218,28 @@ def warn(recipe: Recipe, corpus: Corpus | RunningText, cache: Cache) -> None:
             f"the rate rises until update {recipe.train.warmup}, but the "
             f"training ends at {recipe.train.steps}: shorten `warmup`"
         )
+
+
+def swapped(corpus: Corpus, parent: Parent | None) -> str:
+    """What is told of pairs whose two sides seem to be in the other order."""
+    learned, valid = (
+        [*islice(pairs, SIDES)] for pairs in (corpus.train, corpus.valid)
+    )
+    words = set(small_words(source for source, _ in learned))
+    if on_other_side(words, valid):
+        return (
+            "the sources of the validation text have the words of the "
+            "training text's targets"
+        )
+    begun = parent and parent.start.data
+    if begun and begun.lines and begun.lines.words:
+        words = set(small_words(begun.lines.words.split()))
+        if on_other_side(words, learned):
+            return (
+                "the targets of the training text have the words that the "
+                "model knows as those of its sources"
+            )
+    return ""
 
 
 def check_beginning(
@@ -281,7 +315,7 @@ def prepare(
     if limit is not None and limit < recipe.train.max_length:
         shorter = replace(recipe.train, max_length=limit)
         recipe = replace(recipe, train=shorter)
-    warn(recipe, corpus, cache)
+    warn(recipe, corpus, parent, cache)
     return Prepared(recipe, known, parent)
 
 

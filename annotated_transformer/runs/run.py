@@ -40,8 +40,8 @@ from ..system.processes import (
     Together,
     joined,
     restarts,
-    stop_signals,
 )
+from ..system.signals import stop_signals
 from ..text.checks import Known, missing_blanks
 from ..training import (
     Update,
@@ -66,7 +66,7 @@ from .run_dir import (
     read_history,
     resumed,
 )
-from .windows import read_corpus
+from .texts import read_corpus
 
 
 class Run:
@@ -250,7 +250,8 @@ class Run:
         if not self.writes:
             return
         result, learned = validate(self.model, self.valid), {}
-        told = f"validation perplexity {result.perplexity:.2f}, "
+        perplexity = round(result.perplexity, 3)
+        told = f"validation perplexity {perplexity:.2f}, "
         told += f"accuracy {result.accuracy:.3f}, "
         if now.tokens:  # some have been learned from
             loss = now.loss / now.tokens
@@ -263,7 +264,7 @@ class Run:
             "tokens": now.tokens,
             **learned,
             "valid_loss": round(result.loss, 4),
-            "valid_perplexity": round(result.perplexity, 3),
+            "valid_perplexity": perplexity,
             "valid_accuracy": round(result.accuracy, 4),
         }
         if self.to_translate:
@@ -323,7 +324,7 @@ class Run:
         console.out(
             f"{self.run_dir}: {ready} is ready after update {made.updates} "
             f"of {self.config.steps}: {told}{reason}; "
-            f"validation perplexity {result.perplexity:.2f}"
+            f"validation perplexity {made.valid_perplexity:.2f}"
         )
         self.advise(result.loss)
         if self.fine_tunes:

@@ -17,9 +17,12 @@ ADAPTER = ".parametrizations.weight.0"  # of a linear map
 
 
 def without_adapters(model: nn.Module) -> dict[str, Tensor]:
-    """The weights of a model by name, as they are without its adapters."""
+    """The weights of a model by name, as they are without its adapters.
+
+    What is -0.0 is 0.0, as it may become where weights are added up.
+    """
     return {
-        name.replace(ORIGINAL, ".weight"): weight.detach()
+        name.replace(ORIGINAL, ".weight"): weight.detach() + 0.0
         for name, weight in model.named_parameters()
         if ADAPTER not in name
     }
@@ -52,12 +55,17 @@ def load_adapters(model: nn.Module, path: Path | str) -> None:
     `merge_adapters` makes them part of the weights. UserError for a file that
     has none, or has those of another model.
     """
-    path = Path(path)
+    path, advice = (
+        Path(path),
+        "name the file that a training by adapters wrote",
+    )
+    if not path.exists():
+        raise UserError(f"{path}: there is no such file; {advice}")
     tensors, notes = read_tensors(path)
     if any(isinstance(part, LowRank) for part in model.modules()):
         raise UserError("the model has adapters already: merge them first")
     if "adapts" not in notes:
-        raise damaged(path, "it holds no adapters")
+        raise UserError(f"{path}: it holds no adapters; {advice}")
     if notes["adapts"] != sum_of(without_adapters(model), ""):
         raise UserError(
             f"{path}: these are adapters of other weights; load them into the "

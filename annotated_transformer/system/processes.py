@@ -1,4 +1,4 @@
-"""Processes that make every update together, and signals that stop them.
+"""Processes that make every update together.
 
 `torchrun` starts them, each on a device of its own. Each has the whole model
 and computes batches of its own; PyTorch's DistributedDataParallel takes the
@@ -6,8 +6,6 @@ mean of their gradients while the backward pass still runs.
 """
 
 import os
-import signal
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -65,6 +63,24 @@ class Loss(nn.Module):
     def __init__(self, model: nn.Module, loss: Callable[[Any], Tensor]):
         super().__init__()
         self.weights, self.loss = nn.ParameterList(model.parameters()), loss
+        self.names = [name for name, _ in model.named_parameters()]
+
+    def check_gradients(self) -> None:
+        """UserError if the loss has not reached all that is to be learned.
+
+        The others would wait for the gradient of that for ever.
+        """
+        left = [
+            name
+            for name, weight in zip(self.names, self.weights, strict=True)
+            if weight.requires_grad and weight.grad is None
+        ]
+        if left:
+            raise UserError(
+                f"the loss does not depend on {', '.join(left[:3])}, which "
+                "several processes cannot learn together: take it out of the "
+                "model, or freeze it by requires_grad_(False)"
+            )
 
     def forward(self, batch: Any) -> Tensor:
         """The loss summed over a batch's targets."""
@@ -127,6 +143,7 @@ def shared(loss: Loss, batch: Any) -> DistributedDataParallel:
     with others_alive():
         found = DistributedDataParallel(loss, gradient_as_bucket_view=True)
         found(batch).backward()
+    loss.check_gradients()
     found.zero_grad()
     # Attributes are let go of in their order. Were the reducer the last that
     # has the connection, it would wait, while nobody else can run Python, for
@@ -193,32 +210,3 @@ def joined(device: str) -> Iterator[Processes]:
         )
     yield processes
     dist.destroy_process_group()
-
-
-@contextmanager
-def stop_signals() -> Iterator[list[int]]:
-    """Collect SIGINT, SIGTERM and SIGHUP in a list in place of dying of them.
-
-    A second Ctrl-C ends the program at once. Where SIGHUP is ignored, as
-    nohup does, it still is. Only the main thread may do this; elsewhere the
-    list stays empty.
-    """
-    received: list[int] = []
-
-    def receive(number: int, frame: object) -> None:
-        if number == signal.SIGINT and number in received:
-            raise KeyboardInterrupt
-        received.append(number)
-
-    numbers = [signal.SIGINT, signal.SIGTERM]
-    hangup = getattr(signal, "SIGHUP", None)  # Windows has none
-    if hangup and signal.getsignal(hangup) != signal.SIG_IGN:
-        numbers.append(hangup)
-    if threading.current_thread() is not threading.main_thread():
-        numbers = []
-    before = {number: signal.signal(number, receive) for number in numbers}
-    try:
-        yield received
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

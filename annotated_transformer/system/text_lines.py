@@ -163,7 +163,8 @@ def lines_of(path: Path | str) -> Iterator[str]:
     found = line_blocks(path)
     first = next(found, [])
     if not first:
-        raise UserError(f"{path} is empty; it needs one sentence a line")
+        told = "it needs a sentence, or a pair, a line"
+        raise UserError(f"{path} is empty; {told}")
     return chain(first, chain.from_iterable(found))
 
 

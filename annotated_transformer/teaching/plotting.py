@@ -67,8 +67,8 @@ def style() -> None:
             "figure.facecolor": "white",
             "figure.constrained_layout.use": True,
             "font.family": "DejaVu Sans",
-            "font.size": 11,
-            "axes.titlesize": 12,
+            "font.size": 12,
+            "axes.titlesize": "medium",
             "axes.titlelocation": "left",
             "axes.labelcolor": COLOURS["text"],
             "axes.edgecolor": COLOURS["muted"],
@@ -98,13 +98,16 @@ def draw_vectors() -> None:
 
 
 def figure(
-    width: float = 7.0,
+    width: float = 6.2,
     height: float = 3.2,
     rows: int = 1,
     columns: int = 1,
     **kwargs: Any,
 ) -> tuple[Figure, Axes | np.ndarray]:
-    """A figure (inches; 7 fills the text column) with its axes.
+    """A figure (inches) with its axes.
+
+    A phone shows it 350 pixels wide: of a figure wider than the default the
+    labels would be less than nine pixels high.
 
     A single Axes, or an array if there are several rows or columns. Other
     arguments go to `matplotlib.pyplot.subplots`.
@@ -188,7 +191,7 @@ def attention_map(
     weights = as_matrix(weights)
     if ax is None:
         count, length = weights.shape
-        side = min(7.0, max(2.6, 0.42 * max(count, length) + 1.4))
+        side = min(6.2, max(2.6, 0.42 * max(count, length) + 1.4))
         style()
         size = side, side * max(0.6, min(1.2, count / length))
         _, ax = plt.subplots(figsize=size)

@@ -1,7 +1,7 @@
 """What may be wrong with a line or with its translation, in words."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from math import inf
 from types import MappingProxyType
 from typing import NamedTuple
@@ -9,15 +9,17 @@ from typing import NamedTuple
 from ..data import Tokenizer
 from ..embedding import UNK
 from ..storage.history import History
-from .casing import Words, by_small_letters
+from .casing import CORE, Words, by_small_letters
 from .languages import WORDS, bleu_tokenizer
 from .reading import ADDRESS, TAG, Reading
 from .subtitles import TIMECODE
 
 LONG = 20  # characters; few words have more
+CLEARLY = 0.2  # of a text's words
 NAME = re.compile(r"[@#]\w")
 ENDS = re.compile(r"^[^\w@#]+|[^\w/]+$")  # punctuation around a word
-THOUSANDS = re.compile(r"\b(\d{1,3})[.,'’\s](?=\d{3}\b)")
+# of two digits or more; a sign may stand between thousands
+NUMBER = re.compile(r"\b\d{1,3}(?:[.,'’\s]\d{3}\b)+|\d\d+")
 
 
 def subwords_per_word(text: str, tokenizer: Tokenizer) -> float:
@@ -35,20 +37,17 @@ def subwords_per_word(text: str, tokenizer: Tokenizer) -> float:
     return sum(lengths) / max(1, len(words))
 
 
-def numbers(text: str) -> set[str]:
-    """The numbers of two digits or more, without signs between thousands."""
-    return {*re.findall(r"\d\d+", THOUSANDS.sub(r"\1", text))}
+def to_keep(text: str) -> dict[str, str]:
+    """What of a text belongs into its translation, as it stands.
 
-
-def to_keep(text: str) -> list[str]:
-    """What of a text belongs into its translation as it stands.
-
-    Addresses, names with @ or # before them, tags, and numbers.
+    Addresses, names with @ or # before them, tags, and numbers, whose digits
+    say which they are.
     """
     words = [ENDS.sub("", x) for x in TAG.sub(" ", text).split()]
     names = [x for x in words if ADDRESS.search(x) or NAME.match(x)]
     others = " ".join(x for x in words if x not in names)
-    return [*TAG.findall(text), *names, *sorted(numbers(others))]
+    numbers = {re.sub(r"\D", "", x): x for x in NUMBER.findall(others)}
+    return {x: x for x in (*TAG.findall(text), *names)} | numbers
 
 
 def listed(things: Iterable[str], most: int = 10) -> str:
@@ -73,6 +72,26 @@ def missing_blanks(texts: Iterable[str], language: str) -> str:
         "known to be written so, as zh, ja and th are; BLEU compares words, "
         "and will be near 0 whatever the translation"
     )
+
+
+def small_words(lines: Iterable[str]) -> list[str]:
+    """The words of lines, all in small letters."""
+    return [word.lower() for line in lines for word in CORE.findall(line)]
+
+
+def on_other_side(
+    words: Collection[str], pairs: Sequence[tuple[str, str]]
+) -> bool:
+    """Whether words of sources, in small letters, stand in pairs' targets.
+
+    That is, if these have clearly more of them than the pairs' sources do.
+    """
+    source, target = (
+        [word in words for word in small_words(side)]
+        for side in ([x for x, _ in pairs], [y for _, y in pairs])
+    )
+    shares = [sum(x) / max(1, len(x)) for x in (source, target)]
+    return shares[1] > shares[0] + CLEARLY
 
 
 class Known(NamedTuple):
@@ -111,8 +130,8 @@ def doubts(
     longest = max(len(part.text) for part in reading.parts)
     unknown = listed(x for part in reading.parts for x in part.unknown)
     kept = listed(x for part in reading.parts for x in part.untranslated)
-    there = {*to_keep(output)}
-    lost = listed(x for x in to_keep(line) if x not in there)
+    there = to_keep(output)
+    lost = listed(x for name, x in to_keep(line).items() if name not in there)
     told: list[tuple[object, str]] = [
         (
             "\t" in line.strip(),
@@ -126,8 +145,9 @@ def doubts(
         ),
         (
             longest > known.longest,
-            "it is longer than all that the model has learned from "
-            f"({known.longest} characters), and much may be left out",
+            f"with {longest:,} characters it is longer than all that the "
+            f"model has learned from ({known.longest:,} at most), and much "
+            "may be left out",
         ),
         (
             unknown,

@@ -41,7 +41,11 @@ def labels(env: BuildEnvironment) -> StandardDomain:
 
 
 def mark_cells(app: Sphinx, doctree: nodes.document) -> None:
-    """Say above each exported cell where what it defines is described."""
+    """Say above each exported cell where it goes, and what it defines.
+
+    It goes into its module's file, after what the cell before it defines.
+    Names lead to the API, which describes them.
+    """
     page = app.env.docname
     _, module = chapter_of(page)
     targets = labels(app.env)
@@ -50,11 +54,18 @@ def mark_cells(app: Sphinx, doctree: nodes.document) -> None:
         for container in doctree.findall(nodes.container)
         if "tag_export" in container["classes"]
     )
+    above = ""
     for cell in list(cells):
         source = next(cell.findall(nodes.literal_block)).astext()
         line = nodes.paragraph(classes=["export"])
-        line += nodes.Text("goes into the package")
-        for name in definitions(source):
+        line += nodes.Text("goes into ")
+        line += nodes.literal("", f"{module}.py")
+        if above:
+            line += nodes.Text(", after ")
+            line += nodes.literal("", above)
+        names = definitions(source)
+        above = names[-1] if names else above
+        for name in names:
             full, anchor = f"{PACKAGE}.{module}.{name}", f"export-{name}"
             line += nodes.Text(" · ")
             line += nodes.inline("", "", entry(full, page), ids=[anchor])

@@ -75,15 +75,22 @@ def title_of(entry: html.HtmlElement) -> str:
 
 
 def names_in(entry: html.HtmlElement) -> str:
-    """The names of Python in an entry's cells, which are taken out."""
+    """The names of Python in an entry's cells, which are taken out.
+
+    What is imported is told of elsewhere, and an exception that is raised is
+    not what a section is about.
+    """
     names: set[str] = set()
     for cell in entry.xpath(f".//*[{has('cell_input')}]"):
-        names.update(NAME.findall(cell.text_content()))
+        code = cell.text_content()
+        if not IMPORTS.search(code):
+            names.update(NAME.findall(code))
         cell.drop_tree()
     return " ".join(sorted(names))
 
 
-NAME = re.compile(r"\b(?:[a-z]\w*_\w+|[A-Z]\w*[a-z][A-Z]\w*)\b")
+IMPORTS = re.compile(r"^\s*(import|from) ", re.MULTILINE)
+NAME = re.compile(r"\b(?:[a-z]\w*_\w+|[A-Z]\w*[a-z][A-Z]\w*)\b(?<!Error)")
 
 
 def entries(text: str, page: int) -> Iterator[Entry]:

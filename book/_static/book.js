@@ -98,6 +98,8 @@ document.addEventListener("click", (event) => {
   document.documentElement.dataset.way = takes ?? "";
 });
 // Another tab may take a way, or this one's last page be kept a moment late.
-addEventListener("storage", ({ key, newValue }) => {
-  if (key === "way") document.documentElement.dataset.way = newValue ?? "";
+// What counts is what is kept now: the news of it may come late, too.
+addEventListener("storage", ({ key }) => {
+  if (key !== "way") return;
+  document.documentElement.dataset.way = localStorage.getItem("way") ?? "";
 });

@@ -5,6 +5,8 @@ where it was. README.md says how an experiment is written.
 """
 
 import argparse
+import ast
+import hashlib
 import json
 import re
 import signal
@@ -12,8 +14,11 @@ import sys
 import time
 import traceback
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
+from functools import cache
 from importlib import import_module
+from importlib.util import find_spec, resolve_name
 from math import nan
 from multiprocessing import get_context
 from pathlib import Path
@@ -62,6 +67,7 @@ class Kept(TypedDict):
     """A result as it is kept."""
 
     settings: str  # see settings
+    source: str  # see source
     seconds: float  # of the processor
     result: Result
 
@@ -78,6 +84,28 @@ def settings(task: Task) -> str:
     module = import_module(task.module)
     arguments = getattr(module.RUNS[task.key], "keywords", {})
     return ADDRESS.sub("", f"{module.RECIPE} {arguments} {task.offset}")
+
+
+@cache
+def source(full: str) -> str:
+    """The SHA-256 of an experiment and all that it imports from beside it."""
+    found: dict[str, str] = {}
+    waiting = [full]
+    while waiting:
+        name = waiting.pop()
+        spec = None
+        with suppress(ModuleNotFoundError):  # no module, but what is in one
+            spec = find_spec(name)
+        if name in found or spec is None or spec.origin is None:
+            continue
+        found[name] = Path(spec.origin).read_text("utf-8")
+        for node in ast.walk(ast.parse(found[name])):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                base = "." * node.level + (node.module or "")
+                where = resolve_name(base, spec.parent)
+                waiting += [where, *(f"{where}.{x.name}" for x in node.names)]
+    texts = "".join(found[name] for name in sorted(found))
+    return hashlib.sha256(texts.encode()).hexdigest()
 
 
 def finished(task: Task) -> Kept | None:
@@ -107,6 +135,7 @@ def perform(task: Task) -> tuple[Task, str | None]:
             result = run()
         kept: Kept = {
             "settings": settings(task),
+            "source": source(task.module),
             "seconds": time.process_time() - start,
             "result": result,
         }
@@ -150,9 +179,20 @@ def follow(done: Iterable[tuple[Task, str | None]], number: int) -> int:
 
 def run_all(tasks: Sequence[Task], jobs: int) -> int:
     """Run what is not finished; returns how many runs failed."""
-    waiting = [task for task in tasks if not finished(task)]
-    kept = f"{len(tasks) - len(waiting)} of them kept"
-    print(f"runs: {len(tasks)}, {kept}", flush=True)
+    kept = {task: finished(task) for task in tasks}
+    waiting = [task for task, found in kept.items() if not found]
+    old = [
+        task
+        for task, found in kept.items()
+        if found and found.get("source") != source(task.module)
+    ]
+    print(f"runs: {len(tasks)}, {len(tasks) - len(waiting)} of them kept")
+    if old:
+        print(
+            f"{len(old)} of these were made before the experiment's source "
+            f"changed; to make them again, remove {old[0].path.parent}"
+        )
+    sys.stdout.flush()
     if jobs == 1:
         torch.set_num_threads(1)
         return follow(map(perform, waiting), len(waiting))

@@ -9,6 +9,8 @@ from statistics import median
 
 import pytest
 
+from annotated_transformer.storage.model_folder import read_config
+from annotated_transformer.storage.pretrained import find_model
 from benchmarks import clock
 from benchmarks.clock import Sample, interleave, summary
 
@@ -90,3 +92,9 @@ def test_a_record_has_what_its_ratios_were_made_of(path):
         for name, theirs in seconds.items():
             ratios = [b / a for a, b in zip(ours, theirs, strict=True)]
             assert systems[name]["ratio"] == pytest.approx(median(ratios))
+
+
+def test_the_record_of_exports_is_of_the_weights_that_are_shipped():
+    record = json.loads((ROOT / "book/runs/benchmark-export.json").read_text())
+    shipped = read_config(find_model(record["model"]))
+    assert record["weights"] == shipped.sha256["model.safetensors"]

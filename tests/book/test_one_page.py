@@ -112,3 +112,5 @@ def test_page_translates_what_it_has_not_read(page, capsys):
         translations[text] for text in asked
     ]
     assert "    Der Hund fraß die Suppe , weil er hungrig war ." in written
+    front = (BOOK / "intro.md").read_text("utf-8")
+    assert len(asked) == 18 and "eighteen German sentences" in front

@@ -679,6 +679,42 @@ SIGHT = """() => {
 }"""
 
 
+def test_a_sentence_passes_once_scene_by_scene(page, reference):
+    """Boxes fill, the encoder's first; each scene comes, and stays."""
+    model, tokenizer = reference
+    source = torch.tensor([tokenizer.encode(HUNGRY)])
+    before = tokenizer.encode("Der Hund fraß die Suppe, weil")[:-1]
+    target = torch.tensor([[BOS, *before]])
+    maps = attention_maps(model, source, target)
+    it = tokenizer.split(HUNGRY).index("▁it")
+    page.clock.install(time=0)
+    page.clock.pause_at(1000)  # on a busy machine, too
+    play = page.locator(".op-card button").last
+    play.click()
+    scenes = page.locator(".op-scene:not(.op-to-come)")
+    ahead = page.locator(".op-box.op-ahead")
+    boxes, left = page.locator(".op-box").count(), []
+    for scene in range(5):
+        assert scenes.count() == scene
+        left.append(ahead.count())
+        page.clock.run_for(3050 if scene else 1550)
+    assert left == sorted({*left}, reverse=True) and left[-1] == 0
+    assert left[0] == boxes - 1 and left[3] > boxes / 2
+    assert play.inner_text() == "Play"
+    first, _, _, last = scenes.locator("figcaption").all_inner_texts()
+    weight = maps.encoder[1][0, 0, it].max()
+    assert first.startswith("The word it looks at all others")
+    assert first.endswith(f"most at dog ({weight:.2f}).")
+    weight = maps.cross[1][0, 0, -1].max()
+    assert f"most at hungry ({weight:.2f}), and er is written" in last
+    for place, words in enumerate((1, source.size(1))):
+        assert scenes.nth(place).locator(".op-arcs").count() == words
+    play.click()
+    play.click()  # stops it
+    page.clock.run_for(9000)
+    assert page.locator(".op-film").count() == ahead.count() == 0
+
+
 @pytest.mark.parametrize(("width", "height"), [(1280, 720), (390, 844)])
 def test_each_step_fits_the_window(book, browser, width, height):
     size = {"width": width, "height": height}
@@ -717,6 +753,10 @@ def test_it_is_for_everyone_on_a_phone(book, browser):
                 found += pages.theme(page, scheme) + pages.contrast(page, seen)
             return found
 
+        place = page.locator(".at-opened").bounding_box()
+        assert 2 * place["x"] + place["width"] == size["width"]
+        whole = "e => e.scrollHeight <= e.clientHeight"
+        assert page.locator("#op-text").evaluate(whole)
         boxes = page.locator(".op-box")
         for i in (0, 3, 5, 6, 12, boxes.count() - 2, boxes.count() - 1):
             boxes.nth(i).click()
@@ -726,4 +766,9 @@ def test_it_is_for_everyone_on_a_phone(book, browser):
         for tab in ("Walk", "All heads", "Change it"):
             page.get_by_role("tab", name=tab).click()
             assert faults() == []
+        page.get_by_role("tab", name="Walk").click()
+        page.get_by_role("button", name="Play", exact=True).click()
+        assert page.locator(".op-scene figcaption:visible").count() == 4
+        assert page.evaluate("document.getAnimations().length") == 0
+        assert faults() == []
         assert not window.complaints

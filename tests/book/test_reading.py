@@ -16,10 +16,9 @@ FIGURES = sorted((chapters.BOOK / "figures").glob("*.svg"))
 OPEN = "article details.hide[open]"
 SHOWN = """all => all.filter(e => e.checkVisibility(
   {visibilityProperty: true})).map(e => e.textContent.trim())"""
+NOTEBOOKS = chapters.find_chapters()
 EXPORTING = [
-    path
-    for path in chapters.find_chapters()
-    if '"export"' in path.read_text("utf-8")
+    path for path in NOTEBOOKS if '"export"' in path.read_text("utf-8")
 ]
 
 
@@ -110,6 +109,29 @@ def test_no_word_of_a_drawing_is_cut_off(phone, figure):
       }).map(e => e.textContent);
     }""")
     assert outside == []
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda x: x.stem)
+def test_a_phone_shows_all_of_a_plot_and_its_labels_can_be_read(path):
+    frame = PHONE["width"] - 32
+    for cell in chapters.read(path).cells:
+        for output in cell.get("outputs", []):
+            svg = output.get("data", {}).get("image/svg+xml")
+            assert svg is None or labels.readable(svg) <= frame, cell.id
+
+
+WIDE = """all => all.filter(e => e.checkVisibility()
+  && e.scrollWidth > e.clientWidth + 1).map(e => e.innerText)"""
+
+
+TABLES = ("02_heads", "05_model", "14_recurrence", "16_bugs", "19_scale")
+TABLES += ("bert_and_relatives", "few_pairs", "risk", "toolkit_convert")
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_phone_shows_all_columns_of_a_table(phone, book, name):
+    tables = turn(phone, book, name).locator("article table.table")
+    assert tables.count() and tables.evaluate_all(WIDE) == []
 
 
 def test_story_and_code_are_chosen_once_for_all_pages(phone, book):
@@ -299,12 +321,12 @@ def test_every_line_of_a_card_has_its_width(phone, book):
 
 
 def test_what_goes_on_at_the_right_fades_there(phone, book):
-    page = turn(phone, book, "12_inside_heads")
-    box = page.locator("article .wide[data-more]").first
+    page = turn(phone, book, "toolkit_own_program")
+    box = page.locator("article table[data-more]").first
     assert box.get_attribute("data-more") == "right"
     box.evaluate("e => e.scrollTo(e.scrollWidth, 0)")
     page.wait_for_function(
-        "document.querySelector('article .wide[data-more=left]')"
+        "document.querySelector('article table[data-more=left]')"
     )
     fits = page.locator("article pre:not([data-more])")
     assert fits.evaluate_all(

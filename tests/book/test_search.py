@@ -84,6 +84,10 @@ SEARCHES |= {
     "model card": SHIPPED,
     "beam size": ["10_decoding#the-beam"],
     "two processes": ["toolkit_devices#several-gpus"],
+    "multi-head attention": ["02_heads#several-looks-at-once"],
+    "multihead attention": ["02_heads#several-looks-at-once"],
+    "resume": ["09_training#stopping-and-going-on"],
+    "checkpoint": ["09_training#what-a-run-needs-to-know"],
 }
 # Questions of today, in their readers' words
 GENDER = ["few_pairs#gender-by-stereotype"]
@@ -118,7 +122,19 @@ POWER = ["19_scale#why-a-power-law"]
 MINUTES = ["teaching#how-long-the-notebooks-run"]
 WHERE_TIME = ["toolkit_sizes#where-an-update-s-time-goes"]
 ADAPTER = ["adapting#what-becomes-of-the-sixteen-bytes"]
+GRAMMATICAL = ["18_writing#how-many-words-make-grammatical-english"]
+COMPUTE = ["13_sequences#what-can-a-transformer-compute"]
+STEPS = ["13_sequences#why-do-written-intermediate-steps-help"]
+EXPERTS = ["ladder#mixture-of-experts-a-router-and-active-parameters"]
 SEARCHES |= {
+    "mixture of experts": EXPERTS,
+    "router": EXPERTS,
+    "active parameters": EXPERTS,
+    "what can a transformer compute": COMPUTE,
+    "parity": COMPUTE,
+    "brackets dyck": COMPUTE,
+    "chain of thought": STEPS,
+    "intermediate steps": STEPS,
     "why a power law": POWER,
     "power law": POWER,
     "how long do the notebooks run": MINUTES,
@@ -126,10 +142,13 @@ SEARCHES |= {
     "profiler": WHERE_TIME,
     "page faults": WHERE_TIME,
     "sixteen bytes": ADAPTER,
+    "how many words": GRAMMATICAL,
+    "grammatical english": GRAMMATICAL,
     "force a term": FORCED,
     "glossary": FORCED,
     "output format": FORCED,
     "forced prefix": FORCED,
+    "terminology": FORCED,
     "digits only": FORCED,
     "sentence vectors": VECTORS,
     "sentence embeddings": VECTORS,

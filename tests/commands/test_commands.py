@@ -317,6 +317,7 @@ def test_evaluate_agrees_with_sacrebleu(command, trained, tmp_path):
     assert [*typed] == ["as it is", *WAYS]
     assert typed["as it is"]["bleu"] == result["bleu"]
     shown = command(*words, "--typed").out
+    assert re.search(r"(?m)^typed +BLEU +lower +lines +other transl", shown)
     for way, scores in typed.items():
         bleu = f"{scores['bleu']:.2f}"
         assert re.search(rf"(?m)^{way} +{bleu} +\d+\.\d\d( +\d){{2}}$", shown)

@@ -237,6 +237,7 @@ def test_marks_that_a_text_has_are_not_taken_for_those_of_csv(tmp_path):
     ("name", "text", "told"),
     [
         ("t.tsv", "a\tb\na b\n", "line 2: columns: 1, not 2; .* one tab"),
+        ("t.tsv", "a\tb\n\nc\td\n", "line 2: it is empty; delete it"),
         ("t.txt", "[\n", r"line 1: columns: 1, .* \.csv, \.jsonl or"),
         ("t.csv", "en,de\n", "has no pairs"),
         ("t.csv", "\n", "line 1: no columns .*, only none"),

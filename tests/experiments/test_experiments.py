@@ -36,6 +36,7 @@ from experiments.shared.run_and_record import (
     finished,
     measure,
     measure_run,
+    source,
 )
 
 ROOT = Path(__file__).parents[2]
@@ -134,6 +135,39 @@ def test_finished_runs_are_not_repeated(toy, monkeypatch):
     assert len(toy()[2]) == 6
     monkeypatch.setitem(toy.module.RECIPE, "tosses", 3)
     assert len(toy()[2]) == 10
+
+
+def test_kept_runs_of_other_source_are_told(toy, capsys):
+    toy()
+    assert "made before" not in capsys.readouterr().out
+    toy()
+    assert "made before" not in capsys.readouterr().out
+    path = toy.folder / f"{toy.module.__name__}.py"
+    path.write_text(f"{TOY}# another toss")
+    source.cache_clear()
+    assert len(toy()[2]) == 4
+    told = capsys.readouterr().out
+    assert f"remove {toy.folder}" in told
+    assert "4 of these were made before the experiment's source" in told
+
+
+def test_source_is_that_of_all_an_experiment_imports(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    folder = tmp_path / tmp_path.name / "shared"
+    folder.mkdir(parents=True)
+    for name in ("two", "three", "four"):
+        (folder / f"{name}.py").write_text("x = 1\n")
+    (folder / "two.py").write_text("from . import three\nx = three.x\n")
+    one = folder.parent / "one.py"
+    one.write_text("import json\nfrom .shared.two import x\n")
+    first = source(f"{tmp_path.name}.one")
+    for name, other in (("four", False), ("two", True), ("three", True)):
+        with (folder / f"{name}.py").open("a") as file:
+            file.write("# more\n")
+        source.cache_clear()
+        found = source(f"{tmp_path.name}.one")
+        assert (found != first) == other
+        first = found
 
 
 def test_a_record_keeps_what_was_registered_and_its_commit(

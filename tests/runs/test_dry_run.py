@@ -25,11 +25,19 @@ from annotated_transformer.model import (
     transformer,
 )
 from annotated_transformer.optimizer import layer_matrices
+from annotated_transformer.runs import cost, dry_run
+from annotated_transformer.runs.cost import Cost
 from annotated_transformer.runs.dry_run import plan
 from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import recipe_of
 from annotated_transformer.storage.builders import outline
 from annotated_transformer.storage.model_folder import load_model, read_config
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch):
+    """What is timed matters to none of these tests."""
+    monkeypatch.setattr(cost, "SECONDS", 0.0)
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +52,12 @@ def recipe():
     base = recipe_of(None, "base")
     few = replace(base.train, batch_tokens=500, accumulation_steps=3, seed=4)
     return replace(
-        base, train=few, vocab_size=15, tokenizer="char", processes=2
+        base,
+        model=PRESETS["tiny"],
+        train=few,
+        vocab_size=15,
+        tokenizer="char",
+        processes=2,
     )
 
 
@@ -98,18 +111,26 @@ def test_memory_is_counted_from_the_parameters(corpus, recipe):
     kept = 4 * (4 * count - inner)
     assert muon["weights, gradients, moments"] == decimal(kept)
     assert muon["a checkpoint"] == decimal(4 * (3 * count - inner))
-    for given, passes in (({}, 1), ({"r_drop": 5.0}, 2), ({"risk": 4}, 4)):
-        changed = learning(recipe, **given)
-        start = ("multi30k-en-de", True) if "risk" in given else ()
-        rows = table(plan(changed, corpus, *start))
-        told = rows["logits and their gradients"]
-        assert told == f"about {decimal(passes * 2 * 4 * 500 * 15)}"
+
+
+@pytest.mark.parametrize(
+    ("given", "passes"), [({}, 1), ({"r_drop": 5.0}, 2), ({"risk": 4}, 4)]
+)
+def test_memory_is_that_of_all_passes(
+    corpus, recipe, monkeypatch, given, passes
+):
+    """The logits' gradient comes on top of what is kept for a token."""
+    monkeypatch.setattr(dry_run, "measured_cost", lambda *_: Cost(0, 0, 1e4))
+    changed = learning(recipe, **given)
+    start = ("multi30k-en-de", True) if "risk" in given else ()
+    rows = table(plan(changed, corpus, *start))
+    batch = int(500 * (1e4 + passes * 4 * 15))
+    assert rows["activations of a batch"] == f"about {decimal(batch)}"
 
 
 def test_operations_are_those_of_an_update(corpus, recipe):
     """Counted by PyTorch, which counts attention as well: a little more."""
-    sizes = replace(PRESETS["tiny"], vocab_size=15, dropout=0.0)
-    recipe = replace(recipe, model=sizes)
+    sizes = replace(recipe.model, vocab_size=15, dropout=0.0)
     tokenizer = learn_tokenizer(corpus, recipe)
     examples, _ = encode_pairs(corpus.train, tokenizer, 256)
     batches = [*islice(training_batches(examples, 500, 4), 30)]
@@ -138,15 +159,18 @@ def test_a_dry_run_prints_and_writes_nothing(
     command, recipe_options, tmp_path, monkeypatch
 ):
     words = ("train", tmp_path / "model", *recipe_options, "--dry-run")
-    ended = command(*words, "--preset=big", "--accumulate=2")
+    ended = command(*words, "--accumulate=2")
     assert ended.status == 0, ended.err
     alone = numbers(table(ended.out)["updates an epoch"])[0]
     # as torchrun would say
     monkeypatch.setenv("WORLD_SIZE", "8")
-    ended = command(*words, "--preset=big", "--accumulate=2")
+    ended = command(*words, "--accumulate=2")
     assert "torchrun --nproc-per-node=8 -m annotated_transformer" in ended.out
     together = numbers(table(ended.out)["updates an epoch"])[0]
     assert together == pytest.approx(alone / 8, abs=0.05)
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")  # on four machines
+    ended = command(*words, "--accumulate=2")
+    assert "torchrun --nnodes=4 --nproc-per-node=2 -m" in ended.out
     assert not any(tmp_path.iterdir())
 
 

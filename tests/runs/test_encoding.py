@@ -19,7 +19,13 @@ from annotated_transformer.corpora.running_text import RunningText
 from annotated_transformer.data import Tokenizer, train_tokenizer
 from annotated_transformer.embedding import UNK
 from annotated_transformer.errors import UserError
-from annotated_transformer.runs import encoder, encoding, prepare, windows
+from annotated_transformer.runs import (
+    batches,
+    encoder,
+    encoding,
+    prepare,
+    windows,
+)
 from annotated_transformer.runs.batches import TrainingText
 from annotated_transformer.runs.encoding import dtype, encoded
 from annotated_transformer.runs.recipes import recipe_of
@@ -169,6 +175,37 @@ def test_processes_share_the_pages_of_ids_and_offsets(folder):
     own = {x.split("/")[-1]: x.split()[1] for x in maps if str(folder) in x}
     assert own == {"ids": "r--s", "offsets": "r--s"}
     assert not found.rows.ids.flags.writeable
+
+
+def resident(path):
+    """The kilobytes of a mapped file that this process has in memory."""
+    lines = Path("/proc/self/smaps").read_text().splitlines()
+    (at,) = (i for i, line in enumerate(lines) if line.endswith(f" {path}"))
+    rss = next(x for x in lines[at:] if x.startswith("Rss:"))
+    return int(rss.split()[1])
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/smaps"), reason="no Linux")
+def test_pages_that_were_read_are_let_go_of(tmp_path):
+    numbers = np.arange(500_000, dtype=np.uint16)
+    (tmp_path / "ids").write_bytes(numbers.tobytes())
+    (tmp_path / "offsets").write_bytes(np.arange(9).tobytes())
+    rows = encoding.read_ids(BPE, tmp_path)
+    assert np.array_equal(rows.ids, numbers)
+    assert resident(tmp_path / "ids") > 900
+    encoding.let_go(rows)
+    assert resident(tmp_path / "ids") == 0
+    assert np.array_equal(rows.ids, numbers)
+
+
+def test_a_run_lets_go_of_pages_again_and_again(folder, monkeypatch):
+    calls = []
+    monkeypatch.setattr(batches, "let_go", calls.append)
+    monkeypatch.setattr(batches, "SOME", 3)
+    corpus = Corpus(TEXT, TEXT[:20], {}, "odd", "x", "y", {})
+    text = TrainingText(corpus, BPE, SMALL, CACHE)
+    assert len([*islice(text.batches(), 10)]) == 10
+    assert calls == [text.text.rows] * 3
 
 
 def write(place, pairs, name):

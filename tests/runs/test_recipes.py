@@ -116,7 +116,7 @@ def test_any_field_can_be_set_by_its_name():
         ("train.optimizer=sgd", "must be adam or adamw or muon"),
         ("train.weight_decay=0.1", "`weight_decay`: Adam has none; choose"),
         ("model.tied=1", "must be True or False"),
-        ("model.d_ff=0", "d_ff = 0: must be at least 1"),
+        ("model.d_ff=0", "`d_ff=0`: must be from 1"),
         ("model.heads=7", "7"),
         ("train.clip=NaN", "`clip=nan`: must be from 1e-09 to inf"),
         ("labs.order=source", "`order='source'`: must be target or longest"),

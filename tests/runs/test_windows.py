@@ -18,9 +18,9 @@ from annotated_transformer.errors import UserError
 from annotated_transformer.modern import MODERN
 from annotated_transformer.runs.prepare import prepare
 from annotated_transformer.runs.recipes import RECIPES
+from annotated_transformer.runs.texts import read_corpus
 from annotated_transformer.runs.windows import (
     TextWindows,
-    read_corpus,
     score_text,
     token_ids,
 )

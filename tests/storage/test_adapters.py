@@ -17,7 +17,11 @@ from annotated_transformer.errors import UserError
 from annotated_transformer.runs.run import train
 from annotated_transformer.storage.adapters import load_adapters, save_adapters
 from annotated_transformer.storage.builders import build
-from annotated_transformer.storage.model_folder import load_model, read_config
+from annotated_transformer.storage.model_folder import (
+    load_model,
+    read_config,
+    save_model,
+)
 
 RECIPE = learning(SMALL, adapters=2, peak_lr=0.05, average=1)
 
@@ -85,6 +89,19 @@ def test_what_is_saved_comes_back(name, names, tmp_path):
     assert not ours
 
 
+def test_the_file_fits_where_a_weight_is_minus_zero(tmp_path):
+    """Which a sum makes 0.0; one of the shipped translators has such."""
+    model, tokenizer, _ = load_model("multi30k-en-de")
+    with torch.no_grad():
+        model.decoder.layers[0].feed_forward.inner.weight[0, 0] = -0.0
+    parent = tmp_path / "parent"
+    save_model(parent, model, tokenizer)
+    child = train(
+        tmp_path / "child", CORPUS, RECIPE, start=parent, device="cpu"
+    )
+    load_adapters(load_model(parent)[0], child / "adapters.safetensors")
+
+
 def test_what_does_not_fit_is_refused(parent, child, tmp_path):
     file = child / "adapters.safetensors"
     with pytest.raises(UserError, match="adapters of other weights"):
@@ -92,7 +109,9 @@ def test_what_does_not_fit_is_refused(parent, child, tmp_path):
     model = load_model(parent)[0]
     with pytest.raises(UserError, match="has no adapters"):
         save_adapters(model, tmp_path / "none")
-    with pytest.raises(UserError, match="it holds no adapters"):
+    with pytest.raises(UserError, match="no such file; name the file"):
+        load_adapters(model, tmp_path / "nowhere")
+    with pytest.raises(UserError, match="it holds no adapters; name the"):
         load_adapters(model, parent / "model.safetensors")
     before = [x for x, _ in model.named_parameters()]
     data, rng = bytearray(file.read_bytes()), random.Random(0)

@@ -87,7 +87,7 @@ def test_a_model_is_pickled_saved_and_copied_whole(config):
         ("__import__", {}, "choose transformer, LanguageModel"),
         ("transformer", None, "`model=None`: must be an object"),
         ("recurrent_translator", {"heads": 2}, "no field 'model.heads'"),
-        ("recurrent_translator", {"width": 3}, "width = 3"),
+        ("recurrent_translator", {"width": 3}, "`width=3`"),
     ],
 )
 def test_sizes_of_a_stranger(builder, plain, told):

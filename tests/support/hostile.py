@@ -95,7 +95,7 @@ HOSTILE: dict[str, tuple[Change, str]] = {
     "another builder": (sizes(RECURRENT), OTHER),
     "unknown builder": (sizes("os.system"), NO_CONFIG + "`builder='os.sys"),
     "deep": (sizes(decoder_layers=10**6), NO_CONFIG + "`decoder_layers=100"),
-    "no layers": (sizes(layers=0), "must be at least 1"),
+    "no layers": (sizes(layers=0), "`layers=0`: must be from 1"),
     "another format": (claims(format=3), "its format is 3"),
     "no sums": (claims(sha256={}), "its SHA-256 differs"),
     "no history": (claims(history={}), "history.command is missing"),

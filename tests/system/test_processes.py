@@ -223,6 +223,27 @@ def test_the_first_speaks_for_all_while_they_train(tmp_path):
     assert said == [[True, False], [False, False]]
 
 
+def own_model(folder, frozen):
+    """Train a model with a part that its loss does not depend on."""
+    size = len(learn_tokenizer(CORPUS, SMALL))
+    model = transformer(replace(SMALL.model, vocab_size=size))
+    model.aside = torch.nn.Linear(2, 2).requires_grad_(not frozen)
+    try:
+        train(folder / "run", CORPUS, SMALL, device="cpu", model=model)
+    except UserError as error:
+        (folder / os.environ["RANK"]).write_text(str(error))
+
+
+def test_a_part_without_a_gradient_is_frozen_or_named(tmp_path):
+    assert ends(start(own_model, 2, tmp_path, True)) == [0, 0]
+    assert (tmp_path / "run" / "model.safetensors").exists()
+    shutil.rmtree(tmp_path / "run")
+    assert ends(start(own_model, 2, tmp_path, False)) == [0, 0]
+    for rank in "01":
+        told = (tmp_path / rank).read_text()
+        assert "depend on aside.weight, aside.bias, which" in told
+
+
 def command_line(folder, *words):
     from annotated_transformer.commands.app import main
 

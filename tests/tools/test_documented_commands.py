@@ -54,7 +54,6 @@ ELSEWHERE = {
     "playwright install chromium": "tests/tools/test_chromium.py",
     "pip install torch --index-url": ".github/workflows/test.yml",
     "pip install .": ".github/workflows/wheel.yml installs the wheel",
-    "annotated-transformer train runs/multi30k": "make translators",
     "annotated-transformer export multi30k-en-de captions-onnx": "with "
     "another model in tests/convert/test_export.py",
     "annotated-transformer export multi30k-en-de onnx": "the same",
@@ -81,7 +80,7 @@ def commands(page: str) -> list[tuple[str, str]]:
             found += re.findall(
                 r"(?m)^\$ ((?:.*\\\n)*.*)\n((?:[^$\n].*\n)*)", block
             )
-    if page.endswith(("README.md", "CONTRIBUTING.md")):  # they indent them
+    if not page.startswith("book/toolkit_"):  # they indent them
         for block in re.findall(
             r"(?m)(?<=\n\n)(?:^ {4}.*\n)+", re.sub(fence, "", text)
         ):

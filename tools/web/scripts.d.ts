@@ -302,6 +302,12 @@ interface Step {
   bet?: boolean;
 }
 
+/** A part of a sentence's way: boxes up to one, and what is seen then. */
+interface Scene {
+  box: string;
+  element: HTMLElement;
+}
+
 interface InPage {
   Tokenizer: new (vocabulary: Vocabulary) => Tokenizer;
   asSentence(
@@ -336,6 +342,7 @@ interface InPage {
   elements: {
     // The name decides what element it is, which a type does not follow.
     make(tag: string, given?: object, ...inside: (Node | string)[]): any;
+    field(given: object, text?: string): any; // a textarea
     rest(ms?: number): Promise<void>;
     share(weight: number): { style: string };
     digits(x: number, count: number): string;
@@ -431,7 +438,18 @@ interface InPage {
     plain(piece: string): string;
     sideOf(box: Box): Side;
   };
-  walk: { steps(view: View): Step[]; spoken(piece: string): string };
+  walk: {
+    steps(view: View): Step[];
+    look(
+      view: View,
+      name: string,
+      head: number,
+      at: number,
+    ): [word: string, weight: string, place: number];
+    spoken(piece: string): string;
+    rich(text: string): (Node | string)[];
+  };
+  film: { scenes(view: View): Scene[] };
   layout(width: number, layers: number, room: number): Layout;
   viewOf(
     machine: Machine,
@@ -452,6 +470,7 @@ interface InPage {
     boxes: Box[];
     fits(): boolean;
     draw(view: View, shown: { open: string; reached: number }): void;
+    reach(reached: number): void;
     centre(box: Box): void;
     ride(box: Box | undefined, view: View): void;
     indexOf(id: string): number;

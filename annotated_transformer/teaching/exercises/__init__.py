@@ -5,6 +5,7 @@ against a reference that shares no code with the chapters.
 """
 
 import textwrap
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from itertools import groupby
@@ -36,9 +37,10 @@ def contents() -> str:
     """The names of all exercises, chapter by chapter."""
     lines = []
     for chapter, group in groupby(exercises().values(), lambda e: e.chapter):
-        number, _, title = chapter.rpartition("_")
+        title = chapter.lstrip("0123456789_")
+        number, title = chapter.removesuffix(title), title.replace("_", " ")
         names = ", ".join(exercise.name for exercise in group)
-        lines.append(f"{number.lstrip('0'):>2} {title}: {names}")
+        lines.append(f"{number.strip('_').lstrip('0'):>2} {title}: {names}")
     return "\n".join(lines)
 
 
@@ -56,7 +58,9 @@ def check_exercise(name: str | None = None, answer: object = None) -> None:
         print(contents())
         return
     if name not in exercises():
-        raise UserError(f"no exercise is called {name!r}:\n{contents()}")
+        near = get_close_matches(name, exercises(), 1)
+        meant = f"; did you mean {near[0]!r}?" if near else ":"
+        raise UserError(f"no exercise is called {name!r}{meant}\n{contents()}")
     exercise = exercises()[name]
     if answer is None:
         line = f"{name}: {exercise.task}"

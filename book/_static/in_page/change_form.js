@@ -1,7 +1,7 @@
 /** What the reader can change, and what has been changed. */
 (() => {
   const { heads, changes } = globalThis.inPage;
-  const { make, share, oneStop } = globalThis.inPage.elements;
+  const { make, field, share, oneStop } = globalThis.inPage.elements;
   const { attentions, titleOf, nameOf } = heads;
 
   const HUNGRY = "The dog ate the soup because it was hungry.";
@@ -163,13 +163,7 @@
       const places = attentions(this.sizes.layers).flatMap((name) =>
         this.silences(name),
       );
-      const donor = make("input", {
-        type: "text",
-        id: "op-donor",
-        lang: "en",
-        maxlength: 120,
-        value: this.sizes.donor,
-      });
+      const donor = field({ id: "op-donor" }, this.sizes.donor);
       const warning = make("p.op-warning", { role: "status" });
       const head = make(
         "select",

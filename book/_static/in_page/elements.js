@@ -18,6 +18,13 @@
     return element;
   }
 
+  /** A field for one sentence, as high as it needs. */
+  function field(given, text = "") {
+    const keydown = (event) => event.key === "Enter" && event.preventDefault();
+    const limits = { rows: 1, maxlength: 120, spellcheck: "false" };
+    return make("textarea", { ...limits, lang: "en", keydown, ...given }, text);
+  }
+
   /** Let the page show what is new, and answer what is asked meanwhile. */
   const rest = (ms = 0) => new Promise((done) => setTimeout(done, ms));
 
@@ -98,6 +105,16 @@
 
   globalThis.inPage = {
     ...globalThis.inPage,
-    elements: { make, rest, share, digits, chance, named, chips, oneStop },
+    elements: {
+      make,
+      field,
+      rest,
+      share,
+      digits,
+      chance,
+      named,
+      chips,
+      oneStop,
+    },
   };
 })();

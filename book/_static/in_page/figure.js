@@ -108,11 +108,18 @@
         );
         const pressed = box.id === open;
         button.setAttribute("aria-pressed", String(pressed));
-        button.classList.toggle("op-ahead", i > reached);
         const changed = view.changed(box.id);
         button.classList.toggle("op-changed", changed);
         button.setAttribute("aria-description", changed ? "changed" : "");
       });
+      this.reach(reached);
+    }
+
+    /** Boxes that the sentence has not reached are empty. */
+    reach(reached) {
+      this.buttons.forEach((button, i) =>
+        button.classList.toggle("op-ahead", i > reached),
+      );
     }
 
     /** The word whose row is followed comes to where it is in a box. */

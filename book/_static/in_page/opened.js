@@ -4,22 +4,21 @@
  */
 (() => {
   const { Machine, Figure, ChangeForm, silentUnit } = globalThis.inPage;
-  const { heads, boxes, walk, viewOf, changes } = globalThis.inPage;
-  const { make, chips, share, chance, oneStop } = globalThis.inPage.elements;
+  const { heads, boxes, walk, film, viewOf, changes } = globalThis.inPage;
+  const { make, field, chips, share, chance, oneStop, rest } =
+    globalThis.inPage.elements;
   const { HeadGrid, nameOf } = heads;
   const { plain } = boxes;
   const model = globalThis.inPage.models.opened;
   const WAIT = 250; // ms after the last key before a sentence is read
+  const SCENE = 1500; // ms in which boxes fill, and in which a picture is seen
+  const calm = matchMedia("(prefers-reduced-motion: reduce)");
   const PRONOUN = /^▁(it|he|she|they)$/i;
-  const FIELDS = "input, select, pre, [role=region]"; // have keys of their own
+  const FIELDS = "input, textarea, select, pre, [role=region]"; // have keys of their own
   const WORD = /[\p{L}\p{N}'-]+|\S/gu; // or a punctuation mark
   const TABS = { walk: "Walk", heads: "All heads", changes: "Change it" };
 
   const MORE = " Then change something, and see what it writes.";
-
-  /** Text with *words* in italics. */
-  const rich = (text) =>
-    text.split("*").map((part, i) => (i % 2 ? make("em", {}, part) : part));
 
   /** Put other things into a place; the focus stays where it was. */
   function refill(place, ...children) {
@@ -117,9 +116,7 @@
         clearTimeout(this.waiting);
         this.waiting = setTimeout(() => this.take(this.text.value), WAIT);
       };
-      const kind = { id: "op-text", type: "text", lang: "en" };
-      const limits = { maxlength: 120, spellcheck: "false" };
-      this.text = make("input", { ...kind, ...limits, input });
+      this.text = field({ id: "op-text", input });
       const examples = Object.entries(model.examples).map(([name, text]) => {
         const given = { type: "button", "aria-label": `Example: ${text}` };
         const click = () => this.take(text);
@@ -163,10 +160,15 @@
       const keys = { title: "or the space bar, or an arrow key" };
       const on = { type: "button", click: go(1), ...keys };
       this.on = make("button.at-main", on);
+      const play = () => (this.playing ? this.draw() : this.play());
+      const passing = { title: "Watch the sentence go through, once" };
+      const act = { type: "button", click: play, ...passing };
+      this.film = make("button.op-do", act);
       this.opened = make(".op-opened", {});
       this.bets = make(".at-row", {});
       // above what is said, whose height varies
       const way = make(".at-row", {}, this.back, this.on, this.count);
+      if (!this.small) way.append(this.film);
       const help =
         "Each square is the map of a head: rows are words that look, columns " +
         "words that are looked at. Choose a word to see its lines in every " +
@@ -294,8 +296,48 @@
       });
     }
 
+    /** The sentence goes through the boxes once, where things may move. */
+    async play() {
+      this.at = -1;
+      this.draw();
+      const scenes = film.scenes(this.view);
+      const still = calm.matches;
+      const pictures = scenes.map(({ element }) => element);
+      for (const one of pictures) one.classList.toggle("op-to-come", !still);
+      const strip = make(".op-film", { role: "status" }, ...pictures);
+      this.opened.replaceChildren(strip);
+      this.light();
+      strip.scrollIntoView({ block: "nearest" });
+      if (still) return;
+      this.film.textContent = "Stop";
+      const playing = (this.playing = {});
+      let reached = -1;
+      for (const { box, element } of scenes) {
+        const from = reached + 1;
+        const to = this.figure.indexOf(box);
+        while (reached < to) {
+          this.figure.reach(++reached);
+          this.figure.ride(this.figure.boxes[reached], this.view);
+          this.figure.centre(this.figure.boxes[reached]);
+          await rest(SCENE / (to + 1 - from));
+          if (this.playing !== playing) return;
+        }
+        element.classList.remove("op-to-come");
+        await rest(SCENE);
+        if (this.playing !== playing) return;
+      }
+      this.stop();
+    }
+
+    /** Play no further; what is seen stays. */
+    stop() {
+      this.playing = undefined;
+      this.film.textContent = "Play";
+    }
+
     /** Draw all that is to be seen. */
     draw() {
+      this.stop();
       const { run, sizes, focus, pinned, head, at, open, bet } = this;
       const moment = Math.min(this.moment, run.target.length - 1);
       const chosen = { sizes, focus, pinned, head, moment, bet };
@@ -386,7 +428,7 @@
             `${walk.spoken(view.ranked[0].piece)}. Walk through it with Next, ` +
             `or open a box.${this.small ? "" : MORE}`);
       if (this.said !== said)
-        this.saying.replaceChildren(...rich((this.said = said)));
+        this.saying.replaceChildren(...walk.rich((this.said = said)));
       const first = at < 0;
       this.count.textContent = first
         ? `${steps.length} steps`
@@ -521,7 +563,7 @@
         part.classList.toggle("op-lit", same);
       }
       if (this.tab === "heads") this.grid.light(word);
-      this.opened.querySelector(".op-big")?.light(word);
+      this.opened.querySelector(".op-big")?.light?.(word);
     }
   }
 

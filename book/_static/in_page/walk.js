@@ -5,14 +5,22 @@
 (() => {
   const { heads, boxes } = globalThis.inPage;
   const { largest, percent, plain } = boxes;
+  const { make } = globalThis.inPage.elements;
 
   const SIGNS = { ",": "the comma", ".": "the full stop" };
   Object.assign(SIGNS, { "<s>": "the start mark", "</s>": "the end mark" });
 
+  /** Text with *words* in italics. */
+  const rich = (text) =>
+    text.split("*").map((part, i) => (i % 2 ? make("em", {}, part) : part));
+
   /** A piece as a sentence speaks of it: a word in italics. */
   const spoken = (piece) => SIGNS[piece] ?? `*${plain(piece)}*`;
 
-  /** The key that a head looks at most, from a place, and its weight. */
+  /**
+   * The key that a head looks at most, from a place, and its weight.
+   * @returns {[word: string, weight: string, place: number]}
+   */
   function look(view, name, head, at) {
     const row = heads.mapOf(view.seen, { name, head })[at];
     const [, keys] = heads.sidesOf(name);
@@ -170,7 +178,7 @@
           const own = surest(v, inside, v.focus);
           const [other, share] = look(v, inside, own, place);
           const before =
-            share < 0.5
+            Number(share) < 0.5
               ? ""
               : ` In the encoder, ${word} itself looked at ${other} ` +
                 `(${share}), in ${heads.nameOf({ name: inside, head: own })}.`;
@@ -204,5 +212,8 @@
     ];
   }
 
-  globalThis.inPage = { ...globalThis.inPage, walk: { steps, spoken } };
+  globalThis.inPage = {
+    ...globalThis.inPage,
+    walk: { steps, look, spoken, rich },
+  };
 })();

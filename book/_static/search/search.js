@@ -17,6 +17,7 @@ const ALSO = new Map(
     mha: "multi head attention",
     mqa: "multi query",
     multiple: "several",
+    multihead: "several looks heads",
     normaliser: "text prepared",
     oom: "out of memory",
     own: "two files",
@@ -24,9 +25,11 @@ const ALSO = new Map(
     prefix: "exposure bias",
     prefixes: "exposure bias",
     qkv: "query key value",
+    resume: "stopping going on",
     rope: "rotary",
     skip: "residual",
     stretching: "slow rotations",
+    terminology: "term forced",
     tokenization: "subwords",
     tokenizer: "text prepared",
     tying: "one table matrix",
@@ -80,7 +83,8 @@ const LATER =
 function weight(id) {
   const [page, , title] = BOOK.sections[id];
   const [address, name] = BOOK.pages[page];
-  if (address.endsWith("/api.html") || LATER.test(bare(title))) return 0.25;
+  const listed = /\/api(_wings)?\.html$/.test(address);
+  if (listed || LATER.test(bare(title))) return 0.25;
   return /^\d/.test(name) ? 1.5 : 1;
 }
 
