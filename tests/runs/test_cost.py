@@ -24,12 +24,6 @@ from annotated_transformer.system.processes import Processes
 from annotated_transformer.training import TrainConfig, batch_loss
 
 
-@pytest.fixture(autouse=True)
-def soon(monkeypatch):
-    """How long it takes matters to none of these tests."""
-    monkeypatch.setattr(cost, "SECONDS", 0.0)
-
-
 def test_what_is_kept_is_counted_once_and_without_weights():
     x = torch.rand(5, 7)
     model = nn.Sequential(nn.Linear(7, 3), nn.Sigmoid(), nn.Linear(3, 2))

@@ -25,19 +25,13 @@ from annotated_transformer.model import (
     transformer,
 )
 from annotated_transformer.optimizer import layer_matrices
-from annotated_transformer.runs import cost, dry_run
+from annotated_transformer.runs import dry_run
 from annotated_transformer.runs.cost import Cost
 from annotated_transformer.runs.dry_run import plan
 from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import recipe_of
 from annotated_transformer.storage.builders import outline
 from annotated_transformer.storage.model_folder import load_model, read_config
-
-
-@pytest.fixture(autouse=True)
-def soon(monkeypatch):
-    """What is timed matters to none of these tests."""
-    monkeypatch.setattr(cost, "SECONDS", 0.0)
 
 
 @pytest.fixture(scope="module")
