@@ -240,6 +240,8 @@ def search_parts(
     rule: Rule | None,
 ) -> list[list[Translation]]:
     """The best translations of each part, decoded in batches."""
+    from annotated_transformer.pairs.alignment import emphasised  # needs us
+
     found = [[Translation(x.before.strip(), 0.0, 0.0, 0)] for x in parts]
     places = [i for i, part in enumerate(parts) if not part.blank]
     sources = [parts[i].ids for i in places]
@@ -251,9 +253,12 @@ def search_parts(
         with evaluating(translator.model):
             results = beam_decode(translator.model, ids, beam, *options)
         for i, hypotheses in zip(batch, results, strict=True):
-            whole = parts[places[i]].whole
+            part = parts[places[i]]
             found[places[i]] = [
-                replace(one, text=whole(one.text))
+                replace(
+                    one,
+                    text=part.whole(emphasised(translator, part, one.text)),
+                )
                 for one in map(translator.translation, hypotheses)
             ]
     return found

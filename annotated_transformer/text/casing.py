@@ -127,6 +127,31 @@ def lowered(text: str, words: Words) -> str:
     return CORE.sub(lambda word: known.get(word[0], word[0]), text)
 
 
+def lowered_words(text: str, sentence: str) -> tuple[int, ...]:
+    """The numbers of a text's words in capitals that the sentence has not."""
+    pairs = zip(text.split(), sentence.split(), strict=False)
+    return tuple(
+        i for i, (x, y) in enumerate(pairs) if x == x.upper() and x != y
+    )
+
+
+def quiet(text: str, sentence: str, tokenizer: Tokenizer) -> str:
+    """A translation before words of it were set in capitals.
+
+    What stands in the sentence, too, was not.
+    """
+    kept = {*CORE.findall(sentence)}
+
+    def small(found: re.Match[str]) -> str:
+        word = found[0]
+        if len(word) < 2 or word != in_capitals(word) or word in kept:
+            return word
+        form = usual(word, tokenizer, {})
+        return form if found.start() else in_title_case(form)
+
+    return CORE.sub(small, text)
+
+
 def in_use(text: str, words: Words) -> str:
     """The text's word in a form that is in use, if there is any; else "".
 

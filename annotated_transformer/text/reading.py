@@ -3,12 +3,19 @@
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..data import Tokenizer
 from ..embedding import EOS, UNK
 from ..errors import UserError
-from .casing import Setting, Words, as_given, as_sentence
+from .casing import (
+    Setting,
+    Words,
+    as_given,
+    as_sentence,
+    lowered_words,
+    quiet,
+)
 from .languages import between_sentences
 from .sentences import sentences
 
@@ -69,6 +76,7 @@ class Part:
     before: str = ""
     behind: str = ""
     unknown: tuple[str, ...] = ()  # of what is read, without a subword
+    loud: tuple[int, ...] = ()  # words in capitals that are read in others
 
     @property
     def blank(self) -> bool:
@@ -147,7 +155,10 @@ class Reader:
         if sentence != text:
             ids = self.tokenizer.encode(sentence)
         self.check(inner, ids)
-        return Part(text, sentence, ids, setting, before, behind, (*unknown,))
+        part = Part(text, sentence, ids, setting, before, behind, (*unknown,))
+        if setting is as_given:
+            return replace(part, loud=lowered_words(inner, sentence))
+        return part
 
     def knows(self, sign: str) -> bool:
         """True if the sign has a subword, or is normalised away."""
@@ -275,7 +286,9 @@ class Reader:
         else:
             before = behind = ""
         setting: Setting = as_given
-        if source.setting is not as_given:
+        if source.loud:
+            inner = quiet(inner, source.sentence, self.tokenizer)
+        elif source.setting is not as_given:
             sentence, found = as_sentence(inner, self.tokenizer)
             if found is source.setting:
                 inner, setting = sentence, found

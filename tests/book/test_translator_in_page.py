@@ -367,7 +367,7 @@ def test_a_line_is_read_as_the_package_reads_it(started, name):
         "([i, texts, probe]) => JSON.stringify(texts.map((text) =>"
         " inPage.readers[i].line(JSON.parse(text)).map((x) => [x.text,"
         " x.sentence, x.ids, x.blank, x.before, x.behind, x.unknown,"
-        " x.whole(probe)])))",
+        " x.loud, x.whole(probe)])))",
         [[*extension.OPENINGS].index(name), [*map(json.dumps, texts)], probe],
     )
     parts = [reader.line(text).parts for text in texts]
@@ -375,7 +375,7 @@ def test_a_line_is_read_as_the_package_reads_it(started, name):
         [
             [
                 *(x.text, x.sentence, x.ids, x.blank, x.before, x.behind),
-                *(unseen(reader, x.text), x.whole(probe)),
+                *(unseen(reader, x.text), [*x.loud], x.whole(probe)),
             ]
             for x in some
         ]
@@ -389,6 +389,7 @@ def test_a_line_is_read_as_the_package_reads_it(started, name):
     assert len(every) > 1.3 * len(texts)
     assert sum(part.sentence != part.text for part in every) > 1000
     assert sum(bool(x.before + x.behind) for x in every) > 300
+    assert sum(bool(x.loud) for x in every) > LOUD
 
 
 @pytest.mark.parametrize("language", ABBREVIATIONS)
@@ -414,6 +415,7 @@ def test_several_sentences_are_written_as_the_package_writes_them(
         f"{one} {two} {three}".upper(),
         f"{one}🙂 {two} ☀",
     ]
+    texts += [one.replace("beach", "BEACH"), two.replace("small", "SMALL")]
     texts += [f"{one} Łódź 猫 , 🙂. {two.lower()}", f"Hello... {three}"]
     translator = Translator.load(NAME)
     extension.rounded(translator.model)

@@ -13,6 +13,7 @@ from tiny_models import make_translator
 from annotated_transformer import Translator
 from annotated_transformer.data import train_tokenizer
 from annotated_transformer.errors import UserError
+from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.pairs.alignment import align_pairs
 from annotated_transformer.pairs.likelihood import score_pairs
 from annotated_transformer.text.casing import in_title_case
@@ -34,7 +35,14 @@ def lines(name):
         *map(str.lower, own[20:26]),
         *map(" ".join, zip(own[26:32], own[32:38], strict=True)),
         " ".join(own[:3]).upper(),
+        *map(with_one_loud_word, own[:8]),
     ]
+
+
+def with_one_loud_word(line):
+    """The line with its longest word in capitals."""
+    longest = max(line.split(), key=len)
+    return line.replace(longest, longest.upper())
 
 
 load = cache(Translator.load)
@@ -216,6 +224,69 @@ def test_words_in_capitals_are_read_as_words():
         ("The IT man", "The IT man"),
     ):
         assert reader.part(line).sentence == read
+
+
+SET_AGAIN = {  # translations have capitals where the words of a text have
+    "multi30k-en-de": """
+        A man is RUNNING. = Ein Mann LÄUFT.
+        A man is NOT RUNNING. = Ein Mann läuft NICHT.
+        A dog runs on the BEACH. = Ein Hund rennt am STRAND.
+        Two DOGS run. A man SLEEPS. = Zwei HUNDE rennen. Ein Mann SCHLÄFT.
+        A boy in a GREEN shirt. = Ein Junge in einem GRÜNEN Hemd.
+        [Two DOGS run] = [Zwei HUNDE rennen]
+    """,
+    "multi30k-de-en": """
+        Ein MANN rennt am STRAND. = A MAN is running on the BEACH.
+        Eine ALTE Frau füttert die Vögel. = An OLD woman feeding the birds.
+    """,
+    "multi30k-en-fr": """
+        A boy jumps into the cold WATER. = Un garçon saute dans L'EAU froide.
+        A man in a GREEN shirt. = Un homme en T-shirt VERT.
+    """,
+}
+
+
+@pytest.mark.parametrize("name", SET_AGAIN)
+def test_words_in_capitals_are_so_in_the_translation(name):
+    rows = SET_AGAIN[name].strip().splitlines()
+    pairs = [x.strip().split(" = ") for x in rows]
+    assert load(name)(text for text, _ in pairs) == [x for _, x in pairs]
+
+
+@pytest.mark.parametrize("name", MODELS[:3])
+def test_capitals_of_a_word_change_case_alone(name):
+    """And most of them find their word: of the captions, not of all lines."""
+    translator = load(name)
+    own = [pair[name.startswith("multi30k-de")] for pair in PAIRS[:28]]
+    loud = [*map(with_one_loud_word, own)]
+    pairs = [
+        (x, y)
+        for x, y in zip(own, loud, strict=True)
+        if translator.reader.part(y).sentence == x
+    ]
+    plain, found = map(translator, zip(*pairs, strict=True))
+    assert [x.casefold() for x in found] == [x.casefold() for x in plain]
+    changed = [
+        sum(x != y for x, y in zip(one.split(), other.split(), strict=True))
+        for one, other in zip(plain, found, strict=True)
+    ]
+    assert max(changed) <= 2 and len(changed) > 18
+    assert sum(map(bool, changed)) >= 0.75 * len(changed)
+
+
+def test_a_model_without_maps_translates_as_before():
+    """Capitals within a line are read, and not set again."""
+    translator = Translator.load("multi30k-en-de")
+    plain = translator("A dog runs on the beach.")
+
+    class Opaque(MultiHeadAttention):
+        weights = property()  # AttributeError
+
+    for layer in translator.model.decoder.layers:
+        layer.cross_attention.__class__ = Opaque
+    assert translator("A dog runs on the BEACH.") == plain
+    with pytest.raises(UserError, match="Opaque has no maps"):
+        translator.attention("A dog", "Ein Hund")
 
 
 GOES_THROUGH = [  # a line, what goes through before and behind, what is read

@@ -99,6 +99,7 @@ interface Part {
   before: string;
   behind: string;
   unknown: string;
+  loud: number[];
   whole(written: string): string;
 }
 
@@ -316,6 +317,16 @@ interface InPage {
     words: Words,
   ): [sentence: string, setting: (text: string) => string];
   bySmallLetters(used: string): Words;
+  asGiven(text: string): string;
+  inCapitals(text: string): string;
+  loweredWords(text: string, sentence: string): number[];
+  emphasised(
+    text: string,
+    part: Part,
+    pair: string[][],
+    way: TokenNode[],
+  ): string;
+  eachWord(text: string, change: (word: string) => string): string;
   wordsOf(text: string): RegExpExecArray[];
   stripped(text: string): string;
   singleBlanks(text: string): string;

@@ -4,7 +4,8 @@
  * that the page can show the step before the next one is computed.
  */
 (() => {
-  const { Model, Node, Reader, Tokenizer, stripped } = globalThis.inPage;
+  const { Model, Node, Reader, Tokenizer } = globalThis.inPage;
+  const { emphasised, stripped } = globalThis.inPage;
   const [BEGIN, END] = [1, 2];
   const SHOWN = 6; // candidates that a node keeps, to be looked at
 
@@ -140,7 +141,10 @@
         const best = yield* beamSearch(this.model, source, options);
         const read = [...this.tokenizer.split(sentence), "</s>"];
         runs.push({ read, maps: source.maps, best });
-        texts.push(part.whole(this.tokenizer.decode(best.tokens)));
+        const written = this.tokenizer.decode(best.tokens);
+        const pieces = best.tokens.map((id) => this.tokenizer.pieces[id]);
+        const pair = [read.slice(0, -1), pieces];
+        texts.push(part.whole(emphasised(written, part, pair, best.node.way)));
       }
       const text = texts.reduce((all, one) => stripped(`${all} ${one}`));
       return { parts, runs, text };

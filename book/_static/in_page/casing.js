@@ -27,6 +27,7 @@
 
   /** The words of a text, as blanks divide it, and their places. */
   const wordsOf = (text) => [...text.matchAll(BETWEEN)];
+  const eachWord = (text, change) => text.replace(BETWEEN, change);
   /** The text without blanks at its ends. */
   const stripped = (text) => text.replace(ENDS, "");
   const singleBlanks = (text) =>
@@ -65,9 +66,7 @@
     const [, setting] = settings.find(([like]) => like === text) ?? [];
     if (!setting) return [lowered(text, words), asGiven];
     const several = wordsOf(text).length > 1;
-    let sentence = text.replace(BETWEEN, (word) =>
-      usual(word, tokenizer, words),
-    );
+    let sentence = eachWord(text, (word) => usual(word, tokenizer, words));
     if (several) sentence = sentence.replace(FIRST, large);
     else if (inUse(text, words)) return [sentence, setting];
     const most = rarity(text, tokenizer) - (text === small ? 0 : 1);
@@ -87,6 +86,15 @@
     const [alone] = known.size === 1 ? known.keys() : [];
     if (alone && [...alone].length < 4) return text;
     return text.replace(WORDS, (word) => known.get(word) ?? word);
+  }
+
+  /** The numbers of a text's words in capitals that the sentence has not. */
+  function loweredWords(text, sentence) {
+    const [given, read] = [text, sentence].map((x) => wordsOf(x));
+    return [...given.keys()].filter((i) => {
+      const [[word], [form]] = [given[i], read[i]];
+      return word === large(word) && word !== form;
+    });
   }
 
   /** The text's word in a form that is in use, if there is any; else "". */
@@ -116,6 +124,7 @@
 
   globalThis.inPage = {
     ...globalThis.inPage,
-    ...{ asSentence, bySmallLetters, wordsOf, singleBlanks, stripped },
+    ...{ asGiven, asSentence, bySmallLetters, inCapitals, loweredWords },
+    ...{ eachWord, wordsOf, singleBlanks, stripped },
   };
 })();

@@ -3,7 +3,8 @@
  * It says why; a test checks that both agree.
  */
 (() => {
-  const { asSentence, bySmallLetters } = globalThis.inPage;
+  const { asGiven, asSentence, bySmallLetters } = globalThis.inPage;
+  const { loweredWords } = globalThis.inPage;
   const { sentences, singleBlanks, stripped, wordsOf } = globalThis.inPage;
   const END = 2;
   const LETTER = /[\p{L}\p{N}]/u; // or a digit
@@ -61,12 +62,14 @@
       const [sentence, setting] = asSentence(inner, tokenizer, this.words);
       const ids = [...tokenizer.encode(sentence), END];
       const blank = !stripped(sentence) || ids.length === 1;
+      const loud = setting === asGiven ? loweredWords(inner, sentence) : [];
       const whole = (written) => {
         const set = setting(written);
         const cut = behind && !sentence.endsWith(".");
         return before + (cut ? set.replace(/\.$/, "") : set) + behind;
       };
-      return { text, sentence, ids, blank, before, behind, unknown, whole };
+      const around = { before, behind, unknown, loud, whole };
+      return { text, sentence, ids, blank, ...around };
     }
 
     /** Whether a text has no character without a subword. */

@@ -8,7 +8,8 @@
   const PARTS = {
     translator: [
       ...["translator_weights", "tokenizer", "casing", "sentences", "reading"],
-      ...["model", "beam_search", "elements", "attention", "translator"],
+      ...["emphasis", "model", "beam_search", "elements", "attention"],
+      "translator",
     ],
     writer: [
       ...["writer_weights", "tokenizer", "casing", "model", "sample"],
