@@ -389,7 +389,8 @@ def test_a_line_is_read_as_the_package_reads_it(started, name):
     assert len(every) > 1.3 * len(texts)
     assert sum(part.sentence != part.text for part in every) > 1000
     assert sum(bool(x.before + x.behind) for x in every) > 300
-    assert sum(bool(x.loud) for x in every) > LOUD
+    if reader.words:
+        assert sum(bool(x.loud) for x in every) > 80
 
 
 @pytest.mark.parametrize("language", ABBREVIATIONS)
