@@ -22,7 +22,7 @@ from annotated_transformer.data import Tokenizer, encode_pairs
 from annotated_transformer.pairs.back_translation import back_translate
 from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.runs.devices import choose_device
-from annotated_transformer.runs.prepare import learn_tokenizer
+from annotated_transformer.runs.prepare import Start, learn_tokenizer
 from annotated_transformer.runs.recipes import recipe_of
 from annotated_transformer.runs.run import train
 from annotated_transformer.training import validate
@@ -131,7 +131,8 @@ def run(seed: int, made: dict[str, float | None], change: str = "") -> Result:
     recipe = replace(BASE, train=replace(BASE.train, seed=seed))
     parts = [f"{how} {share}" for how, share in made.items()]
     folder = WORK / ", ".join([*parts, change or "as made", f"seed {seed}"])
-    train(folder, text, recipe, tokenizer=pieces(), resume=folder.exists())
+    start = Start(tokenizer=pieces())
+    train(folder, text, recipe, start, resume=folder.exists())
     found = Translator.load(folder, DEVICE)
     sources, references = zip(*text.valid, strict=True)
     outputs = found([*sources], no_repeat=NO_REPEAT)

@@ -20,6 +20,7 @@ from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import encode_pairs
 from annotated_transformer.errors import UserError
 from annotated_transformer.runs.batches import fixed_batches
+from annotated_transformer.runs.prepare import Start
 from annotated_transformer.runs.recipes import LabConfig, Recipe
 from annotated_transformer.runs.run import train
 from annotated_transformer.storage.model_folder import read_config
@@ -102,7 +103,7 @@ def learned(shape: str, seed: int) -> Path:
     if not is_there(last, finish):
         if not is_there(first, recipe):
             train(first, text(), recipe, resume=first.exists())
-        train(last, corpus(), finish, start=first, resume=last.exists())
+        train(last, corpus(), finish, Start(first), resume=last.exists())
     return last
 
 
