@@ -116,9 +116,6 @@ OTHERS = {
     "perplexity multi30k-en-de good": "multi30k-en-de: a translator",
     "translate plays good": "plays: a language model, which has no source",
     "generate plays --temperature=-1": "--temperature -1.0, .* at least 0",
-    "generate plays --top-p=0": "--top-p 0.0",
-    "generate plays --top-p=1.5": "--top-p 1.5",
-    "generate plays --top-k=-1": "--top-k -1",
 }
 USAGE = {
     "nonsense": "No such command 'nonsense'",
