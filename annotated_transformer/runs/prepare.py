@@ -427,10 +427,10 @@ def describe(
     ready: Prepared,
     corpus: Corpus | RunningText,
     device: str,
-    model: EncoderDecoder,
+    own: EncoderDecoder | None = None,
     cache: Cache = CACHE,
 ) -> History:
-    """What a run is, before its first update."""
+    """What a run is, before its first update; own is a model of your own."""
     begun = ready.parent and ready.parent.origin
     data = Data(corpus.name, sha256=corpus.checksums, **corpus.about)
     if isinstance(corpus, Corpus):
@@ -460,7 +460,7 @@ def describe(
         machine=this_machine(device),
         start=begun,
         tokenizer_sha256=hashlib.sha256(ready.tokenizer.model).hexdigest(),
-        own=own_code(model, ready.tokenizer),
+        own=own_code(own, ready.tokenizer),
     )
 
 

@@ -514,12 +514,12 @@ def train(
         start = start if isinstance(start, Start) else Start(start)
         before = output if resume else None
         ready = prepare(recipe, corpus, start, before, kept)
-        model = build_model(ready.recipe, device, compiled, start.model)
+        history = describe(command, ready, corpus, device, start.model, kept)
         if isinstance(corpus, Corpus) and (valid_bleu or recipe.labs.risk):
             targets = (target for _, target in corpus.valid)
             if told := missing_blanks(targets, corpus.target):
                 console.out(f"warning: validation text: {told}")
-        history = describe(command, ready, corpus, device, model, kept)
+        model = build_model(ready.recipe, device, compiled, start.model)
         if began is not None:
             check_same_run(output, began, history)
             if processes.rank == 0:  # which writes for all

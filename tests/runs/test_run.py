@@ -611,7 +611,7 @@ def test_a_training_keeps_what_its_source_lines_are_like(tmp_path):
         (begun, 99, "a dog small NASA"),
     ):
         ready = Prepared(RECIPE, tokenizer, parent)
-        known = describe("", ready, corpus, "cpu", model)
+        known = describe("", ready, corpus, "cpu")
         lines = known.data.lines
         assert lines.single == round(4 / 7, 4)
         assert lines.longest == longest and known.data.split == ""
