@@ -1,8 +1,9 @@
 """What many pairs cost: `python -m benchmarks.pairs RECORD.json`.
 
 Pairs are made up, 45,000 to 4,500,000 of them, and each row is a process:
-as lists of Python's numbers, encoded into an empty cache, and the command
-`train`, to the end of its first update, when the cache has all that it needs.
+as lists of Python's numbers, encoded into an empty cache, the command `train`,
+to the end of its first update, when the cache has all that it needs, all
+batches of an epoch, and JoeyNMT to its first batch, where it is installed.
 """
 
 import json
@@ -11,6 +12,8 @@ import shutil
 import sys
 import tempfile
 import time
+from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from subprocess import Popen
 from typing import Any
@@ -18,6 +21,7 @@ from typing import Any
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.parallel_text import read_parallel
 from annotated_transformer.data import Tokenizer, encode_pairs
+from annotated_transformer.runs.batches import TrainingText
 from annotated_transformer.runs.encoding import encoded
 from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import recipe_of
@@ -29,6 +33,7 @@ from .made_pairs import write_pairs
 
 SIZES = 45_000, 200_000, 1_000_000, 4_500_000
 LISTS, ENCODED, TRAIN = "lists", "encoded", "first update"
+EPOCH, JOEY = "an epoch's batches", "JoeyNMT's first batch"
 MOST = 1_000_000  # pairs as lists, which take 3 GB
 
 
@@ -36,12 +41,21 @@ def work(job: str, folder: Path) -> None:
     """One row, in a process of its own."""
     paths, valid = [folder / "pairs.en", folder / "pairs.de"], folder / "valid"
     tokenizer = Tokenizer((folder / "tokenizer.model").read_bytes())
+    few = [valid / path.name for path in paths]
     if job == LISTS:
         encode_pairs(read_parallel(paths), tokenizer, 256)
+    elif job == JOEY:
+        from .joey import read_first_batch
+
+        read_first_batch(folder)
     else:
-        few = [valid / path.name for path in paths]
         corpus = Corpus.from_files(paths, few, "en", "de")
-        encoded(corpus.train, tokenizer, "bpe", CACHE)
+        if job == ENCODED:
+            encoded(corpus.train, tokenizer, "bpe", CACHE)
+            return
+        text = TrainingText(corpus, tokenizer, recipe_of())
+        for _ in islice(text.batches(), len(text.epoch_batches(0))):
+            pass
 
 
 def row(words: list[str], cache: Path) -> dict[str, float]:
@@ -76,6 +90,8 @@ def measure(size: int, folder: Path) -> dict[str, Any]:
     row(words, cache)  # which fills the cache
     shutil.rmtree(folder / "model")
     found[TRAIN] = row(words, cache)
+    for job in (EPOCH, JOEY) if find_spec("joeynmt") else (EPOCH,):
+        found[job] = row(["benchmarks.pairs", job, str(folder)], cache)
     return found
 
 
@@ -83,7 +99,7 @@ def show(size: int, found: dict[str, Any]) -> None:
     """Print the rows of so many pairs."""
     for job, one in found.items():
         print(
-            f"{size:10,} {job:14}{one['processor']:8.1f} s"
+            f"{size:10,} {job:22}{one['processor']:8.1f} s"
             f"{one['wall']:8.1f} s by the clock"
             f"{one['memory'] / 2**20:8,.0f} MiB",
             flush=True,
