@@ -29,6 +29,7 @@ from annotated_transformer.system.atomic_files import write_text
 from annotated_transformer.system.cache import CACHE, VARIABLE, Cache
 from annotated_transformer.system.machine import environment
 
+from .command_line import record_path
 from .made_pairs import write_pairs
 
 SIZES = 45_000, 200_000, 1_000_000, 4_500_000
@@ -82,8 +83,9 @@ def measure(size: int, folder: Path) -> dict[str, Any]:
     tokenizer = learn_tokenizer(corpus, recipe, Cache(kept=False))
     (folder / "tokenizer.model").write_bytes(tokenizer.model)
     cache, found = folder / "cache", {}
+    own = ["benchmarks.pairs", "--row"]
     for job in (LISTS, ENCODED) if size <= MOST else (ENCODED,):
-        found[job] = row(["benchmarks.pairs", job, str(folder)], cache)
+        found[job] = row([*own, job, str(folder)], cache)
     words = ["annotated_transformer", "train", str(folder / "model")]
     words += ["--train", *map(str, paths), "--valid", *map(str, valid)]
     words += ["--preset=tiny", "--max-steps=1", "--warmup=1", "--device=cpu"]
@@ -91,7 +93,7 @@ def measure(size: int, folder: Path) -> dict[str, Any]:
     shutil.rmtree(folder / "model")
     found[TRAIN] = row(words, cache)
     for job in (EPOCH, JOEY) if find_spec("joeynmt") else (EPOCH,):
-        found[job] = row(["benchmarks.pairs", job, str(folder)], cache)
+        found[job] = row([*own, job, str(folder)], cache)
     return found
 
 
@@ -106,7 +108,7 @@ def show(size: int, found: dict[str, Any]) -> None:
         )
 
 
-def main(record: str) -> None:
+def main(path: Path) -> None:
     """Measure all sizes, print the rows, write the record."""
     rows = {}
     for size in SIZES:
@@ -114,11 +116,11 @@ def main(record: str) -> None:
             rows[size] = measure(size, Path(folder))
         show(size, rows[size])
     about = environment() | {"command": "python -m benchmarks.pairs"}
-    write_text(Path(record), json.dumps(about | {"pairs": rows}, indent=1))
+    write_text(path, json.dumps(about | {"pairs": rows}, indent=1))
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 3:
-        work(sys.argv[1], Path(sys.argv[2]))
+    if sys.argv[1:2] == ["--row"]:
+        work(sys.argv[2], Path(sys.argv[3]))
     else:
-        main(sys.argv[1])
+        main(record_path("benchmarks.pairs", __doc__))
