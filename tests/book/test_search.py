@@ -43,7 +43,7 @@ SEARCHES = {
     "beam search": ["10_decoding#the-beam", "10_decoding#the-search"],
     "pre-norm or post-norm": [
         "04_layers#before-or-after-the-sum",
-        "questions#norm-before-or-after-the-sum",
+        
     ],
     "residual connection": ["04_layers#why-the-input-is-added-back"],
     "multiple gpus": ["toolkit_devices#several-gpus"],
@@ -54,7 +54,7 @@ SEARCHES = {
     ],
     "why multiple heads": [
         "02_heads#several-looks-at-once",
-        "questions#why-several-heads-and-do-they-make-it-cheaper",
+        
     ],
     "subsequent_mask": ["other_implementations#masks"],
 }
