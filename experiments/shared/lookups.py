@@ -49,11 +49,13 @@ def corpus() -> Corpus:
     return Corpus([], [], {}, "random lookups", "", "", {})
 
 
-def questions(count: int, picks: int) -> tuple[Tensor, ...]:
+def questions(
+    count: int, picks: int, recipe: Lookups = RECIPE
+) -> tuple[Tensor, ...]:
     """The words asked for, the words shown, their values, and the answers."""
-    order = torch.rand(count, RECIPE["vocabulary"]).argsort(1)
-    shown = order[:, : RECIPE["words"]]
-    given = torch.randint(RECIPE["values"], shown.shape)
+    order = torch.rand(count, recipe["vocabulary"]).argsort(1)
+    shown = order[:, : recipe["words"]]
+    given = torch.randint(recipe["values"], shown.shape)
     right = torch.rand(shown.shape).argsort(1)[:, :picks]
     return shown.gather(1, right), shown, given, given.gather(1, right)
 

@@ -43,7 +43,7 @@ SEARCHES = {
     "beam search": ["10_decoding#the-beam", "10_decoding#the-search"],
     "pre-norm or post-norm": [
         "04_layers#before-or-after-the-sum",
-        "questions#norm-before-or-after-the-sum",
+        "04_layers#what-the-order-of-the-norm-does-to-a-deep-stack",
     ],
     "residual connection": ["04_layers#why-the-input-is-added-back"],
     "multiple gpus": ["toolkit_devices#several-gpus"],
@@ -54,7 +54,6 @@ SEARCHES = {
     ],
     "why multiple heads": [
         "02_heads#several-looks-at-once",
-        "questions#why-several-heads-and-do-they-make-it-cheaper",
     ],
     "subsequent_mask": ["other_implementations#masks"],
 }
@@ -126,7 +125,20 @@ GRAMMATICAL = ["18_writing#how-many-words-make-grammatical-english"]
 COMPUTE = ["13_sequences#what-can-a-transformer-compute"]
 STEPS = ["13_sequences#why-do-written-intermediate-steps-help"]
 EXPERTS = ["ladder#mixture-of-experts-a-router-and-active-parameters"]
+BEFORE = ["few_pairs#the-noun-in-the-sentence-before"]
+LINEAR = ["ladder#linear-attention-without-softmax-a-recurrence"]
 SEARCHES |= {
+    "noun in the sentence before": BEFORE,
+    "sentence before": BEFORE,
+    "pronoun sentence before": BEFORE,
+    "pronoun previous sentence": BEFORE,
+    "context of the previous sentence": BEFORE,
+    "linear attention": LINEAR,
+    "attention without softmax": LINEAR,
+    "recurrence without tanh": LINEAR,
+    "state space": LINEAR,
+    "delta rule": LINEAR,
+    "mamba": LINEAR,
     "mixture of experts": EXPERTS,
     "router": EXPERTS,
     "active parameters": EXPERTS,
