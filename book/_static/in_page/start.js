@@ -86,7 +86,10 @@
         near.disconnect();
         for (const part of PARTS[kind]) await (loaded.get(part) ?? load(part));
         const goal = document.querySelector(":target");
-        const below = goal && place.compareDocumentPosition(goal) & Node.DOCUMENT_POSITION_FOLLOWING;
+        const below =
+          goal &&
+          place.compareDocumentPosition(goal) &
+            Node.DOCUMENT_POSITION_FOLLOWING;
         const led = below && goal.getBoundingClientRect().top < innerHeight;
         const seen = led ? goal : place;
         const { top, bottom } = seen.getBoundingClientRect();
