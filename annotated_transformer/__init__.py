@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .pairs.alignment import align_pairs as align_pairs
     from .pairs.back_translation import back_translate as back_translate
     from .pairs.likelihood import score_pairs as score_pairs
+    from .runs.prepare import Start as Start
     from .runs.recipes import RECIPES as RECIPES
     from .runs.recipes import LabConfig as LabConfig
     from .runs.recipes import Recipe as Recipe
@@ -63,6 +64,7 @@ HOMES = {
     "ModelConfig": "model",
     "Recipe": "runs.recipes",
     "RunningText": "corpora.running_text",
+    "Start": "runs.prepare",
     "Tokenizer": "data",
     "TrainConfig": "training",
     "Transformer": "model",

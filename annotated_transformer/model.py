@@ -55,8 +55,6 @@ from annotated_transformer.layers import (
 )
 
 __all__ = [
-    "NORMS",
-    "FEED_FORWARDS",
     "POSITIONS",
     "ModelConfig",
     "PRESETS",
@@ -71,7 +69,7 @@ __all__ = [
     "EncoderDecoder",
     "Transformer",
     "scale_residual_init",
-    "later_part",
+    "named_part",
     "parts_of",
     "transformer",
     "check_published",
@@ -81,14 +79,7 @@ __all__ = [
 ]
 
 
-# Parts that a configuration may name; those in quotes are in chapter 17.
-NORMS = {"layer": nn.LayerNorm, "rms": "RMSNorm"}
-FEED_FORWARDS = {
-    "relu": FeedForward,
-    "gelu": "GELUFeedForward",
-    "relu2": "SquaredReLUFeedForward",
-    "swiglu": "swiglu",
-}
+# What a configuration may name as positions; two are the paper's.
 POSITIONS = ("sinusoidal", "learned", "rotary", "alibi", "none")
 
 
@@ -121,8 +112,8 @@ class ModelConfig:
             dropout=(0, 0.99),
             attention_dropout=(0, 0.99),
             positions=POSITIONS,
-            norm=NORMS,
-            feed_forward=FEED_FORWARDS,
+            norm=("layer", "rms"),
+            feed_forward=("relu", "gelu", "relu2", "swiglu"),
         )
         if self.d_k is None or self.d_v is None:
             head_width(self.d_model, self.heads)
@@ -319,11 +310,11 @@ def scale_residual_init(stack: nn.ModuleList) -> None:
         weight.data /= math.sqrt(len(matrices))
 
 
-def later_part(name: Any) -> Any:
-    """Look up a part of chapter 17 by name; return anything else as is."""
-    if isinstance(name, str):
-        return resolve_name(f"annotated_transformer.modern:{name}")
-    return name
+def named_part(name: str) -> Any:
+    """What makes a part: the paper's, or one of the table in chapter 17."""
+    paper = {"layer": nn.LayerNorm, "relu": FeedForward}
+    later = "annotated_transformer.modern:PARTS"
+    return paper.get(name) or resolve_name(later)[name]
 
 
 def parts_of(
@@ -348,9 +339,9 @@ def parts_of(
                 "an attention of your own takes no kv_heads, qk_norm, rotary "
                 "or alibi positions: leave them out"
             )
-        look, across = later_part("attentions")(config)
-    norm = norm or later_part(NORMS[config.norm])
-    kind = feed_forward or later_part(FEED_FORWARDS[config.feed_forward])
+        look, across = named_part("attentions")(config)
+    norm = norm or named_part(config.norm)
+    kind = feed_forward or named_part(config.feed_forward)
     think = partial(kind, d, config.d_ff)
     box = partial(AddNorm, d, config.dropout, pre_norm, norm)
     last = partial(norm, d) if pre_norm else nn.Identity

@@ -36,6 +36,7 @@ __all__ = [
     "ALiBi",
     "tiled_attention",
     "attentions",
+    "PARTS",
     "MODERN",
 ]
 
@@ -345,6 +346,13 @@ def attentions(
     return partial(make, positions=positions), make
 
 
+PARTS: dict[str, Any] = {  # that a configuration names, by what makes them
+    "rms": RMSNorm,
+    "gelu": GELUFeedForward,
+    "relu2": SquaredReLUFeedForward,
+    "swiglu": swiglu,
+    "attentions": attentions,
+}
 MODERN: dict[str, Any] = {
     "pre_norm": True,
     "norm": "rms",

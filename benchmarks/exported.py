@@ -5,7 +5,6 @@ each system translate a test of Multi30k, greedily and with a beam of 5.
 """
 
 import json
-import sys
 from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
@@ -26,6 +25,7 @@ from annotated_transformer.system.machine import environment
 from annotated_transformer.translation import Translator, corpus_scores
 
 from .clock import Keeper, Maker, Rows, interleave, summary
+from .command_line import record_path
 
 MODEL, SIZE, ROUNDS = "multi30k-en-de", 40, 3
 Translate = Callable[[list[str]], list[str]]
@@ -123,6 +123,7 @@ def measure(place: Path) -> dict[str, Rows]:
 
 
 if __name__ == "__main__":
+    path = record_path("benchmarks.exported", __doc__)
     about = environment() | {"command": "python -m benchmarks.exported"}
     for module in (transformers, ctranslate2, onnxruntime):
         about["versions"][module.__name__] = module.__version__
@@ -130,5 +131,4 @@ if __name__ == "__main__":
     about |= {"model": MODEL, "weights": given}
     with TemporaryDirectory() as folder:
         record = about | measure(Path(folder))
-    for path in sys.argv[1:]:
-        write_text(Path(path), json.dumps(record, indent=1) + "\n")
+    write_text(path, json.dumps(record, indent=1) + "\n")

@@ -1,25 +1,37 @@
 """JoeyNMT: its model with our sizes and weights, its loss, its search."""
 
 import logging
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import torch
 from joeynmt.batch import Batch as JoeyBatch
+from joeynmt.data import load_data
 from joeynmt.model import Model, build_model
 from joeynmt.search import search
 from joeynmt.vocabulary import Vocabulary
+from sentencepiece import SentencePieceProcessor
 from torch import Tensor, nn
 
 from annotated_transformer.convert.torch_layers import projections
-from annotated_transformer.data import Batch
+from annotated_transformer.data import Batch, Tokenizer
 from annotated_transformer.embedding import BOS, EOS, PAD, UNK
 from annotated_transformer.model import ModelConfig, Transformer
+from annotated_transformer.training import TrainConfig
 
 from .decoding import LENGTH, WIDTH, Translate
 from .systems import SMOOTHING
 
 logging.disable(logging.INFO)
+SPECIAL = SimpleNamespace(
+    **{"unk_token": "<unk>", "unk_id": 0},
+    **{"pad_token": "<pad>", "pad_id": 1},
+    **{"bos_token": "<s>", "bos_id": 2},
+    **{"eos_token": "</s>", "eos_id": 3},
+    **{"sep_token": None, "sep_id": None, "lang_tags": []},
+)
 
 
 class JoeyLoss(nn.Module):
@@ -53,15 +65,8 @@ def joey_batch(source: Tensor, target: Tensor | None = None) -> JoeyBatch:
 
 def joey(config: ModelConfig) -> Model:
     """JoeyNMT's model from JoeyNMT's own builder."""
-    special = SimpleNamespace(
-        **{"unk_token": "<unk>", "unk_id": 0},
-        **{"pad_token": "<pad>", "pad_id": 1},
-        **{"bos_token": "<s>", "bos_id": 2},
-        **{"eos_token": "</s>", "eos_id": 3},
-        **{"sep_token": None, "lang_tags": []},
-    )
     words = [str(i) for i in range(4, config.vocab_size)]
-    vocabulary = Vocabulary(words, special)
+    vocabulary = Vocabulary(words, SPECIAL)
     # it checks that the ids are in this order; the model needs no order
     vocabulary.pad_index, vocabulary.bos_index = PAD, BOS
     vocabulary.eos_index, vocabulary.unk_index = EOS, UNK
@@ -86,6 +91,37 @@ def joey(config: ModelConfig) -> Model:
     model = build_model(about, vocabulary, vocabulary)
     model.loss_function = "crossentropy", SMOOTHING
     return model
+
+
+def read_first_batch(folder: Path) -> None:
+    """Read pairs as JoeyNMT does, to the first batch of an update.
+
+    The folder has a tokenizer and pairs.en and pairs.de.
+    """
+    tokenizer = folder / "tokenizer.model"
+    words = Tokenizer(tokenizer.read_bytes()).vocabulary[UNK + 1 :]
+    vocabulary = folder / "vocabulary.txt"
+    vocabulary.write_text("\n".join(words), "utf-8")
+    side = {
+        "level": "bpe",
+        "tokenizer_type": "sentencepiece",
+        "tokenizer_cfg": {"model_file": str(tokenizer)},
+        "voc_file": str(vocabulary),
+    }
+    about = {
+        "train": str(folder / "pairs"),
+        "src": side | {"lang": "en"},
+        "trg": side | {"lang": "de"},
+        "special_symbols": SPECIAL,
+    }
+    # sentencepiece has it no longer; it would restrict pieces to all of them
+    restrict = SentencePieceProcessor, "SetVocabulary", lambda *_: None
+    with patch.object(*restrict, create=True):
+        *_, text, _, _ = load_data(about, ["train"])
+    batches = text.make_iter(
+        TrainConfig().batch_tokens, "token", shuffle=True, pad_index=PAD
+    )
+    next(iter(batches))
 
 
 @torch.no_grad()

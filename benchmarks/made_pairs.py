@@ -6,8 +6,8 @@ writes FOLDER/pairs.en and FOLDER/pairs.de: nothing that anybody could read,
 but words as rare and lines as long as those of WMT's English-German.
 """
 
+import argparse
 import random
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -64,4 +64,8 @@ def write_pairs(size: int, folder: Path, seed: int = 0) -> tuple[Path, Path]:
 
 
 if __name__ == "__main__":
-    write_pairs(int(sys.argv[1]), Path(sys.argv[2]))
+    parser = argparse.ArgumentParser("benchmarks.made_pairs")
+    parser.add_argument("pairs", type=int)
+    parser.add_argument("folder", type=Path)
+    given = parser.parse_args()
+    write_pairs(given.pairs, given.folder)

@@ -1,8 +1,9 @@
 """What many pairs cost: `python -m benchmarks.pairs RECORD.json`.
 
 Pairs are made up, 45,000 to 4,500,000 of them, and each row is a process:
-as lists of Python's numbers, encoded into an empty cache, and the command
-`train`, to the end of its first update, when the cache has all that it needs.
+as lists of Python's numbers, encoded into an empty cache, the command `train`,
+to the end of its first update, when the cache has all that it needs, all
+batches of an epoch, and JoeyNMT to its first batch, where it is installed.
 """
 
 import json
@@ -11,6 +12,8 @@ import shutil
 import sys
 import tempfile
 import time
+from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from subprocess import Popen
 from typing import Any
@@ -18,6 +21,7 @@ from typing import Any
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.parallel_text import read_parallel
 from annotated_transformer.data import Tokenizer, encode_pairs
+from annotated_transformer.runs.batches import TrainingText
 from annotated_transformer.runs.encoding import encoded
 from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import recipe_of
@@ -25,10 +29,12 @@ from annotated_transformer.system.atomic_files import write_text
 from annotated_transformer.system.cache import CACHE, VARIABLE, Cache
 from annotated_transformer.system.machine import environment
 
+from .command_line import record_path
 from .made_pairs import write_pairs
 
 SIZES = 45_000, 200_000, 1_000_000, 4_500_000
 LISTS, ENCODED, TRAIN = "lists", "encoded", "first update"
+EPOCH, JOEY = "an epoch's batches", "JoeyNMT's first batch"
 MOST = 1_000_000  # pairs as lists, which take 3 GB
 
 
@@ -36,12 +42,21 @@ def work(job: str, folder: Path) -> None:
     """One row, in a process of its own."""
     paths, valid = [folder / "pairs.en", folder / "pairs.de"], folder / "valid"
     tokenizer = Tokenizer((folder / "tokenizer.model").read_bytes())
+    few = [valid / path.name for path in paths]
     if job == LISTS:
         encode_pairs(read_parallel(paths), tokenizer, 256)
+    elif job == JOEY:
+        from .joey import read_first_batch
+
+        read_first_batch(folder)
     else:
-        few = [valid / path.name for path in paths]
         corpus = Corpus.from_files(paths, few, "en", "de")
-        encoded(corpus.train, tokenizer, "bpe", CACHE)
+        if job == ENCODED:
+            encoded(corpus.train, tokenizer, "bpe", CACHE)
+            return
+        text = TrainingText(corpus, tokenizer, recipe_of())
+        for _ in islice(text.batches(), len(text.epoch_batches(0))):
+            pass
 
 
 def row(words: list[str], cache: Path) -> dict[str, float]:
@@ -68,14 +83,17 @@ def measure(size: int, folder: Path) -> dict[str, Any]:
     tokenizer = learn_tokenizer(corpus, recipe, Cache(kept=False))
     (folder / "tokenizer.model").write_bytes(tokenizer.model)
     cache, found = folder / "cache", {}
+    own = ["benchmarks.pairs", "--row"]
     for job in (LISTS, ENCODED) if size <= MOST else (ENCODED,):
-        found[job] = row(["benchmarks.pairs", job, str(folder)], cache)
+        found[job] = row([*own, job, str(folder)], cache)
     words = ["annotated_transformer", "train", str(folder / "model")]
     words += ["--train", *map(str, paths), "--valid", *map(str, valid)]
     words += ["--preset=tiny", "--max-steps=1", "--warmup=1", "--device=cpu"]
     row(words, cache)  # which fills the cache
     shutil.rmtree(folder / "model")
     found[TRAIN] = row(words, cache)
+    for job in (EPOCH, JOEY) if find_spec("joeynmt") else (EPOCH,):
+        found[job] = row([*own, job, str(folder)], cache)
     return found
 
 
@@ -83,14 +101,14 @@ def show(size: int, found: dict[str, Any]) -> None:
     """Print the rows of so many pairs."""
     for job, one in found.items():
         print(
-            f"{size:10,} {job:14}{one['processor']:8.1f} s"
+            f"{size:10,} {job:22}{one['processor']:8.1f} s"
             f"{one['wall']:8.1f} s by the clock"
             f"{one['memory'] / 2**20:8,.0f} MiB",
             flush=True,
         )
 
 
-def main(record: str) -> None:
+def main(path: Path) -> None:
     """Measure all sizes, print the rows, write the record."""
     rows = {}
     for size in SIZES:
@@ -98,11 +116,11 @@ def main(record: str) -> None:
             rows[size] = measure(size, Path(folder))
         show(size, rows[size])
     about = environment() | {"command": "python -m benchmarks.pairs"}
-    write_text(Path(record), json.dumps(about | {"pairs": rows}, indent=1))
+    write_text(path, json.dumps(about | {"pairs": rows}, indent=1))
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 3:
-        work(sys.argv[1], Path(sys.argv[2]))
+    if sys.argv[1:2] == ["--row"]:
+        work(sys.argv[2], Path(sys.argv[3]))
     else:
-        main(sys.argv[1])
+        main(record_path("benchmarks.pairs", __doc__))

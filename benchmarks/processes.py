@@ -13,7 +13,6 @@ import multiprocessing
 import os
 import random
 import socket
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -38,6 +37,8 @@ from annotated_transformer.training import (
     batch_loss,
     updates,
 )
+
+from .command_line import record_path
 
 PROCESSES, ROUNDS, LENGTH, VOCABULARY = 2, 5, 30, 8000
 CASES = ("tiny", 1500), ("base", 600), ("base", 60)  # tokens of a batch
@@ -130,9 +131,9 @@ def measure(preset: str, tokens: int, path: Path) -> dict[str, Any]:
     return found
 
 
-def main(record: str) -> None:
+def main(path: Path) -> None:
     """Measure all cases, print the rows, write the record."""
-    path, rows = Path(record), {}
+    rows = {}
     for preset, tokens in CASES:
         name = f"{preset}, {tokens} tokens"
         one = rows[name] = measure(preset, tokens, path)
@@ -147,4 +148,4 @@ def main(record: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(record_path("benchmarks.processes", __doc__))

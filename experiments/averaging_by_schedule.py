@@ -10,19 +10,13 @@ paper's, which wrote one in 10 minutes of 12 hours, or further.
 import copy
 from dataclasses import replace
 
-import torch
-
-from annotated_transformer.data import encode_pairs
-from annotated_transformer.model import transformer
-from annotated_transformer.runs.batches import fixed_batches
-from annotated_transformer.training import TrainConfig, average, validate
-from annotated_transformer.translation import Translator, corpus_scores
+from annotated_transformer.training import TrainConfig, average
 
 from .shared.grid import Result, grid
 from .shared.settings import Learning
 from .shared.small_translator import BASE, SIZES, corpus, tokenizer
 from .shared.small_translator import LEARNING as SHORT
-from .shared.training_loops import updates_on
+from .shared.training_loops import begun, greedy_bleu, validated
 
 LEARNING: Learning = {**SHORT, "steps": 1000}
 CHECKPOINTS = 5
@@ -55,28 +49,24 @@ def recipe(schedule: str, seed: int) -> TrainConfig:
 def run(schedule: str, seed: int) -> Result:
     """Train; loss and BLEU of the last checkpoint and of both means."""
     pieces, config = tokenizer(), recipe(schedule, seed)
-    examples, _ = encode_pairs(corpus().train, pieces, config.max_length)
-    held_out, _ = encode_pairs(corpus().valid, pieces, config.max_length)
-    valid = fixed_batches(held_out, 2048)
-    sources, references = zip(*corpus().tests["test"], strict=True)
-    torch.manual_seed(seed)
-    model = transformer(replace(BASE.model, vocab_size=len(pieces)))
-    width = BASE.model.d_model
+    text, longest, width = corpus(), config.max_length, BASE.model.d_model
+    base = replace(BASE, train=config)
+    model, turns = begun(base, seed, text.train, pieces)
     ages = {
         name: [config.steps - i * updates for i in range(CHECKPOINTS)]
         for name, updates in APART.items()
     }
     states = {}
-    for update in updates_on(examples, model, config, width):
+    for update in turns:
         if any(update.step in steps for steps in ages.values()):
             states[update.step] = copy.deepcopy(model.state_dict())
     kept = {"last": [config.steps]} | ages
     found = {"rate": config.rate(config.steps, width)}
     for name, steps in kept.items():
         model.load_state_dict(average([states[step] for step in steps]))
-        outputs = Translator(model, pieces)(list(sources), beam=1)
-        found[f"{name} loss"] = validate(model, valid).loss
-        found[f"{name} bleu"] = corpus_scores(outputs, references).bleu
+        loss = validated(model, pieces, text.valid, longest).loss
+        bleu = greedy_bleu(model, pieces, text.tests["test"])
+        found |= {f"{name} loss": loss, f"{name} bleu": bleu}
     return found
 
 

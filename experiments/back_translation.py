@@ -18,20 +18,19 @@ from functools import cache
 from pathlib import Path
 
 from annotated_transformer.corpora.parallel_text import read_table, write_tsv
-from annotated_transformer.data import Tokenizer, encode_pairs
+from annotated_transformer.data import Tokenizer
 from annotated_transformer.pairs.back_translation import back_translate
-from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.runs.devices import choose_device
-from annotated_transformer.runs.prepare import learn_tokenizer
+from annotated_transformer.runs.prepare import Start, learn_tokenizer
 from annotated_transformer.runs.recipes import recipe_of
 from annotated_transformer.runs.run import train
-from annotated_transformer.training import validate
 from annotated_transformer.translation import Translator, corpus_scores
 
 from .low_resource_recipes import dealt
 from .shared.drawn_translations import draw_translations
 from .shared.grid import Arguments, Result, grid
 from .shared.multi30k_descriptions import multi30k_descriptions
+from .shared.training_loops import validated
 from .table3_captions import corpus
 
 __all__ = ["RECIPE", "RUNS", "corpus"]
@@ -131,14 +130,13 @@ def run(seed: int, made: dict[str, float | None], change: str = "") -> Result:
     recipe = replace(BASE, train=replace(BASE.train, seed=seed))
     parts = [f"{how} {share}" for how, share in made.items()]
     folder = WORK / ", ".join([*parts, change or "as made", f"seed {seed}"])
-    train(folder, text, recipe, tokenizer=pieces(), resume=folder.exists())
+    start = Start(tokenizer=pieces())
+    train(folder, text, recipe, start, resume=folder.exists())
     found = Translator.load(folder, DEVICE)
     sources, references = zip(*text.valid, strict=True)
     outputs = found([*sources], no_repeat=NO_REPEAT)
-    valid, _ = encode_pairs(
-        text.valid, found.tokenizer, recipe.train.max_length
-    )
-    batches = fixed_batches(valid, recipe.train.batch_tokens)
+    limits = recipe.train.max_length, recipe.train.batch_tokens
+    result = validated(found.model, found.tokenizer, text.valid, *limits)
     return {
         "extra": len(text.train) - len(corpus().train),
         "made": {
@@ -146,7 +144,7 @@ def run(seed: int, made: dict[str, float | None], change: str = "") -> Result:
             for name, its_sum in text.checksums.items()
             if name.startswith("extra")
         },
-        "perplexity": validate(found.model, batches).perplexity,
+        "perplexity": result.perplexity,
         "bleu": corpus_scores(outputs, references, "de").bleu_lowercase,
     }
 

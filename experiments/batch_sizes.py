@@ -6,10 +6,11 @@ the rates, each twice the one before, seed 0 finds the best for each size;
 three other seeds train at it.
 """
 
-from .low_resource_recipes import BASE, bleu, corpus, tokenizer, trained
+from .low_resource_recipes import BASE, corpus, tokenizer, trained
 from .low_resource_recipes import RECIPE as CAPTIONS
 from .rate_and_batch import LEARNING, recipe_of
 from .shared.grid import Result, Runs, grid
+from .shared.training_loops import greedy_bleu
 
 STEPS = {512: 2000, 2048: 500}  # updates by tokens of a batch
 RECIPE = CAPTIONS | {
@@ -24,7 +25,7 @@ def run(batch: int, rate: float, seed: int) -> Result:
     pieces, text = tokenizer(BASE.vocab_size), corpus()
     recipe = recipe_of(STEPS[batch], batch, rate, seed)
     model, _ = trained(text.train, pieces, recipe, BASE.labs)
-    return {"bleu": bleu(model, pieces, text.valid)}
+    return {"bleu": greedy_bleu(model, pieces, text.valid)}
 
 
 TRIED = {512: (3e-3, 6e-3, 1.2e-2), 2048: (6e-3, 1.2e-2, 2.4e-2)}  # by seed 0

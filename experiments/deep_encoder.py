@@ -17,14 +17,12 @@ from pathlib import Path
 from statistics import median
 
 from annotated_transformer.corpora.corpus import Corpus
-from annotated_transformer.data import encode_pairs
 from annotated_transformer.errors import UserError
-from annotated_transformer.runs.batches import fixed_batches
+from annotated_transformer.runs.prepare import Start
 from annotated_transformer.runs.recipes import LabConfig, Recipe
 from annotated_transformer.runs.run import train
 from annotated_transformer.storage.model_folder import read_config
 from annotated_transformer.storage.pretrained import find_model
-from annotated_transformer.training import validate
 from annotated_transformer.translation import Translator, corpus_scores
 
 from .back_translation import BASE as SHORT
@@ -32,6 +30,7 @@ from .back_translation import NO_REPEAT, ROOT, WRITERS, written
 from .shared.grid import Result, grid
 from .shared.settings import Learning, Sizes
 from .shared.shipped_translator import MODEL
+from .shared.training_loops import validated
 from .table3_captions import corpus
 
 __all__ = ["RECIPE", "RUNS", "corpus"]
@@ -102,7 +101,7 @@ def learned(shape: str, seed: int) -> Path:
     if not is_there(last, finish):
         if not is_there(first, recipe):
             train(first, text(), recipe, resume=first.exists())
-        train(last, corpus(), finish, start=first, resume=last.exists())
+        train(last, corpus(), finish, Start(first), resume=last.exists())
     return last
 
 
@@ -133,15 +132,15 @@ def run(seed: int, shape: str) -> Result:
             timed[name](sources[:TIMED], no_repeat=NO_REPEAT)
             taken[name].append(time.process_time() - start)
     ours = timed[""]
-    valid, _ = encode_pairs(pairs, ours.tokenizer, SHORT.train.max_length)
-    batches = fixed_batches(valid, SHORT.train.batch_tokens)
+    limits = SHORT.train.max_length, SHORT.train.batch_tokens
+    found = validated(ours.model, ours.tokenizer, pairs, *limits)
     outputs = ours(sources, no_repeat=NO_REPEAT)
     history = read_config(folder).history
     assert history is not None  # else it would not be there
     return {
         "trained_on": history.machine.processor,
         "parameters": sum(p.numel() for p in ours.model.parameters()),
-        "perplexity": validate(ours.model, batches).perplexity,
+        "perplexity": found.perplexity,
         "bleu": corpus_scores(outputs, references, "de").bleu_lowercase,
         # of one core; without the first round, which warms up
         **{f"{name}seconds": median(s[1:]) for name, s in taken.items()},

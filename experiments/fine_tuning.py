@@ -19,14 +19,12 @@ from annotated_transformer.corpora.generated import builtin_corpus
 from annotated_transformer.corpora.multi30k import multi30k
 from annotated_transformer.data import Pair, encode_pairs
 from annotated_transformer.model import EncoderDecoder
-from annotated_transformer.runs.batches import fixed_batches
-from annotated_transformer.training import TrainConfig, validate
-from annotated_transformer.translation import Translator, corpus_scores
+from annotated_transformer.training import TrainConfig
 
 from .shared.grid import Arguments, Result, Runs, grid
 from .shared.settings import Learning
 from .shared.shipped_translator import MODEL, translator, weights
-from .shared.training_loops import updates_on
+from .shared.training_loops import greedy_bleu, make_updates, validated
 from .table3_captions import HELD_OUT
 
 SEEDS = (0, 1, 2)
@@ -75,12 +73,9 @@ def measured(model: EncoderDecoder) -> Result:
     """How well a model predicts and translates new text and old."""
     pieces, found = translator().tokenizer, {}
     for name, (_, valid, pairs) in texts().items():
-        examples, _ = encode_pairs(valid, pieces, 256)
-        result = validate(model, fixed_batches(examples, 2048))
-        sources, references = zip(*pairs, strict=True)
-        outputs = Translator(model, pieces)(list(sources), beam=1)
+        result = validated(model, pieces, valid, 256)
         found[f"{name}_perplexity"] = result.perplexity
-        found[f"{name}_bleu"] = corpus_scores(outputs, references).bleu
+        found[f"{name}_bleu"] = greedy_bleu(model, pieces, pairs)
     return found
 
 
@@ -98,9 +93,7 @@ def run(seed: int, rate: float = 0.0, old: int = 0, rank: int = 0) -> Result:
         add_adapters(model, rank)
     trained = [x.numel() for x in model.parameters() if x.requires_grad]
     learning: Learning = {**LEARNING, "peak_lr": rate}
-    config = TrainConfig(**learning, seed=seed)
-    for _ in updates_on(examples, model, config, model.config.d_model):
-        pass
+    make_updates(examples, model, TrainConfig(**learning, seed=seed))
     if rank:
         merge_adapters(model)
     return {"trained": sum(trained), **measured(model)}

@@ -15,14 +15,13 @@ from torch import Tensor
 from annotated_transformer.adapting import group_heads, mean_head
 from annotated_transformer.data import Example, encode_pairs
 from annotated_transformer.model import Transformer
-from annotated_transformer.runs.batches import fixed_batches
-from annotated_transformer.training import TrainConfig, validate
+from annotated_transformer.training import TrainConfig
 
 from .pronoun_resolution import corpus  # which the model has learned from
 from .shared.grid import Arguments, Result, grid
 from .shared.settings import Learning
 from .shared.shipped_translator import translator, weights
-from .shared.training_loops import updates_on
+from .shared.training_loops import make_updates, validated
 
 SEEDS = (0, 1, 2)
 MODEL = "pronouns"
@@ -58,14 +57,9 @@ WAYS: dict[str, Arguments] = {
 
 
 @cache
-def examples() -> tuple[list[Example], list[Example]]:
-    """The text to learn from and the text to validate on, as ids."""
-    text, pieces = corpus(), translator(MODEL).tokenizer
-    both = (
-        encode_pairs(part, pieces, 64) for part in (text.train, text.valid)
-    )
-    learned, valid = (found for found, _ in both)
-    return learned, valid
+def examples() -> list[Example]:
+    """The text to learn from, as ids."""
+    return encode_pairs(corpus().train, translator(MODEL).tokenizer, 64)[0]
 
 
 def run(seed: int, groups: int = 0, pool: str = "") -> Result:
@@ -75,13 +69,10 @@ def run(seed: int, groups: int = 0, pool: str = "") -> Result:
     if groups:
         assert isinstance(model, Transformer)
         model = group_heads(model, groups, POOLS[pool])
-    learned, valid = examples()
-    batches = fixed_batches(valid, 2048)
-    before = validate(model, batches).loss
-    config = TrainConfig(**LEARNING, seed=seed)
-    for _ in updates_on(learned, model, config, model.config.d_model):
-        pass
-    return {"before": before, "after": validate(model, batches).loss}
+    to_validate = translator(MODEL).tokenizer, corpus().valid, 64
+    before = validated(model, *to_validate).loss
+    make_updates(examples(), model, TrainConfig(**LEARNING, seed=seed))
+    return {"before": before, "after": validated(model, *to_validate).loss}
 
 
 RUNS = grid(run, "{way} seed={seed}", seed=SEEDS, way=WAYS)

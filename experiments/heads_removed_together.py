@@ -18,15 +18,14 @@ from functools import cache
 
 from sacrebleu.metrics import BLEU
 
-from annotated_transformer.data import Pair, encode_pairs
+from annotated_transformer.data import Pair
 from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.model import EncoderDecoder
-from annotated_transformer.runs.batches import fixed_batches
-from annotated_transformer.training import validate
 
 from .shared import removed_heads, shipped_translator
 from .shared.grid import grid
 from .shared.shipped_translator import SEARCH, corpus, translator
+from .shared.training_loops import validated
 
 __all__ = ["RECIPE", "RUNS", "corpus"]
 
@@ -65,8 +64,8 @@ def without(removed: Iterable[Head]) -> AbstractContextManager[None]:
 
 def loss(pairs: list[Pair]) -> float:
     """Nats a subword on pairs, each given the true subwords before it."""
-    examples, _ = encode_pairs(pairs, translator().tokenizer, 512)
-    return validate(translator().model, fixed_batches(examples, 4096)).loss
+    model, pieces = translator().model, translator().tokenizer
+    return validated(model, pieces, pairs, 512, 4096).loss
 
 
 def scored_on() -> list[Pair]:

@@ -226,9 +226,14 @@ def lowest(
     loss: Callable[[float], float], rate: float, factor: float = 2
 ) -> float:
     """The rate that going up and down by a factor bring to the lowest loss."""
-    loss = cache(loss)
+
+    @cache
+    def found(rate: float) -> float:
+        nats = loss(rate)
+        return nats if math.isfinite(nats) else math.inf
+
     for change in (factor, 1 / factor):
-        while loss(rate * change) < loss(rate):
+        while found(rate * change) < found(rate):
             rate *= change
     return rate
 
@@ -240,8 +245,7 @@ def best_rate(row: str) -> float:
 
     def loss(rate: float) -> float:
         model, _ = train(LEARNING["tuned_with_seed"], rate, **ROWS[row])
-        found = held_out_loss(model, tuned, "cap" in ROWS[row])
-        return found if math.isfinite(found) else math.inf
+        return held_out_loss(model, tuned, "cap" in ROWS[row])
 
     return lowest(loss, LEARNING["first_rate"])
 

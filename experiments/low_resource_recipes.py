@@ -11,7 +11,6 @@ import random
 from dataclasses import replace
 from functools import cache
 
-import torch
 from torch import Tensor
 
 from annotated_transformer.corpora.corpus import Corpus
@@ -25,7 +24,6 @@ from annotated_transformer.model import (
     EncoderDecoder,
     ModelConfig,
     Transformer,
-    transformer,
 )
 from annotated_transformer.runs.batches import (
     batch_change,
@@ -36,13 +34,12 @@ from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import LabConfig, Recipe
 from annotated_transformer.text.reading import Reader
 from annotated_transformer.training import TrainConfig, average, validate
-from annotated_transformer.translation import Translator, corpus_scores
 
 from .shared.grid import Arguments, Result, grid
 from .shared.settings import Learning, Sizes
 from .shared.small_translator import LEARNING as SHORT
 from .shared.small_translator import SIZES
-from .shared.training_loops import updates_on
+from .shared.training_loops import begun, greedy_bleu
 
 PAIRS = 4000
 SAVED = 5  # checkpoints over the last quarter, for their mean
@@ -85,16 +82,6 @@ def dealt(pairs: list[Pair]) -> list[Pair]:
     return list(zip(sources, others, strict=True))
 
 
-def bleu(
-    model: EncoderDecoder, pieces: Tokenizer, held_out: list[Pair]
-) -> float:
-    """Cased BLEU of greedy translations."""
-    sources, references = zip(*held_out, strict=True)
-    return corpus_scores(
-        Translator(model, pieces)(list(sources), beam=1), references
-    ).bleu
-
-
 def trained(
     learned: list[Pair],
     pieces: Tokenizer,
@@ -103,17 +90,17 @@ def trained(
     sizes: Sizes | None = None,
 ) -> tuple[Transformer, list[dict[str, Tensor]]]:
     """A model of the pairs, and its weights over the last quarter."""
-    config = replace(BASE.model, vocab_size=len(pieces), **(sizes or {}))
-    torch.manual_seed(train.seed)
-    model = transformer(config)
-
-    examples, _ = encode_pairs(learned, pieces, train.max_length)
-    resplit = batch_change(Reader(pieces), replace(BASE, labs=labs))
-    objective = objective_of(labs, pieces)
+    config = replace(BASE.model, **(sizes or {}))
+    model, turns = begun(
+        replace(BASE, model=config, train=train),
+        train.seed,
+        learned,
+        pieces,
+        resplit=batch_change(Reader(pieces), replace(BASE, labs=labs)),
+        objective=objective_of(labs, pieces),
+    )
     every, saved = train.steps // (4 * SAVED), []
-    for update in updates_on(
-        examples, model, train, config.d_model, resplit, objective
-    ):
+    for update in turns:
         left = train.steps - update.step
         if left % every == 0 and left < every * SAVED:
             state = model.state_dict()
@@ -130,6 +117,7 @@ def measured(
     be compared: of validation text, and of what was learned from.
     """
     text = corpus()
+    tested = text.tests["test_2016_flickr"]
 
     def nats(some: list[Pair]) -> float:
         encoded, _ = encode_pairs(some, pieces, BASE.train.max_length)
@@ -141,8 +129,8 @@ def measured(
         "parameters": sum(p.numel() for p in model.parameters()),
         "nats": nats(text.valid),
         "nats of learned": nats(learned[: len(text.valid)]),
-        "bleu": bleu(model, pieces, text.valid),
-        "test bleu": bleu(model, pieces, text.tests["test_2016_flickr"]),
+        "bleu": greedy_bleu(model, pieces, text.valid),
+        "test bleu": greedy_bleu(model, pieces, tested),
     }
 
 
@@ -162,7 +150,7 @@ def run(
     model, saved = trained(learned, pieces, train, labs, sizes)
     found = measured(model, pieces, learned)
     model.load_state_dict(average(saved))
-    return found | {"bleu of mean": bleu(model, pieces, corpus().valid)}
+    return found | {"bleu of mean": greedy_bleu(model, pieces, corpus().valid)}
 
 
 VARIATIONS: dict[str, Arguments] = {

@@ -12,23 +12,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
-import torch
 from torch import Tensor
 
 from annotated_transformer.data import Batch, Example, Tokenizer, encode_pairs
 from annotated_transformer.model import (
     EncoderDecoder,
     Transformer,
-    transformer,
 )
 from annotated_transformer.risk import ExpectedError
-from annotated_transformer.runs.batches import fixed_batches
-from annotated_transformer.training import Objective, batch_loss, validate
+from annotated_transformer.training import Objective, batch_loss
 from annotated_transformer.translation import Translator, corpus_scores
 
 from .shared.grid import Arguments, Result, grid
 from .shared.settings import Learning
-from .shared.training_loops import make_updates
+from .shared.training_loops import begun, make_updates, validated
 from .table3_captions import BASE, HELD_OUT, corpus, tokenizer
 from .table3_captions import RECIPE as CAPTIONS
 
@@ -71,17 +68,16 @@ def examples() -> list[Example]:
 @cache
 def first(seed: int) -> Transformer:
     """The model that all of a seed's runs go on from."""
-    torch.manual_seed(seed)
-    model = transformer(replace(BASE.model, vocab_size=len(tokenizer())))
-    make_updates(examples(), model, replace(BASE.train, seed=seed))
+    model, turns = begun(BASE, seed, corpus().train, tokenizer())
+    list(turns)
     return model
 
 
 def measured(model: Transformer) -> Result:
     """How likely the references are, and how good the translations."""
     text, pieces = corpus(), tokenizer()
-    valid, _ = encode_pairs(text.valid, pieces, BASE.train.max_length)
-    result = validate(model, fixed_batches(valid, BASE.train.batch_tokens))
+    limits = BASE.train.max_length, BASE.train.batch_tokens
+    result = validated(model, pieces, text.valid, *limits)
     translator = Translator(model, pieces)
     sources, references = zip(*text.tests[HELD_OUT], strict=True)
     found = {"perplexity": result.perplexity}

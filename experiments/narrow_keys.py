@@ -17,6 +17,7 @@ at a rate that the first three chose by the last loss.
 import math
 from collections.abc import Callable
 from functools import partial
+from itertools import product
 
 import torch
 from jaxtyping import Float, Int
@@ -156,17 +157,14 @@ KEY = "score={score} d_k={d_k} seed={seed}"
 FIRST = ("dot", "bilinear", "additive", "deep")
 RUNS = grid(run, KEY, score=FIRST, d_k=[NARROW], seed=SEEDS)
 RUNS |= grid(run, KEY, score=["dot"], d_k=[WIDE], seed=SEEDS)
-for score, d_k in (*((name, NARROW) for name in SCORES), ("dot", AS_MANY)):
-    for rate in TRIED:
-        longer = partial(run, score=score, d_k=d_k, rate=rate, steps=LONGER)
-        key = f"rate={rate} score={score} d_k={d_k} seed={{seed}}"
-        more = MORE if CHOSEN.get((score, d_k)) == rate else ()
-        RUNS |= grid(longer, key, seed=[*SEEDS, *more])
-for (score, d_k), best in CHOSEN_SOONER.items():
-    for rate in SOONER:
-        key = f"rate={rate} score={score} d_k={d_k} seed={{seed}}"
+ROWS = [*((name, NARROW) for name in SCORES), ("dot", AS_MANY)]
+for before, steps, rates, chosen, rows in (
+    ("", LONGER, TRIED, CHOSEN, ROWS),
+    (f"updates={SHORTER} ", SHORTER, SOONER, CHOSEN_SOONER, CHOSEN_SOONER),
+):
+    for (score, d_k), rate in product(rows, rates):
         RUNS |= grid(
-            partial(run, score=score, d_k=d_k, rate=rate, steps=SHORTER),
-            f"updates={SHORTER} {key}",
-            seed=[*SEEDS, *(MORE if rate == best else ())],
+            partial(run, score=score, d_k=d_k, rate=rate, steps=steps),
+            f"{before}rate={rate} score={score} d_k={d_k} seed={{seed}}",
+            seed=[*SEEDS, *(MORE if rate == chosen.get((score, d_k)) else ())],
         )

@@ -81,9 +81,7 @@ def run(name: str, around: int, place: str, rate: float, seed: int) -> Result:
         peak_lr=rate,
         seed=seed,
     )
-    losses = [
-        update.loss.item() for update in updates_on(train, model, config, 64)
-    ]
+    losses = [x.loss.item() for x in updates_on(train, model, config)]
     test = make_batch(strings(RECIPE["tested"], around, before, seed=1))
     with torch.no_grad():
         logits = model.eval()(test.source, test.inputs)

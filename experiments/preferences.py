@@ -20,18 +20,16 @@ from annotated_transformer.data import Example, encode_pairs, make_batch
 from annotated_transformer.model import (
     EncoderDecoder,
     Transformer,
-    transformer,
 )
 from annotated_transformer.risk import ExpectedError, Preferences
-from annotated_transformer.runs.batches import fixed_batches
-from annotated_transformer.training import Objective, batch_loss, validate
+from annotated_transformer.training import Objective, batch_loss
 from annotated_transformer.translation import Translator, corpus_scores
 
 from .shared.grid import Arguments, Result, grid
 from .shared.settings import Learning
 from .shared.small_translator import BASE, corpus, tokenizer
 from .shared.small_translator import RECIPE as SMALL
-from .shared.training_loops import make_updates
+from .shared.training_loops import begun, make_updates, validated
 
 SEEDS = (0, 1, 2)
 NUMBER = 4  # candidates
@@ -52,9 +50,8 @@ def examples() -> list[Example]:
 @cache
 def first(seed: int) -> Transformer:
     """The model that all of a seed's runs go on from."""
-    torch.manual_seed(seed)
-    model = transformer(replace(BASE.model, vocab_size=len(tokenizer())))
-    make_updates(examples(), model, replace(BASE.train, seed=seed))
+    model, turns = begun(BASE, seed, corpus().train, tokenizer())
+    list(turns)
     return model
 
 
@@ -70,11 +67,8 @@ def mean_error(model: EncoderDecoder) -> float:
 def measured(model: EncoderDecoder) -> Result:
     """How good translations are, and how likely the references."""
     pieces = tokenizer()
-    valid, _ = encode_pairs(corpus().valid, pieces, 128)
-    found = {
-        "error": mean_error(model),
-        "perplexity": validate(model, fixed_batches(valid, 2048)).perplexity,
-    }
+    result = validated(model, pieces, corpus().valid, 128)
+    found = {"error": mean_error(model), "perplexity": result.perplexity}
     pairs = corpus().tests["test"][:HELD_OUT]
     sources, references = zip(*pairs, strict=True)
     for name, beam in {"greedy": 1, "beam": 5}.items():

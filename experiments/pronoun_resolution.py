@@ -15,7 +15,7 @@ noun.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 from itertools import cycle, permutations, product
 from statistics import fmean
@@ -34,16 +34,14 @@ from annotated_transformer.corpora.builtin.lexicon import (
 )
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.generated import FOLLOWED, pronoun_corpus
-from annotated_transformer.data import Tokenizer, encode_pairs, pad
+from annotated_transformer.data import Tokenizer, pad
 from annotated_transformer.embedding import BOS
 from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.model import (
     EncoderDecoder,
-    Transformer,
-    transformer,
 )
 from annotated_transformer.runs.prepare import learn_tokenizer
-from annotated_transformer.runs.recipes import RECIPES, Recipe
+from annotated_transformer.runs.recipes import RECIPES
 from annotated_transformer.storage.pretrained import find_model
 from annotated_transformer.teaching.pronoun_sentences import (
     PRONOUNS,
@@ -51,12 +49,11 @@ from annotated_transformer.teaching.pronoun_sentences import (
     gender,
     variations,
 )
-from annotated_transformer.training import Update
 from annotated_transformer.translation import Translator
 
 from .shared.grid import Result, grid
 from .shared.pronoun_attention import Pronoun, hits
-from .shared.training_loops import updates_on
+from .shared.training_loops import begun
 
 BASE = RECIPES["pronouns"]
 RECIPE = BASE.as_json()
@@ -282,20 +279,9 @@ def looking(
     return result
 
 
-def begun(base: Recipe, seed: int) -> tuple[Transformer, Iterator[Update]]:
-    """A model of the recipe, and the updates that train it."""
-    pieces = tokenizer()
-    recipe = replace(base.train, seed=seed)
-    sizes = replace(base.model, vocab_size=len(pieces))
-    torch.manual_seed(seed)
-    model = transformer(sizes)
-    examples, _ = encode_pairs(corpus().train, pieces, recipe.max_length)
-    return model, updates_on(examples, model, recipe, sizes.d_model)
-
-
 def train(seed: int) -> Result:
     """Train; pronouns right by kind, and what single heads do."""
-    model, turns = begun(BASE, seed)
+    model, turns = begun(BASE, seed, corpus().train, tokenizer())
     losses = [update.loss.item() for update in turns]
     return measured(model.eval(), tokenizer()) | {
         "parameters": sum(p.numel() for p in model.parameters()),

@@ -21,18 +21,18 @@ from torch import Tensor
 
 from annotated_transformer.corpora.builtin import words
 from annotated_transformer.data import encode_pairs, make_batch
-from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.teaching.pronoun_sentences import (
     PRONOUNS,
     variations,
 )
-from annotated_transformer.training import evaluating, validate
+from annotated_transformer.training import evaluating
 from annotated_transformer.translation import Translator, attention_maps
 
 from .pronoun_resolution import BASE as SHIPPED
-from .pronoun_resolution import begun, corpus, pronouns_in, tokenizer
+from .pronoun_resolution import corpus, pronouns_in, tokenizer
 from .shared.grid import Result, grid
 from .shared.pronoun_attention import words_of_pieces
+from .shared.training_loops import begun, validated
 
 BASE = replace(SHIPPED, train=replace(SHIPPED.train, steps=4000))
 LOOKS = (
@@ -103,17 +103,15 @@ def guided(
 def train(seed: int, watched: bool) -> Result:
     """Train; the curve of the loss, and what was found at each look."""
     pieces = tokenizer()
-    model, turns = begun(BASE, seed)
-    longest = BASE.train.max_length
-    held_out, _ = encode_pairs(corpus().valid, pieces, longest)
-    valid = fixed_batches(held_out, 2048)
+    text, longest = corpus(), BASE.train.max_length
+    model, turns = begun(BASE, seed, text.train, pieces)
     translator = Translator(model, pieces)
     losses: list[float] = []
     found: dict[str, list[Any]] = {}  # of each look
     for update in turns:
         losses.append(update.loss.item())
         if update.step in LOOKS:
-            score = validate(model, valid)
+            score = validated(model, pieces, text.valid, longest)
             seen: Result = {"loss": score.loss, "accuracy": score.accuracy}
             with evaluating(model):
                 seen |= look(translator)

@@ -9,17 +9,12 @@ them, and a line through the best rates how they grow with the batch.
 
 from dataclasses import replace
 
-import torch
-
-from annotated_transformer.data import encode_pairs
-from annotated_transformer.model import transformer
-from annotated_transformer.runs.batches import fixed_batches
-from annotated_transformer.training import TrainConfig, validate
+from annotated_transformer.training import TrainConfig
 
 from .shared.grid import Result, Runs, grid
 from .shared.small_translator import BASE, SIZES, corpus, tokenizer
 from .shared.small_translator import LEARNING as SHORT
-from .shared.training_loops import updates_on
+from .shared.training_loops import begun, validated
 
 STEPS = {256: 1200, 1024: 300, 4096: 75}  # updates by tokens of a batch
 LEARNING = {
@@ -52,17 +47,11 @@ def run(batch: int, rate: float, seed: int) -> Result:
     """Train; the loss of the validation sentences."""
     pieces = tokenizer()
     recipe = recipe_of(STEPS[batch], batch, rate, seed)
-    examples, _ = encode_pairs(corpus().train, pieces, recipe.max_length)
-    held_out, _ = encode_pairs(corpus().valid, pieces, recipe.max_length)
-    torch.manual_seed(seed)
-    config = replace(BASE.model, vocab_size=len(pieces))
-    model = transformer(config)
-    read = sum(
-        update.tokens
-        for update in updates_on(examples, model, recipe, config.d_model)
-    )
-    loss = validate(model, fixed_batches(held_out, 2048)).loss
-    return {"loss": loss, "tokens": read}
+    base = replace(BASE, train=recipe)
+    model, turns = begun(base, seed, corpus().train, pieces)
+    read = sum(update.tokens for update in turns)
+    found = validated(model, pieces, corpus().valid, recipe.max_length)
+    return {"loss": found.loss, "tokens": read}
 
 
 TRIED = {  # by seed 0

@@ -25,7 +25,7 @@ from annotated_transformer.translation import Translator, corpus_scores
 from .shared.grid import Result, Runs, grid
 from .shared.settings import Learning
 from .shared.timed_training import FOLDERS, train_timed
-from .shared.training_loops import updates_on
+from .shared.training_loops import make_updates
 from .shared.word_pairs import Forms, forms, is_held_out, links_of, short_pairs
 from .speed_run_captions import NOW, TASK
 
@@ -139,10 +139,7 @@ def stage(seed: int, name: str) -> Result:
     model = Translator.load(FOLDER / "base")
     examples, _ = encode_pairs(pairs, model.tokenizer, 256)
     torch.manual_seed(seed)
-    config = TrainConfig(**LEARNING, seed=seed)
-    width = model.model.config.d_model
-    for _ in updates_on(examples, model.model, config, width):
-        pass
+    make_updates(examples, model.model, TrainConfig(**LEARNING, seed=seed))
     return measured(model)
 
 

@@ -23,7 +23,7 @@ from annotated_transformer.runs.prepare import (
     learn_tokenizer,
 )
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.storage.history import Start
+from annotated_transformer.storage.history import Origin
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.storage.pretrained import find_model
 from annotated_transformer.training import TrainConfig
@@ -99,7 +99,7 @@ def take_over(child: EncoderDecoder, pieces: Tokenizer, way: str) -> None:
     """Give a child, as it was drawn, one part of its parent or another."""
     drawn = {name: w.clone() for name, w in child.state_dict().items()}
     model, known = parent()
-    copy_parent_weights(child, pieces, Parent(model, known, Start("")))
+    copy_parent_weights(child, pieces, Parent(model, known, Origin("")))
     for name, weight in child.state_dict().items():
         if way == "wrong vectors" and name == "source.tokens.weight":
             # the one table of a tied model; special tokens stay in place

@@ -56,6 +56,7 @@ from annotated_transformer.training import (
     validate,
 )
 from annotated_transformer.translation import Translator
+from annotated_transformer.writing import LanguageModel
 
 SIZES = {"layers": 2, "d_model": 32, "d_ff": 64, "heads": 4}
 
@@ -155,6 +156,7 @@ each_model = pytest.mark.parametrize("name", BUILD)
 # And these, of which the properties are tried alone.
 VARIANTS = BUILD | {
     "of 2017": lambda n: transformer(ModelConfig(n, 2, 16, 32, 4)),
+    "writer": lambda n: LanguageModel(modern(vocab_size=n)),
     "learned": lambda n: transformer(
         ModelConfig(n, 2, 16, 32, 4, positions="learned", max_length=9)
     ),

@@ -184,6 +184,7 @@ def train(
     from ..corpora.running_text import RunningText, plays
     from ..runs.devices import choose_device
     from ..runs.dry_run import plan
+    from ..runs.prepare import Start
     from ..runs.recipes import fine_tuning, flat, recipe_of
     from ..runs.run import train as run_training
     from ..system.cache import Cache
@@ -232,11 +233,10 @@ def train(
         )
         corpus = read_pairs(task, (source, target), texts, extra or [])
     keep_freed_memory()
+    begin = Start(start, new_subwords)
     if dry_run:  # which writes nothing: output may be taken
         recipe = replace(recipe, processes=launched().size)
-        rows = plan(
-            recipe, corpus, start, new_subwords, Cache(cache), chosen, compiled
-        )
+        rows = plan(recipe, corpus, begin, Cache(cache), chosen, compiled)
         if launched().rank == 0:
             put(f"{rows}\nTo train it:\n{this_command(recipe.processes)}\n")
         return
@@ -244,12 +244,11 @@ def train(
         output,
         corpus,
         recipe,
+        begin,
         device=chosen,
         resume=resume,
         max_minutes=max_minutes,
         plan_minutes=plan_minutes,
-        start=start,
-        new_subwords=new_subwords,
         command=this_command(launched().size),
         compiled=compiled,
         valid_bleu=valid_bleu,

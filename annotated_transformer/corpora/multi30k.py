@@ -44,8 +44,10 @@ def fetch(url: str, sums: dict[str, str], folder: str = "") -> list[Path]:
                     f"is not {sums[name]}; delete it, then run the command "
                     "again"
                 ) from error
+            # of what requests wraps, the reason
+            why = getattr(error.args and error.args[0], "reason", error)
             raise UserError(
-                f"{url}{name} could not be downloaded ({error!s:.300}); run "
+                f"{url}{name} could not be downloaded ({why!s:.300}); run "
                 f"the command again, put the file into {place} yourself, or "
                 f"set {DATA_VARIABLE} to a folder that has it"
             ) from error

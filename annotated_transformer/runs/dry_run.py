@@ -4,7 +4,6 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
 
 from rich.filesize import decimal
 from torch import nn
@@ -21,7 +20,7 @@ from .batches import TrainingText
 from .cost import Cost, Ring, measured_cost
 from .devices import allow_tf32, attention_kernel, choose_device
 from .objectives import objective_of
-from .prepare import build_model, prepare
+from .prepare import NEW, Start, build_model, prepare
 from .recipes import Recipe
 from .run import restored
 from .texts import read_corpus
@@ -35,8 +34,7 @@ MORE = 8, 64  # devices that are told of
 def plan(
     recipe: Recipe,
     corpus: Corpus | RunningText,
-    start: Path | str | None = None,
-    new_subwords: bool = False,
+    start: Start = NEW,
     cache: Cache = CACHE,
     device: str | None = None,
     compiled: bool = False,
@@ -50,9 +48,7 @@ def plan(
     torchrun has started measure how long they take to exchange gradients.
     """
     began = time.monotonic()
-    recipe, tokenizer, _ = prepare(
-        recipe, corpus, start, new_subwords, cache=cache
-    )
+    recipe, tokenizer, _ = prepare(recipe, corpus, start, cache=cache)
     text, _, _ = read_corpus(corpus, tokenizer, recipe, cache)
     (source, target), read = text.reading(recipe)
     prepared = time.monotonic() - began

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from importlib.metadata import version
 from itertools import islice
@@ -20,7 +20,7 @@ from ..embedding import BOS, EOS, PAD, UNK, SinusoidalPositions, TokenEmbedding
 from ..errors import UserError
 from ..model import EncoderDecoder
 from ..storage.builders import build, find_builder, outline, own_code
-from ..storage.history import Data, History, SourceLines, Start
+from ..storage.history import Data, History, Origin, SourceLines
 from ..storage.model_folder import load_model, read_config, read_tokenizer
 from ..system.cache import CACHE, Cache
 from ..system.console import console
@@ -37,12 +37,63 @@ SAMPLE = 10_000  # lines that show what a text is like
 SIDES = 2_000  # pairs that show which side is which
 
 
+@dataclass(frozen=True)
+class Start:
+    """What a training begins with: by default weights and subwords are new.
+
+    A trained model's folder brings weights, sizes and subwords; new_subwords
+    are learned from the corpus instead, and take over the vectors of those
+    that it has. A tokenizer, or the path of a sentencepiece model, replaces
+    subwords learned from the corpus: its ids of padding, beginning, end and
+    the unknown must be 0, 1, 2 and 3. A model, which may have parts of your
+    own, brings weights and sizes, and stays as it is: Translator.load brings
+    what is learned into one that is built in the same way.
+    """
+
+    folder: Path | str | None = None
+    new_subwords: bool = False
+    tokenizer: Tokenizer | Path | str | None = None
+    model: EncoderDecoder | None = None
+
+    @property
+    def fine_tunes(self) -> bool:
+        """True if a trained model goes on with its subwords."""
+        return self.folder is not None and not self.new_subwords
+
+    def check(self, recipe: Recipe) -> None:
+        """UserError for what a run that begins so cannot be asked for."""
+        trained = self.folder is not None
+        if trained and (self.tokenizer is not None or self.model is not None):
+            raise UserError(
+                f"{self.folder}: a trained model has subwords of its own; "
+                "leave it out, or the model and the tokenizer that are passed"
+            )
+        if recipe.labs.risk and not trained and self.model is None:
+            raise UserError(
+                "`risk` learns from a model's own translations, so it needs a "
+                "trained one to begin with: add `start=MODEL`"
+            )
+        if recipe.labs.adapters and not self.fine_tunes:
+            raise UserError(
+                "`adapters` change a trained model a little, and keep its "
+                "subwords: add `start=MODEL`, and leave out `new_subwords`"
+            )
+        if self.new_subwords and not trained:
+            raise UserError(
+                "`new_subwords` is for a run that begins with a model; a new "
+                "one always learns its own: leave it out, or add `start=MODEL`"
+            )
+
+
+NEW = Start()
+
+
 class Parent(NamedTuple):
     """A trained model that a run starts from."""
 
     model: EncoderDecoder
     tokenizer: Tokenizer
-    start: Start  # what the history of the run says of it
+    origin: Origin  # what the history of the run says of it
 
 
 class Prepared(NamedTuple):
@@ -231,7 +282,7 @@ def swapped(corpus: Corpus, parent: Parent | None) -> str:
             "the sources of the validation text have the words of the "
             "training text's targets"
         )
-    begun = parent and parent.start.data
+    begun = parent and parent.origin.data
     if begun and begun.lines and begun.lines.words:
         words = set(small_words(begun.lines.words.split()))
         if on_other_side(words, learned):
@@ -242,65 +293,30 @@ def swapped(corpus: Corpus, parent: Parent | None) -> str:
     return ""
 
 
-def check_beginning(
-    recipe: Recipe,
-    start: Path | str | None,
-    new_subwords: bool,
-    tokenizer: object,
-    model: EncoderDecoder | None,
-) -> None:
-    """UserError for what a run that begins so cannot be asked for."""
-    if start is not None and (tokenizer is not None or model is not None):
-        raise UserError(
-            f"{start}: a run begins with one model, which has subwords "
-            "of its own; leave out `start`, or the model and the tokenizer "
-            "that are passed"
-        )
-    if recipe.labs.risk and start is None and model is None:
-        raise UserError(
-            "`risk` learns from a model's own translations, so it needs a "
-            "trained one to begin with: add `start=MODEL`"
-        )
-    if recipe.labs.adapters and (start is None or new_subwords):
-        raise UserError(
-            "`adapters` change a trained model a little, and keep its "
-            "subwords: add `start=MODEL`, and leave out `new_subwords`"
-        )
-    if new_subwords and start is None:
-        raise UserError(
-            "`new_subwords` is for a run that begins with a model; a "
-            "new one always learns its own: leave it out, or add `start=MODEL`"
-        )
-
-
 def prepare(
     recipe: Recipe,
     corpus: Corpus | RunningText,
-    start: Path | str | None = None,
-    new_subwords: bool = False,
-    tokenizer: Tokenizer | Path | str | None = None,
-    model: EncoderDecoder | None = None,
+    start: Start = NEW,
     resumed: Path | None = None,
     cache: Cache = CACHE,
 ) -> Prepared:
     """The subwords of a run, and its recipe with the sizes that they ask for.
 
-    The subwords are those of the model that it starts from, those that are
-    passed, those of the run that is resumed, or learned from the corpus. No
-    sentence may be longer than the model has positions. The arguments are
-    those of `train`; UserError if they do not go together.
+    The subwords are those that it starts with, those of the run that is
+    resumed, or learned from the corpus. No sentence may be longer than the
+    model has positions. UserError for what does not go together.
     """
-    check_beginning(recipe, start, new_subwords, tokenizer, model)
-    parent, known = None, None
-    if start is not None:
-        parent, recipe = start_from(start, recipe, new_subwords)
-        known = None if new_subwords else parent.tokenizer
-    if model is not None and find_builder(model.config) is not None:
-        sizes = model.config
+    start.check(recipe)
+    parent, known, own = None, None, start.model
+    if start.folder is not None:
+        parent, recipe = start_from(start.folder, recipe, start.new_subwords)
+        known = None if start.new_subwords else parent.tokenizer
+    if own is not None and find_builder(own.config) is not None:
+        sizes = own.config
         recipe = replace(recipe, model=sizes, vocab_size=sizes.vocab_size)
     check_kind_of_text(recipe, corpus)
-    if tokenizer is not None:
-        known = given_tokenizer(tokenizer)
+    if start.tokenizer is not None:
+        known = given_tokenizer(start.tokenizer)
         recipe = replace(recipe, vocab_size=len(known), tokenizer="given")
     elif known is None and resumed is not None:
         advice = "put the file back, or pass the tokenizer that it was"
@@ -309,9 +325,9 @@ def prepare(
         known = learn_tokenizer(corpus, recipe, cache)
     sizes = replace(recipe.model, vocab_size=len(known))
     recipe = replace(recipe, model=sizes)
-    if model is not None:
-        check_own_model(model, known)
-    limit = (model or outline(sizes)).max_positions
+    if own is not None:
+        check_own_model(own, known)
+    limit = (own or outline(sizes)).max_positions
     if limit is not None and limit < recipe.train.max_length:
         shorter = replace(recipe.train, max_length=limit)
         recipe = replace(recipe, train=shorter)
@@ -338,12 +354,12 @@ def start_from(
         kind = known.recipe.get("tokenizer", "given") if known else "given"
         recipe = replace(recipe, vocab_size=len(tokenizer), tokenizer=kind)
     files = read_config(folder).sha256
-    start = Start("no history was given", files=files)
+    origin = Origin("no history was given", files=files)
     if known is not None:
-        start = Start(
+        origin = Origin(
             known.command, known.data, known.result, known.start, files
         )
-    return Parent(model, tokenizer, start), recipe
+    return Parent(model, tokenizer, origin), recipe
 
 
 @torch.no_grad()
@@ -411,11 +427,11 @@ def describe(
     ready: Prepared,
     corpus: Corpus | RunningText,
     device: str,
-    model: EncoderDecoder,
+    own: EncoderDecoder | None = None,
     cache: Cache = CACHE,
 ) -> History:
-    """What a run is, before its first update."""
-    begun = ready.parent and ready.parent.start
+    """What a run is, before its first update; own is a model of your own."""
+    begun = ready.parent and ready.parent.origin
     data = Data(corpus.name, sha256=corpus.checksums, **corpus.about)
     if isinstance(corpus, Corpus):
         most = ready.recipe.train.max_length
@@ -444,7 +460,7 @@ def describe(
         machine=this_machine(device),
         start=begun,
         tokenizer_sha256=hashlib.sha256(ready.tokenizer.model).hexdigest(),
-        own=own_code(model, ready.tokenizer),
+        own=own_code(own, ready.tokenizer),
     )
 
 

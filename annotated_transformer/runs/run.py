@@ -56,7 +56,14 @@ from .batches import prefetch
 from .devices import allow_tf32, attention_kernel, choose_device, device_line
 from .objectives import objective_of
 from .planning import planned, trial, unplanned
-from .prepare import build_model, copy_parent_weights, describe, prepare
+from .prepare import (
+    NEW,
+    Start,
+    build_model,
+    copy_parent_weights,
+    describe,
+    prepare,
+)
 from .recipes import Recipe
 from .run_dir import (
     begin_run,
@@ -67,6 +74,8 @@ from .run_dir import (
     resumed,
 )
 from .texts import read_corpus
+
+LATE = 1  # why processes end together: out of time, or this plus a signal
 
 
 class Run:
@@ -207,16 +216,14 @@ class Run:
                 self.count(update, time.monotonic() - began)
                 show(update)
                 late = deadline is not None and time.monotonic() > deadline
-                # 1 if out of time, more if a signal came to any process
-                end = processes.largest(1 + stop[0] if stop else int(late))
-                due = self.due
-                if end or due:
+                why = processes.largest(LATE + stop[0] if stop else int(late))
+                signal, due = max(why - LATE, 0), self.due
+                if why or due:
                     update.check()  # so that nothing spoilt is written
-                    self.save(validated=due and end < 2)
-                if end > 1:
-                    step = self.progress.step
-                    raise Interrupted(end - 1, self.run_dir, step)
-                if end or (due and processes.largest(int(self.stalled))):
+                    self.save(validated=due and not signal)
+                if signal:
+                    raise Interrupted(signal, self.run_dir, self.progress.step)
+                if why or (due and processes.largest(int(self.stalled))):
                     break
 
     def count(self, update: Update, seconds: float) -> None:
@@ -448,15 +455,12 @@ def train(
     output: Path | str,
     corpus: Corpus | RunningText,
     recipe: Recipe,
+    start: Start | Path | str = NEW,
     *,
     device: str | None = None,
     resume: bool = False,
     max_minutes: float | None = None,
     plan_minutes: float | None = None,
-    start: Path | str | None = None,
-    new_subwords: bool = False,
-    tokenizer: Tokenizer | Path | str | None = None,
-    model: EncoderDecoder | None = None,
     command: str = "",
     compiled: bool = False,
     valid_bleu: int = 0,
@@ -466,28 +470,18 @@ def train(
     """Train a model into the folder output, and return the folder.
 
     The folder must be new, unless resume continues the run in it, with the
-    recipe, the texts and the models that began it. SIGINT, SIGTERM and SIGHUP
+    recipe, the texts and the start that began it. SIGINT, SIGTERM and SIGHUP
     write a checkpoint and raise Interrupted; after max_minutes the model is
     made of what has been learned so far. For plan_minutes a short trial finds
     how many updates fit, and the recipe gets their number and schedule before
     the first; with patience the training ends before its last update once so
     many checkpoints have been no better. A process trains one model at a time.
 
-    With start the training begins with the weights, sizes and subwords of a
-    trained model; new_subwords are learned from the corpus instead, and take
-    over the vectors of those that the model has. With its own subwords the
-    training is a fine-tuning, for which `fine_tuning` in runs.recipes makes a
-    recipe: it validates before the first update, keeps the best checkpoint,
-    and ends with it where later ones are worse, unless the recipe has a risk.
-
-    A tokenizer, or the path of
-    a sentencepiece model, replaces subwords learned from the corpus: its ids
-    of padding, beginning, end and the unknown must be 0, 1, 2 and 3.
-
-    The training of a model, which may have parts of your own, begins with
-    its weights. The recipe takes its sizes, and the model itself stays as it
-    is: what is learned is in the folder, from which Translator.load brings
-    it into a model that is built in the same way.
+    The training starts with new weights, with a Start, or with a folder's
+    trained model and its subwords. Such a fine-tuning, for which `fine_tuning`
+    in runs.recipes makes a recipe, validates before the first update, keeps
+    the best checkpoint, and ends with it where later ones are worse, unless
+    the recipe has a risk.
 
     At each checkpoint the first valid_bleu validation sentences that are not
     too long are also translated, and the line of metrics has their BLEU. Then
@@ -517,22 +511,15 @@ def train(
         recipe = replace(recipe, processes=hands_of(began, processes.size))
         if plan_minutes is not None:
             recipe = replace(recipe, train=unplanned(recipe.train, began))
-        ready = prepare(
-            recipe,
-            corpus,
-            start,
-            new_subwords,
-            tokenizer,
-            model,
-            output if resume else None,
-            kept,
-        )
-        model = build_model(ready.recipe, device, compiled, model)
+        start = start if isinstance(start, Start) else Start(start)
+        before = output if resume else None
+        ready = prepare(recipe, corpus, start, before, kept)
+        history = describe(command, ready, corpus, device, start.model, kept)
         if isinstance(corpus, Corpus) and (valid_bleu or recipe.labs.risk):
             targets = (target for _, target in corpus.valid)
             if told := missing_blanks(targets, corpus.target):
                 console.out(f"warning: validation text: {told}")
-        history = describe(command, ready, corpus, device, model, kept)
+        model = build_model(ready.recipe, device, compiled, start.model)
         if began is not None:
             check_same_run(output, began, history)
             if processes.rank == 0:  # which writes for all
@@ -544,8 +531,7 @@ def train(
             torch.manual_seed(recipe.train.seed)
             add_adapters(model, recipe.labs.adapters)
         parts = corpus, ready.recipe, ready.tokenizer, model
-        tunes = start is not None and not new_subwords
-        more = valid_bleu, tunes, on_metrics, kept
+        more = valid_bleu, start.fine_tunes, on_metrics, kept
         run = Run(output, *parts, processes, *more)
         try:
             if began is None and plan_minutes is not None:

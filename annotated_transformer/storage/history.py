@@ -59,13 +59,13 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Start:
+class Origin:
     """The model that a run began with; older histories say less of it."""
 
     command: str
     data: Data | None = None
     result: Result | None = None
-    start: "Start | None" = None
+    start: "Origin | None" = None
     files: dict[str, str] = field(default_factory=dict)  # their SHA-256
 
 
@@ -112,7 +112,7 @@ class History:
     date: str
     versions: dict[str, str]  # of packages
     machine: Machine
-    start: Start | None = None
+    start: Origin | None = None
     tokenizer_sha256: str | None = None  # of tokenizer.model; older: None
     own: dict[str, str] = field(default_factory=dict)  # its maker's code
     result: Result = Result()
@@ -124,7 +124,7 @@ class History:
         """What it was begun with."""
         return Environment(self.versions, self.machine)
 
-    def starts(self) -> list[Start]:
+    def starts(self) -> list[Origin]:
         """The runs that this one went on from, the first one first."""
         found, start = [], self.start
         while start:

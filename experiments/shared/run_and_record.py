@@ -172,8 +172,8 @@ def follow(done: Iterable[tuple[Task, str | None]], number: int) -> int:
         left = (time.monotonic() - start) / place * (number - place) / 60
         shown = error or brief(ended(task)["result"])
         failed += error is not None
-        print(f"{place}/{number} {task.key}: {shown}; {left:.0f} min left")
-        sys.stdout.flush()
+        to_go = f"; {left:.0f} min left" if place < number else ""
+        print(f"{place}/{number} {task.key}: {shown}{to_go}", flush=True)
     return failed
 
 

@@ -5,26 +5,23 @@ from dataclasses import replace
 from functools import cache
 from typing import TypedDict, Unpack
 
-import torch
 from torch import nn
 
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.generated import builtin_corpus
-from annotated_transformer.data import Pair, Tokenizer, encode_pairs
+from annotated_transformer.data import Pair, Tokenizer
 from annotated_transformer.model import (
     EncoderDecoder,
     ModelConfig,
     transformer,
 )
-from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.training import TrainConfig, validate
-from annotated_transformer.translation import Translator, corpus_scores
+from annotated_transformer.training import TrainConfig
 
 from .grid import Result
 from .settings import Learning, Sizes
-from .training_loops import updates_on
+from .training_loops import begun, greedy_bleu, validated
 
 SIZES: Sizes = {
     "layers": 2,
@@ -95,28 +92,26 @@ def measured(
     Perplexities are of the validation sentences, in tokens of the shared
     vocabulary; BLEU is that of greedy translations of the sentences held out.
     """
-    config = replace(base.model, vocab_size=len(pieces), **(sizes or {}))
-    recipe = replace(base.train, seed=seed, **(learning or {}))
-    torch.manual_seed(seed)
-    model: EncoderDecoder = (
-        build(config) if build else transformer(config, attention)
+    base = replace(
+        base,
+        model=replace(base.model, **(sizes or {})),
+        train=replace(base.train, **(learning or {})),
     )
-    if change:
-        change(model)
-    examples, _ = encode_pairs(text.train, pieces, recipe.max_length)
-    losses = [
-        update.loss.item()
-        for update in updates_on(examples, model, recipe, config.d_model)
-    ]
-    valid, _ = encode_pairs(text.valid, pieces, recipe.max_length)
-    found = validate(model, fixed_batches(valid, 2048))
-    sources, references = zip(*held_out, strict=True)
-    outputs = Translator(model, pieces)(list(sources), beam=1)
+
+    def made(config: ModelConfig) -> EncoderDecoder:
+        model = build(config) if build else transformer(config, attention)
+        if change:
+            change(model)
+        return model
+
+    model, turns = begun(base, seed, text.train, pieces, made)
+    losses = [update.loss.item() for update in turns]
+    found = validated(model, pieces, text.valid, base.train.max_length)
     return {
         "parameters": sum(p.numel() for p in model.parameters()),
         "perplexity": found.perplexity,
         "accuracy": found.accuracy,
-        "bleu": corpus_scores(outputs, references).bleu,
+        "bleu": greedy_bleu(model, pieces, held_out),
         "curve": [round(loss, 4) for loss in losses[49::50]],
     }
 

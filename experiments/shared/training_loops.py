@@ -1,21 +1,36 @@
-"""The two training loops: of a loss that draws its batches, and of pairs."""
+"""Training loops: of a loss that draws its batches, and of pairs.
+
+Of a model of pairs also how well it predicts and translates others.
+"""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from annotated_transformer.data import Example, training_batches
-from annotated_transformer.model import EncoderDecoder
+from annotated_transformer.data import (
+    Example,
+    Pair,
+    Tokenizer,
+    encode_pairs,
+    training_batches,
+)
+from annotated_transformer.model import EncoderDecoder, transformer
 from annotated_transformer.optimizer import adam, linear_rate, set_rate
-from annotated_transformer.runs.batches import Change
+from annotated_transformer.runs.batches import Change, fixed_batches
+from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.training import (
     Objective,
     TrainConfig,
     Update,
+    Validation,
     batch_loss,
     updates,
+    validate,
 )
+from annotated_transformer.translation import Translator, corpus_scores
 
 
 def fit(
@@ -44,9 +59,8 @@ def fit(
 
 def updates_on(
     examples: list[Example],
-    model: nn.Module,
+    model: EncoderDecoder,
     config: TrainConfig,
-    d_model: int,
     resplit: Change | None = None,
     objective: Objective = batch_loss,
 ) -> Iterator[Update]:
@@ -54,9 +68,9 @@ def updates_on(
     batches = training_batches(
         examples, config.batch_tokens, config.seed, resplit=resplit
     )
-    optimizer = adam(model.parameters())
+    optimizer, width = adam(model.parameters()), model.config.d_model
     return updates(
-        model, batches, optimizer, config, d_model, objective=objective
+        model, batches, optimizer, config, width, objective=objective
     )
 
 
@@ -67,6 +81,45 @@ def make_updates(
     objective: Objective = batch_loss,
 ) -> None:
     """Make all updates of a recipe on pairs."""
-    width = model.config.d_model
-    for _ in updates_on(examples, model, config, width, objective=objective):
+    for _ in updates_on(examples, model, config, objective=objective):
         pass
+
+
+def begun(
+    recipe: Recipe,
+    seed: int,
+    pairs: list[Pair],
+    pieces: Tokenizer,
+    build: Callable[..., Any] = transformer,
+    **options: Any,
+) -> tuple[Any, Iterator[Update]]:
+    """A new model, and the updates that train it on pairs.
+
+    The options are those of updates_on.
+    """
+    config = replace(recipe.train, seed=seed)
+    examples, _ = encode_pairs(pairs, pieces, config.max_length)
+    torch.manual_seed(seed)
+    model = build(replace(recipe.model, vocab_size=len(pieces)))
+    return model, updates_on(examples, model, config, **options)
+
+
+def validated(
+    model: EncoderDecoder,
+    pieces: Tokenizer,
+    pairs: list[Pair],
+    max_length: int,
+    batch_tokens: int = 2048,
+) -> Validation:
+    """How well a model predicts pairs of at most max_length tokens a side."""
+    examples, _ = encode_pairs(pairs, pieces, max_length)
+    return validate(model, fixed_batches(examples, batch_tokens))
+
+
+def greedy_bleu(
+    model: EncoderDecoder, pieces: Tokenizer, pairs: list[Pair]
+) -> float:
+    """Cased BLEU of greedy translations."""
+    sources, references = zip(*pairs, strict=True)
+    outputs = Translator(model, pieces)(list(sources), beam=1)
+    return corpus_scores(outputs, references).bleu

@@ -89,7 +89,7 @@ def trained(
     torch.manual_seed(seed)
     model = build()
     recipe = replace(TRAIN, steps=steps, peak_lr=rate, seed=seed)
-    turns = updates_on(examples, model, recipe, 64)
+    turns = updates_on(examples, model, recipe)
     losses = [update.loss.item() for update in turns]
     return model.eval(), [
         round(fmean(losses[i : i + 20]), 4) for i in range(0, steps, 20)

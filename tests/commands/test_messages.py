@@ -13,6 +13,7 @@ from annotated_transformer import (
     LabConfig,
     ModelConfig,
     Recipe,
+    Start,
     TrainConfig,
     back_translate,
     train,
@@ -48,7 +49,7 @@ def test_the_library_names_no_option_of_the_command_line():
 
 
 def test_what_the_library_names_there_is():
-    classes = ModelConfig, TrainConfig, LabConfig, Recipe
+    classes = ModelConfig, TrainConfig, LabConfig, Recipe, Start
     known = {field.name for kind in classes for field in fields(kind)}
     known |= signature(train).parameters.keys()
     known |= signature(back_translate).parameters.keys()

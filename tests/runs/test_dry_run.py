@@ -28,7 +28,7 @@ from annotated_transformer.optimizer import layer_matrices
 from annotated_transformer.runs import dry_run
 from annotated_transformer.runs.cost import Cost
 from annotated_transformer.runs.dry_run import plan
-from annotated_transformer.runs.prepare import learn_tokenizer
+from annotated_transformer.runs.prepare import Start, learn_tokenizer
 from annotated_transformer.runs.recipes import recipe_of
 from annotated_transformer.storage.builders import outline
 from annotated_transformer.storage.model_folder import load_model, read_config
@@ -116,8 +116,8 @@ def test_memory_is_that_of_all_passes(
     """The logits' gradient comes on top of what is kept for a token."""
     monkeypatch.setattr(dry_run, "measured_cost", lambda *_: Cost(0, 0, 1e4))
     changed = learning(recipe, **given)
-    start = ("multi30k-en-de", True) if "risk" in given else ()
-    rows = table(plan(changed, corpus, *start))
+    start = Start("multi30k-en-de", True) if "risk" in given else Start()
+    rows = table(plan(changed, corpus, start))
     batch = int(500 * (1e4 + passes * 4 * 15))
     assert rows["activations of a batch"] == f"about {decimal(batch)}"
 
@@ -140,10 +140,11 @@ def test_operations_are_those_of_an_update(corpus, recipe):
 def test_a_start_brings_its_sizes_and_its_subwords(corpus, recipe):
     first, tokenizer, _ = load_model("multi30k-en-de")
     count = sum(parameter.numel() for parameter in first.parameters())
-    rows = table(plan(recipe, corpus, "multi30k-en-de"))
+    rows = table(plan(recipe, corpus, Start("multi30k-en-de")))
     assert numbers(rows["parameters"]) == [count]
     assert numbers(rows["subwords"]) == [len(tokenizer)]
-    rows = table(plan(recipe, corpus, "multi30k-en-de", new_subwords=True))
+    start = Start("multi30k-en-de", new_subwords=True)
+    rows = table(plan(recipe, corpus, start))
     sizes = replace(first.config, vocab_size=15)
     assert numbers(rows["parameters"]) == [parameter_count(sizes)]
     assert numbers(rows["subwords"]) == [15]

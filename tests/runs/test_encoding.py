@@ -28,6 +28,7 @@ from annotated_transformer.runs import (
 )
 from annotated_transformer.runs.batches import TrainingText
 from annotated_transformer.runs.encoding import dtype, encoded
+from annotated_transformer.runs.prepare import Start
 from annotated_transformer.runs.recipes import recipe_of
 from annotated_transformer.runs.run import train
 from annotated_transformer.runs.windows import token_ids
@@ -140,9 +141,8 @@ def test_what_such_a_tokenizer_makes_of_a_text_is_its_own(folder):
 
     def lines(name, tokenizer, **options):
         place = folder.parent / name
-        train(
-            place, corpus, SMALL, device="cpu", tokenizer=tokenizer, **options
-        )
+        start = Start(tokenizer=tokenizer)
+        train(place, corpus, SMALL, start, device="cpu", **options)
         return read_config(place).history.data.lines
 
     plain, own = lines("plain", BPE), lines("own", Shouting(BPE.model))

@@ -21,7 +21,7 @@ from torch import nn
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import transformer
-from annotated_transformer.runs.prepare import given_tokenizer
+from annotated_transformer.runs.prepare import Start, given_tokenizer
 from annotated_transformer.runs.run import train
 from annotated_transformer.storage.model_folder import load_model, save_model
 from annotated_transformer.system.atomic_files import sha256
@@ -30,25 +30,23 @@ from annotated_transformer.translation import Translator
 TEXTS = ["abc", "jihg", "aabbccdd"]
 
 
-def go(output, build=sharper, **options):
-    options = {"tokenizer": TOKENIZER, "model": build(), **options}
-    return train(output, CORPUS, SMALL, device="cpu", **options)
+def go(output, build=sharper, start=None, **options):
+    start = start or Start(model=build(), tokenizer=TOKENIZER)
+    return train(output, CORPUS, SMALL, start, device="cpu", **options)
 
 
 def test_a_run_goes_on_with_the_parts_and_the_subwords_that_began_it(
     tmp_path,
 ):
     run = go(tmp_path / "run", max_minutes=0.0)
-    for wrong, told in (
-        ({"model": transformer(SIZES)}, r"began with own\.model = .*Sharper"),
-        ({"tokenizer": Lower(TOKENIZER.model)}, "now it is Lower"),
-        (
-            {"tokenizer": None},
-            "began with recipe.tokenizer = given, now it is char",
-        ),
+    for model, tokenizer, told in (
+        (transformer(SIZES), TOKENIZER, r"began with own\.model = .*Sharper"),
+        (sharper(), Lower(TOKENIZER.model), "now it is Lower"),
+        (sharper(), None, "began with recipe.tokenizer = given, now it is c"),
     ):
+        start = Start(model=model, tokenizer=tokenizer)
         with pytest.raises(UserError, match=told):
-            go(run, resume=True, **wrong)
+            go(run, start=start, resume=True)
 
 
 class Norm(nn.LayerNorm):
@@ -76,9 +74,8 @@ def test_weights_go_on_from_those_of_the_model(tmp_path):
     model, tokenizer, _ = load_model(first, model=sharper())
     before = [x.clone() for x in model.parameters()]
     recipe = replace(SMALL, train=replace(SMALL.train, peak_lr=1e-9))
-    second = train(
-        tmp_path / "second", CORPUS, recipe, model=model, tokenizer=tokenizer
-    )
+    start = Start(model=model, tokenizer=tokenizer)
+    second = train(tmp_path / "second", CORPUS, recipe, start)
     assert all(map(torch.equal, model.parameters(), before))
     again, *_ = load_model(second, model=sharper())
     for one, other in zip(model.parameters(), again.parameters(), strict=True):
@@ -135,7 +132,7 @@ def learned(tmp_path):
 def test_a_given_tokenizer_is_that_of_the_model(as_path, learned, tmp_path):
     path = learned(**OURS)
     given = path if as_path else Tokenizer(path.read_bytes())
-    folder = train(tmp_path / "run", CORPUS, RECIPE, tokenizer=given)
+    folder = train(tmp_path / "run", CORPUS, RECIPE, Start(tokenizer=given))
     assert (folder / "tokenizer.model").read_bytes() == path.read_bytes()
     about = json.loads((folder / "run.json").read_text())
     assert about["tokenizer_sha256"] == sha256(path)
@@ -146,7 +143,7 @@ def test_a_given_tokenizer_is_that_of_the_model(as_path, learned, tmp_path):
     translator = Translator.load(folder)
     assert translator.tokenizer.encode("abc") == [*pieces.encode("abc"), 2]
     # and a training that begins with this model goes on with its subwords
-    longer = train(tmp_path / "next", CORPUS, RECIPE, start=folder)
+    longer = train(tmp_path / "next", CORPUS, RECIPE, Start(folder))
     assert (longer / "tokenizer.model").read_bytes() == path.read_bytes()
 
 
@@ -159,25 +156,26 @@ def test_a_given_tokenizer_is_that_of_the_model(as_path, learned, tmp_path):
 )
 def test_reserved_ids_are_the_packages(options, told, learned, tmp_path):
     with pytest.raises(UserError, match=told) as refused:
-        train(tmp_path / "run", CORPUS, RECIPE, tokenizer=learned(**options))
+        start = Start(tokenizer=learned(**options))
+        train(tmp_path / "run", CORPUS, RECIPE, start)
     assert str(OURS) in str(refused.value)
 
 
 def test_what_does_not_go_with_a_given_tokenizer(learned, tmp_path):
     given = {"tokenizer": learned(model_type="bpe", **OURS)}
     for recipe, options, told in (
-        (RECIPE, {**given, "start": "multi30k-en-de"}, "subwords of its own"),
+        (RECIPE, {**given, "folder": "multi30k-en-de"}, "subwords of its own"),
         (RECIPE, {**given, "new_subwords": True}, "leave it out"),
         (replace(RECIPE, tokenizer="given"), {}, "pass the tokenizer"),
     ):
         with pytest.raises(UserError, match=told):
-            train(tmp_path / "run", CORPUS, recipe, **options)
+            train(tmp_path / "run", CORPUS, recipe, Start(**options))
 
 
 @pytest.mark.parametrize("own", [Letters(), Lower(TOKENIZER.model)])
 def test_a_tokenizer_of_ones_own(tmp_path, own):
-    options = {"tokenizer": own, "device": "cpu"}
-    folder = train(tmp_path / "run", CORPUS, SMALL, **options)
+    start = Start(tokenizer=own)
+    folder = train(tmp_path / "run", CORPUS, SMALL, start)
     assert (folder / "tokenizer.model").read_bytes() == own.model
     with pytest.raises(UserError, match="tokenizer"):
         train(folder, CORPUS, SMALL, resume=True)

@@ -68,7 +68,7 @@ def test_a_plan_is_a_recipe_and_its_trial_leaves_no_trace(
     """
     monkeypatch.chdir(tmp_path)
     train(tmp_path / "parent", CORPUS, KINDS["start"][0], device="cpu")
-    recipe, given = KINDS[kind]
+    recipe, begin = KINDS[kind]
     plan = dict(zip(FIELDS, (8, 1, 0.02, 3), strict=True))
     asked = []
 
@@ -77,7 +77,7 @@ def test_a_plan_is_a_recipe_and_its_trial_leaves_no_trace(
         return replace(config, **plan)
 
     monkeypatch.setattr(run, "planned", fixed)
-    options = {"device": "cpu", "plan_minutes": 0.01} | given()
+    options = {"device": "cpu", "plan_minutes": 0.01, "start": begin()}
     part = tmp_path / "part"
     train(part, CORPUS, recipe, max_minutes=0.0, **options)
     written = json.loads((part / "run.json").read_text())["recipe"]["train"]
@@ -85,7 +85,7 @@ def test_a_plan_is_a_recipe_and_its_trial_leaves_no_trace(
     train(part, CORPUS, recipe, resume=True, **options)
     assert asked == [(True, True)]
     same = learning(recipe, **plan)
-    whole = train(tmp_path / "whole", CORPUS, same, device="cpu", **given())
+    whole = train(tmp_path / "whole", CORPUS, same, begin(), device="cpu")
     assert same_weights(part, whole)
     steps = [line["step"] for line in read_metrics(part)]
     assert steps == [line["step"] for line in read_metrics(whole)]

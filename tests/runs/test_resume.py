@@ -14,6 +14,7 @@ from tiny_models import PAIRED, TINY
 
 from annotated_transformer.corpora.corpus import Extra
 from annotated_transformer.corpora.running_text import RunningText
+from annotated_transformer.runs.prepare import Start
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.runs.run import Run, train
 from annotated_transformer.storage.checkpoints import read_metrics
@@ -41,48 +42,45 @@ WRITES = replace(
     vocab_size=120,
 )
 BPE = replace(SMALL, tokenizer="bpe", vocab_size=30)
-# The recipe of each kind, and what else is passed to `train`: made anew for
-# each call, so a model of one's own begins with other weights each time.
+# The recipe of each kind, and what it starts with: made anew for each call,
+# so a model of one's own begins with other weights each time.
 KINDS = {
     **{
-        name: (Recipe(TINY[name], SMALL.train, tokenizer="char"), dict)
+        name: (Recipe(TINY[name], SMALL.train, tokenizer="char"), Start)
         for name in PAIRED
     },
     **{
         build.__name__: (
             SMALL,
-            lambda build=build: {"model": build(), "tokenizer": TOKENIZER},
+            lambda build=build: Start(model=build(), tokenizer=TOKENIZER),
         )
         for build in BUILDS
     },
-    "letters": (SMALL, lambda: {"tokenizer": Letters()}),
-    "lower": (SMALL, lambda: {"tokenizer": Lower(TOKENIZER.model)}),
-    "own rate": (replace(SMALL, train=Steps(**vars(SMALL.train))), dict),
-    "dropout": (learning(BPE, bpe_dropout=0.3, r_drop=2.0), dict),
+    "letters": (SMALL, lambda: Start(tokenizer=Letters())),
+    "lower": (SMALL, lambda: Start(tokenizer=Lower(TOKENIZER.model))),
+    "own rate": (replace(SMALL, train=Steps(**vars(SMALL.train))), Start),
+    "dropout": (learning(BPE, bpe_dropout=0.3, r_drop=2.0), Start),
     "accumulated": (
         learning(BPE, accumulation_steps=2, noise=1.0, bpe_dropout=0.2),
-        dict,
+        Start,
     ),
-    "bf16": (learning(SMALL, bf16=True, seed=2**32 - 1), dict),
-    "adamw": (learning(SMALL, optimizer="adamw", weight_decay=0.1), dict),
-    "muon": (MUON, dict),
-    "muon, bf16": (learning(MUON, bf16=True, accumulation_steps=2), dict),
+    "bf16": (learning(SMALL, bf16=True, seed=2**32 - 1), Start),
+    "adamw": (learning(SMALL, optimizer="adamw", weight_decay=0.1), Start),
+    "muon": (MUON, Start),
+    "muon, bf16": (learning(MUON, bf16=True, accumulation_steps=2), Start),
     "muon, own parts": (
         MUON,
-        lambda: {"model": sharper(), "tokenizer": TOKENIZER},
+        lambda: Start(model=sharper(), tokenizer=TOKENIZER),
     ),
-    "running text": (
-        WRITES,
-        lambda: {"corpus": RunningText.from_files([__file__])},
-    ),
-    "start": (BPE, lambda: {"start": "parent"}),
-    "adapters": (learning(BPE, adapters=2), lambda: {"start": "parent"}),
+    "running text": (WRITES, Start),
+    "start": (BPE, lambda: Start("parent")),
+    "adapters": (learning(BPE, adapters=2), lambda: Start("parent")),
     "adapters, muon, bf16": (
         learning(BPE, **vars(MUON.train) | {"bf16": True}, adapters=1),
-        lambda: {"start": "parent"},
+        lambda: Start("parent"),
     ),
-    "patience": (learning(SMALL, patience=2), dict),
-    "new subwords": (BPE, lambda: {"start": "parent", "new_subwords": True}),
+    "patience": (learning(SMALL, patience=2), Start),
+    "new subwords": (BPE, lambda: Start("parent", new_subwords=True)),
 }
 
 
@@ -111,13 +109,15 @@ def test_a_run_ends_as_if_nothing_had_happened(
     Its model is loaded and used.
     """
     monkeypatch.chdir(parent)
-    recipe, given = KINDS[kind]
+    recipe, begin = KINDS[kind]
+    corpus, use = SHARED, Translator
+    if recipe is WRITES:
+        corpus, use = RunningText.from_files([__file__]), Writer
 
     def go(name, **options):
         torch.manual_seed(len(options))  # of weights that are passed
-        options |= given()
-        path, corpus = tmp_path / name, options.pop("corpus", SHARED)
-        return train(path, corpus, recipe, device="cpu", **options)
+        path = tmp_path / name
+        return train(path, corpus, recipe, begin(), device="cpu", **options)
 
     whole = go("whole")
     with monkeypatch.context() as patch, pytest.raises(Killed):
@@ -130,10 +130,9 @@ def test_a_run_ends_as_if_nothing_had_happened(
         [{**line, "seconds": 0} for line in read_metrics(folder)]
         for folder in (part, whole)
     ]
-    first = [0] * ("start" in given())  # a fine-tuning's first validation
-    first *= "new_subwords" not in given()
+    start = begin()
+    first = [0] * start.fine_tunes  # validated before it learns
     assert lines[0] == lines[1]
     assert [x["step"] for x in lines[0]] == [*first, 2, 4, 6]
-    passed = {x: y for x, y in given().items() if x in ("model", "tokenizer")}
-    use = Writer if kind == "running text" else Translator
-    assert len(use.load(part, **passed)(["abc", "jihg"])) == 2
+    used = use.load(part, model=start.model, tokenizer=start.tokenizer)
+    assert len(used(["abc", "jihg"])) == 2

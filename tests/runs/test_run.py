@@ -32,6 +32,7 @@ from annotated_transformer.runs import objectives, prepare
 from annotated_transformer.runs.prepare import (
     Parent,
     Prepared,
+    Start,
     build_model,
     copy_parent_weights,
     describe,
@@ -42,7 +43,7 @@ from annotated_transformer.storage.checkpoints import (
     checkpoint_weights,
     read_metrics,
 )
-from annotated_transformer.storage.history import SourceLines, Start
+from annotated_transformer.storage.history import Origin, SourceLines
 from annotated_transformer.storage.model_folder import (
     load_model,
 )
@@ -109,7 +110,9 @@ OTHERS = {  # what is asked for, and what is said of it
         "checksums": {"train": "3", "valid": "2"}
     },
     "data.pairs = 50, now it is 49": {"extras": (Extra("more.tsv", 1, 0.5),)},
-    "start.files.model.* = None, now it is": {"start": "multi30k-en-de"},
+    "start.files.model.* = None, now it is": {
+        "start": Start("multi30k-en-de")
+    },
 }
 
 
@@ -509,7 +512,7 @@ def test_a_training_may_start_from_a_model(tmp_path, words):
     """Its weights, sizes and subwords; and it resumes like any other."""
     first = train(tmp_path / "first", words, bpe(), device="cpu")
     recipe = replace(bpe(peak_lr=1e-9, steps=2), model=PRESETS["tiny"])
-    options = {"start": first, "device": "cpu"}
+    options = {"start": Start(first), "device": "cpu"}
     again = train(tmp_path / "again", words, recipe, **options)
     before, after = (
         read_tensors(folder / "model.safetensors")[0]
@@ -517,7 +520,7 @@ def test_a_training_may_start_from_a_model(tmp_path, words):
     )
     for name in before:
         torch.testing.assert_close(before[name], after[name])
-    third = train(tmp_path / "third", words, recipe, start=again, device="cpu")
+    third = train(tmp_path / "third", words, recipe, again)
     known, later = (
         json.loads((folder / "run.json").read_text())
         for folder in (again, third)
@@ -530,13 +533,13 @@ def test_a_training_may_start_from_a_model(tmp_path, words):
     assert known["recipe"]["model"]["dropout"] == PRESETS["tiny"].dropout
     train(again, words, recipe, resume=True, **options)
     with pytest.raises(UserError, match="no such folder"):
-        train(tmp_path / "y", words, recipe, start=tmp_path / "nothing")
+        train(tmp_path / "y", words, recipe, Start(tmp_path / "nothing"))
 
 
 def test_a_fine_tuning_ends_with_its_best_checkpoint(tmp_path, words):
     """That may be its beginning; by a risk or noise no loss need fall."""
     first = train(tmp_path / "first", words, bpe(steps=40), device="cpu")
-    options = {"start": first, "device": "cpu"}
+    options = {"start": Start(first), "device": "cpu"}
     best = {}
     for rate in (1e-3, 10.0):
         recipe = bpe(steps=12, average=1, schedule="linear", peak_lr=rate)
@@ -577,7 +580,7 @@ def test_a_child_inherits_the_vectors_of_subwords_it_shares(words, tied):
     sizes = replace(SMALL.model, vocab_size=70, tied=tied)
     parent, child = transformer(sizes), transformer(sizes)
     drawn = {name: w.clone() for name, w in child.state_dict().items()}
-    copy_parent_weights(child, own, Parent(parent, known, Start("")))
+    copy_parent_weights(child, own, Parent(parent, known, Origin("")))
     given, found = parent.state_dict(), child.state_dict()
     shared = 0
     for name, weight in found.items():
@@ -600,7 +603,7 @@ def test_a_training_keeps_what_its_source_lines_are_like(tmp_path):
     model, tokenizer, _ = load_model(tiny_folder(tmp_path))
     before = SourceLines(0.5, 99, 1.5, "Dog NASA", 3.5)
     data = replace(HISTORY.data, lines=before)
-    begun = Parent(model, tokenizer, Start("train zero", data))
+    begun = Parent(model, tokenizer, Origin("train zero", data))
     pairs = [("a small dog", "ein Hund"), ("a dog. a dog.", "Hund")] * 3
     corpus = Corpus.from_pairs([*pairs, ("a " * 300, "x")], pairs)
     for parent, longest, words in (
@@ -608,7 +611,7 @@ def test_a_training_keeps_what_its_source_lines_are_like(tmp_path):
         (begun, 99, "a dog small NASA"),
     ):
         ready = Prepared(RECIPE, tokenizer, parent)
-        known = describe("", ready, corpus, "cpu", model)
+        known = describe("", ready, corpus, "cpu")
         lines = known.data.lines
         assert lines.single == round(4 / 7, 4)
         assert lines.longest == longest and known.data.split == ""

@@ -5,7 +5,7 @@ from small_runs import CORPUS, SMALL
 
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.generated import builtin_corpus
-from annotated_transformer.runs.prepare import prepare
+from annotated_transformer.runs.prepare import Start, prepare
 from annotated_transformer.runs.recipes import recipe_of
 
 PAIRS = builtin_corpus().train[:400]
@@ -13,10 +13,10 @@ TURNED = [(y, x) for x, y in PAIRS]
 RECIPE = recipe_of("builtin").with_fields(["vocab_size=300"])
 
 
-def told(capsys, train, valid, *start):
+def told(capsys, train, valid, *folder):
     """What is said of an order before a run of these pairs."""
     corpus = Corpus(train[:300], valid[300:], {}, "x", "en", "de", {})
-    prepare(RECIPE, corpus, *start)
+    prepare(RECIPE, corpus, Start(*folder))
     lines = capsys.readouterr().err.split("warning: ")
     return [" ".join(x.split()) for x in lines if "order?" in x]
 

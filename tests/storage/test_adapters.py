@@ -14,6 +14,7 @@ from annotated_transformer.adapting import (
     merge_adapters,
 )
 from annotated_transformer.errors import UserError
+from annotated_transformer.runs.prepare import Start
 from annotated_transformer.runs.run import train
 from annotated_transformer.storage.adapters import load_adapters, save_adapters
 from annotated_transformer.storage.builders import build
@@ -36,7 +37,7 @@ def parent(tmp_path_factory):
 def child(parent, tmp_path_factory):
     """A model that was trained by adapters, with their file beside it."""
     folder = tmp_path_factory.mktemp("child") / "model"
-    return train(folder, CORPUS, RECIPE, start=parent, device="cpu")
+    return train(folder, CORPUS, RECIPE, Start(parent), device="cpu")
 
 
 def weights_of(folder):
@@ -96,9 +97,8 @@ def test_the_file_fits_where_a_weight_is_minus_zero(tmp_path):
         model.decoder.layers[0].feed_forward.inner.weight[0, 0] = -0.0
     parent = tmp_path / "parent"
     save_model(parent, model, tokenizer)
-    child = train(
-        tmp_path / "child", CORPUS, RECIPE, start=parent, device="cpu"
-    )
+    start = Start(parent)
+    child = train(tmp_path / "child", CORPUS, RECIPE, start, device="cpu")
     load_adapters(load_model(parent)[0], child / "adapters.safetensors")
 
 

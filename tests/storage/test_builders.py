@@ -9,12 +9,7 @@ import torch
 from modern_choices import modern
 from tiny_models import TINY
 
-from annotated_transformer.model import (
-    FEED_FORWARDS,
-    NORMS,
-    POSITIONS,
-    ModelConfig,
-)
+from annotated_transformer.model import POSITIONS, ModelConfig
 from annotated_transformer.storage.builders import (
     build,
     outline,
@@ -29,8 +24,8 @@ KINDS = [
     *(
         modern(positions=positions, norm=norm, feed_forward=feed_forward)
         for positions in POSITIONS
-        for norm in NORMS
-        for feed_forward in FEED_FORWARDS
+        for norm in ("layer", "rms")
+        for feed_forward in ("relu", "gelu", "relu2", "swiglu")
     ),
 ]
 

@@ -15,10 +15,10 @@ from annotated_transformer.storage.history import (
     Data,
     Environment,
     History,
+    Origin,
     Result,
     Search,
     SourceLines,
-    Start,
 )
 from annotated_transformer.storage.pretrained import find_model, pretrained
 
@@ -30,7 +30,7 @@ LONG = replace(
         sha256={"x": "56"},
         lines=SourceLines(0.95, 90, 1.5),
     ),
-    start=Start("train one", start=Start("train zero"), files={"a": "12"}),
+    start=Origin("train one", start=Origin("train zero"), files={"a": "12"}),
     tokenizer_sha256="34",
     result=Result(updates=3, seconds=1.5, scores={"test, bleu": "38.13"}),
     search=Search(3, 1.0, 2),

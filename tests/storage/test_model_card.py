@@ -9,9 +9,9 @@ from annotated_transformer.data import train_tokenizer
 from annotated_transformer.storage.builders import build
 from annotated_transformer.storage.history import (
     Data,
+    Origin,
     Result,
     Search,
-    Start,
 )
 from annotated_transformer.storage.model_card import MOST, model_card
 
@@ -52,8 +52,8 @@ def test_the_card_has_command_licence_and_size():
 
 def test_the_card_names_the_trainings_before():
     """Whether a command or a program has made them, and each licence once."""
-    zero = Start("train zero", CAPTIONS)
-    card = card_of(command="", start=Start("", start=zero))
+    zero = Origin("train zero", CAPTIONS)
+    card = card_of(command="", start=Origin("", start=zero))
     starts = "| start | `train zero` |\n| start | none, called from Python |"
     assert f"{starts}\n| command | none, called from Python |" in card
     assert "``" not in card

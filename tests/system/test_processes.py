@@ -25,7 +25,7 @@ from annotated_transformer.errors import UserError, out_of_memory
 from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.runs.devices import choose_device
-from annotated_transformer.runs.prepare import learn_tokenizer
+from annotated_transformer.runs.prepare import Start, learn_tokenizer
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.runs.run import Run, train
 from annotated_transformer.storage.checkpoints import Progress, read_metrics
@@ -229,7 +229,7 @@ def own_model(folder, frozen):
     model = transformer(replace(SMALL.model, vocab_size=size))
     model.aside = torch.nn.Linear(2, 2).requires_grad_(not frozen)
     try:
-        train(folder / "run", CORPUS, SMALL, device="cpu", model=model)
+        train(folder / "run", CORPUS, SMALL, Start(model=model), device="cpu")
     except UserError as error:
         (folder / os.environ["RANK"]).write_text(str(error))
 
