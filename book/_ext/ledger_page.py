@@ -504,7 +504,8 @@ def show_sentences(app: Sphinx, doctree: nodes.document) -> None:
 def key() -> nodes.Node:
     """How to read such a sentence, beneath the first of a page."""
     return paragraph(
-        "That is, verdict: statement (measured [90% interval]; asked).",
+        "Read it as: verdict, claim, and in brackets what we measured, with "
+        "its 90% interval, and how much would have counted.",
         style="claim-key",
     )
 

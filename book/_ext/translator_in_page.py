@@ -61,7 +61,7 @@ OPENINGS: dict[str, Opening] = {
             "snow": EXAMPLE,
             "IN CAPITALS": "AN OLD MAN IS REPAIRING HIS BICYCLE.",
             "in a hurry": "a barber  is cutting a man’s hair",
-            "hungry": "The dog ate the soup because it was hungry.",
+            "the other’s": "The dog ate the soup because it was hungry.",
             "no caption": "The minister resigned because of the budget.",
         },
         "glosses": {

@@ -44,7 +44,14 @@ WAYS = (
         "The idea, in {} minutes",
         "explain, with numbers, how a Transformer finds what a word refers to",
         {
-            "01_attention": (),
+            "01_attention": (
+                "one-vector-for-a-whole-sentence",
+                "three-numbers-for-each-word",
+                "queries-keys-and-values",
+                "all-words-at-once",
+                "why-divide-by-the-square-root-of-d-k",
+                "into-a-trained-network",
+            ),
             "02_heads": (),
             "05_model": (
                 "a-transformer-that-you-can-open",

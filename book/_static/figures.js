@@ -51,7 +51,8 @@
     dialog.showModal();
     const { naturalWidth: width, naturalHeight: height } = picture;
     const rooms = [stage.clientWidth / width, stage.clientHeight / height];
-    large.style.width = `${width * Math.min(...rooms)}px`; // all of it
+    const whole = width * Math.min(...rooms); // but larger than it was
+    large.style.width = `${Math.max(whole, STEP * picture.clientWidth)}px`;
     stage.focus();
   }
 

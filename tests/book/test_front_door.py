@@ -98,6 +98,16 @@ def test_lines_lead_over_what_a_way_leaves_out(intro):
     assert page.locator(".way:visible").count() == 0
 
 
+def test_the_end_of_the_first_way_is_in_sight(window, book):
+    """Though the model above it comes when the page is there, and grows."""
+    page = window.open(book / "book" / "12_inside_heads.html")
+    page.goto(page.url.replace("12_inside_heads.html", WAYS[0].end))
+    page.locator(".at-opened .op-form").wait_for()
+    page.wait_for_timeout(500)
+    top = "document.getElementById('sec-way-end').getBoundingClientRect().top"
+    assert 0 <= page.evaluate(top) < page.viewport_size["height"]
+
+
 def test_a_way_is_left(intro):
     page = intro
     page.locator("a.begin[data-takes=idea]").click()

@@ -311,7 +311,7 @@
 
   /** What is said of a box that was opened outside the walk. */
   const openedSay = (box) =>
-    `You have opened *${placeOf(box)}*. Next goes on with the walk.`;
+    `You have opened *${placeOf(box)}*. The button goes on with the walk.`;
 
   /** Everything that an opened box shows. */
   function contents(box, view, act) {

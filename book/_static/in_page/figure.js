@@ -91,7 +91,7 @@
         { style: `left: ${memory.x}px; width: ${memory.width}px` },
         ...["A row of colour is a word: ", make("b", {}, "blue"), " is below "],
         ...["zero, ", make("b", {}, "orange"), " above. Four small squares "],
-        "are the maps of four heads.",
+        "are the maps of four heads: the darker, the more weight.",
       );
       const all = [legend, ...drawn, svg, ...titles, ...below];
       this.element.replaceChildren(...all, ...this.buttons, this.rider);

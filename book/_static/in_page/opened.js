@@ -401,7 +401,8 @@
       });
       this.next.replaceChildren(...next);
       const before = this.changes.size ? this.plain.written : "";
-      this.before.textContent = before && `Before your changes: ${before}`;
+      this.before.textContent =
+        before && `Now: ${run.written} Before your changes: ${before}`;
       const heard = `The model writes: ${run.written}`;
       if (this.heard.textContent !== heard) this.heard.textContent = heard;
     }

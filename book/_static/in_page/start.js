@@ -76,18 +76,25 @@
 
   /**
    * Show a place's kind as soon as the reader is a screen away from it. It may
-   * grow, so what is seen of it stays where it was. If it fails, the still is
-   * left.
+   * grow, so what is seen stays where it was: what a link has led to below it,
+   * or the place itself. If it fails, the still is left.
    */
   function comeNear(place, kind) {
     const near = new IntersectionObserver(
-      async (seen) => {
-        if (!seen.some(({ isIntersecting }) => isIntersecting)) return;
+      async (entries) => {
+        if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
         near.disconnect();
         for (const part of PARTS[kind]) await (loaded.get(part) ?? load(part));
-        const { top, bottom } = place.getBoundingClientRect();
+        const goal = document.querySelector(":target");
+        const below =
+          goal &&
+          place.compareDocumentPosition(goal) &
+            Node.DOCUMENT_POSITION_FOLLOWING;
+        const led = below && goal.getBoundingClientRect().top < innerHeight;
+        const seen = led ? goal : place;
+        const { top, bottom } = seen.getBoundingClientRect();
         globalThis.inPage.show[kind](place);
-        if (bottom > 0) scrollBy(0, place.getBoundingClientRect().top - top);
+        if (bottom > 0) scrollBy(0, seen.getBoundingClientRect().top - top);
       },
       { rootMargin: "100%" },
     );

@@ -201,8 +201,8 @@
         short: true,
         say: (v) =>
           `A softmax turns scores into probabilities, and ${said(v)} gets ` +
-          `${v.ranked[0].p.toFixed(4)}. It is written, and read on the right ` +
-          "like any other word; the memory stays as it was.",
+          `${v.ranked[0].p.toFixed(4)}. The likeliest is written, and read on ` +
+          "the right like any other word; the memory stays as it was.",
       },
       {
         box: enc(last, "self_attention"),

@@ -6,11 +6,13 @@
 const ALSO = new Map(
   Object.entries({
     bpe: "byte pair encoding",
+    chatbot: "language model",
     ddp: "torchrun processes",
     ffn: "feed forward",
     gqa: "grouped query",
     gpt: "decoder only",
     huggingface: "hugging face",
+    invent: "hallucinations",
     interpolation: "slow rotations",
     kv: "keys values kept",
     lr: "learning rate",

@@ -88,7 +88,7 @@ widgets.register("softmax", "How far the softmax saturates", (widget) => {
     return (
       `Scores of width ${number(d)}, ${said[chosen]}: key ` +
       `${weights.indexOf(most) + 1} has ${percent(most)} of the weight. The ` +
-      `trace of the Jacobian is ${number(trace(weights))}; even weights ` +
+      `derivatives sum to ${number(trace(weights))}; even weights ` +
       `would give ${number(1 - 1 / weights.length)}.`
     );
   };
