@@ -2,22 +2,26 @@
 
 Pairs are made up, 45,000 to 4,500,000 of them, and each row is a process:
 as lists of Python's numbers, encoded into an empty cache, the command `train`,
-to the end of its first update, when the cache has all that it needs, all
-batches of an epoch, and JoeyNMT to its first batch, where it is installed.
+to the end of its first update, when the cache has all that it needs, the same
+and then all batches of an epoch, and JoeyNMT to its first batch, where it is
+installed.
 """
 
 import json
 import os
+import resource
 import shutil
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from subprocess import Popen
 from typing import Any
 
+from annotated_transformer.commands.app import main as command
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.parallel_text import read_parallel
 from annotated_transformer.data import Tokenizer, encode_pairs
@@ -29,12 +33,13 @@ from annotated_transformer.system.atomic_files import write_text
 from annotated_transformer.system.cache import CACHE, VARIABLE, Cache
 from annotated_transformer.system.machine import environment
 
+from .clock import largest
 from .command_line import record_path
 from .made_pairs import write_pairs
 
 SIZES = 45_000, 200_000, 1_000_000, 4_500_000
 LISTS, ENCODED, TRAIN = "lists", "encoded", "first update"
-EPOCH, JOEY = "an epoch's batches", "JoeyNMT's first batch"
+EPOCH, JOEY = "and all batches", "JoeyNMT's first batch"
 MOST = 1_000_000  # pairs as lists, which take 3 GB
 
 
@@ -49,28 +54,36 @@ def work(job: str, folder: Path) -> None:
         from .joey import read_first_batch
 
         read_first_batch(folder)
-    else:
+    elif job in (TRAIN, EPOCH):
+        sys.argv = ["annotated-transformer", "train", str(folder / "model")]
+        sys.argv += ["--train", *map(str, paths), "--valid", *map(str, few)]
+        sys.argv += ["--preset=tiny", "--max-steps=1", "--warmup=1"]
+        sys.argv += ["--device=cpu"]
+        with suppress(SystemExit):  # which ends every command
+            command()
+    if job == ENCODED:
         corpus = Corpus.from_files(paths, few, "en", "de")
-        if job == ENCODED:
-            encoded(corpus.train, tokenizer, "bpe", CACHE)
-            return
+        encoded(corpus.train, tokenizer, "bpe", CACHE)
+    elif job == EPOCH:  # what the update's memory was is kept for the next
+        corpus = Corpus.from_files(paths, few, "en", "de")
         text = TrainingText(corpus, tokenizer, recipe_of())
         for _ in islice(text.batches(), len(text.epoch_batches(0))):
             pass
 
 
-def row(words: list[str], cache: Path) -> dict[str, float]:
-    """Seconds and the most memory of a Python process with these words."""
-    variables = {**os.environ, VARIABLE: str(cache), "OMP_NUM_THREADS": "1"}
+def row(job: str, folder: Path) -> dict[str, float]:
+    """Seconds and the most memory of a job in a process of its own."""
+    cache = {VARIABLE: str(folder / "cache"), "OMP_NUM_THREADS": "1"}
+    words = [sys.executable, "-m", "benchmarks.pairs", "--row", job]
     began = time.monotonic()
-    process = Popen([sys.executable, "-m", *words], env=variables)
+    process = Popen([*words, str(folder)], env=os.environ | cache)
     _, status, used = os.wait4(process.pid, 0)
     if status:
-        raise RuntimeError(f"{words}: {status}")
+        raise RuntimeError(f"{job}: {status}")
     return {
         "processor": used.ru_utime + used.ru_stime,
         "wall": time.monotonic() - began,
-        "memory": used.ru_maxrss * 1024,  # of the largest process
+        "memory": float((folder / "memory").read_text()),
     }
 
 
@@ -82,18 +95,13 @@ def measure(size: int, folder: Path) -> dict[str, Any]:
     corpus, recipe = Corpus.from_files(paths, valid, "en", "de"), recipe_of()
     tokenizer = learn_tokenizer(corpus, recipe, Cache(kept=False))
     (folder / "tokenizer.model").write_bytes(tokenizer.model)
-    cache, found = folder / "cache", {}
-    own = ["benchmarks.pairs", "--row"]
-    for job in (LISTS, ENCODED) if size <= MOST else (ENCODED,):
-        found[job] = row([*own, job, str(folder)], cache)
-    words = ["annotated_transformer", "train", str(folder / "model")]
-    words += ["--train", *map(str, paths), "--valid", *map(str, valid)]
-    words += ["--preset=tiny", "--max-steps=1", "--warmup=1", "--device=cpu"]
-    row(words, cache)  # which fills the cache
+    jobs = [LISTS] * (size <= MOST) + [ENCODED]
+    found = {job: row(job, folder) for job in jobs}
+    row(TRAIN, folder)  # which fills the cache
     shutil.rmtree(folder / "model")
-    found[TRAIN] = row(words, cache)
-    for job in (EPOCH, JOEY) if find_spec("joeynmt") else (EPOCH,):
-        found[job] = row([*own, job, str(folder)], cache)
+    for job in [TRAIN, EPOCH] + [JOEY] * bool(find_spec("joeynmt")):
+        found[job] = row(job, folder)
+        shutil.rmtree(folder / "model", ignore_errors=True)
     return found
 
 
@@ -121,6 +129,10 @@ def main(path: Path) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--row"]:
-        work(sys.argv[2], Path(sys.argv[3]))
+        folder = Path(sys.argv[3])
+        work(sys.argv[2], folder)
+        started = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        most = max(largest(), started * 1024)
+        (folder / "memory").write_text(str(most))
     else:
         main(record_path("benchmarks.pairs", __doc__))

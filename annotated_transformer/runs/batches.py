@@ -33,7 +33,7 @@ from ..text.reading import Reader
 from .encoding import encoded, let_go
 from .recipes import Recipe
 
-SOME = 1000  # batches, after which a process lets go of the pages it has read
+SOME = 20  # batches, after which a process lets go of the pages it has read
 Change = Callable[[list[Example], str], list[Example]]  # as a seed decides
 # The tokens that an update reads of source and target, on average, and a table
 # of the text; its first row is the text's size, the last how often it is read.
