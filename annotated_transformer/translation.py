@@ -27,6 +27,7 @@ from annotated_transformer.model import EncoderDecoder, Transformer
 from annotated_transformer.storage.history import Search
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.text.checks import Known, doubts
+from annotated_transformer.text.emphasis import emphasised
 from annotated_transformer.text.languages import WORDS, bleu_tokenizer
 from annotated_transformer.text.reading import Part, Reader, Reading
 from annotated_transformer.training import evaluating
@@ -240,8 +241,6 @@ def search_parts(
     rule: Rule | None,
 ) -> list[list[Translation]]:
     """The best translations of each part, decoded in batches."""
-    from annotated_transformer.pairs.alignment import emphasised  # needs us
-
     found = [[Translation(x.before.strip(), 0.0, 0.0, 0)] for x in parts]
     places = [i for i, part in enumerate(parts) if not part.blank]
     sources = [parts[i].ids for i in places]
@@ -253,12 +252,9 @@ def search_parts(
         with evaluating(translator.model):
             results = beam_decode(translator.model, ids, beam, *options)
         for i, hypotheses in zip(batch, results, strict=True):
-            part = parts[places[i]]
+            part, look = parts[places[i]], translator.attention
             found[places[i]] = [
-                replace(
-                    one,
-                    text=part.whole(emphasised(translator, part, one.text)),
-                )
+                replace(one, text=part.whole(emphasised(part, one.text, look)))
                 for one in map(translator.translation, hypotheses)
             ]
     return found

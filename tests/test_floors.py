@@ -30,6 +30,7 @@ EXCEPTIONS = {
     ("translation", "text.reading"): "how a translator reads a line",
     ("writing", "text.documents"): "and a language model a text",
     ("translation", "text.checks"): "what it says of a doubtful one",
+    ("translation", "text.emphasis"): "and which words it sets in capitals",
     ("text.checks", "storage.history"): "which texts a model has learned from",
     ("translation", "text.languages"): "how BLEU finds words in a line",
     ("risk", "text.languages"): "the same for a sentence",

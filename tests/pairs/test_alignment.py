@@ -13,8 +13,8 @@ from annotated_transformer.data import train_tokenizer
 from annotated_transformer.pairs.alignment import (
     align_pairs,
     first_words,
-    members,
 )
+from annotated_transformer.text.emphasis import members
 from annotated_transformer.text.reading import Reader
 
 LINES = ["a dog runs on the beach", "ein Hund rennt am Strand", "two  dogs."]

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from annotated_transformer.corpora.multi30k import multi30k
-from annotated_transformer.pairs.alignment import emphasised
 from annotated_transformer.text.checks import doubts
+from annotated_transformer.text.emphasis import emphasised
 from annotated_transformer.translation import Translator
 
 FILE = Path(__file__).with_name("frozen_outputs.tsv")
@@ -143,7 +143,7 @@ def test_reading_takes_at_most_three_percent_of_a_translation():
             pass
         for reading, (one,) in zip(readings, found, strict=True):
             (part,) = reading.parts
-            part.whole(emphasised(translator, part, one.text))
+            part.whole(emphasised(part, one.text, translator.attention))
             rest = one.text, one.confidence, one.cut, translator.known
             doubts(reading, *rest)
 

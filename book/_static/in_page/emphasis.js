@@ -1,6 +1,6 @@
 /**
  * Words of a translation in capitals where those of its source were:
- * annotated_transformer/pairs/alignment.py again. It says why; a test checks
+ * annotated_transformer/text/emphasis.py again. It says why; a test checks
  * that both agree.
  */
 (() => {
