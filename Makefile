@@ -18,7 +18,7 @@ export OMP_NUM_THREADS ?= 1
 # as `train` does: glibc keeps what is freed, for what is allocated next
 export MALLOC_MMAP_MAX_ ?= 0
 export MALLOC_TRIM_THRESHOLD_ ?= 4294967296
-.PHONY: setup book serve pdf run package pull test fresh measure soak \
+.PHONY: setup book serve pdf run package pull translate test fresh measure soak \
 	shake bench gpu gpu-kit translators lint web check named clean browser
 
 setup: $(READY)  ## a fresh .venv with everything that the book needs
@@ -38,6 +38,9 @@ package: $(READY)  ## write the modules from their chapters
 
 run: package  ## run every chapter and store its outputs
 	$(BIN)/python tools/run_chapters.py
+
+translate: $(BOOK)  ## what the Chinese pages lack, into book/locale
+	$(BIN)/python tools/translate.py
 
 pull: $(READY)  ## bring edits back: make pull MODULE=attention
 	$(BIN)/python tools/export.py --pull $(MODULE)

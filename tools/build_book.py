@@ -10,10 +10,16 @@ import sys
 import tomllib
 from importlib.metadata import distributions
 from pathlib import Path
+from typing import Any
 
 import nbformat
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
 from chapters import ROOT, find_chapters, read
 from jupyter_book.sphinx import build_sphinx
+
+sys.path.append(str(ROOT / "book" / "_ext"))
+from edition import CATALOGUE, LANGUAGE, LOCALE, NAME, PAGES
 
 # More would hardly be faster: what they read is put together by one.
 JOBS = min(os.cpu_count() or 1, 8)
@@ -33,7 +39,39 @@ def build(output: Path, root: Path = ROOT, jobs: int = JOBS) -> int:
     if not mark.exists() or mark.read_text() != now:
         shutil.rmtree(doctrees, ignore_errors=True)
     mark.unlink(missing_ok=True)  # until this build has ended well
-    overrides = {
+    status = run(output, root, jobs, doctrees)
+    if status == 0:
+        prune(output / "_static")
+        write_colab(output.parent / "colab")
+        mark.write_text(now)
+    return status
+
+
+def build_edition(output: Path, root: Path = ROOT, jobs: int = JOBS) -> int:
+    """Add the pages in Chinese to what has been built, as strictly."""
+    words = LOCALE / LANGUAGE / "LC_MESSAGES" / f"{CATALOGUE}.po"
+    with words.open("rb") as file:
+        known = read_po(file)
+    with words.with_suffix(".mo").open("wb") as file:
+        write_mo(file, known)  # Sphinx does so with those of pages alone
+    # what has been read of the other pages serves the edition, too
+    doctrees = output.parent / ".doctrees_zh"
+    shutil.rmtree(doctrees, ignore_errors=True)
+    shutil.copytree(output.parent / ".doctrees", doctrees)
+    given = {"filenames": [str(source(root, page)) for page in PAGES]}
+    return run(output, root, jobs, doctrees, EDITION, **given)
+
+
+def run(
+    output: Path,
+    root: Path,
+    jobs: int,
+    doctrees: Path,
+    own: dict[str, Any] | None = None,
+    **given: Any,
+) -> int:
+    """Run Sphinx with the book's settings and a build's own."""
+    settings = {
         "external_toc_path": str(root / "_toc.yml"),
         "latex_individualpages": False,
         "nitpicky": True,
@@ -43,18 +81,30 @@ def build(output: Path, root: Path = ROOT, jobs: int = JOBS) -> int:
         output,
         path_config=root / "_config.yml",
         noconfig=True,
-        confoverrides=overrides,
+        confoverrides=settings | (own or {}),
         doctreedir=doctrees,
         warningiserror=True,
         jobs=jobs,
         keep_going=True,
         quiet=True,
+        **given,
     )
-    if status == 0:
-        prune(output / "_static")
-        write_colab(output.parent / "colab")
-        mark.write_text(now)
     return 1 if status else 0
+
+
+EDITION = {
+    "edition": NAME,
+    "language": LANGUAGE,
+    "locale_dirs": ["book/locale"],
+    "gettext_compact": False,  # a catalogue a page
+    "translation_progress_classes": "untranslated",
+}
+
+
+def source(root: Path, page: str) -> Path:
+    """The file that a page is made of."""
+    (path,) = (root / page).parent.glob(f"{Path(page).name}.[im][pd]*")
+    return path
 
 
 def read_with(root: Path) -> str:
@@ -70,7 +120,7 @@ def read_with(root: Path) -> str:
     for folder in ("book", "annotated_transformer"):
         files += sorted(x for x in (root / folder).rglob("*") if x.is_file())
     for path in files:
-        if path.suffix == ".pyc":
+        if path.suffix in (".pyc", ".po", ".mo"):
             continue
         digest.update(f"\n{path}\n".encode())
         if path.suffix == ".ipynb":
@@ -140,8 +190,16 @@ def main() -> int:
         "output", nargs="?", type=Path, default=ROOT / "_build" / "html"
     )
     parser.add_argument("-j", "--jobs", type=int, default=JOBS)
+    parser.add_argument(
+        "--edition",
+        action="store_true",
+        help="build the pages in Chinese alone, into the last build",
+    )
     given = parser.parse_args()
-    return build(given.output.resolve(), jobs=given.jobs)
+    output, jobs = given.output.resolve(), given.jobs
+    if not given.edition and (status := build(output, jobs=jobs)):
+        return status
+    return build_edition(output, jobs=jobs)
 
 
 if __name__ == "__main__":

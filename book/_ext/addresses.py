@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 from xml.sax.saxutils import escape
 
+import edition
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
@@ -98,12 +99,11 @@ def to_colab(buttons: list[dict[str, Any]]) -> None:
 
 def map_site(app: Sphinx, error: Exception | None) -> None:
     """Write sitemap.xml, every page of the book by its address."""
-    if error or app.builder.format != "html":
+    if error or app.config.edition or app.builder.format != "html":
         return
-    addresses = (
-        app.config.html_baseurl + app.builder.get_target_uri(page)
-        for page in sorted(app.env.all_docs)
-    )
+    pages = [*map(app.builder.get_target_uri, sorted(app.env.all_docs))]
+    pages += map(edition.address, edition.PAGES)
+    addresses = (app.config.html_baseurl + page for page in pages)
     lines = (f"<url><loc>{escape(url)}</loc></url>" for url in addresses)
     target = Path(app.outdir) / "sitemap.xml"
     target.write_text(SITEMAP.format("\n".join(lines)), encoding="utf-8")
@@ -111,7 +111,7 @@ def map_site(app: Sphinx, error: Exception | None) -> None:
 
 def redirect(app: Sphinx, error: Exception | None) -> None:
     """Let the book's own address lead to its first page."""
-    if error or app.builder.format != "html":
+    if error or app.config.edition or app.builder.format != "html":
         return
     uri = app.builder.get_target_uri(app.config.root_doc)
     page = REDIRECT.format(
@@ -123,6 +123,7 @@ def redirect(app: Sphinx, error: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
+    app.setup_extension("edition")
     app.connect("config-inited", address, priority=1)
     app.connect("html-page-context", describe, priority=900)
     app.connect("build-finished", map_site)

@@ -3,6 +3,7 @@
 import ast
 
 from docutils import nodes
+from edition import say
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.domains.std import StandardDomain
@@ -58,10 +59,10 @@ def mark_cells(app: Sphinx, doctree: nodes.document) -> None:
     for cell in list(cells):
         source = next(cell.findall(nodes.literal_block)).astext()
         line = nodes.paragraph(classes=["export"])
-        line += nodes.Text("goes into ")
+        line += nodes.Text(say("goes into "))
         line += nodes.literal("", f"{module}.py")
         if above:
-            line += nodes.Text(", after ")
+            line += nodes.Text(say(", after "))
             line += nodes.literal("", above)
         names = definitions(source)
         above = names[-1] if names else above

@@ -16,6 +16,7 @@ from typing import Any
 
 from api_links import chapter_of, labels
 from docutils import nodes
+from edition import say
 from ledger_page import paragraph, reference, row, table
 from sphinx.application import Sphinx
 from sphinx.util import logging
@@ -66,9 +67,12 @@ def make_quiet(app: Sphinx, doctree: nodes.document) -> None:
         if pairs and name not in found:
             logger.warning("not equal, as it says: %s", pairs, location=cell)
         if pairs and name in found:
-            said = "; ".join(f"{this} equals {that}" for this, that in pairs)
+            equal = say("{} equals {}")
+            told = "; ".join(equal.format(*pair) for pair in pairs)
             cell["hide_mode"] = "all"
-            cell["prompt_show"] = cell["prompt_hide"] = f"Checked: {said}"
+            cell["prompt_show"] = cell["prompt_hide"] = say(
+                "Checked: {}"
+            ).format(told)
             cell["classes"].append("checked")
             cell["ids"].append(f"equal-{name}")
             known = labels(app.env)

@@ -10,6 +10,7 @@ import re
 from html import escape
 
 from docutils import nodes
+from edition import say
 from myst_nb.sphinx_ import HideCodeCellNode  # type: ignore[import-untyped]
 from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
@@ -28,7 +29,8 @@ class Summary(nodes.TextElement):
 
 def whose(of: str) -> str:
     """What a fold's name goes on with."""
-    return f'<span class="whose"> {escape(of)}</span>' if of else ""
+    blank = "" if of.startswith("（") else " "
+    return f'<span class="whose">{blank}{escape(of)}</span>' if of else ""
 
 
 def open_cell(self: HTML5Translator, node: HideCodeCellNode) -> None:
@@ -67,8 +69,8 @@ def answered(block: nodes.admonition) -> str:
         bold = above.next_node(nodes.strong)  # **2. Without the sum.**
         number = NUMBER.match(bold.astext()) if bold else None
         if number and above.astext().startswith(bold.astext()):
-            return f"to exercise {number[0]}"
-    return f"to “{section.next_node(nodes.title).astext()}”"
+            return say("to exercise {}").format(number[0])
+    return say("to “{}”").format(section.next_node(nodes.title).astext())
 
 
 def make_folds(app: Sphinx, doctree: nodes.document) -> None:
@@ -82,7 +84,9 @@ def make_folds(app: Sphinx, doctree: nodes.document) -> None:
         fold["classes"] = block["classes"] + ["answer"] * is_answer
         fold["ids"] = block["ids"]
         block.replace_self(fold)
-        fold.extend([Summary("", "", *title.children), *inside])
+        summary = Summary(title.rawsource, "", *title.children)
+        summary.source, summary.line = title.source, title.line
+        fold.extend([summary, *inside])
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

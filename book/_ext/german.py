@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from docutils import nodes
+from edition import say
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
@@ -50,12 +51,12 @@ class German(SphinxRole):
         phrase = nodes.emphasis(words, words, classes=["german"])
         if gloss == "above":
             return [phrase], []
-        return [phrase, nodes.Text(f" ({gloss})")], []
+        return [phrase, nodes.Text(say(" ({})").format(gloss))], []
 
 
 def look_over(app: Sphinx, doctree: nodes.document) -> None:
     """Warn of German that nothing before it on its page has explained."""
-    if app.env.docname.startswith("book/api"):
+    if app.config.edition or app.env.docname.startswith("book/api"):
         return
     known: set[str] = set()
     for paragraph in doctree.findall(nodes.paragraph):
@@ -109,6 +110,7 @@ def mark_language(app: Sphinx, doctree: nodes.document, page: str) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
+    app.setup_extension("edition")
     app.add_role("de", German())
     app.connect("doctree-read", look_over)
     app.connect("doctree-resolved", mark_language)

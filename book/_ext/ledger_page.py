@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import yaml
 from api_links import labels
 from docutils import nodes
+from edition import say
 from pybtex.database import BibliographyData, Entry, parse_file
 from pybtex.richtext import Text
 from scipy.stats import false_discovery_control
@@ -504,8 +505,10 @@ def show_sentences(app: Sphinx, doctree: nodes.document) -> None:
 def key() -> nodes.Node:
     """How to read such a sentence, beneath the first of a page."""
     return paragraph(
-        "Read it as: verdict, claim, and in brackets what we measured, with "
-        "its 90% interval, and how much would have counted.",
+        say(
+            "Read it as: verdict, claim, and in brackets what we measured, "
+            "with its 90% interval, and how much would have counted."
+        ),
         style="claim-key",
     )
 

@@ -141,6 +141,8 @@ def look_up(app: Sphinx, doctree: nodes.document) -> None:
     page = Path(app.env.docname).name
     if page.startswith("api"):  # docstrings, which their modules answer for
         return
+    if app.config.edition:  # a translation has its original's, by a test
+        return
     for paragraph in doctree.findall(is_text):
         if paragraph.line is None:  # an extension wrote it, from its source
             continue
@@ -171,6 +173,7 @@ def ancestors(node: nodes.Node) -> Iterator[nodes.Node]:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
+    app.setup_extension("edition")
     app.add_role("number", Number())
     app.connect("doctree-read", look_up)
     app.add_node(

@@ -8,6 +8,7 @@ from itertools import count
 from typing import Any
 
 from docutils import nodes
+from edition import say
 from lxml import html
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -20,13 +21,15 @@ def fold_parts(menu: str) -> str:
     tree = html.fragment_fromstring(menu, create_parent="div")
     for caption in tree.xpath("p[@role='heading']"):
         name, listed = caption.text_content(), caption.getnext()
+        for text in caption.xpath("span"):
+            text.text = say(name)
         if name not in FOLDED or listed is None:
             continue
         fold = html.Element("details", {"class": "folded-part"})
         if listed.xpath(".//*[contains(@class, 'current')]"):
             fold.set("open", "")
         summary = html.Element("summary")
-        summary.text = name
+        summary.text = say(name)
         caption.addprevious(fold)
         fold.extend([summary, listed])
         caption.drop_tree()

@@ -81,8 +81,8 @@ def rounding_errors(doctree: nodes.document) -> list[str]:
 def look_over(app: Sphinx, doctree: nodes.document) -> None:
     """Count a page's words, and look for its picture."""
     page = app.env.docname
-    if page.startswith("book/api"):  # docstrings, no prose of the book
-        return
+    if app.config.edition or page.startswith("book/api"):
+        return  # the rules are for English prose
     for error in rounding_errors(doctree):
         logger.warning(
             "%s: a rounding error as a number; print it by `below`, or tag "
@@ -114,6 +114,8 @@ def is_picture(node: nodes.Node) -> bool:
 
 def add_up(app: Sphinx, env: BuildEnvironment) -> None:
     """Warn of a book that has grown, and write down its words."""
+    if app.config.edition:
+        return
     found = {
         page: known["words"]
         for page, known in env.metadata.items()
@@ -135,6 +137,7 @@ def add_up(app: Sphinx, env: BuildEnvironment) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
+    app.setup_extension("edition")
     app.connect("doctree-read", look_over)
     app.connect("env-updated", add_up)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

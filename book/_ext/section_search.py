@@ -117,7 +117,7 @@ def reading_order(app: Sphinx, page: str) -> Iterator[str]:
 
 def write(app: Sphinx, error: Exception | None) -> None:
     """Write the script with all sections, in place of Sphinx's index."""
-    if error or app.builder.name != "html":
+    if error or app.config.edition or app.builder.name != "html":
         return
     folder = Path(app.outdir)
     pages, found = [], []
@@ -149,6 +149,7 @@ class WithoutIndex(StandaloneHTMLBuilder):
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
+    app.setup_extension("edition")
     app.add_builder(WithoutIndex, override=True)
     app.connect("build-finished", write)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

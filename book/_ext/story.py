@@ -18,6 +18,7 @@ import textwrap
 from collections.abc import Iterator
 
 from docutils import nodes
+from edition import say
 from folds import Fold
 from myst_nb.sphinx_ import HideCodeCellNode  # type: ignore[import-untyped]
 from sphinx.application import Sphinx
@@ -29,6 +30,11 @@ CALLS = re.compile(r"\b(claim|read_run)\(")
 IMPORTS = re.compile(r"^(import|from) ", re.MULTILINE)
 WHOLE = 4  # lines of a signature that is shown with its types
 WIDTH = 79
+PROMPTS = {
+    "output": ("Show the output", "Hide the output"),
+    "code": ("Show the code", "Hide the code"),
+    "imports": ("Show the imports", "Hide the imports"),
+}
 LEFT_OUT, QUOTES = "# …", '"""'
 BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")
 HEADS = ("def ", "class ", "@")
@@ -227,9 +233,9 @@ def shorten(cell: nodes.container) -> None:
     body = ast.parse(block.astext()).body
     defined = [x.name for x in body if isinstance(x, DEFINITIONS)]
     whole = HideCodeCellNode(
-        prompt_show=f"Show all {count} lines",
-        prompt_hide="Show the gist",
-        of=f"of {', '.join(defined)}",
+        prompt_show=say("Show all {} lines").format(count),
+        prompt_hide=say("Show the gist"),
+        of=say("of {}").format(", ".join(defined)),
         classes=["above-input"],
     )
     cell.replace(code, whole)
@@ -294,10 +300,9 @@ def look_over(app: Sphinx, doctree: nodes.document) -> None:
             cell.parent.remove(cell)
             page.append(cell)
         what = "output" if cell.get("hide_mode") == "output" else "code"
-        what = "imports" if imports(cell) else what
-        cell["prompt_show"] = f"Show the {what}"
-        cell["prompt_hide"] = f"Hide the {what}"
-        cell["of"] = f"of cell {number}"
+        prompts = PROMPTS["imports" if imports(cell) else what]
+        cell["prompt_show"], cell["prompt_hide"] = map(say, prompts)
+        cell["of"] = say("of cell {}").format(number)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -7,10 +7,12 @@ reads only the sections that the way names: where it leaves some out, a line
 leads over them.
 """
 
+import re
 from html import escape
 from typing import Any, NamedTuple
 
 from docutils import nodes
+from edition import say
 from page_rules import words
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -25,6 +27,7 @@ CHAPTERS = (
     *("11_translation", "12_inside_heads", "13_sequences", "14_recurrence"),
     *("15_variations", "16_bugs", "17_modern", "18_writing", "19_scale"),
 )
+CHINESE = re.compile("[\u4e00-\u9fff]")
 logger = logging.getLogger(__name__)
 
 
@@ -42,7 +45,8 @@ WAYS = (
     Way(
         "idea",
         "The idea, in {} minutes",
-        "explain, with numbers, how a Transformer finds what a word refers to",
+        "Afterwards you can explain, with numbers, how a Transformer finds "
+        "what a word refers to.",
         {
             "01_attention": (
                 "one-vector-for-a-whole-sentence",
@@ -69,15 +73,15 @@ WAYS = (
     Way(
         "model",
         "The model, over a weekend",
-        "write, train and use one yourself",
+        "Afterwards you can write, train and use one yourself.",
         dict.fromkeys(CHAPTERS[:11], ()),
         "conclusion.html",
     ),
     Way(
         "course",
         "The course, over a few weeks",
-        "judge what others say about it, and find the bug in somebody else’s "
-        "model",
+        "Afterwards you can judge what others say about it, and find the bug "
+        "in somebody else’s model.",
         dict.fromkeys((*CHAPTERS, "conclusion"), ()),
         "intro.html",
     ),
@@ -105,6 +109,23 @@ class Ways(SphinxDirective):
         return [ways_here()]
 
 
+class Begin(SphinxDirective):
+    """```{begin}``` is the button that leads to chapter 1, on no way."""
+
+    def run(self) -> list[nodes.Node]:
+        words = say("Begin: Attention")
+        html = (
+            '<p><a class="begin" data-takes="" href="01_attention.html">'
+            f"{words}</a></p>"
+        )
+        return [nodes.raw("", html, format="html")]
+
+
+def read(part: nodes.Node) -> int:
+    """The words of a part; three Chinese signs are read as fast as two."""
+    return words(part) + 2 * len(CHINESE.findall(part.astext())) // 3
+
+
 def note_sections(app: Sphinx, doctree: nodes.document) -> None:
     """Keep the titles and words of a page's opening and sections."""
     page = next(iter(doctree.findall(nodes.section)), None)
@@ -113,9 +134,9 @@ def note_sections(app: Sphinx, doctree: nodes.document) -> None:
     parts = {"": ("", 0)}
     for part in page.children:
         if isinstance(part, nodes.section):
-            parts[part["ids"][0]] = part[0].astext(), words(part)
+            parts[part["ids"][0]] = part[0].astext(), read(part)
         else:
-            parts[""] = "", parts[""][1] + words(part)
+            parts[""] = "", parts[""][1] + read(part)
     app.env.metadata[app.env.docname]["sections"] = parts
 
 
@@ -152,30 +173,32 @@ def numbered(title: str, numbers: dict[str, Any], anchor: str) -> str:
 
 def titled(way: Way, trail: list[Stop]) -> str:
     """The name of a way, with the time that its pages take."""
-    return way.title.format(sum(stop.minutes for stop in trail))
+    return say(way.title).format(sum(stop.minutes for stop in trail))
 
 
 def card(env: BuildEnvironment, way: Way) -> str:
     """A way as a card; of many pages only how many there are."""
-    trail = stops(env, way)
+    trail, minutes = stops(env, way), say("{} minutes")
     first, hours = trail[0], sum(x.minutes for x in trail) / 60
     listed = "".join(
         f'<li><a href="{x.page}.html">{escape(x.title)}</a> '
-        f"<span>{x.minutes} minutes</span></li>"
+        f"<span>{minutes.format(x.minutes)}</span></li>"
         for x in trail
     )
     if len(trail) > len(CHAPTERS):
+        long = say("{} pages, {:.0f} hours of reading, and the exercises")
         listed = (
-            f"<details><summary>{len(trail)} pages, {hours:.0f} hours of "
-            f"reading, and the exercises</summary><ul>{listed}</ul></details>"
+            f"<details><summary>{long.format(len(trail), hours)}</summary>"
+            f"<ul>{listed}</ul></details>"
         )
     else:
         listed = f"<ul>{listed}</ul>"
+    take = say("Take this way")
     return (
         f'<div class="way-card"><p><strong>{titled(way, trail)}</strong></p>'
-        f"<p>Afterwards you can {way.afterwards}.</p>"
+        f"<p>{say(way.afterwards)}</p>"
         f'{listed}<a class="begin" data-takes="{way.name}" '
-        f'href="{first.page}.html">Take this way</a></div>'
+        f'href="{first.page}.html">{take}</a></div>'
     )
 
 
@@ -205,26 +228,31 @@ def lead_on(
         place = [stop.page for stop in trail].index(here)
         stop = trail[place]
         intro = ("intro.html", app.env.titles["book/intro"].astext())
-        before, after = intro, (way.end, "The end, and what next")
+        before, after = intro, (way.end, say("The end, and what next"))
         if place:
             before = f"{trail[place - 1].page}.html", trail[place - 1].title
         if stop is not trail[-1]:
             on = trail[place + 1]
-            after = f"{on.page}.html", f"{on.title} ({on.minutes} minutes)"
+            long = say("{} minutes").format(on.minutes)
+            after = f"{on.page}.html", f"{on.title} ({long})"
         context["ways"].append((way.name, name, before, after))
         bar = (
-            f'<div class="way" data-way="{way.name}">{name}: page '
-            f"{place + 1} of {len(trail)}, about {stop.minutes} minutes. "
-            '<button type="button" data-takes="">Leave this way</button></div>'
+            f'<div class="way" data-way="{way.name}">'
+            + say("{}: page {} of {}, about {} minutes.").format(
+                name, place + 1, len(trail), stop.minutes
+            )
+            + ' <button type="button" data-takes="">'
+            + say("Leave this way")
+            + "</button></div>"
         )
         body = context["body"].replace("</h1>", f"</h1>{bar}", 1)
         for out, (link, title) in leaps(stop, after):
             numbers = [stop.sections[x][0].split(". ")[0] for x in out]
-            line = (
-                f'<p class="way" data-way="{way.name}">This way leaves out '
-                f"{' to '.join(dict.fromkeys((numbers[0], numbers[-1])))}: "
-                f'continue at <a href="{link}">{escape(title)}</a>.</p>'
+            over = say("This way leaves out {}: continue at {}.").format(
+                say(" to ").join(dict.fromkeys((numbers[0], numbers[-1]))),
+                f'<a href="{link}">{escape(title)}</a>',
             )
+            line = f'<p class="way" data-way="{way.name}">{over}</p>'
             begin = f'<section id="{out[0]}">'
             body = body.replace(begin, line + begin, 1)
         context["body"] = body
@@ -250,6 +278,7 @@ def leaps(
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_node(ways_here)
     app.add_directive("ways", Ways)
+    app.add_directive("begin", Begin)
     app.connect("doctree-read", note_sections)
     app.connect("doctree-resolved", show_cards)
     app.connect("html-page-context", lead_on, priority=950)

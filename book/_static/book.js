@@ -97,6 +97,34 @@ document.addEventListener("click", (event) => {
   localStorage.setItem("way", takes ?? "");
   document.documentElement.dataset.way = takes ?? "";
 });
+// Which edition a reader has chosen: links to its pages lead there, and the
+// switch leads to the same place of a page.
+document.addEventListener(
+  "click",
+  (event) => {
+    const target = /** @type {Element} */ (event.target);
+    const link = /** @type {HTMLAnchorElement | null} */ (
+      target.closest("a[href]")
+    );
+    if (!link) return;
+    const { edition } = link.dataset;
+    const html = document.documentElement;
+    if (edition !== undefined) {
+      localStorage.setItem("edition", edition);
+      html.dataset.edition = edition;
+      link.hash = location.hash;
+      return;
+    }
+    const chosen = html.dataset.edition;
+    const [, place, page] = link.href.match(/(.*\/)book\/(\w+)\.html/) ?? [];
+    const root = new URL(`${html.dataset.content_root}`, location.href).href;
+    const pages = document.querySelector("meta[name=editions]");
+    if (!chosen || place !== root || !pages?.matches(`[content~="${page}"]`))
+      return;
+    link.href = `${root}${chosen}/${link.href.slice(root.length)}`;
+  },
+  true,
+);
 // Another tab may take a way, or this one's last page be kept a moment late.
 // What counts is what is kept now: the news of it may come late, too.
 addEventListener("storage", ({ key }) => {

@@ -183,7 +183,7 @@ def paper(page: Page) -> list[str]:
       for (const e of all.filter(e => e.matches(".answer"))) {
         answers += 1;
         const whose = e.querySelector("summary").innerText.trim();
-        if (!/ to /.test(whose)) faults.push(`whose is ${whose}?`);
+        if (!/ to |（/.test(whose)) faults.push(`whose is ${whose}?`);
         if (![...e.children].every(seen)) faults.push(`folded: ${whose}`);
       }
       const last = [...document.querySelector("article")?.children ?? []];

@@ -39,6 +39,7 @@ sphinx:
       - page_rules
       - side_by_side
       - section_search
+      - edition
 """
 # of other packages' old ways with docutils
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -184,6 +185,7 @@ def in_file(name: str) -> Callable:
     ("change", "same"),
     [
         (in_file("book/a.md"), True),
+        (in_file("book/a.po"), True),
         (in_notebook("source", str.upper), True),
         (in_notebook("text", lambda text: f"{text}1"), False),
         (lambda root: page(root, "g").unlink(), False),

@@ -1,0 +1,177 @@
+"""The Chinese edition: some pages once more, in another language.
+
+The English build has read the whole book. This one, which sets `edition` to
+the language, reads the edition's pages again with the catalogues of
+book/locale and writes these pages alone, into the same folder, under the
+edition's name: numbers and links are those of the whole book, and no file is
+there twice.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from section_search import WithoutIndex
+from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.environment import CONFIG_OK, BuildEnvironment
+from sphinx.locale import get_translation
+from sphinx.transforms import SphinxTransform
+from sphinx.util.osutil import relative_uri
+
+NAME = "zh"
+CATALOGUE = "extensions"  # what is not written in pages, in book/locale
+translated = get_translation(CATALOGUE)
+NOTE = (
+    '<p class="edition-note">本书已有九页译成中文；其余各章、实验和手册，'
+    "以及各页里的论断和互动图，仍是英文。"
+    "左边有虚线的段落尚无译文，显示原文。</p>"
+)
+PLAIN_LINK = re.compile(r'href="(\w+\.html[^"]*)"')
+LANGUAGE = "zh_CN"
+LOCALE = Path(__file__).resolve().parents[1] / "locale"
+PAGES = (
+    "book/intro",
+    "book/01_attention",
+    "book/02_heads",
+    "book/03_embedding",
+    "book/04_layers",
+    "book/05_model",
+    "book/questions",
+    "book/subwords",
+    "book/notation",
+)
+
+
+def say(text: str) -> str:
+    """What an extension writes, in the language of the build."""
+    return str(translated(text))
+
+
+def names() -> list[str]:
+    """The files of the pages, without what is the same of all."""
+    return [page.rpartition("/")[2] for page in PAGES]
+
+
+def address(page: str) -> str:
+    """A page of the edition, from the book's first folder."""
+    return f"{NAME}/{page}.html"
+
+
+class Edition(WithoutIndex):
+    """Writes the edition's pages, and what no other build has."""
+
+    def get_target_uri(self, docname: str, typ: str | None = None) -> str:
+        uri: str = super().get_target_uri(docname, typ)
+        return address(docname) if docname in PAGES else uri
+
+    def get_outfilename(self, pagename: str) -> str:
+        return super().get_outfilename(f"{NAME}/{pagename}")
+
+    def load_indexer(self, docnames: object) -> None:
+        pass
+
+    def copy_assets(self) -> None:
+        self.copy_translation_js()  # all others are there
+
+    def finish(self) -> None:
+        self.copy_image_files()
+        self.copy_download_files()
+
+
+class Sources(SphinxTransform):
+    """Lets text within directives, in tables for one, be translated.
+
+    Sphinx takes what has no source for words of its own.
+    """
+
+    default_priority = 15  # before Sphinx's own, which translates
+
+    def apply(self, **_: object) -> None:
+        for node in self.document.findall(nodes.TextElement):
+            node.source = node.source or self.document["source"]
+
+
+def keep_the_rest(app: Sphinx) -> None:
+    """Another language changes no page but these."""
+    app.env.config_status = CONFIG_OK
+
+
+def read_again(
+    app: Sphinx,
+    env: BuildEnvironment,
+    added: set[str],
+    changed: set[str],
+    removed: set[str],
+) -> list[str]:
+    return [*PAGES]
+
+
+def begin(app: Sphinx, config: Config) -> None:
+    if config.edition:
+        app.add_builder(Edition, override=True)
+        app.connect("builder-inited", keep_the_rest)
+        app.connect("env-get-outdated", read_again)
+
+
+def lead_over(
+    app: Sphinx,
+    page: str,
+    template: str,
+    context: dict[str, Any],
+    doctree: nodes.document | None,
+) -> None:
+    """Tell the templates where a page is in the other language."""
+    context["say"] = say
+    context["edition_pages"] = " ".join(names())
+    if page not in PAGES:
+        return
+    uri, there = f"{page}.html", address(page)
+    if app.config.edition:
+        name, language, title = "", "en", "English"
+        uri, there = there, uri
+    else:
+        name, language, title = NAME, LANGUAGE.replace("_", "-"), "中文"
+    context["edition"] = {
+        "name": name,
+        "language": language,
+        "title": title,
+        "link": relative_uri(uri, there),
+        "address": app.config.html_baseurl + there,
+    }
+
+
+def lead_out(
+    app: Sphinx,
+    page: str,
+    template: str,
+    context: dict[str, Any],
+    doctree: nodes.document | None,
+) -> None:
+    """Let links that are not Sphinx's find the pages that stay English."""
+
+    def link(to: str) -> str:
+        name = to.partition(".")[0]
+        return to if name in names() else f"../../book/{to}"
+
+    if not app.config.edition or "body" not in context:
+        return
+    context["body"] = PLAIN_LINK.sub(
+        lambda found: f'href="{link(found[1])}"', context["body"]
+    )
+    context["body"] = context["body"].replace("</h1>", f"</h1>{NOTE}", 1)
+    context["ways"] = [
+        (way, name, *((link(to), title) for to, title in ends))
+        for way, name, *ends in context["ways"]
+    ]
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_transform(Sources)
+    app.add_config_value("edition", "", "")
+    app.add_message_catalog(CATALOGUE, str(LOCALE))
+    app.connect("config-inited", begin)
+    app.connect("html-page-context", lead_over)
+    app.connect("html-page-context", lead_out, priority=960)  # after ways
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
