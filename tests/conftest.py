@@ -29,6 +29,8 @@ from hypothesis import settings  # noqa: E402
 from refusal import Ended  # noqa: E402
 from shaken import shaken  # noqa: E402
 
+from annotated_transformer.corpora.multi30k import DATA_VARIABLE  # noqa: E402
+
 # without playwright there are no tests of pages, and all others run
 pytest_plugins = ["browser"] if find_spec("playwright") else []
 
@@ -87,14 +89,15 @@ def seed() -> None:
 
 
 @pytest.fixture
-def real_folder() -> Path:
-    """The folder with Multi30k's files, where a machine has them."""
+def real_folder(monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Multi30k's files, where a machine has them; they are read from there."""
     folder = Path(
-        os.environ.get("ANNOTATED_TRANSFORMER_DATA")
+        os.environ.get(DATA_VARIABLE)
         or Path(__file__).parents[1] / "../shared/multi30k"
     )
     if not folder.is_dir():
         pytest.skip("Multi30k is not here")
+    monkeypatch.setenv(DATA_VARIABLE, str(folder))
     return folder
 
 

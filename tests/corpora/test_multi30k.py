@@ -158,10 +158,7 @@ def test_descriptions_that_stand_in_the_captions(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("target", ["de", "fr"])
-def test_multi30k_has_the_counts_of_its_authors(
-    target, real_folder, monkeypatch
-):
-    monkeypatch.setenv(WHERE, str(real_folder))
+def test_multi30k_has_the_counts_of_its_authors(target, real_folder):
     corpus = multi30k("en", target)
     assert (len(corpus.train), len(corpus.valid)) == (29000, 1014)
     assert {name: len(pairs) for name, pairs in corpus.tests.items()} == {
@@ -177,10 +174,9 @@ def test_multi30k_has_the_counts_of_its_authors(
     ("language", "kept"), [("de", 144_524), ("en", 115_842)]
 )
 def test_descriptions_are_as_many_as_perl_and_awk_leave(
-    language, kept, real_folder, monkeypatch
+    language, kept, real_folder
 ):
     """Of 145,000; they compared letters and digits, case folded."""
     if not (real_folder / "descriptions").is_dir():
         pytest.skip("the descriptions are not here")
-    monkeypatch.setenv(WHERE, str(real_folder))
     assert len(multi30k_descriptions(language)) == kept

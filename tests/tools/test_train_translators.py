@@ -179,7 +179,6 @@ def test_steps_make_what_the_functions_that_they_call_give(
     assert ("dog", "Hund") in read_table("short")
     if not (real_folder / "descriptions").is_dir():
         pytest.skip("the descriptions are not here")
-    monkeypatch.setenv(DATA_VARIABLE, str(real_folder))
     train_translators.describe(Path("text.de"), None)
     assert Path("text.de").read_text("utf-8").count("\n") == 144_524
     french = "multi30k-en-fr"
