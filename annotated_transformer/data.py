@@ -127,8 +127,9 @@ def train_tokenizer(
     smallest = smallest_vocabulary(lines) + running
     if vocab_size < smallest and kind != "word":
         raise UserError(
-            f"a vocabulary of {vocab_size} pieces is too small: the reserved "
-            f"ids and the characters of the text need at least {smallest}"
+            f"a vocabulary of {vocab_size} subwords is too small: the "
+            "reserved ids and the characters of the text need at least "
+            f"{smallest}"
         )
     try:
         sentencepiece.SentencePieceTrainer.train(
@@ -148,7 +149,7 @@ def train_tokenizer(
             size = int(largest[1])
             return train_tokenizer(lines, size, kind, normalize, running)
         raise UserError(
-            f"a vocabulary of {vocab_size} pieces is too large for this "
+            f"a vocabulary of {vocab_size} subwords is too large for this "
             f"text: the largest possible is {largest[1]}; choose far fewer, "
             "or leave the number out for as many as the text allows"
         ) from error

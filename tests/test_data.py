@@ -113,7 +113,7 @@ def test_vocabulary_too_large_says_the_largest(kind, capfd):
     with pytest.raises(UserError) as caught:
         train_tokenizer(LINES, 1_000_000, kind)
     message = str(caught.value)
-    assert "1000000 pieces" in message and "sentencepiece" not in message
+    assert "1000000 subwords" in message and "sentencepiece" not in message
     largest = int(re.search(r"possible is (\d+)", message)[1])
     assert len(train_tokenizer(LINES, largest, kind)) == largest
     with pytest.raises(UserError, match=f"possible is {largest};"):

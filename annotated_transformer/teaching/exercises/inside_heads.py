@@ -69,21 +69,21 @@ EXERCISES = [
         "by-word",
         "12_inside_heads",
         "write f(weights, queries, keys), maps between words from maps "
-        "[heads, queries, keys] between pieces. The others say which word "
-        "each piece belongs to, counted from 0.",
-        "words of one to three pieces",
+        "[heads, queries, keys] between subwords. The others say which word "
+        "each belongs to, counted from 0.",
+        "words of one to three subwords",
         maps_of_pieces,
         gathered,
         {
-            "The weights on the pieces of a word are averaged. A word gets "
-            "what its pieces get together.": (
+            "The weights on the subwords of a word are averaged. A word gets "
+            "what they get together.": (
                 lambda w, q, k: gathered(w, q, k, columns="mean")
             ),
-            "The rows of a word's pieces are added: its weights no longer "
+            "The rows of a word's subwords are added: its weights no longer "
             "sum to one.": lambda w, q, k: gathered(w, q, k, rows="sum"),
             "Queries and keys are exchanged: rows are averaged, columns are "
             "added.": lambda w, q, k: gathered(w, q, k, "sum", "mean"),
-            "Only the strongest piece of a word is counted among the keys.": (
+            "Only the strongest subword is counted among a word's keys.": (
                 lambda w, q, k: gathered(w, q, k, columns="amax")
             ),
             "Only the strongest row of a word is taken.": (
