@@ -2,87 +2,85 @@
  * Writing, as in chapter 18: a language model reads a text and says how likely
  * each token is to come next.
  */
-(() => {
-  const { Model, Node, Tokenizer, stripped } = globalThis.inPage;
-  const END = 2; // of a document, and before the first
+
+import { stripped } from "./casing.js";
+import { Model, Node } from "./model.js";
+import { Tokenizer } from "./tokenizer.js";
+
+const END = 2; // of a document, and before the first
+
+/**
+ * Random number i of a seed, from 0 to 1 (mulberry32). It depends on nothing
+ * else, so that a text can be had again.
+ */
+export function uniform(seed, i) {
+  let x = (seed + Math.imul(i + 1, 0x6d2b79f5)) | 0;
+  x = Math.imul(x ^ (x >>> 15), x | 1);
+  x ^= x + Math.imul(x ^ (x >>> 7), x | 61);
+  return ((x ^ (x >>> 14)) >>> 0) / 2 ** 32;
+}
+
+export class Writer {
+  /** @param {PackedWriter} packed */
+  constructor(packed) {
+    this.model = new Model(packed);
+    this.tokenizer = new Tokenizer(packed.vocabulary);
+    this.context = packed.config.context;
+    this.mark = packed.mark;
+    /** @type {number[]} */
+    this.tokens = [];
+    /** @type {TokenNode | null} */
+    this.node = null;
+    /** @type {[token: number, logP: number][]} */
+    this.ranked = [];
+  }
+
+  /** Begin a text. */
+  begin(text) {
+    this.tokens = [];
+    this.node = null;
+    this.read(this.ids(text));
+  }
 
   /**
-   * Random number i of a seed, from 0 to 1 (mulberry32). It depends on nothing
-   * else, so that a text can be had again.
+   * The ids of a text, as DocumentReader in annotated_transformer/text has
+   * them: a line that is the mark ends a document.
+   * @param {string} text
+   * @returns {number[]}
    */
-  function uniform(seed, i) {
-    let x = (seed + Math.imul(i + 1, 0x6d2b79f5)) | 0;
-    x = Math.imul(x ^ (x >>> 15), x | 1);
-    x ^= x + Math.imul(x ^ (x >>> 7), x | 61);
-    return ((x ^ (x >>> 14)) >>> 0) / 2 ** 32;
+  ids(text) {
+    const lines = text
+      .replace(/^\ufeff/, "")
+      .split("\n")
+      .map((line) => line.replace(/\r$/, ""));
+    const last = lines.pop() ?? "";
+    const ids = lines.map((line) =>
+      stripped(line) === this.mark ? [END] : this.tokenizer.encode(`${line}\n`),
+    );
+    return [END, ...ids.flat(), ...this.tokenizer.encode(last)];
   }
 
-  class Writer {
-    /** @param {PackedWriter} packed */
-    constructor(packed) {
-      this.model = new Model(packed);
-      this.tokenizer = new Tokenizer(packed.vocabulary);
-      this.context = packed.config.context;
-      this.mark = packed.mark;
-      /** @type {number[]} */
-      this.tokens = [];
-      /** @type {TokenNode | null} */
+  /**
+   * Read on. Where the text outgrows the context, its last half is read
+   * again. The log-probabilities of the next token are then in `ranked`,
+   * pairs of a token and its own, the likeliest first.
+   * @param {number[]} tokens
+   */
+  read(tokens) {
+    this.tokens.push(...tokens);
+    const before = this.node ? this.node.way.length : 0;
+    if (before + tokens.length > this.context) {
       this.node = null;
-      /** @type {[token: number, logP: number][]} */
-      this.ranked = [];
+      tokens = this.tokens.slice(-Math.floor(this.context / 2));
     }
-
-    /** Begin a text. */
-    begin(text) {
-      this.tokens = [];
-      this.node = null;
-      this.read(this.ids(text));
-    }
-
-    /**
-     * The ids of a text, as DocumentReader in annotated_transformer/text has
-     * them: a line that is the mark ends a document.
-     * @param {string} text
-     * @returns {number[]}
-     */
-    ids(text) {
-      const lines = text
-        .replace(/^\ufeff/, "")
-        .split("\n")
-        .map((line) => line.replace(/\r$/, ""));
-      const last = lines.pop() ?? "";
-      const ids = lines.map((line) =>
-        stripped(line) === this.mark
-          ? [END]
-          : this.tokenizer.encode(`${line}\n`),
-      );
-      return [END, ...ids.flat(), ...this.tokenizer.encode(last)];
-    }
-
-    /**
-     * Read on. Where the text outgrows the context, its last half is read
-     * again. The log-probabilities of the next token are then in `ranked`,
-     * pairs of a token and its own, the likeliest first.
-     * @param {number[]} tokens
-     */
-    read(tokens) {
-      this.tokens.push(...tokens);
-      const before = this.node ? this.node.way.length : 0;
-      if (before + tokens.length > this.context) {
-        this.node = null;
-        tokens = this.tokens.slice(-Math.floor(this.context / 2));
-      }
-      const nodes = tokens.map((id) => (this.node = new Node(id, this.node)));
-      const [following] = this.model.step(nodes).slice(-1);
-      this.ranked = [...following.entries()].sort((a, b) => b[1] - a[1]);
-    }
-
-    /** The text of a token after another text; a mark gets its own line. */
-    text(token, before) {
-      if (token !== END) return this.tokenizer.decode([token]);
-      return `${/[^\n]$/.test(before) ? "\n" : ""}${this.mark}\n`;
-    }
+    const nodes = tokens.map((id) => (this.node = new Node(id, this.node)));
+    const [following] = this.model.step(nodes).slice(-1);
+    this.ranked = [...following.entries()].sort((a, b) => b[1] - a[1]);
   }
 
-  globalThis.inPage = { ...globalThis.inPage, Writer, uniform };
-})();
+  /** The text of a token after another text; a mark gets its own line. */
+  text(token, before) {
+    if (token !== END) return this.tokenizer.decode([token]);
+    return `${/[^\n]$/.test(before) ? "\n" : ""}${this.mark}\n`;
+  }
+}

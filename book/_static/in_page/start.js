@@ -1,0 +1,77 @@
+// Made by make bundle from book/in_page: edit that.
+(() => {
+  // start.js
+  var KINDS = { translator: offer, writer: offer, opened: comeNear };
+  var here = (
+    /** @type {HTMLScriptElement} */
+    document.currentScript.src
+  );
+  var loaded = /* @__PURE__ */ new Map();
+  function load(name) {
+    const promise = new Promise((done, fail) => {
+      const script = document.createElement("script");
+      script.src = new URL(`${name}.js`, here).href;
+      script.onload = done;
+      script.onerror = () => {
+        loaded.delete(name);
+        fail(new Error(`${name}.js was not found`));
+      };
+      document.head.append(script);
+    });
+    loaded.set(name, promise);
+    return promise;
+  }
+  async function program(kind) {
+    for (const part of [`${kind}_weights`, kind])
+      await (loaded.get(part) ?? load(part));
+    return globalThis.inPage[kind];
+  }
+  function offer(place, kind) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "at-main";
+    button.textContent = "Try it here";
+    const note = document.createElement("p");
+    note.className = "at-note";
+    note.setAttribute("role", "status");
+    note.textContent = "Loads the model into this page; what you type does not leave it.";
+    const bar = document.createElement("div");
+    bar.className = "at-start";
+    bar.append(button, note);
+    place.prepend(bar);
+    button.addEventListener("click", async () => {
+      button.disabled = true;
+      note.textContent = "Loading the model.";
+      try {
+        const { show } = await program(kind);
+        const shown = show(place);
+        bar.remove();
+        shown.focus();
+      } catch (error) {
+        button.disabled = false;
+        note.textContent = `The ${kind} cannot run here: ${error.message}. The example below was computed when the book was made.`;
+      }
+    });
+  }
+  function comeNear(place, kind) {
+    const near = new IntersectionObserver(
+      async (entries) => {
+        if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
+        near.disconnect();
+        const { show } = await program(kind);
+        const goal = document.querySelector(":target");
+        const below = goal && place.compareDocumentPosition(goal) & Node.DOCUMENT_POSITION_FOLLOWING;
+        const led = below && goal.getBoundingClientRect().top < innerHeight;
+        const seen = led ? goal : place;
+        const { top, bottom } = seen.getBoundingClientRect();
+        show(place);
+        if (bottom > 0) scrollBy(0, seen.getBoundingClientRect().top - top);
+      },
+      { rootMargin: "100%" }
+    );
+    near.observe(place);
+  }
+  for (const [kind, bring] of Object.entries(KINDS))
+    for (const place of document.querySelectorAll(`.at-place.at-${kind}`))
+      bring(place, kind);
+})();
