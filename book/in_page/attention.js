@@ -4,6 +4,7 @@
  * was made are for other figures, too.
  */
 
+import { largest } from "./arithmetic.js";
 import { make, share, digits, named, chips } from "./elements.js";
 
 // where the package computes a weight, as the book shows it
@@ -77,8 +78,6 @@ export function explanation(weights, j, row, column) {
     make("p.at-numbers", {}, `k = ${list(k)}`),
   ];
 }
-
-const largest = (weights) => weights.indexOf(Math.max(...weights));
 
 export class AttentionView {
   /** @type {AttentionRun} */ run;
@@ -173,7 +172,7 @@ export class AttentionView {
         rows: read,
         columns: read,
         weights: maps[layer].map((query) => query[head]),
-        at: this.reader ?? largest(cross[this.at]),
+        at: this.reader ?? largest(cross[this.at])[0],
         when: "When it read ",
         queries: "each row is a piece that the encoder reads",
         lang: "en",

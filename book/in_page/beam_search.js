@@ -4,32 +4,17 @@
  * that the page can show the step before the next one is computed.
  */
 
+import { largest } from "./arithmetic.js";
 import { stripped } from "./casing.js";
 import { emphasised } from "./emphasis.js";
 import { Model, Node } from "./model.js";
 import { Reader } from "./reading.js";
-import { Tokenizer } from "./tokenizer.js";
+import { BEGIN, END, Tokenizer } from "./tokenizer.js";
 
-const [BEGIN, END] = [1, 2];
 const SHOWN = 6; // candidates that a node keeps, to be looked at
 
 /** lp(n) = ((5 + n) / 6)^alpha. */
 const lengthPenalty = (length, alpha) => ((5 + length) / 6) ** alpha;
-
-/** The places of the `count` largest numbers, largest first. */
-function largest(numbers, count) {
-  const places = [];
-  let least = -Infinity; // what a number must exceed to be among them
-  for (let i = 0; i < numbers.length; i++) {
-    if (numbers[i] <= least) continue;
-    let j = places.length;
-    while (j > 0 && numbers[places[j - 1]] < numbers[i]) j--;
-    places.splice(j, 0, i);
-    if (places.length > count) places.pop();
-    if (places.length === count) least = numbers[places[count - 1]];
-  }
-  return places;
-}
 
 /**
  * The tokens by which a hypothesis would say the same n tokens in a row

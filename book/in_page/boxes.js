@@ -5,14 +5,11 @@
  */
 
 import { arcs } from "./arcs.js";
+import { largest } from "./arithmetic.js";
 import { attentionTable, explanation } from "./attention.js";
 import { make, digits, chance, share, named } from "./elements.js";
 import { thumbnail, nameOf, sidesOf, mapOf } from "./heads.js";
 import { strip, labels, axis } from "./strips.js";
-
-/** The places of the largest numbers, largest first. */
-export const largest = (numbers, count) =>
-  [...numbers.keys()].sort((a, b) => numbers[b] - numbers[a]).slice(0, count);
 
 export const percent = (x) => `${Math.round(100 * x)}%`;
 

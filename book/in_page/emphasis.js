@@ -4,6 +4,7 @@
  * that both agree.
  */
 
+import { largest } from "./arithmetic.js";
 import { eachWord, inCapitals, wordsOf } from "./casing.js";
 
 /** The word that each piece is part of; -1 for a piece of blanks alone. */
@@ -41,7 +42,6 @@ function weightsOfWords(rows, source, target) {
 }
 
 const wordsIn = (numbers) => [...Array(Math.max(...numbers) + 1)];
-const best = (numbers) => numbers.indexOf(Math.max(...numbers));
 
 /**
  * @param {string} text a translation of a part
@@ -60,8 +60,8 @@ export function emphasised(text, { loud, sentence }, [source, target], way) {
     return text; // blanks that the tokenizer takes for letters
   const set = new Set();
   for (const i of loud) {
-    const j = best(weights.map((row) => row[i]));
-    if (best(weights[j]) === i) set.add(j);
+    const [j] = largest(weights.map((row) => row[i]));
+    if (largest(weights[j])[0] === i) set.add(j);
   }
   let j = -1;
   return eachWord(text, (word) => (set.has(++j) ? inCapitals(word) : word));

@@ -12,6 +12,8 @@
  * float32 and added up in doubles. Parameters have their names in the package.
  */
 
+import { largest, logSumExp, moments, uniform, wave } from "./arithmetic.js";
+
 const [PAD, BOS, EOS, FIRST] = [0, 1, 2, 4]; // FIRST: the first letter
 
 class Matrix {
@@ -136,13 +138,10 @@ class Pass {
     const over = new Float32Array(rows); // 1 / deviation
     for (let row = 0; row < rows; row++) {
       const begin = row * n;
-      let [mean, square] = [0, 0];
-      for (let j = 0; j < n; j++) mean += x.values[begin + j] / n;
-      for (let j = 0; j < n; j++)
-        square += (x.values[begin + j] - mean) ** 2 / n;
-      over[row] = 1 / Math.sqrt(square + 1e-5);
+      const [mean, scale] = moments(x.values, begin, begin + n);
+      over[row] = scale;
       for (let j = 0; j < n; j++) {
-        const value = (x.values[begin + j] - mean) * over[row];
+        const value = (x.values[begin + j] - mean) * scale;
         normal[begin + j] = value;
         y.values[begin + j] = value * weight.values[j] + bias.values[j];
       }
@@ -241,9 +240,7 @@ class Pass {
     targets.forEach((token, row) => {
       if (token === PAD) return;
       const p = values.subarray(row * n, (row + 1) * n);
-      const most = Math.max(...p);
-      const sum = p.reduce((all, x) => all + Math.exp(x - most), 0);
-      const shift = most + Math.log(sum);
+      const shift = logSumExp(p);
       total += shift - p[token];
       for (let j = 0; j < n; j++)
         gradient[row * n + j] = Math.exp(p[j] - shift) / count;
@@ -275,24 +272,11 @@ function masks({ tokens, length }, bug) {
   return { encoder: words, self: past, cross: words, ...bugs[bug] };
 }
 
-/** A random number from 0 to 1 at each call (mulberry32). */
-function randomNumbers(seed) {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let x = Math.imul(state ^ (state >>> 15), state | 1);
-    x ^= x + Math.imul(x ^ (x >>> 7), x | 61);
-    return ((x ^ (x >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /** Sines and cosines of the first positions (chapter 3). */
 const sinusoids = (length, d) =>
-  Float32Array.from({ length: length * d }, (_, k) => {
-    const i = k % d;
-    const angle = Math.floor(k / d) / 10000 ** ((i - (i % 2)) / d);
-    return i % 2 ? Math.cos(angle) : Math.sin(angle);
-  });
+  Float32Array.from({ length: length * d }, (_, k) =>
+    wave(Math.floor(k / d), k % d, d),
+  );
 
 /** The Transformer: norms before the sub-layers, one embedding. */
 export class Transformer {
@@ -433,7 +417,7 @@ export class Transformer {
       rows.forEach((row, i) => {
         const end = (i + 1) * n * columns;
         const logits = values.subarray(end - columns, end);
-        row.push(logits.indexOf(Math.max(...logits)));
+        row.push(...largest(logits));
       });
     }
     const end = (row) => (ended(row) ? row.indexOf(EOS) : row.length);
@@ -494,7 +478,8 @@ export class Training {
     this.task = task;
     this.step = 0;
     this.finished = false;
-    this.random = randomNumbers(seed);
+    let drawn = 0;
+    this.random = () => uniform(seed, drawn++);
     this.network = new Transformer(recipe.model, this.random, bug);
     this.adam = new Adam(this.network.parameters);
     this.unread = new Set();

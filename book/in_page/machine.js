@@ -3,11 +3,11 @@
  * sentence, and every activation at the moment when it wrote a token.
  */
 
+import { largest, softmax } from "./arithmetic.js";
 import { Model, Node } from "./model.js";
 import { Reader } from "./reading.js";
-import { Tokenizer } from "./tokenizer.js";
+import { BEGIN, END, Tokenizer } from "./tokenizer.js";
 
-const [BEGIN, END] = [1, 2];
 const MORE = 14; // tokens that an output may have more than its source
 
 /**
@@ -37,9 +37,6 @@ function recorder(seen, tap = (_, values) => values) {
     return found;
   };
 }
-
-const largest = (numbers) =>
-  numbers.reduce((best, x, i) => (x > numbers[best] ? i : best), 0);
 
 export class Machine {
   /** @param {PackedOpened} packed */
@@ -73,7 +70,7 @@ export class Machine {
     while (tokens.length <= ids.length + MORE && tokens.at(-1) !== END) {
       const news = again ? chainOf(tokens) : [nodes.at(-1)];
       const rows = this.step(news, sources);
-      const token = largest(rows.at(-1));
+      const [token] = largest(rows.at(-1));
       tokens.push(token);
       nodes = [...nodes, new Node(token, nodes[nodes.length - 1])];
     }
@@ -135,10 +132,7 @@ export class Machine {
     const nodes = chainOf(tokens.slice(0, moment + 1));
     this.step(nodes, sources);
     const logits = seen.logits[moment];
-    const most = Math.max(...logits);
-    const shares = logits.map((x) => Math.exp(x - most));
-    const sum = shares.reduce((a, b) => a + b);
-    const chances = shares.map((x) => x / sum);
+    const chances = softmax(logits);
     const order = [...chances.keys()].sort((a, b) => logits[b] - logits[a]);
     const ranked = order.slice(0, 6).map((token) => ({
       token,

@@ -22,6 +22,8 @@
  * over the places: positions of the source, nodes of the target.
  */
 
+import { angle, logSumExp, moments, softmax, wave } from "./arithmetic.js";
+
 /** The bytes that a base64 text stands for. */
 function fromBase64(text) {
   const characters = atob(text);
@@ -100,16 +102,8 @@ function swiglu(x) {
 /** Each vector with mean 0 and variance 1, then scaled and shifted. */
 function layerNorm(vectors, { weight, bias }) {
   return vectors.map((x) => {
-    const y = new Float64Array(x.length);
-    let mean = 0;
-    for (let i = 0; i < x.length; i++) mean += x[i] / x.length;
-    let variance = 0;
-    for (let i = 0; i < x.length; i++)
-      variance += (x[i] - mean) ** 2 / x.length;
-    const scale = 1 / Math.sqrt(variance + 1e-5);
-    for (let i = 0; i < x.length; i++)
-      y[i] = (x[i] - mean) * scale * weight[i] + bias[i];
-    return y;
+    const [mean, scale] = moments(x, 0, x.length);
+    return x.map((v, i) => (v - mean) * scale * weight[i] + bias[i]);
   });
 }
 
@@ -120,14 +114,6 @@ function rmsNorm(vectors, { weight }) {
     return x.map((v, i) => (v / Math.sqrt(square + 1e-5)) * weight[i]);
   });
 }
-
-/** The angle of component i at a position; pairs share one (chapter 3). */
-const angle = (position, i, width) =>
-  position / 10000 ** ((i - (i % 2)) / width);
-
-/** Sines and cosines, by turns: what is added to a token's vector. */
-const wave = (position, i, width) =>
-  (i % 2 ? Math.cos : Math.sin)(angle(position, i, width));
 
 /** Each pair of a head's numbers, turned by its position (chapter 17). */
 function rotate(x, position, width) {
@@ -146,26 +132,11 @@ const FEED_FORWARDS = { relu, swiglu };
 const ADDED = { sinusoidal: wave, rotary: () => 0 };
 const TURNED = { sinusoidal: (x) => x, rotary: rotate };
 
-/** log(sum(exp(x))), with the largest x taken off first. */
-function logSumExp(x) {
-  let largest = -Infinity;
-  for (let i = 0; i < x.length; i++) if (x[i] > largest) largest = x[i];
-  let sum = 0;
-  for (let i = 0; i < x.length; i++) sum += Math.exp(x[i] - largest);
-  return largest + Math.log(sum);
-}
-
 /** log(softmax(x)), written over x: a whole vocabulary is not copied. */
 function logSoftmax(x) {
   const shift = logSumExp(x);
   for (let i = 0; i < x.length; i++) x[i] -= shift;
   return x;
-}
-
-/** softmax(x), of the few scores that a query has. */
-function softmax(x) {
-  const shift = logSumExp(x);
-  return x.map((v) => Math.exp(v - shift));
 }
 
 /** The sums of vectors, place by place. */

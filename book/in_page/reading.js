@@ -13,8 +13,8 @@ import {
   wordsOf,
 } from "./casing.js";
 import { sentences } from "./sentences.js";
+import { END } from "./tokenizer.js";
 
-const END = 2;
 const LETTER = /[\p{L}\p{N}]/u; // or a digit
 const INVISIBLE = /[\p{Cc}\p{Cf}\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/u;
 const AROUND = '"#*•·‣†‡§';

@@ -5,20 +5,7 @@
 
 import { stripped } from "./casing.js";
 import { Model, Node } from "./model.js";
-import { Tokenizer } from "./tokenizer.js";
-
-const END = 2; // of a document, and before the first
-
-/**
- * Random number i of a seed, from 0 to 1 (mulberry32). It depends on nothing
- * else, so that a text can be had again.
- */
-export function uniform(seed, i) {
-  let x = (seed + Math.imul(i + 1, 0x6d2b79f5)) | 0;
-  x = Math.imul(x ^ (x >>> 15), x | 1);
-  x ^= x + Math.imul(x ^ (x >>> 7), x | 61);
-  return ((x ^ (x >>> 14)) >>> 0) / 2 ** 32;
-}
+import { END, Tokenizer } from "./tokenizer.js";
 
 export class Writer {
   /** @param {PackedWriter} packed */

@@ -5,6 +5,8 @@
  * may load as well as one from a server.
  */
 
+import { make } from "./elements.js";
+
 const KINDS = { translator: offer, writer: offer, opened: comeNear };
 const here = /** @type {HTMLScriptElement} */ (document.currentScript).src;
 const loaded = new Map(); // a page may have places for several kinds
@@ -12,14 +14,12 @@ const loaded = new Map(); // a page may have places for several kinds
 /** Load one script, once; the promise fails with its name. */
 function load(name) {
   const promise = new Promise((done, fail) => {
-    const script = document.createElement("script");
-    script.src = new URL(`${name}.js`, here).href;
-    script.onload = done;
-    script.onerror = () => {
+    const src = new URL(`${name}.js`, here).href;
+    const error = () => {
       loaded.delete(name); // the reader may try again
       fail(new Error(`${name}.js was not found`));
     };
-    document.head.append(script);
+    document.head.append(make("script", { src, load: done, error }));
   });
   loaded.set(name, promise);
   return promise;
@@ -33,21 +33,7 @@ async function program(kind) {
 }
 
 function offer(place, kind) {
-  const button = document.createElement("button");
-  button.type = "button";
-  button.className = "at-main";
-  button.textContent = "Try it here";
-  const note = document.createElement("p");
-  note.className = "at-note";
-  note.setAttribute("role", "status");
-  note.textContent =
-    "Loads the model into this page; what you type does not leave it.";
-  const bar = document.createElement("div");
-  bar.className = "at-start";
-  bar.append(button, note);
-  place.prepend(bar);
-
-  button.addEventListener("click", async () => {
+  const click = async () => {
     button.disabled = true;
     note.textContent = "Loading the model.";
     try {
@@ -61,7 +47,16 @@ function offer(place, kind) {
         `The ${kind} cannot run here: ${error.message}. ` +
         "The example below was computed when the book was made.";
     }
-  });
+  };
+  const given = { type: "button", click };
+  const button = make("button.at-main", given, "Try it here");
+  const note = make(
+    "p.at-note",
+    { role: "status" },
+    "Loads the model into this page; what you type does not leave it.",
+  );
+  const bar = make(".at-start", {}, button, note);
+  place.prepend(bar);
 }
 
 /**

@@ -9,6 +9,8 @@
  * training found the pieces.
  */
 
+export const BEGIN = 1; // of an output
+export const END = 2; // of a sentence, and of a document
 const SPACE = "▁";
 const RESERVED = 4; // padding, begin, end, unknown: no text makes them
 const UNKNOWN = 3;

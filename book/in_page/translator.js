@@ -8,6 +8,7 @@ import { AttentionView } from "./attention.js";
 import { Translator } from "./beam_search.js";
 import { make, rest, share, digits, chance, named, chips } from "./elements.js";
 import { sentences } from "./sentences.js";
+import { END } from "./tokenizer.js";
 
 const models = globalThis.inPage.models.translator;
 const WORD = /[\p{L}\p{N}'-]+|\S/gu; // or a punctuation mark
@@ -382,7 +383,7 @@ class Widget {
     const rows = step.places.map(({ node, logP, state }) => {
       const ours = best.node.way.includes(node);
       const ids = node.way.slice(1).map(({ token }) => token);
-      const ended = ids.at(-1) === 2 ? " </s>" : "";
+      const ended = ids.at(-1) === END ? " </s>" : "";
       return make(
         `li.at-${state}${ours ? ".at-now" : ""}`,
         {},

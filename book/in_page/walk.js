@@ -3,7 +3,8 @@
  * at, and a sentence made of the numbers of the reader's own sentence.
  */
 
-import { largest, percent, plain } from "./boxes.js";
+import { largest } from "./arithmetic.js";
+import { percent, plain } from "./boxes.js";
 import { make } from "./elements.js";
 import * as heads from "./heads.js";
 

@@ -3,9 +3,10 @@
  * letter, and while it rests, the reader may choose the next one.
  */
 
+import { uniform } from "./arithmetic.js";
 import { make, rest, chance } from "./elements.js";
 import { Model, Node } from "./model.js";
-import { Writer, uniform } from "./sample.js";
+import { Writer } from "./sample.js";
 
 const model = globalThis.inPage.models.writer;
 const PACE = 25; // ms from letter to letter

@@ -28,6 +28,45 @@ var learner = (() => {
     answers: () => answers,
     linearRate: () => linearRate
   });
+
+  // arithmetic.js
+  function logSumExp(x) {
+    let largest2 = -Infinity;
+    for (let i = 0; i < x.length; i++) if (x[i] > largest2) largest2 = x[i];
+    let sum = 0;
+    for (let i = 0; i < x.length; i++) sum += Math.exp(x[i] - largest2);
+    return largest2 + Math.log(sum);
+  }
+  function moments(x, begin, end) {
+    let [mean, variance] = [0, 0];
+    const n = end - begin;
+    for (let i = begin; i < end; i++) mean += x[i] / n;
+    for (let i = begin; i < end; i++) variance += (x[i] - mean) ** 2 / n;
+    return [mean, 1 / Math.sqrt(variance + 1e-5)];
+  }
+  var angle = (position, i, width) => position / 1e4 ** ((i - i % 2) / width);
+  var wave = (position, i, width) => (i % 2 ? Math.cos : Math.sin)(angle(position, i, width));
+  function largest(numbers, count = 1) {
+    const places = [];
+    let least = -Infinity;
+    for (let i = 0; i < numbers.length; i++) {
+      if (numbers[i] <= least) continue;
+      let j = places.length;
+      while (j > 0 && numbers[places[j - 1]] < numbers[i]) j--;
+      places.splice(j, 0, i);
+      if (places.length > count) places.pop();
+      if (places.length === count) least = numbers[places[count - 1]];
+    }
+    return places;
+  }
+  function uniform(seed, i) {
+    let x = seed + Math.imul(i + 1, 1831565813) | 0;
+    x = Math.imul(x ^ x >>> 15, x | 1);
+    x ^= x + Math.imul(x ^ x >>> 7, x | 61);
+    return ((x ^ x >>> 14) >>> 0) / 2 ** 32;
+  }
+
+  // learner.js
   var [PAD, BOS, EOS, FIRST] = [0, 1, 2, 4];
   var Matrix = class {
     constructor(rows, columns) {
@@ -135,13 +174,10 @@ var learner = (() => {
       const over = new Float32Array(rows);
       for (let row = 0; row < rows; row++) {
         const begin = row * n;
-        let [mean, square] = [0, 0];
-        for (let j = 0; j < n; j++) mean += x.values[begin + j] / n;
-        for (let j = 0; j < n; j++)
-          square += (x.values[begin + j] - mean) ** 2 / n;
-        over[row] = 1 / Math.sqrt(square + 1e-5);
+        const [mean, scale] = moments(x.values, begin, begin + n);
+        over[row] = scale;
         for (let j = 0; j < n; j++) {
-          const value = (x.values[begin + j] - mean) * over[row];
+          const value = (x.values[begin + j] - mean) * scale;
           normal[begin + j] = value;
           y.values[begin + j] = value * weight.values[j] + bias.values[j];
         }
@@ -236,9 +272,7 @@ var learner = (() => {
       targets.forEach((token, row) => {
         if (token === PAD) return;
         const p = values.subarray(row * n, (row + 1) * n);
-        const most = Math.max(...p);
-        const sum = p.reduce((all, x) => all + Math.exp(x - most), 0);
-        const shift = most + Math.log(sum);
+        const shift = logSumExp(p);
         total += shift - p[token];
         for (let j = 0; j < n; j++)
           gradient[row * n + j] = Math.exp(p[j] - shift) / count;
@@ -262,20 +296,10 @@ var learner = (() => {
     };
     return { encoder: words, self: past, cross: words, ...bugs[bug] };
   }
-  function randomNumbers(seed) {
-    let state = seed;
-    return () => {
-      state = state + 1831565813 | 0;
-      let x = Math.imul(state ^ state >>> 15, state | 1);
-      x ^= x + Math.imul(x ^ x >>> 7, x | 61);
-      return ((x ^ x >>> 14) >>> 0) / 2 ** 32;
-    };
-  }
-  var sinusoids = (length, d) => Float32Array.from({ length: length * d }, (_, k) => {
-    const i = k % d;
-    const angle = Math.floor(k / d) / 1e4 ** ((i - i % 2) / d);
-    return i % 2 ? Math.cos(angle) : Math.sin(angle);
-  });
+  var sinusoids = (length, d) => Float32Array.from(
+    { length: length * d },
+    (_, k) => wave(Math.floor(k / d), k % d, d)
+  );
   var Transformer = class {
     /**
      * @param {{vocab_size: number, layers: number, d_model: number,
@@ -406,7 +430,7 @@ var learner = (() => {
         rows.forEach((row, i) => {
           const end2 = (i + 1) * n * columns;
           const logits = values.subarray(end2 - columns, end2);
-          row.push(logits.indexOf(Math.max(...logits)));
+          row.push(...largest(logits));
         });
       }
       const end = (row) => ended(row) ? row.indexOf(EOS) : row.length;
@@ -457,7 +481,8 @@ var learner = (() => {
       this.task = task;
       this.step = 0;
       this.finished = false;
-      this.random = randomNumbers(seed);
+      let drawn = 0;
+      this.random = () => uniform(seed, drawn++);
       this.network = new Transformer(recipe.model, this.random, bug);
       this.adam = new Adam(this.network.parameters);
       this.unread = /* @__PURE__ */ new Set();

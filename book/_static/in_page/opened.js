@@ -53,6 +53,41 @@ var inPage;
     );
   }
 
+  // arithmetic.js
+  function logSumExp(x) {
+    let largest2 = -Infinity;
+    for (let i = 0; i < x.length; i++) if (x[i] > largest2) largest2 = x[i];
+    let sum = 0;
+    for (let i = 0; i < x.length; i++) sum += Math.exp(x[i] - largest2);
+    return largest2 + Math.log(sum);
+  }
+  function softmax(x) {
+    const shift2 = logSumExp(x);
+    return x.map((v) => Math.exp(v - shift2));
+  }
+  function moments(x, begin, end) {
+    let [mean, variance] = [0, 0];
+    const n = end - begin;
+    for (let i = begin; i < end; i++) mean += x[i] / n;
+    for (let i = begin; i < end; i++) variance += (x[i] - mean) ** 2 / n;
+    return [mean, 1 / Math.sqrt(variance + 1e-5)];
+  }
+  var angle = (position, i, width) => position / 1e4 ** ((i - i % 2) / width);
+  var wave = (position, i, width) => (i % 2 ? Math.cos : Math.sin)(angle(position, i, width));
+  function largest(numbers, count = 1) {
+    const places = [];
+    let least = -Infinity;
+    for (let i = 0; i < numbers.length; i++) {
+      if (numbers[i] <= least) continue;
+      let j = places.length;
+      while (j > 0 && numbers[places[j - 1]] < numbers[i]) j--;
+      places.splice(j, 0, i);
+      if (places.length > count) places.pop();
+      if (places.length === count) least = numbers[places[count - 1]];
+    }
+    return places;
+  }
+
   // elements.js
   var SPACE = "▁";
   function make(tag, given = {}, ...inside) {
@@ -330,7 +365,6 @@ var inPage;
   };
 
   // boxes.js
-  var largest = (numbers, count) => [...numbers.keys()].sort((a, b) => numbers[b] - numbers[a]).slice(0, count);
   var percent = (x) => `${Math.round(100 * x)}%`;
   var sideOf = ({ side }) => side === "encoder" ? "source" : "target";
   var plain = (piece) => piece.replaceAll("▁", "") || "a blank";
@@ -1493,16 +1527,8 @@ var inPage;
   }
   function layerNorm(vectors, { weight, bias }) {
     return vectors.map((x) => {
-      const y = new Float64Array(x.length);
-      let mean = 0;
-      for (let i = 0; i < x.length; i++) mean += x[i] / x.length;
-      let variance = 0;
-      for (let i = 0; i < x.length; i++)
-        variance += (x[i] - mean) ** 2 / x.length;
-      const scale = 1 / Math.sqrt(variance + 1e-5);
-      for (let i = 0; i < x.length; i++)
-        y[i] = (x[i] - mean) * scale * weight[i] + bias[i];
-      return y;
+      const [mean, scale] = moments(x, 0, x.length);
+      return x.map((v, i) => (v - mean) * scale * weight[i] + bias[i]);
     });
   }
   function rmsNorm(vectors, { weight }) {
@@ -1511,8 +1537,6 @@ var inPage;
       return x.map((v, i) => v / Math.sqrt(square + 1e-5) * weight[i]);
     });
   }
-  var angle = (position, i, width) => position / 1e4 ** ((i - i % 2) / width);
-  var wave = (position, i, width) => (i % 2 ? Math.cos : Math.sin)(angle(position, i, width));
   function rotate(x, position, width) {
     return x.map((_, i) => {
       const turn = angle(position, i % width, width);
@@ -1524,21 +1548,10 @@ var inPage;
   var FEED_FORWARDS = { relu, swiglu };
   var ADDED = { sinusoidal: wave, rotary: () => 0 };
   var TURNED = { sinusoidal: (x) => x, rotary: rotate };
-  function logSumExp(x) {
-    let largest3 = -Infinity;
-    for (let i = 0; i < x.length; i++) if (x[i] > largest3) largest3 = x[i];
-    let sum = 0;
-    for (let i = 0; i < x.length; i++) sum += Math.exp(x[i] - largest3);
-    return largest3 + Math.log(sum);
-  }
   function logSoftmax(x) {
     const shift2 = logSumExp(x);
     for (let i = 0; i < x.length; i++) x[i] -= shift2;
     return x;
-  }
-  function softmax(x) {
-    const shift2 = logSumExp(x);
-    return x.map((v) => Math.exp(v - shift2));
   }
   var plus = (xs, ys) => xs.map((x, i) => x.map((v, j) => v + ys[i][j]));
   function dot(x, y, begin, end) {
@@ -1911,8 +1924,110 @@ var inPage;
     return numbered || known.includes(small) || SHORT.test(word);
   }
 
-  // reading.js
+  // tokenizer.js
+  var BEGIN = 1;
   var END2 = 2;
+  var SPACE2 = "▁";
+  var RESERVED = 4;
+  var UNKNOWN = 3;
+  var Tokenizer = class {
+    /**
+     * @param {Vocabulary} vocabulary pieces and scores by id, what stands for
+     *   what, and whether a blank is put before a text
+     */
+    constructor({ pieces, scores, rules, prefix }) {
+      this.prefix = prefix ? SPACE2 : "";
+      this.pieces = pieces;
+      this.rules = new Map(rules);
+      this.longest = Math.max(0, ...rules.map(([from]) => [...from].length));
+      this.ids = /* @__PURE__ */ new Map();
+      for (let id = RESERVED; id < pieces.length; id++)
+        this.ids.set(pieces[id], id);
+      this.scores = scores;
+      this.unknown = UNKNOWN;
+    }
+    /**
+     * The text by the rules, the longest that fits at each place, and with
+     * single blanks; a tokenizer without rules leaves it as it is.
+     * @param {string} text
+     * @returns {string}
+     */
+    normalize(text) {
+      if (!this.rules.size) return text;
+      const characters = [...text];
+      let found = "";
+      for (let i = 0; i < characters.length; ) {
+        let length = this.longest;
+        let from = characters.slice(i, i + length).join("");
+        while (length > 1 && !this.rules.has(from))
+          from = characters.slice(i, i + --length).join("");
+        found += this.rules.get(from) ?? from;
+        i += length;
+      }
+      return found.replace(/ +/g, " ").replace(/^ | $/g, "");
+    }
+    /**
+     * The pieces of a text, from left to right.
+     * @param {string} text
+     * @returns {string[]}
+     */
+    split(text) {
+      const half = /\p{Surrogate}/gu;
+      const whole = this.normalize(text.replace(half, "?"));
+      if (!whole) return [];
+      const parts = [...(this.prefix + whole).replaceAll(" ", SPACE2)];
+      for (; ; ) {
+        let best = -1;
+        let highest = -Infinity;
+        for (let i = 0; i + 1 < parts.length; i++) {
+          const id = this.ids.get(parts[i] + parts[i + 1]);
+          if (id !== void 0 && this.scores[id] > highest)
+            [best, highest] = [i, this.scores[id]];
+        }
+        if (best < 0) return this.joinUnknown(parts);
+        parts.splice(best, 2, parts[best] + parts[best + 1]);
+      }
+    }
+    /** Characters without a piece, side by side, are one unknown. */
+    joinUnknown(parts) {
+      const joined = [];
+      let before = true;
+      for (const part of parts) {
+        const known = this.ids.has(part);
+        if (known || before) joined.push(part);
+        else joined[joined.length - 1] += part;
+        before = known;
+      }
+      return joined;
+    }
+    /**
+     * The ids of a text's pieces; the end of the sentence is not among them.
+     * @param {string} text
+     * @returns {number[]}
+     */
+    encode(text) {
+      return this.split(text).map((part) => this.ids.get(part) ?? UNKNOWN);
+    }
+    /**
+     * The text of some ids; a blank put before it does not belong to it.
+     * @param {number[]} ids
+     * @returns {string}
+     */
+    decode(ids) {
+      let text = "";
+      for (const id of ids) {
+        let piece = this.pieces[id];
+        if (id === UNKNOWN) piece = "⁇";
+        else if (id < RESERVED) piece = "";
+        else if (!text && piece.startsWith(this.prefix))
+          piece = piece.slice(this.prefix.length);
+        text += piece.replaceAll(SPACE2, " ");
+      }
+      return text;
+    }
+  };
+
+  // reading.js
   var LETTER3 = /[\p{L}\p{N}]/u;
   var INVISIBLE = /[\p{Cc}\p{Cf}\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/u;
   var AROUND = '"#*•·‣†‡§';
@@ -2043,109 +2158,7 @@ var inPage;
   }
   var visible = (text) => [...singleBlanks(text)].filter((x) => x !== " " && !INVISIBLE.test(x)).join("");
 
-  // tokenizer.js
-  var SPACE2 = "▁";
-  var RESERVED = 4;
-  var UNKNOWN = 3;
-  var Tokenizer = class {
-    /**
-     * @param {Vocabulary} vocabulary pieces and scores by id, what stands for
-     *   what, and whether a blank is put before a text
-     */
-    constructor({ pieces, scores, rules, prefix }) {
-      this.prefix = prefix ? SPACE2 : "";
-      this.pieces = pieces;
-      this.rules = new Map(rules);
-      this.longest = Math.max(0, ...rules.map(([from]) => [...from].length));
-      this.ids = /* @__PURE__ */ new Map();
-      for (let id = RESERVED; id < pieces.length; id++)
-        this.ids.set(pieces[id], id);
-      this.scores = scores;
-      this.unknown = UNKNOWN;
-    }
-    /**
-     * The text by the rules, the longest that fits at each place, and with
-     * single blanks; a tokenizer without rules leaves it as it is.
-     * @param {string} text
-     * @returns {string}
-     */
-    normalize(text) {
-      if (!this.rules.size) return text;
-      const characters = [...text];
-      let found = "";
-      for (let i = 0; i < characters.length; ) {
-        let length = this.longest;
-        let from = characters.slice(i, i + length).join("");
-        while (length > 1 && !this.rules.has(from))
-          from = characters.slice(i, i + --length).join("");
-        found += this.rules.get(from) ?? from;
-        i += length;
-      }
-      return found.replace(/ +/g, " ").replace(/^ | $/g, "");
-    }
-    /**
-     * The pieces of a text, from left to right.
-     * @param {string} text
-     * @returns {string[]}
-     */
-    split(text) {
-      const half = /\p{Surrogate}/gu;
-      const whole = this.normalize(text.replace(half, "?"));
-      if (!whole) return [];
-      const parts = [...(this.prefix + whole).replaceAll(" ", SPACE2)];
-      for (; ; ) {
-        let best = -1;
-        let highest = -Infinity;
-        for (let i = 0; i + 1 < parts.length; i++) {
-          const id = this.ids.get(parts[i] + parts[i + 1]);
-          if (id !== void 0 && this.scores[id] > highest)
-            [best, highest] = [i, this.scores[id]];
-        }
-        if (best < 0) return this.joinUnknown(parts);
-        parts.splice(best, 2, parts[best] + parts[best + 1]);
-      }
-    }
-    /** Characters without a piece, side by side, are one unknown. */
-    joinUnknown(parts) {
-      const joined = [];
-      let before = true;
-      for (const part of parts) {
-        const known = this.ids.has(part);
-        if (known || before) joined.push(part);
-        else joined[joined.length - 1] += part;
-        before = known;
-      }
-      return joined;
-    }
-    /**
-     * The ids of a text's pieces; the end of the sentence is not among them.
-     * @param {string} text
-     * @returns {number[]}
-     */
-    encode(text) {
-      return this.split(text).map((part) => this.ids.get(part) ?? UNKNOWN);
-    }
-    /**
-     * The text of some ids; a blank put before it does not belong to it.
-     * @param {number[]} ids
-     * @returns {string}
-     */
-    decode(ids) {
-      let text = "";
-      for (const id of ids) {
-        let piece = this.pieces[id];
-        if (id === UNKNOWN) piece = "⁇";
-        else if (id < RESERVED) piece = "";
-        else if (!text && piece.startsWith(this.prefix))
-          piece = piece.slice(this.prefix.length);
-        text += piece.replaceAll(SPACE2, " ");
-      }
-      return text;
-    }
-  };
-
   // machine.js
-  var [BEGIN, END3] = [1, 2];
   var MORE = 14;
   function chainOf(tokens) {
     let last = null;
@@ -2161,7 +2174,6 @@ var inPage;
       return found;
     };
   }
-  var largest2 = (numbers) => numbers.reduce((best, x, i) => x > numbers[best] ? i : best, 0);
   var Machine = class {
     /** @param {PackedOpened} packed */
     constructor(packed) {
@@ -2189,10 +2201,10 @@ var inPage;
       const again = changes.some(({ touches }) => touches("decoder.mask"));
       const tokens = [BEGIN];
       let nodes = chainOf(tokens);
-      while (tokens.length <= ids.length + MORE && tokens.at(-1) !== END3) {
+      while (tokens.length <= ids.length + MORE && tokens.at(-1) !== END2) {
         const news = again ? chainOf(tokens) : [nodes.at(-1)];
         const rows = this.step(news, sources);
-        const token = largest2(rows.at(-1));
+        const [token] = largest(rows.at(-1));
         tokens.push(token);
         nodes = [...nodes, new Node(token, nodes[nodes.length - 1])];
       }
@@ -2247,10 +2259,7 @@ var inPage;
       const nodes = chainOf(tokens.slice(0, moment + 1));
       this.step(nodes, sources);
       const logits = seen.logits[moment];
-      const most = Math.max(...logits);
-      const shares = logits.map((x) => Math.exp(x - most));
-      const sum = shares.reduce((a, b) => a + b);
-      const chances = shares.map((x) => x / sum);
+      const chances = softmax(logits);
       const order = [...chances.keys()].sort((a, b) => logits[b] - logits[a]);
       const ranked = order.slice(0, 6).map((token) => ({
         token,

@@ -1,5 +1,20 @@
 // Made by make bundle from book/in_page: edit that.
 (() => {
+  // elements.js
+  function make(tag, given = {}, ...inside) {
+    const [name, ...classes] = tag.split(".");
+    const element = document.createElement(name || "div");
+    element.classList.add(...classes);
+    for (const [key, value] of Object.entries(given))
+      if (typeof value === "function") element.addEventListener(key, value);
+      else if (value === true) element.setAttribute(key, "");
+      else if (value !== false) element.setAttribute(key, value);
+    element.append(...inside);
+    return element;
+  }
+  var WAYS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0] };
+  Object.assign(WAYS, { ArrowDown: [0, 1], ArrowUp: [0, -1] });
+
   // start.js
   var KINDS = { translator: offer, writer: offer, opened: comeNear };
   var here = (
@@ -9,14 +24,12 @@
   var loaded = /* @__PURE__ */ new Map();
   function load(name) {
     const promise = new Promise((done, fail) => {
-      const script = document.createElement("script");
-      script.src = new URL(`${name}.js`, here).href;
-      script.onload = done;
-      script.onerror = () => {
+      const src = new URL(`${name}.js`, here).href;
+      const error = () => {
         loaded.delete(name);
         fail(new Error(`${name}.js was not found`));
       };
-      document.head.append(script);
+      document.head.append(make("script", { src, load: done, error }));
     });
     loaded.set(name, promise);
     return promise;
@@ -27,19 +40,7 @@
     return globalThis.inPage[kind];
   }
   function offer(place, kind) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = "at-main";
-    button.textContent = "Try it here";
-    const note = document.createElement("p");
-    note.className = "at-note";
-    note.setAttribute("role", "status");
-    note.textContent = "Loads the model into this page; what you type does not leave it.";
-    const bar = document.createElement("div");
-    bar.className = "at-start";
-    bar.append(button, note);
-    place.prepend(bar);
-    button.addEventListener("click", async () => {
+    const click = async () => {
       button.disabled = true;
       note.textContent = "Loading the model.";
       try {
@@ -51,7 +52,16 @@
         button.disabled = false;
         note.textContent = `The ${kind} cannot run here: ${error.message}. The example below was computed when the book was made.`;
       }
-    });
+    };
+    const given = { type: "button", click };
+    const button = make("button.at-main", given, "Try it here");
+    const note = make(
+      "p.at-note",
+      { role: "status" },
+      "Loads the model into this page; what you type does not leave it."
+    );
+    const bar = make(".at-start", {}, button, note);
+    place.prepend(bar);
   }
   function comeNear(place, kind) {
     const near = new IntersectionObserver(

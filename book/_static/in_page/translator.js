@@ -27,6 +27,41 @@ var inPage;
     show: () => show
   });
 
+  // arithmetic.js
+  function logSumExp(x) {
+    let largest2 = -Infinity;
+    for (let i = 0; i < x.length; i++) if (x[i] > largest2) largest2 = x[i];
+    let sum = 0;
+    for (let i = 0; i < x.length; i++) sum += Math.exp(x[i] - largest2);
+    return largest2 + Math.log(sum);
+  }
+  function softmax(x) {
+    const shift = logSumExp(x);
+    return x.map((v) => Math.exp(v - shift));
+  }
+  function moments(x, begin, end) {
+    let [mean, variance] = [0, 0];
+    const n = end - begin;
+    for (let i = begin; i < end; i++) mean += x[i] / n;
+    for (let i = begin; i < end; i++) variance += (x[i] - mean) ** 2 / n;
+    return [mean, 1 / Math.sqrt(variance + 1e-5)];
+  }
+  var angle = (position, i, width) => position / 1e4 ** ((i - i % 2) / width);
+  var wave = (position, i, width) => (i % 2 ? Math.cos : Math.sin)(angle(position, i, width));
+  function largest(numbers, count = 1) {
+    const places = [];
+    let least = -Infinity;
+    for (let i = 0; i < numbers.length; i++) {
+      if (numbers[i] <= least) continue;
+      let j = places.length;
+      while (j > 0 && numbers[places[j - 1]] < numbers[i]) j--;
+      places.splice(j, 0, i);
+      if (places.length > count) places.pop();
+      if (places.length === count) least = numbers[places[count - 1]];
+    }
+    return places;
+  }
+
   // elements.js
   var SPACE = "▁";
   function make(tag, given = {}, ...inside) {
@@ -112,7 +147,6 @@ var inPage;
       make("p.at-numbers", {}, `k = ${list(k)}`)
     ];
   }
-  var largest = (weights) => weights.indexOf(Math.max(...weights));
   var AttentionView = class {
     /** @type {AttentionRun} */
     run;
@@ -185,8 +219,8 @@ var inPage;
      */
     chosen() {
       const [layer, head] = [Number(this.layer.value), Number(this.head.value)];
-      const { read, target, maps, best: best2 } = this.run;
-      const way = best2.node.way.slice(0, -1);
+      const { read, target, maps, best } = this.run;
+      const way = best.node.way.slice(0, -1);
       const said = ["<s>", ...target.slice(0, -1)];
       const cross = way.map((node) => node.cross[layer][head]);
       const moment = "each row is the moment before the piece on the left was written";
@@ -207,7 +241,7 @@ var inPage;
           rows: read,
           columns: read,
           weights: maps[layer].map((query) => query[head]),
-          at: this.reader ?? largest(cross[this.at]),
+          at: this.reader ?? largest(cross[this.at])[0],
           when: "When it read ",
           queries: "each row is a piece that the encoder reads",
           lang: "en",
@@ -402,7 +436,6 @@ var inPage;
     return found;
   }
   var wordsIn = (numbers) => [...Array(Math.max(...numbers) + 1)];
-  var best = (numbers) => numbers.indexOf(Math.max(...numbers));
   function emphasised(text, { loud, sentence }, [source, target], way) {
     if (!loud.length || !wordsOf(text).length) return text;
     const rows = way.map(({ cross }) => cross.at(-2) ?? cross[0]);
@@ -411,8 +444,8 @@ var inPage;
       return text;
     const set = /* @__PURE__ */ new Set();
     for (const i of loud) {
-      const j2 = best(weights.map((row) => row[i]));
-      if (best(weights[j2]) === i) set.add(j2);
+      const [j2] = largest(weights.map((row) => row[i]));
+      if (largest(weights[j2])[0] === i) set.add(j2);
     }
     let j = -1;
     return eachWord(text, (word) => set.has(++j) ? inCapitals(word) : word);
@@ -475,16 +508,8 @@ var inPage;
   }
   function layerNorm(vectors, { weight, bias }) {
     return vectors.map((x) => {
-      const y = new Float64Array(x.length);
-      let mean = 0;
-      for (let i = 0; i < x.length; i++) mean += x[i] / x.length;
-      let variance = 0;
-      for (let i = 0; i < x.length; i++)
-        variance += (x[i] - mean) ** 2 / x.length;
-      const scale = 1 / Math.sqrt(variance + 1e-5);
-      for (let i = 0; i < x.length; i++)
-        y[i] = (x[i] - mean) * scale * weight[i] + bias[i];
-      return y;
+      const [mean, scale] = moments(x, 0, x.length);
+      return x.map((v, i) => (v - mean) * scale * weight[i] + bias[i]);
     });
   }
   function rmsNorm(vectors, { weight }) {
@@ -493,8 +518,6 @@ var inPage;
       return x.map((v, i) => v / Math.sqrt(square + 1e-5) * weight[i]);
     });
   }
-  var angle = (position, i, width) => position / 1e4 ** ((i - i % 2) / width);
-  var wave = (position, i, width) => (i % 2 ? Math.cos : Math.sin)(angle(position, i, width));
   function rotate(x, position, width) {
     return x.map((_, i) => {
       const turn = angle(position, i % width, width);
@@ -506,21 +529,10 @@ var inPage;
   var FEED_FORWARDS = { relu, swiglu };
   var ADDED = { sinusoidal: wave, rotary: () => 0 };
   var TURNED = { sinusoidal: (x) => x, rotary: rotate };
-  function logSumExp(x) {
-    let largest3 = -Infinity;
-    for (let i = 0; i < x.length; i++) if (x[i] > largest3) largest3 = x[i];
-    let sum = 0;
-    for (let i = 0; i < x.length; i++) sum += Math.exp(x[i] - largest3);
-    return largest3 + Math.log(sum);
-  }
   function logSoftmax(x) {
     const shift = logSumExp(x);
     for (let i = 0; i < x.length; i++) x[i] -= shift;
     return x;
-  }
-  function softmax(x) {
-    const shift = logSumExp(x);
-    return x.map((v) => Math.exp(v - shift));
   }
   var plus = (xs, ys) => xs.map((x, i) => x.map((v, j) => v + ys[i][j]));
   function dot(x, y, begin, end) {
@@ -809,8 +821,110 @@ var inPage;
     return numbered || known.includes(small) || SHORT.test(word);
   }
 
-  // reading.js
+  // tokenizer.js
+  var BEGIN = 1;
   var END2 = 2;
+  var SPACE2 = "▁";
+  var RESERVED = 4;
+  var UNKNOWN = 3;
+  var Tokenizer = class {
+    /**
+     * @param {Vocabulary} vocabulary pieces and scores by id, what stands for
+     *   what, and whether a blank is put before a text
+     */
+    constructor({ pieces, scores, rules, prefix }) {
+      this.prefix = prefix ? SPACE2 : "";
+      this.pieces = pieces;
+      this.rules = new Map(rules);
+      this.longest = Math.max(0, ...rules.map(([from]) => [...from].length));
+      this.ids = /* @__PURE__ */ new Map();
+      for (let id = RESERVED; id < pieces.length; id++)
+        this.ids.set(pieces[id], id);
+      this.scores = scores;
+      this.unknown = UNKNOWN;
+    }
+    /**
+     * The text by the rules, the longest that fits at each place, and with
+     * single blanks; a tokenizer without rules leaves it as it is.
+     * @param {string} text
+     * @returns {string}
+     */
+    normalize(text) {
+      if (!this.rules.size) return text;
+      const characters = [...text];
+      let found = "";
+      for (let i = 0; i < characters.length; ) {
+        let length = this.longest;
+        let from = characters.slice(i, i + length).join("");
+        while (length > 1 && !this.rules.has(from))
+          from = characters.slice(i, i + --length).join("");
+        found += this.rules.get(from) ?? from;
+        i += length;
+      }
+      return found.replace(/ +/g, " ").replace(/^ | $/g, "");
+    }
+    /**
+     * The pieces of a text, from left to right.
+     * @param {string} text
+     * @returns {string[]}
+     */
+    split(text) {
+      const half = /\p{Surrogate}/gu;
+      const whole = this.normalize(text.replace(half, "?"));
+      if (!whole) return [];
+      const parts = [...(this.prefix + whole).replaceAll(" ", SPACE2)];
+      for (; ; ) {
+        let best = -1;
+        let highest = -Infinity;
+        for (let i = 0; i + 1 < parts.length; i++) {
+          const id = this.ids.get(parts[i] + parts[i + 1]);
+          if (id !== void 0 && this.scores[id] > highest)
+            [best, highest] = [i, this.scores[id]];
+        }
+        if (best < 0) return this.joinUnknown(parts);
+        parts.splice(best, 2, parts[best] + parts[best + 1]);
+      }
+    }
+    /** Characters without a piece, side by side, are one unknown. */
+    joinUnknown(parts) {
+      const joined = [];
+      let before = true;
+      for (const part of parts) {
+        const known = this.ids.has(part);
+        if (known || before) joined.push(part);
+        else joined[joined.length - 1] += part;
+        before = known;
+      }
+      return joined;
+    }
+    /**
+     * The ids of a text's pieces; the end of the sentence is not among them.
+     * @param {string} text
+     * @returns {number[]}
+     */
+    encode(text) {
+      return this.split(text).map((part) => this.ids.get(part) ?? UNKNOWN);
+    }
+    /**
+     * The text of some ids; a blank put before it does not belong to it.
+     * @param {number[]} ids
+     * @returns {string}
+     */
+    decode(ids) {
+      let text = "";
+      for (const id of ids) {
+        let piece = this.pieces[id];
+        if (id === UNKNOWN) piece = "⁇";
+        else if (id < RESERVED) piece = "";
+        else if (!text && piece.startsWith(this.prefix))
+          piece = piece.slice(this.prefix.length);
+        text += piece.replaceAll(SPACE2, " ");
+      }
+      return text;
+    }
+  };
+
+  // reading.js
   var LETTER3 = /[\p{L}\p{N}]/u;
   var INVISIBLE = /[\p{Cc}\p{Cf}\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/u;
   var AROUND = '"#*•·‣†‡§';
@@ -941,124 +1055,9 @@ var inPage;
   }
   var visible = (text) => [...singleBlanks(text)].filter((x) => x !== " " && !INVISIBLE.test(x)).join("");
 
-  // tokenizer.js
-  var SPACE2 = "▁";
-  var RESERVED = 4;
-  var UNKNOWN = 3;
-  var Tokenizer = class {
-    /**
-     * @param {Vocabulary} vocabulary pieces and scores by id, what stands for
-     *   what, and whether a blank is put before a text
-     */
-    constructor({ pieces, scores, rules, prefix }) {
-      this.prefix = prefix ? SPACE2 : "";
-      this.pieces = pieces;
-      this.rules = new Map(rules);
-      this.longest = Math.max(0, ...rules.map(([from]) => [...from].length));
-      this.ids = /* @__PURE__ */ new Map();
-      for (let id = RESERVED; id < pieces.length; id++)
-        this.ids.set(pieces[id], id);
-      this.scores = scores;
-      this.unknown = UNKNOWN;
-    }
-    /**
-     * The text by the rules, the longest that fits at each place, and with
-     * single blanks; a tokenizer without rules leaves it as it is.
-     * @param {string} text
-     * @returns {string}
-     */
-    normalize(text) {
-      if (!this.rules.size) return text;
-      const characters = [...text];
-      let found = "";
-      for (let i = 0; i < characters.length; ) {
-        let length = this.longest;
-        let from = characters.slice(i, i + length).join("");
-        while (length > 1 && !this.rules.has(from))
-          from = characters.slice(i, i + --length).join("");
-        found += this.rules.get(from) ?? from;
-        i += length;
-      }
-      return found.replace(/ +/g, " ").replace(/^ | $/g, "");
-    }
-    /**
-     * The pieces of a text, from left to right.
-     * @param {string} text
-     * @returns {string[]}
-     */
-    split(text) {
-      const half = /\p{Surrogate}/gu;
-      const whole = this.normalize(text.replace(half, "?"));
-      if (!whole) return [];
-      const parts = [...(this.prefix + whole).replaceAll(" ", SPACE2)];
-      for (; ; ) {
-        let best2 = -1;
-        let highest = -Infinity;
-        for (let i = 0; i + 1 < parts.length; i++) {
-          const id = this.ids.get(parts[i] + parts[i + 1]);
-          if (id !== void 0 && this.scores[id] > highest)
-            [best2, highest] = [i, this.scores[id]];
-        }
-        if (best2 < 0) return this.joinUnknown(parts);
-        parts.splice(best2, 2, parts[best2] + parts[best2 + 1]);
-      }
-    }
-    /** Characters without a piece, side by side, are one unknown. */
-    joinUnknown(parts) {
-      const joined = [];
-      let before = true;
-      for (const part of parts) {
-        const known = this.ids.has(part);
-        if (known || before) joined.push(part);
-        else joined[joined.length - 1] += part;
-        before = known;
-      }
-      return joined;
-    }
-    /**
-     * The ids of a text's pieces; the end of the sentence is not among them.
-     * @param {string} text
-     * @returns {number[]}
-     */
-    encode(text) {
-      return this.split(text).map((part) => this.ids.get(part) ?? UNKNOWN);
-    }
-    /**
-     * The text of some ids; a blank put before it does not belong to it.
-     * @param {number[]} ids
-     * @returns {string}
-     */
-    decode(ids) {
-      let text = "";
-      for (const id of ids) {
-        let piece = this.pieces[id];
-        if (id === UNKNOWN) piece = "⁇";
-        else if (id < RESERVED) piece = "";
-        else if (!text && piece.startsWith(this.prefix))
-          piece = piece.slice(this.prefix.length);
-        text += piece.replaceAll(SPACE2, " ");
-      }
-      return text;
-    }
-  };
-
   // beam_search.js
-  var [BEGIN, END3] = [1, 2];
   var SHOWN = 6;
   var lengthPenalty = (length, alpha) => ((5 + length) / 6) ** alpha;
-  function largest2(numbers, count) {
-    const places = [];
-    let least = -Infinity;
-    for (let i = 0; i < numbers.length; i++) {
-      if (numbers[i] <= least) continue;
-      let j = places.length;
-      while (j > 0 && numbers[places[j - 1]] < numbers[i]) j--;
-      places.splice(j, 0, i);
-      if (places.length > count) places.pop();
-      if (places.length === count) least = numbers[places[count - 1]];
-    }
-    return places;
-  }
   function repeating(node, n) {
     const tokens = node.way.map(({ token }) => token);
     const last = tokens.length - n + 1;
@@ -1079,7 +1078,7 @@ var inPage;
       const continuations = live.flatMap(({ node, logP }, row) => {
         const barred = repeating(node, noRepeat);
         const enough = Math.max(width, SHOWN) + barred.size;
-        const tokens = largest2(following[row], enough);
+        const tokens = largest(following[row], enough);
         node.candidates = tokens.map((token) => {
           const p = Math.exp(following[row][token]);
           return { token, p, barred: barred.has(token) };
@@ -1089,11 +1088,11 @@ var inPage;
           return { parent: node, token, logP: logP + following[row][token] };
         });
       });
-      const best2 = continuations.sort((a, b) => b.logP - a.logP);
+      const best = continuations.sort((a, b) => b.logP - a.logP);
       const open = width - finished.length;
-      const places = best2.slice(0, width).map((chosen, rank) => {
+      const places = best.slice(0, width).map((chosen, rank) => {
         const node = new Node(chosen.token, chosen.parent);
-        const ended = chosen.token === END3 || node.position >= limit;
+        const ended = chosen.token === END2 || node.position >= limit;
         const state = rank >= open ? "closed" : ended ? "finished" : "live";
         return { node, logP: chosen.logP, state };
       });
@@ -1101,7 +1100,7 @@ var inPage;
         if (state !== "finished") continue;
         const tokens = node.way.slice(1).map(({ token }) => token);
         const score = logP / lengthPenalty(tokens.length, alpha);
-        if (tokens.at(-1) === END3) tokens.pop();
+        if (tokens.at(-1) === END2) tokens.pop();
         finished.push({ node, tokens, logP, score });
       }
       const step = { places, finished: [...finished] };
@@ -1142,13 +1141,13 @@ var inPage;
         const { sentence, ids } = part;
         const source = this.model.encode(ids);
         const options = { width, alpha, noRepeat, limit: ids.length + 50 };
-        const best2 = yield* beamSearch(this.model, source, options);
+        const best = yield* beamSearch(this.model, source, options);
         const read = [...this.tokenizer.split(sentence), "</s>"];
-        runs.push({ read, maps: source.maps, best: best2 });
-        const written = this.tokenizer.decode(best2.tokens);
-        const pieces = best2.tokens.map((id) => this.tokenizer.pieces[id]);
+        runs.push({ read, maps: source.maps, best });
+        const written = this.tokenizer.decode(best.tokens);
+        const pieces = best.tokens.map((id) => this.tokenizer.pieces[id]);
         const pair = [read.slice(0, -1), pieces];
-        texts.push(part.whole(emphasised(written, part, pair, best2.node.way)));
+        texts.push(part.whole(emphasised(written, part, pair, best.node.way)));
       }
       const text = texts.reduce((all, one) => stripped(`${all} ${one}`));
       return { parts, runs, text };
@@ -1378,15 +1377,15 @@ var inPage;
       );
       const all = read.filter(Boolean).join(" ");
       if (all !== this.typed) tell("Read as", "en", all);
-      const written = runs.map(({ best: best2 }) => tokenizer.decode(best2.tokens));
+      const written = runs.map(({ best }) => tokenizer.decode(best.tokens));
       if (parts.length > 1) tell("All sentences", "de", text);
       else if (text !== written[0]) tell("Set as you typed", "de", text);
       const gloss = this.model.glosses[text];
       this.gloss.textContent = gloss ? `In English: ${gloss}.` : "";
       const sum = (number) => runs.map(number).reduce((a, b) => a + b);
-      const position = sum(({ best: best2 }) => best2.node.position);
-      const logP = sum(({ best: best2 }) => best2.logP);
-      const score = sum(({ best: best2 }) => best2.score);
+      const position = sum(({ best }) => best.node.position);
+      const logP = sum(({ best }) => best.logP);
+      const score = sum(({ best }) => best.score);
       this.note.textContent = `${position} subwords in ${(spent / 1e3).toFixed(2)} seconds; log-probability ${digits(logP, 2)}, ${digits(logP / position, 2)} per subword; score ${digits(score, 2)}.`;
       this.warn(all, logP / position);
       const last = runs.length - 1;
@@ -1398,9 +1397,9 @@ var inPage;
       this.show(runs[last]);
     }
     /** Show how one of the sentences was translated. */
-    show({ read, maps, best: best2 }) {
-      const target = this.written(best2.node);
-      this.shown = { read, maps, best: best2, target };
+    show({ read, maps, best }) {
+      const target = this.written(best.node);
+      this.shown = { read, maps, best, target };
       const step = (i) => () => {
         this.step.value = i + 1;
         this.look();
@@ -1448,9 +1447,9 @@ var inPage;
      */
     telling() {
       const named2 = (piece) => this.model.pieces.includes(piece);
-      const { target, best: best2 } = this.shown;
+      const { target, best } = this.shown;
       if (target.some(named2)) return target.findIndex(named2);
-      const { way } = best2.node;
+      const { way } = best.node;
       const chances = way.slice(1).map(({ token }, i) => {
         if (target[i] === "</s>") return 1;
         const found = way[i].candidates.find((c) => c.token === token);
@@ -1461,7 +1460,7 @@ var inPage;
     /** Show the step that the slider names. */
     look() {
       const at = Number(this.step.value) - 1;
-      const { target, best: best2 } = this.shown;
+      const { target, best } = this.shown;
       const piece = target[at];
       this.stepName.textContent = `Step ${at + 1} of ${target.length}`;
       this.step.setAttribute(
@@ -1472,10 +1471,10 @@ var inPage;
         chip.classList.toggle("at-now", i === at);
         chip.classList.toggle("at-later", i > at);
       });
-      const node = best2.node.way[at];
+      const node = best.node.way[at];
       const bars = node.candidates.map(
         ({ token, p }) => make(
-          token === best2.node.way[at + 1].token ? "li.at-now" : "li",
+          token === best.node.way[at + 1].token ? "li.at-now" : "li",
           share(p),
           make("span", { lang: "de" }, ...named(this.pieces[token])),
           make("span.at-p", {}, chance(p))
@@ -1484,7 +1483,7 @@ var inPage;
       this.candidates.replaceChildren(
         make("p.at-title", {}, "What may come here, with probability"),
         make("ol.at-bars", {}, ...bars),
-        ...this.barred(node.candidates, best2.node.way[at + 1].token)
+        ...this.barred(node.candidates, best.node.way[at + 1].token)
       );
       this.showBeam(at);
       this.attention.show(this.shown, at);
@@ -1502,14 +1501,14 @@ var inPage;
     }
     /** The places of the beam after a step; greedy search has only one. */
     showBeam(at) {
-      const { best: best2 } = this.shown;
-      const step = best2.steps[at];
+      const { best } = this.shown;
+      const step = best.steps[at];
       this.beam.replaceChildren();
       if (!step || step.places.length === 1) return;
       const rows = step.places.map(({ node, logP, state }) => {
-        const ours = best2.node.way.includes(node);
+        const ours = best.node.way.includes(node);
         const ids = node.way.slice(1).map(({ token }) => token);
-        const ended2 = ids.at(-1) === 2 ? " </s>" : "";
+        const ended2 = ids.at(-1) === END2 ? " </s>" : "";
         return make(
           `li.at-${state}${ours ? ".at-now" : ""}`,
           {},

@@ -29,6 +29,34 @@ var inPage;
     uniform: () => uniform
   });
 
+  // arithmetic.js
+  function logSumExp(x) {
+    let largest = -Infinity;
+    for (let i = 0; i < x.length; i++) if (x[i] > largest) largest = x[i];
+    let sum = 0;
+    for (let i = 0; i < x.length; i++) sum += Math.exp(x[i] - largest);
+    return largest + Math.log(sum);
+  }
+  function softmax(x) {
+    const shift = logSumExp(x);
+    return x.map((v) => Math.exp(v - shift));
+  }
+  function moments(x, begin, end) {
+    let [mean, variance] = [0, 0];
+    const n = end - begin;
+    for (let i = begin; i < end; i++) mean += x[i] / n;
+    for (let i = begin; i < end; i++) variance += (x[i] - mean) ** 2 / n;
+    return [mean, 1 / Math.sqrt(variance + 1e-5)];
+  }
+  var angle = (position, i, width) => position / 1e4 ** ((i - i % 2) / width);
+  var wave = (position, i, width) => (i % 2 ? Math.cos : Math.sin)(angle(position, i, width));
+  function uniform(seed, i) {
+    let x = seed + Math.imul(i + 1, 1831565813) | 0;
+    x = Math.imul(x ^ x >>> 15, x | 1);
+    x ^= x + Math.imul(x ^ x >>> 7, x | 61);
+    return ((x ^ x >>> 14) >>> 0) / 2 ** 32;
+  }
+
   // elements.js
   function make(tag, given = {}, ...inside) {
     const [name, ...classes] = tag.split(".");
@@ -103,16 +131,8 @@ var inPage;
   }
   function layerNorm(vectors, { weight, bias }) {
     return vectors.map((x) => {
-      const y = new Float64Array(x.length);
-      let mean = 0;
-      for (let i = 0; i < x.length; i++) mean += x[i] / x.length;
-      let variance = 0;
-      for (let i = 0; i < x.length; i++)
-        variance += (x[i] - mean) ** 2 / x.length;
-      const scale = 1 / Math.sqrt(variance + 1e-5);
-      for (let i = 0; i < x.length; i++)
-        y[i] = (x[i] - mean) * scale * weight[i] + bias[i];
-      return y;
+      const [mean, scale] = moments(x, 0, x.length);
+      return x.map((v, i) => (v - mean) * scale * weight[i] + bias[i]);
     });
   }
   function rmsNorm(vectors, { weight }) {
@@ -121,8 +141,6 @@ var inPage;
       return x.map((v, i) => v / Math.sqrt(square + 1e-5) * weight[i]);
     });
   }
-  var angle = (position, i, width) => position / 1e4 ** ((i - i % 2) / width);
-  var wave = (position, i, width) => (i % 2 ? Math.cos : Math.sin)(angle(position, i, width));
   function rotate(x, position, width) {
     return x.map((_, i) => {
       const turn = angle(position, i % width, width);
@@ -134,21 +152,10 @@ var inPage;
   var FEED_FORWARDS = { relu, swiglu };
   var ADDED = { sinusoidal: wave, rotary: () => 0 };
   var TURNED = { sinusoidal: (x) => x, rotary: rotate };
-  function logSumExp(x) {
-    let largest = -Infinity;
-    for (let i = 0; i < x.length; i++) if (x[i] > largest) largest = x[i];
-    let sum = 0;
-    for (let i = 0; i < x.length; i++) sum += Math.exp(x[i] - largest);
-    return largest + Math.log(sum);
-  }
   function logSoftmax(x) {
     const shift = logSumExp(x);
     for (let i = 0; i < x.length; i++) x[i] -= shift;
     return x;
-  }
-  function softmax(x) {
-    const shift = logSumExp(x);
-    return x.map((v) => Math.exp(v - shift));
   }
   var plus = (xs, ys) => xs.map((x, i) => x.map((v, j) => v + ys[i][j]));
   function dot(x, y, begin, end) {
@@ -407,6 +414,7 @@ var inPage;
   var stripped = (text) => text.replace(ENDS, "");
 
   // tokenizer.js
+  var END = 2;
   var SPACE = "▁";
   var RESERVED = 4;
   var UNKNOWN = 3;
@@ -508,13 +516,6 @@ var inPage;
   };
 
   // sample.js
-  var END = 2;
-  function uniform(seed, i) {
-    let x = seed + Math.imul(i + 1, 1831565813) | 0;
-    x = Math.imul(x ^ x >>> 15, x | 1);
-    x ^= x + Math.imul(x ^ x >>> 7, x | 61);
-    return ((x ^ x >>> 14) >>> 0) / 2 ** 32;
-  }
   var Writer = class {
     /** @param {PackedWriter} packed */
     constructor(packed) {
