@@ -18,8 +18,8 @@ export OMP_NUM_THREADS ?= 1
 # as `train` does: glibc keeps what is freed, for what is allocated next
 export MALLOC_MMAP_MAX_ ?= 0
 export MALLOC_TRIM_THRESHOLD_ ?= 4294967296
-.PHONY: setup book serve pdf run package pull translate test fresh measure soak \
-	shake bench gpu gpu-kit translators lint web check named clean browser
+.PHONY: setup book serve pdf run package pull bundle translate test fresh measure \
+	soak shake bench gpu gpu-kit translators lint web check named clean browser
 
 setup: $(READY)  ## a fresh .venv with everything that the book needs
 
@@ -42,6 +42,9 @@ run: package  ## run every chapter and store its outputs
 translate: $(BOOK)  ## what the Chinese pages lack, into book/locale
 	$(BIN)/python tools/translate.py
 
+bundle: $(READY) $(WEB)/.stamp  ## the models' program, from book/in_page; takes node
+	$(BIN)/python tools/bundle.py
+
 pull: $(READY)  ## bring edits back: make pull MODULE=attention
 	$(BIN)/python tools/export.py --pull $(MODULE)
 
@@ -53,11 +56,13 @@ lint: $(READY) web
 web: $(WEB)/.stamp  # JavaScript and style sheets, where node is
 	@if $(NODE) && [ -e $(WEB)/.stamp ]; then \
 	  $(WEB)/.bin/prettier --cache --cache-location $(WEB)/.prettier \
-	    --check 'book/_static/**/*.{css,js}' '!**/minisearch.js' \
+	    --check 'book/_static/**/*.{css,js}' 'book/in_page/*.js' \
+	    '!**/minisearch.js' '!book/_static/in_page/*.js' \
 	    'tools/web/*.{json,mjs,ts}' && \
 	  $(WEB)/.bin/eslint --cache --cache-location $(WEB)/.eslint \
-	    -c tools/web/eslint.config.mjs book/_static tools/web && \
-	  $(WEB)/.bin/tsc -p tools/web; \
+	    -c tools/web/eslint.config.mjs book/_static book/in_page tools/web && \
+	  $(WEB)/.bin/tsc -p tools/web && \
+	  $(BIN)/python tools/bundle.py --check --esbuild $(WEB)/.bin/esbuild; \
 	else \
 	  echo "JavaScript and style sheets are not linted: that takes node" \
 	    "20.19 or newer and what npm ci installs in tools/web"; \

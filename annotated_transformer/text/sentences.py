@@ -1,8 +1,8 @@
 """Lines of text as sentences, for models that learned single ones.
 
 English, German and French are cut by a rule of our own, which the book's pages
-have as well (book/_static/in_page/sentences.js). Where it is not clear whether
-a sentence ends, it cuts: half a sentence is translated oddly, but of two that
+have as well (book/in_page/sentences.js). Where it is not clear whether a
+sentence ends, it cuts: half a sentence is translated oddly, but of two that
 are read as one, a model leaves out the second.
 """
 

@@ -3,12 +3,11 @@
 import pytest
 from browser import Window, opened
 
-# A page with each kind, what of it is seen at work, what stands there before,
-# and parts of its program that no other kind on the page has.
+# A page with each kind, what of it is seen at work, what stands there before.
 KINDS = {
-    "translator": ("intro", ".at-panel", "table", ["beam_search"]),
-    "writer": ("18_writing", ".at-page", "pre", ["model", "sample"]),
-    "opened": ("12_inside_heads", ".op-figure", "p", ["model", "machine"]),
+    "translator": ("intro", ".at-panel", "table"),
+    "writer": ("18_writing", ".at-page", "pre"),
+    "opened": ("12_inside_heads", ".op-figure", "p"),
 }
 each_kind = pytest.mark.parametrize("kind", KINDS)
 
@@ -24,8 +23,9 @@ def begin(window: Window, kind: str) -> None:
 
 @each_kind
 def test_it_comes_when_it_is_wanted_and_gives_way_on_paper(kind, book, window):
-    name, live, still, parts = KINDS[kind]
-    parts = {f"{part}.js" for part in (*parts, f"{kind}_weights", kind)}
+    name, live, still = KINDS[kind]
+    parts = {f"{kind}_weights.js", f"{kind}.js"}
+    others = {f"{other}.js" for other in KINDS} - parts
     loaded = []
     window.page.on(
         "request", lambda request: loaded.append(request.url.split("/")[-1])
@@ -38,6 +38,7 @@ def test_it_comes_when_it_is_wanted_and_gives_way_on_paper(kind, book, window):
     still = page.locator(f".at-{kind} .at-still {still}").first
     live.wait_for(timeout=60_000)
     assert parts <= {*loaded} and len(loaded) == len({*loaded})
+    assert not others & {*loaded}
     assert not still.is_visible()
     page.emulate_media(media="print")
     assert still.is_visible() and not live.is_visible()
@@ -46,7 +47,7 @@ def test_it_comes_when_it_is_wanted_and_gives_way_on_paper(kind, book, window):
 
 @each_kind
 def test_without_scripts_its_example_stands(kind, book, browser):
-    name, _, still, _ = KINDS[kind]
+    name, _, still = KINDS[kind]
     with opened(browser, java_script_enabled=False) as window:
         page = window.open(book / "book" / f"{name}.html")
         place = page.locator(f".at-{kind}")

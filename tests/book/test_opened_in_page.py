@@ -46,7 +46,7 @@ HEADS = [(name, head) for name in NAMES for head in range(4)]
 RUN = """([text, changes, moment]) => {
   const machine = inPage.models.opened.machine;
   const made = changes.map(
-    ([kind, ...given]) => inPage.changes[kind](...given));
+    ([kind, ...given]) => inPage.opened.changes[kind](...given));
   const run = machine.run(text, made);
   const at = moment < 0 ? run.tokens.length - 2 : moment;
   const { seen } = machine.look(run, at);

@@ -58,7 +58,7 @@ def started(book, browser: Browser) -> Iterator[Window]:
         begun(window, book).evaluate(
             "[globalThis.theTranslator, globalThis.thePronouns] ="
             " inPage.models.translator.map("
-            "(model) => new inPage.Translator(model));"
+            "(model) => new inPage.translator.Translator(model));"
             "inPage.readers = [theTranslator.reader, thePronouns.reader]"
         )
         yield window
@@ -400,7 +400,8 @@ def test_sentences_end_where_the_package_finds_their_ends(started, language):
     texts = [*odd_lines(plain, 1000), *(f"A {x}. B" for x in known.split())]
     texts += [f"Ein {x}. 5, {x}. a {x}. B" for x in (*NUMBERED, *ENDING)]
     found = started.page.evaluate(
-        "([texts, known]) => texts.map((x) => inPage.sentences(x, known))",
+        "([texts, known]) => texts.map("
+        " (x) => inPage.translator.sentences(x, known))",
         [texts, known],
     )
     assert found == [sentences(text, language) for text in texts]

@@ -54,7 +54,7 @@ def started(book, browser: Browser) -> Iterator[Window]:
     """The page for tests that only compute, and a writer of its own."""
     with opened(browser) as window:
         start(window, book).evaluate(
-            "globalThis.own = new inPage.Writer(inPage.models.writer)"
+            "globalThis.own = new inPage.writer.Writer(inPage.models.writer)"
         )
         yield window
         assert not window.escaped and not window.complaints
@@ -72,7 +72,8 @@ def reference() -> Writer:
 def program(browser: Browser) -> Iterator[Page]:
     """A page with the program alone, and what goes wrong there."""
     with opened(browser) as window:
-        window.page.add_script_tag(path=BOOK / "_static/in_page/model.js")
+        window.page.evaluate("globalThis.inPage = { models: {} }")
+        window.page.add_script_tag(path=BOOK / "_static/in_page/writer.js")
         yield window.page
         assert not window.complaints
 
@@ -98,10 +99,11 @@ def test_parts_compute_what_those_of_the_package_do(program, make, parts):
     source, target = torch.randint(4, 24, (2, 1, 9))
     found = program.evaluate(
         """([packed, source, target]) => {
-          const model = new inPage.Model(packed);
+          const { Model, Node } = inPage.writer;
+          const model = new Model(packed);
           const read = model.encoder.length ? model.encode(source) : undefined;
           const chain = () => target.reduce((nodes, token) =>
-            [...nodes, new inPage.Node(token, nodes.at(-1) ?? null)], []);
+            [...nodes, new Node(token, nodes.at(-1) ?? null)], []);
           const one = (node) => model.step([node], read);
           return [model.step(chain(), read), chain().flatMap(one)].map(
             (rows) => rows.map((row) => [...row]));
@@ -179,7 +181,7 @@ def test_texts_are_read_and_written_as_in_the_package(
     texts = ["\ufeffa\n", "a\r", *ends, *odd]
     texts += [end.join(odd[i : i + 3]) for i in range(100) for end in ends]
     found = started.page.evaluate(
-        "([texts, mark, end]) => { const other = new inPage.Writer("
+        "([texts, mark, end]) => { const other = new inPage.writer.Writer("
         "   { ...inPage.models.writer, mark });"
         " return texts.map((text) => [other.ids(text),"
         "   other.text(end, text)]); }",
@@ -204,8 +206,8 @@ def test_draws_have_the_model_s_distribution(started, reference):
         " const shares = nextTokenProbs(logP, 1.2, 0, 0.95);"
         " const draws = (random) => Array.from({ length: number },"
         "   (_, i) => pick(shares, random(i)));"
-        " return [draws((i) => inPage.uniform(7, i)),"
-        "   draws((i) => inPage.uniform(i, 3)), own.ranked]; }",
+        " return [draws((i) => inPage.writer.uniform(7, i)),"
+        "   draws((i) => inPage.writer.uniform(i, 3)), own.ranked]; }",
         ["ROMEO:\nThe ", number],
     )
     assert [i for i, _ in ranked[: len(kept)]] == order[: len(kept)].tolist()
@@ -217,7 +219,7 @@ def test_draws_have_the_model_s_distribution(started, reference):
 
 def test_random_numbers_that_follow_each_other_are_independent(started):
     found = started.page.evaluate(
-        "() => Array.from({ length: 40000 }, (_, i) => inPage.uniform(1, i))"
+        "Array.from({ length: 40000 }, (_, i) => inPage.writer.uniform(1, i))"
     )
     tenths = (torch.tensor(found).view(-1, 2) * 10).long()
     cells = (tenths @ torch.tensor([10, 1])).bincount(minlength=100)
@@ -258,7 +260,7 @@ def test_a_seed_writes_the_same_text_again(book, window, reference):
     for i in range(40):
         p = next_token_probs(log_probabilities(reference, ids)[-1], 0.8)
         ranked, order = p.sort(descending=True)
-        random = page.evaluate(f"inPage.uniform(1, {i})")
+        random = page.evaluate(f"inPage.writer.uniform(1, {i})")
         ids.append(int(order[(ranked.cumsum(0) > random).nonzero()[0]]))
         text += reference.text(ids[-1:], stop=False, before=text)
     assert first.startswith(text)

@@ -11,6 +11,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
+from bundle import BUNDLES
 from chapters import ROOT
 
 CODE = {
@@ -20,6 +21,7 @@ CODE = {
 # What no linter reads, and why. `*` stands for folders, too.
 NOT_LINTED = {
     "book/_static/search/minisearch.js": "another's program, minified",
+    "book/_static/in_page/*.js": "bundled from book/in_page, which is linted",
     ".github/workflows/*.yml": "actionlint reads them in a job of test.yml",
     "*.yml": "settings and data: what reads them refuses what is wrong",
     "*.yaml": "settings, which pre-commit checks",
@@ -132,6 +134,11 @@ class Machine:
         self.write(self.path / "npm", "exit 1")
         for name in ("prettier", "eslint", "tsc"):
             self.write(self.modules / ".bin" / name)
+        bundle = f'{BUNDLES}/"$1"'  # the script is the module's name
+        self.write(
+            self.modules / ".bin" / "esbuild",
+            f"exec {shutil.which('cat')} {bundle}",
+        )
         (self.modules / ".stamp").touch()
 
     def write(self, path: Path, text: str = "exit 0") -> None:
@@ -152,7 +159,7 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
 
 
-@pytest.mark.parametrize("linter", ["prettier", "eslint", "tsc"])
+@pytest.mark.parametrize("linter", ["prettier", "eslint", "tsc", "esbuild"])
 def test_what_a_linter_of_scripts_finds_fails(machine, linter):
     assert machine.lint().returncode == 0
     machine.write(machine.modules / ".bin" / linter, "exit 1")

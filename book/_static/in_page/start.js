@@ -1,107 +1,87 @@
-/**
- * What brings a model: a button, or the reader's coming near. The page loads
- * this file alone; the program and the weights come when they are wanted, as
- * classic scripts from this file's own folder, which a page opened as a file
- * may load as well as one from a server.
- */
+// Made by make bundle from book/in_page: edit that.
 (() => {
-  const PARTS = {
-    translator: [
-      ...["translator_weights", "tokenizer", "casing", "sentences", "reading"],
-      ...["emphasis", "model", "beam_search", "elements", "attention"],
-      "translator",
-    ],
-    writer: [
-      ...["writer_weights", "tokenizer", "casing", "model", "sample"],
-      ...["elements", "writer"],
-    ],
-    opened: [
-      ...["opened_weights", "tokenizer", "casing", "sentences", "reading"],
-      ...["model", "machine", "elements", "attention", "changes", "layout"],
-      ...["strips", "arcs", "heads", "boxes", "walk", "film", "view"],
-      ...["figure", "change_form", "opened"],
-    ],
-  };
-  const UNASKED = ["opened"]; // kinds that start when they are nearly in sight
-  const here = /** @type {HTMLScriptElement} */ (document.currentScript).src;
-  const loaded = new Map(); // a page may have places for several kinds
+  // elements.js
+  function make(tag, given = {}, ...inside) {
+    const [name, ...classes] = tag.split(".");
+    const element = document.createElement(name || "div");
+    element.classList.add(...classes);
+    for (const [key, value] of Object.entries(given))
+      if (typeof value === "function") element.addEventListener(key, value);
+      else if (value === true) element.setAttribute(key, "");
+      else if (value !== false) element.setAttribute(key, value);
+    element.append(...inside);
+    return element;
+  }
+  var WAYS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0] };
+  Object.assign(WAYS, { ArrowDown: [0, 1], ArrowUp: [0, -1] });
 
-  /** Load one script, once; the promise fails with its name. */
+  // start.js
+  var KINDS = { translator: offer, writer: offer, opened: comeNear };
+  var here = (
+    /** @type {HTMLScriptElement} */
+    document.currentScript.src
+  );
+  var loaded = /* @__PURE__ */ new Map();
   function load(name) {
     const promise = new Promise((done, fail) => {
-      const script = document.createElement("script");
-      script.src = new URL(`${name}.js`, here).href;
-      script.onload = done;
-      script.onerror = () => {
-        loaded.delete(name); // the reader may try again
+      const src = new URL(`${name}.js`, here).href;
+      const error = () => {
+        loaded.delete(name);
         fail(new Error(`${name}.js was not found`));
       };
-      document.head.append(script);
+      document.head.append(make("script", { src, load: done, error }));
     });
     loaded.set(name, promise);
     return promise;
   }
-
+  async function program(kind) {
+    for (const part of [`${kind}_weights`, kind])
+      await (loaded.get(part) ?? load(part));
+    return globalThis.inPage[kind];
+  }
   function offer(place, kind) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = "at-main";
-    button.textContent = "Try it here";
-    const note = document.createElement("p");
-    note.className = "at-note";
-    note.setAttribute("role", "status");
-    note.textContent =
-      "Loads the model into this page; what you type does not leave it.";
-    const bar = document.createElement("div");
-    bar.className = "at-start";
-    bar.append(button, note);
-    place.prepend(bar);
-
-    button.addEventListener("click", async () => {
+    const click = async () => {
       button.disabled = true;
       note.textContent = "Loading the model.";
       try {
-        for (const part of PARTS[kind]) await (loaded.get(part) ?? load(part));
-        const shown = globalThis.inPage.show[kind](place);
+        const { show } = await program(kind);
+        const shown = show(place);
         bar.remove();
         shown.focus();
       } catch (error) {
         button.disabled = false;
-        note.textContent =
-          `The ${kind} cannot run here: ${error.message}. ` +
-          "The example below was computed when the book was made.";
+        note.textContent = `The ${kind} cannot run here: ${error.message}. The example below was computed when the book was made.`;
       }
-    });
+    };
+    const given = { type: "button", click };
+    const button = make("button.at-main", given, "Try it here");
+    const note = make(
+      "p.at-note",
+      { role: "status" },
+      "Loads the model into this page; what you type does not leave it."
+    );
+    const bar = make(".at-start", {}, button, note);
+    place.prepend(bar);
   }
-
-  /**
-   * Show a place's kind as soon as the reader is a screen away from it. It may
-   * grow, so what is seen stays where it was: what a link has led to below it,
-   * or the place itself. If it fails, the still is left.
-   */
   function comeNear(place, kind) {
     const near = new IntersectionObserver(
       async (entries) => {
         if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
         near.disconnect();
-        for (const part of PARTS[kind]) await (loaded.get(part) ?? load(part));
+        const { show } = await program(kind);
         const goal = document.querySelector(":target");
-        const below =
-          goal &&
-          place.compareDocumentPosition(goal) &
-            Node.DOCUMENT_POSITION_FOLLOWING;
+        const below = goal && place.compareDocumentPosition(goal) & Node.DOCUMENT_POSITION_FOLLOWING;
         const led = below && goal.getBoundingClientRect().top < innerHeight;
         const seen = led ? goal : place;
         const { top, bottom } = seen.getBoundingClientRect();
-        globalThis.inPage.show[kind](place);
+        show(place);
         if (bottom > 0) scrollBy(0, seen.getBoundingClientRect().top - top);
       },
-      { rootMargin: "100%" },
+      { rootMargin: "100%" }
     );
     near.observe(place);
   }
-
-  for (const kind of Object.keys(PARTS))
+  for (const [kind, bring] of Object.entries(KINDS))
     for (const place of document.querySelectorAll(`.at-place.at-${kind}`))
-      (UNASKED.includes(kind) ? comeNear : offer)(place, kind);
+      bring(place, kind);
 })();

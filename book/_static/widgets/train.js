@@ -65,6 +65,16 @@ widgets.register("train", "Train it yourself", (widget) => {
     });
   }
 
+  /** A worker that trains: the text of the program is all that it needs. */
+  function trainer() {
+    const text = `onmessage = ((answer) => ({ data }) => answer(data))(
+      (${globalThis.inPage.learner})().answers((said) => postMessage(said)));`;
+    const address = URL.createObjectURL(new Blob([text]));
+    const made = new Worker(address);
+    URL.revokeObjectURL(address);
+    return made;
+  }
+
   async function start() {
     worker?.terminate();
     worker = null;
@@ -88,7 +98,7 @@ widgets.register("train", "Train it yourself", (widget) => {
     try {
       await program();
       if (run !== now()) return; // another one was begun meanwhile
-      worker = globalThis.inPage.worker();
+      worker = trainer();
       worker.onmessage = ({ data }) => receive(run, data);
       worker.onerror = ({ message }) => fail(run, message);
       const bug = chosen === "right" ? null : chosen;
