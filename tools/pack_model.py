@@ -16,7 +16,7 @@ import numpy as np
 from record_scores import known_history, read_record
 
 from annotated_transformer.errors import UserError
-from annotated_transformer.runs.prepare import source_lines
+from annotated_transformer.runs.description import source_lines
 from annotated_transformer.storage.history import History, Search
 from annotated_transformer.storage.model_folder import load_model, save_model
 from annotated_transformer.storage.pretrained import find_model

@@ -187,6 +187,7 @@ def train(
     from ..runs.prepare import Start
     from ..runs.recipes import fine_tuning, flat, recipe_of
     from ..runs.run import train as run_training
+    from ..runs.run_dir import read_history
     from ..system.cache import Cache
     from ..system.memory import keep_freed_memory
     from ..system.processes import launched
@@ -197,6 +198,9 @@ def train(
         refuse_resume_alone(output)
     chosen = choose_device(device)
     fast = chosen.startswith("cuda") and is_bf16_supported(False)  # emulated
+    if resume and (output / "run.json").is_file():
+        # what this machine would choose is not what began the run
+        fast = read_history(output).recipe["train"].get("bf16", fast)
     usual = recipe_of(task, preset)
     # An option with the name of a field sets it, as --set FIELD=VALUE does:
     # the run's field, where the model has another of that name.

@@ -1,10 +1,8 @@
-"""What a run needs before its first update: subwords, model, history."""
+"""What a run needs before its first update: subwords and a model."""
 
-import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import asdict, dataclass, replace
-from datetime import date
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
@@ -15,25 +13,20 @@ import torch
 from ..corpora.corpus import Corpus
 from ..corpora.large_text import LARGE, text_sums
 from ..corpora.running_text import RunningText
-from ..data import Pair, Tokenizer, train_tokenizer
+from ..data import Tokenizer, train_tokenizer
 from ..embedding import BOS, EOS, PAD, UNK, SinusoidalPositions, TokenEmbedding
 from ..errors import UserError
 from ..model import EncoderDecoder
-from ..storage.builders import build, find_builder, outline, own_code
-from ..storage.history import Data, History, Origin, SourceLines
+from ..storage.builders import build, find_builder, outline
+from ..storage.history import Origin
 from ..storage.model_folder import load_model, read_config, read_tokenizer
 from ..system.cache import CACHE, Cache
 from ..system.console import console
-from ..system.machine import this_machine, versions
-from ..text.casing import by_small_letters, thinned, usual_words
-from ..text.checks import on_other_side, small_words, subwords_per_word
-from ..text.sentences import single_sentences
+from ..text.checks import on_other_side, small_words
 from ..writing import LanguageModelConfig
-from .encoding import known_to
 from .recipes import Recipe
 
 RESERVED = {"pad_id": PAD, "bos_id": BOS, "eos_id": EOS, "unk_id": UNK}
-SAMPLE = 10_000  # lines that show what a text is like
 SIDES = 2_000  # pairs that show which side is which
 
 
@@ -420,92 +413,3 @@ def build_model(
                 part.reserve(2 * recipe.train.max_length)
         model.compile(dynamic=True)  # batches have many shapes
     return model
-
-
-def describe(
-    command: str,
-    ready: Prepared,
-    corpus: Corpus | RunningText,
-    device: str,
-    own: EncoderDecoder | None = None,
-    cache: Cache = CACHE,
-) -> History:
-    """What a run is, before its first update; own is a model of your own."""
-    begun = ready.parent and ready.parent.origin
-    data = Data(corpus.name, sha256=corpus.checksums, **corpus.about)
-    if isinstance(corpus, Corpus):
-        most = ready.recipe.train.max_length
-
-        def told() -> dict[str, Any]:
-            pairs, tokenizer = corpus.train, ready.tokenizer
-            lines = source_lines(pairs, tokenizer, corpus.source, most)
-            ratio = round(stretch(pairs, tokenizer), 2)
-            return asdict(replace(lines, stretch=ratio))
-
-        by = hashlib.sha256(ready.tokenizer.model).hexdigest()
-        key = {"lines": [corpus.source, most], "by": by}
-        kept = known_to(cache, ready.tokenizer)
-        lines = SourceLines(**found_in(corpus, key, told, kept))
-        if begun and begun.data and (before := begun.data.lines):
-            lines = merged(lines, before)
-            earlier = replace(begun.data, lines=replace(before, words=""))
-            begun = replace(begun, data=earlier)
-        data = replace(data, lines=lines)
-    return History(
-        command=command,
-        recipe=ready.recipe.as_json(),
-        data=data,
-        date=date.today().isoformat(),
-        versions=versions(),
-        machine=this_machine(device),
-        start=begun,
-        tokenizer_sha256=hashlib.sha256(ready.tokenizer.model).hexdigest(),
-        own=own_code(own, ready.tokenizer),
-    )
-
-
-def source_lines(
-    pairs: Sequence[Pair], tokenizer: Tokenizer, language: str, most: int
-) -> SourceLines:
-    """What the lines to learn from are like, of at most that many tokens.
-
-    The longest is that of all lines, the rest is that of a sample.
-    """
-    some = [source for source, _ in thinned(pairs, SAMPLE)]
-    cuts = sorted(subwords_per_word(line, tokenizer) for line in some)
-    longest = 0
-    for line, _ in pairs:
-        if len(line) > longest and len(tokenizer.encode(line)) <= most:
-            longest = len(line)
-    return SourceLines(
-        round(single_sentences(some, language), 4),
-        longest,
-        round(cuts[99 * len(cuts) // 100], 3) if cuts else 0.0,
-        " ".join(usual_words(source for source, _ in thinned(pairs))),
-    )
-
-
-def merged(lines: SourceLines, before: SourceLines) -> SourceLines:
-    """What lines are like for a model that has learned from others before."""
-    own = by_small_letters(words := lines.words.split())
-    words += [x for x in before.words.split() if x.lower() not in own]
-    return replace(
-        lines,
-        longest=max(lines.longest, before.longest),
-        words=" ".join(words),
-        stretch=max(lines.stretch, before.stretch),
-    )
-
-
-def stretch(pairs: Sequence[Pair], tokenizer: Tokenizer) -> float:
-    """By what a source's length is multiplied, to limit its translation's.
-
-    Twice the quotient of their lengths that 999 of 1000 pairs do not exceed.
-    """
-    quotients = sorted(
-        len(tokenizer.encode(target)) / len(tokenizer.encode(source))
-        for source, target in thinned(pairs, SAMPLE)
-    )
-    if not quotients:
-        return 1.0
-    return max(1.0, 2 * quotients[999 * len(quotients) // 1000])

@@ -53,6 +53,7 @@ from ..training import (
 )
 from ..translation import Translator, corpus_scores
 from .batches import prefetch
+from .description import describe
 from .devices import allow_tf32, attention_kernel, choose_device, device_line
 from .objectives import objective_of
 from .planning import planned, trial, unplanned
@@ -61,7 +62,6 @@ from .prepare import (
     Start,
     build_model,
     copy_parent_weights,
-    describe,
     prepare,
 )
 from .recipes import Recipe
@@ -495,7 +495,7 @@ def train(
     began_at, deadline = time.monotonic(), None
     if max_minutes is not None:
         deadline = began_at + 60 * max_minutes
-    output, device, kept = Path(output), choose_device(device), Cache(cache)
+    output, device, store = Path(output), choose_device(device), Cache(cache)
     with ExitStack() as stack:
         processes = stack.enter_context(joined(device))
         if processes.rank == 0:
@@ -513,8 +513,8 @@ def train(
             recipe = replace(recipe, train=unplanned(recipe.train, began))
         start = start if isinstance(start, Start) else Start(start)
         before = output if resume else None
-        ready = prepare(recipe, corpus, start, before, kept)
-        history = describe(command, ready, corpus, device, start.model, kept)
+        ready = prepare(recipe, corpus, start, before, store)
+        history = describe(command, ready, corpus, device, start.model, store)
         if isinstance(corpus, Corpus) and (valid_bleu or recipe.labs.risk):
             targets = (target for _, target in corpus.valid)
             if told := missing_blanks(targets, corpus.target):
@@ -531,7 +531,7 @@ def train(
             torch.manual_seed(recipe.train.seed)
             add_adapters(model, recipe.labs.adapters)
         parts = corpus, ready.recipe, ready.tokenizer, model
-        more = valid_bleu, start.fine_tunes, on_metrics, kept
+        more = valid_bleu, start.fine_tunes, on_metrics, store
         run = Run(output, *parts, processes, *more)
         try:
             if began is None and plan_minutes is not None:

@@ -456,3 +456,18 @@ def test_curves_of_several_trainings(command, trained, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     ended = command("curve", trained, "--output", output)
     assert ended.status == 1 and "annotated-transformer[plot]" in ended.err
+
+
+def test_a_run_goes_on_in_the_precision_that_began_it(
+    command, recipe_options, tmp_path
+):
+    """Another machine may have another one by default."""
+    words = ("train", tmp_path / "model", *recipe_options, "--max-steps=4")
+    begun = command(*words, "--bf16", "--max-minutes=0")
+    assert begun.status == 0, begun.err
+    ended = command(*words, "--resume")
+    assert ended.status == 0, ended.err
+    assert "continuing after update 1 of 4" in ended.err
+    assert "in bfloat16" in ended.err
+    refused = command(*words, "--resume", "--float32")
+    assert "recipe.train.bf16 = True, now it is False" in refused.err

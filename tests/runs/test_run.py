@@ -29,13 +29,13 @@ from annotated_transformer.data import copy_task, train_tokenizer
 from annotated_transformer.errors import UserError, out_of_memory
 from annotated_transformer.model import PRESETS, transformer
 from annotated_transformer.runs import objectives, prepare
+from annotated_transformer.runs.description import describe
 from annotated_transformer.runs.prepare import (
     Parent,
     Prepared,
     Start,
     build_model,
     copy_parent_weights,
-    describe,
 )
 from annotated_transformer.runs.run import Run, train
 from annotated_transformer.runs.run_dir import locked_run
