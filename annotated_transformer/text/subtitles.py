@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from html import escape, unescape
 from pathlib import Path
 from textwrap import TextWrapper
+from typing import NamedTuple
 
 from ..errors import UserError
 
@@ -31,6 +32,7 @@ BREAK = re.compile(r"(?i)<br ?/?>")
 AROUND = re.compile(rf"(?:{TAG.pattern}|[-–—\s])*")
 SPEAKER = re.compile(rf"(?:{TAG.pattern}|\s)*[-–—]")
 ASIDE = re.compile(r"(?:WEBVTT|NOTE|STYLE|REGION)(?!\S)")  # no cue of .vtt
+PARTS = "before", "inner", "behind"  # of a Text
 EMPTY = ("", "\r")  # lines that end a cue of .vtt; a blank does not
 
 
@@ -75,59 +77,94 @@ def laid_out(text: str, most: int) -> list[str]:
     return found or [""]
 
 
+class Tag(NamedTuple):
+    """A tag, in one of the three parts of a text of a cue."""
+
+    text: int
+    part: str
+    found: re.Match[str]
+
+    @property
+    def name(self) -> str:
+        r"""The name, i of <i> and of </i>; {\an8} has none."""
+        return self.found[2] or ""
+
+    @property
+    def ends(self) -> bool:
+        """True for </i>."""
+        return self.found[1] == "/"
+
+
 def with_pairs(texts: list[Text]) -> list[Text]:
     r"""The texts of a cue with those tags around them that are pairs.
 
     {\an8} has no other half, and the name of a speaker, <v Ann>, needs none.
     """
-    zones = [x for one in texts for x in (one.before, one.inner, one.behind)]
-    tags = [(i, x) for i, zone in enumerate(zones) for x in TAG.finditer(zone)]
-    pairs, joined = paired(zones, tags)
-    around = {i for i, (zone, _) in enumerate(tags) if zone % 3 != 1}
-    kept = {i for i in around if not tags[i][1][2]}
-    kept |= {i for pair in pairs if around >= {*pair} for i in pair}
-    alone = {*range(len(tags))} - joined - {i for pair in pairs for i in pair}
-    kept |= {i for i in alone & around if tags[i][1].group(1, 2) == ("", "v")}
-    lost = {tags[i][0] // 3 for i in {*range(len(tags))} - kept - joined}
-    numbers = iter(range(len(tags)))
-    left = [
-        TAG.sub(lambda tag: tag[0] if next(numbers) in kept else "", zone)
-        for zone in zones
-    ]
-    return [
-        Text(left[3 * i], one.inner, left[3 * i + 2], i in lost)
+    tags = [
+        Tag(i, part, found)
         for i, one in enumerate(texts)
+        for part in PARTS
+        for found in TAG.finditer(getattr(one, part))
     ]
+    pairs, joined = paired(texts, tags)
+    numbers = {*range(len(tags))}
+    around = {x for x in numbers if tags[x].part != "inner"}
+    alone = numbers - joined - {x for pair in pairs for x in pair}
+    kept = {x for pair in pairs if around >= {*pair} for x in pair}
+    kept |= {
+        x
+        for x in around
+        if not tags[x].name
+        or (x in alone and tags[x].name == "v" and not tags[x].ends)
+    }
+    lost = {tags[x].text for x in numbers - kept - joined}
+    order = iter(sorted(numbers))
+
+    def left(part: str) -> str:
+        """The part with the tags that are kept; asked for in their order."""
+        return TAG.sub(lambda x: x[0] if next(order) in kept else "", part)
+
+    found = []
+    for i, one in enumerate(texts):
+        before, _, behind = (left(getattr(one, part)) for part in PARTS)
+        found.append(Text(before, one.inner, behind, i in lost))
+    return found
 
 
 def paired(
-    zones: list[str], tags: list[tuple[int, re.Match[str]]]
+    texts: list[Text], tags: list[Tag]
 ) -> tuple[list[tuple[int, int]], set[int]]:
-    """The pairs of tags in zones of text, by their numbers.
+    """The pairs of tags, by their numbers, in the texts of a cue.
 
     What ends and begins anew, as <i> may in every line, is one pair; the tags
-    between its halves are the second set.
+    between its halves are the second set: of <i>One</i> <i>two</i> the first
+    and last are a pair, and the two between them are joined.
     """
     opened: list[int] = []
     first: dict[int, int] = {}  # of each pair, by its second
     joined: set[int] = set()
-    for number, (zone, tag) in enumerate(tags):
-        alike = [x for x in opened if tags[x][1][2] == tag[2]]
-        if tag[1] and alike:
+    for number, tag in enumerate(tags):
+        alike = [x for x in opened if tags[x].name == tag.name]
+        if tag.ends and alike:
             opened.remove(alike[-1])
             first[number] = alike[-1]
-        elif tag[2] and not tag[1]:
+        elif tag.name and not tag.ends:
             opened.append(number)
-            place, last = tags[number - 1]
-            if (
-                number - 1 in first
-                and place == zone
-                and tag[0] == tags[first[number - 1]][1][0]
-                and not zones[zone][last.end() : tag.start()].strip()
+            last = number - 1
+            if last in first and (
+                tags[last][:2] == tag[:2]
+                and tags[first[last]].found[0] == tag.found[0]
+                and not between(texts, tags[last], tag).strip()
             ):
-                opened[-1] = first.pop(number - 1)
-                joined |= {number - 1, number}
+                opened[-1] = first.pop(last)
+                joined |= {last, number}
     return [(x, y) for y, x in first.items()], joined
+
+
+def between(texts: list[Text], one: Tag, other: Tag) -> str:
+    """What stands between two tags of one part of a text."""
+    part: str = getattr(texts[one.text], one.part)
+    return part[one.found.end() : other.found.start()]
 
 
 def cues_in(lines: list[str], web: bool) -> list[list[list[int]]]:
