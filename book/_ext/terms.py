@@ -3,20 +3,11 @@
 They are those of the Chinese edition, from book/locale.
 """
 
-import yaml
 from docutils import nodes
-from edition import LANGUAGE, LOCALE, say
+from edition import say, terms
 from ledger_page import paragraph, row, table
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
-
-TERMS = LOCALE / LANGUAGE / "terms.yml"
-
-
-def terms() -> dict[str, str]:
-    """The Chinese terms, by the English ones."""
-    found: dict[str, str] = yaml.safe_load(TERMS.read_text("utf-8"))
-    return found
 
 
 class Terms(SphinxDirective):
