@@ -2,7 +2,7 @@
 BIN = .venv/bin
 READY = .venv/.stamp
 BENCH = benchmarks/.venv
-PYTEST = $(BIN)/python -m pytest -q $(if $(filter none,$(BROWSER)),--no-browser -rs)
+PYTEST = $(BIN)/python -m pytest -q -rs $(if $(filter none,$(BROWSER)),--no-browser)
 BOOK = _build/html/.stamp
 SOURCES = _config.yml _toc.yml pyproject.toml $(shell find book \
 	annotated_transformer tools -type f -not -path '*/.*' \

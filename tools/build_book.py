@@ -94,6 +94,7 @@ def run(
 
 EDITION = {
     "edition": NAME,
+    "html_title": "注解版 Transformer：从头重建",
     "language": LANGUAGE,
     "locale_dirs": ["book/locale"],
     "gettext_compact": False,  # a catalogue a page

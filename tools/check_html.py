@@ -20,7 +20,7 @@ CSS_URL = re.compile(r"""url\(\s*['"]?([^'")]+)|@import\s+['"]([^'"]+)""")
 CODE_URL = re.compile(r"""['"]((?:https?:)?//[^'"\s]+\.(?:m?js|css))['"]""")
 
 MEGABYTE = 1_000_000
-SHARED = 3.8 * MEGABYTE  # what all pages share, loaded once
+SHARED = 4.0 * MEGABYTE  # what all pages share, loaded once
 OWN = 1.0 * MEGABYTE  # a page and its pictures
 ON_DEMAND = ("in_page",)  # in _static, loaded when a reader asks for it
 

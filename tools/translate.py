@@ -19,9 +19,14 @@ from docutils import nodes
 from sphinx.util.nodes import extract_messages
 
 sys.path.append(str(ROOT / "book" / "_ext"))
-from edition import CATALOGUE, LANGUAGE, LOCALE, PAGES
+from drawings import words
+from edition import CATALOGUE, LANGUAGE, LOCALE, PAGES, spoken
+from ledger_page import claimed
 from story import PROMPTS
+from translator_in_page import OPENINGS
 from ways import WAYS
+
+from annotated_transformer.storage.model_card import TEXT_LICENCES
 
 FOLDER = LOCALE / LANGUAGE / "LC_MESSAGES"
 
@@ -51,8 +56,16 @@ def read(page: str, built: Path) -> nodes.document:
     return doctree
 
 
-def inserted() -> list[str]:
-    """What extensions and templates put onto pages."""
+def drawn(doctree: nodes.document) -> list[str]:
+    """The words of a page's drawings and plots."""
+    paths = (ROOT / image["uri"] for image in doctree.findall(nodes.image))
+    return [x for path in paths if path.suffix == ".svg" for x in words(path)]
+
+
+def inserted(pages: list[nodes.document]) -> list[str]:
+    """What extensions, templates and drawings put onto these pages."""
+    labels = [text for page in pages for text in drawn(page)]
+    tried = [text for page in PAGES for text in claimed(Path(page).name)]
     ways = [text for way in WAYS for text in (way.title, way.afterwards)]
     prompts = [text for pair in PROMPTS.values() for text in pair]
     called = [
@@ -66,7 +79,22 @@ def inserted() -> list[str]:
     ]
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
     parts = [part["caption"] for part in toc["parts"]]
-    return [*dict.fromkeys([*parts, *ways, *prompts, *map(str, called)])]
+    models = [x["label"].capitalize() for x in OPENINGS.values()]
+    models += TEXT_LICENCES.values()
+    return [
+        *dict.fromkeys(
+            [
+                *parts,
+                *ways,
+                *prompts,
+                *models,
+                *map(str, called),
+                *spoken(),
+                *tried,
+                *labels,
+            ]
+        )
+    ]
 
 
 def update(name: str, texts: list[str]) -> Catalog:
@@ -86,8 +114,10 @@ def open_messages(known: Catalog) -> list[str]:
 def main() -> int:
     """Update all catalogues and print what is to do."""
     built = ROOT / "_build"
-    texts = {page: messages(read(page, built)) for page in PAGES}
-    for name, found in (texts | {CATALOGUE: inserted()}).items():
+    pages = {page: read(page, built) for page in PAGES}
+    texts = {page: messages(doctree) for page, doctree in pages.items()}
+    texts[CATALOGUE] = inserted([*pages.values()])
+    for name, found in texts.items():
         known, path = update(name, found), catalogue(name)
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as file:

@@ -5,6 +5,7 @@ follows from it, as GitHub Pages makes it. Buttons, what a page says where it
 is shared, and the site map are made from both.
 """
 
+import re
 import textwrap
 import tomllib
 from pathlib import Path
@@ -20,6 +21,7 @@ from sphinx.config import Config
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 REPOSITORY = PROJECT["project"]["urls"]["Repository"]
+TAG = re.compile(r"<[^>]+>")  # of what is marked as German
 SITEMAP = """<?xml version="1.0" encoding="utf-8"?>
 <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
 {}
@@ -60,7 +62,8 @@ def summary(doctree: nodes.document | None) -> str:
     """What a page is about: its first paragraph, or the book's one line."""
     for paragraph in doctree.findall(nodes.paragraph) if doctree else ():
         if isinstance(paragraph.parent, nodes.section):
-            return textwrap.shorten(paragraph.astext(), 200, placeholder=" …")
+            said = TAG.sub("", paragraph.astext())
+            return textwrap.shorten(said, 200, placeholder=" …")
     return PROJECT["project"]["description"]
 
 

@@ -7,30 +7,39 @@ edition's name: numbers and links are those of the whole book, and no file is
 there twice.
 """
 
+import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import drawings
+import yaml
+from babel.messages.extract import extract_from_dir
 from docutils import nodes
-from section_search import WithoutIndex
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import CONFIG_OK, BuildEnvironment
 from sphinx.locale import get_translation
 from sphinx.transforms import SphinxTransform
 from sphinx.util.osutil import relative_uri
+from without_index import WithoutIndex
 
 NAME = "zh"
 CATALOGUE = "extensions"  # what is not written in pages, in book/locale
 translated = get_translation(CATALOGUE)
 NOTE = (
     '<p class="edition-note">本书已有九页译成中文；其余各章、实验和手册，'
-    "以及各页里的论断和互动图，仍是英文。"
+    "以及能打开的模型和页内的翻译模型，仍是英文。"
     "左边有虚线的段落尚无译文，显示原文。</p>"
 )
 PLAIN_LINK = re.compile(r'href="(\w+\.html[^"]*)"')
 LANGUAGE = "zh_CN"
-LOCALE = Path(__file__).resolve().parents[1] / "locale"
+HTML_LANGUAGE = "zh-CN"
+BOOK = Path(__file__).resolve().parents[1]
+LOCALE = BOOK / "locale"
+SEARCH = "search"
+SCRIPT = "translations_zh.js"  # what its scripts say
 PAGES = (
     "book/intro",
     "book/01_attention",
@@ -49,6 +58,21 @@ def say(text: str) -> str:
     return str(translated(text))
 
 
+def terms() -> dict[str, str]:
+    """The field's terms in this language, by the English ones."""
+    path = LOCALE / LANGUAGE / "terms.yml"
+    found: dict[str, str] = yaml.safe_load(path.read_text("utf-8"))
+    return found
+
+
+@cache
+def spoken() -> list[str]:
+    """What the scripts of pages say."""
+    method = [("**.js", "javascript")]
+    found = extract_from_dir(BOOK / "_static", method, keywords={"say": None})
+    return [str(message) for _, _, message, *_ in found]
+
+
 def names() -> list[str]:
     """The files of the pages, without what is the same of all."""
     return [page.rpartition("/")[2] for page in PAGES]
@@ -64,7 +88,7 @@ class Edition(WithoutIndex):
 
     def get_target_uri(self, docname: str, typ: str | None = None) -> str:
         uri: str = super().get_target_uri(docname, typ)
-        return address(docname) if docname in PAGES else uri
+        return address(docname) if docname in (*PAGES, SEARCH) else uri
 
     def get_outfilename(self, pagename: str) -> str:
         return super().get_outfilename(f"{NAME}/{pagename}")
@@ -74,8 +98,26 @@ class Edition(WithoutIndex):
 
     def copy_assets(self) -> None:
         self.copy_translation_js()  # all others are there
+        known = {text: say(text) for text in spoken()}
+        said = f"globalThis.translations = {json.dumps(known)};\n"
+        Path(self.outdir, "_static", SCRIPT).write_text(said, "utf-8")
+
+    def post_process_images(self, doctree: nodes.Node) -> None:
+        super().post_process_images(doctree)
+        for path, name in self.images.items():
+            if name.endswith(".svg") and not name.startswith(f"{NAME}-"):
+                self.images[path] = f"{NAME}-{name}"
+
+    def copy_image_files(self) -> None:
+        for path, name in self.images.items():
+            if name.endswith(".svg"):  # all others are there
+                drawing = Path(self.srcdir, path)
+                shown = drawings.translated(drawing, say, HTML_LANGUAGE)
+                Path(self.outdir, self.imagedir, name).write_bytes(shown)
 
     def finish(self) -> None:
+        sections = {"sections": f"search_sections_{NAME}"}
+        self.handle_page(SEARCH, sections, f"{SEARCH}.html")
         self.copy_image_files()
         self.copy_download_files()
 
@@ -111,6 +153,7 @@ def read_again(
 def begin(app: Sphinx, config: Config) -> None:
     if config.edition:
         app.add_builder(Edition, override=True)
+        app.add_js_file(SCRIPT, priority=90, loading_method="defer")
         app.connect("builder-inited", keep_the_rest)
         app.connect("env-get-outdated", read_again)
 
@@ -132,7 +175,7 @@ def lead_over(
         name, language, title = "", "en", "English"
         uri, there = there, uri
     else:
-        name, language, title = NAME, LANGUAGE.replace("_", "-"), "中文"
+        name, language, title = NAME, HTML_LANGUAGE, "中文"
     context["edition"] = {
         "name": name,
         "language": language,
@@ -171,6 +214,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_transform(Sources)
     app.add_config_value("edition", "", "")
     app.add_message_catalog(CATALOGUE, str(LOCALE))
+    app.add_js_file("say.js", priority=100, loading_method="defer")
     app.connect("config-inited", begin)
     app.connect("html-page-context", lead_over)
     app.connect("html-page-context", lead_out, priority=960)  # after ways

@@ -70,6 +70,7 @@ PRINTED = re.compile(
 WITHDRAWN, HISTORIES = "withdrawn_claims.yml", "runs/claim_histories.yml"
 FALLS = "†"  # where all claims are tested together
 FORMULA = re.compile(r"\$([^$]+)\$")
+COUNT = re.compile(r"\d[\d.,e-]*(?<!,)")
 POWER = re.compile(r"(-?[\d.]+)e-0*(\d+)")
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -95,8 +96,9 @@ class Found(NamedTuple):
 
 
 def paragraph(*children: nodes.Node | str, style: str = "") -> nodes.Node:
-    """A paragraph of nodes and plain text."""
+    """A paragraph of nodes and plain text, in the language of the build."""
     block = nodes.paragraph(classes=[style] if style else [])
+    block["translatable"] = False
     block += [nodes.Text(c) if isinstance(c, str) else c for c in children]
     return block
 
@@ -112,7 +114,7 @@ def marked(text: str) -> list[nodes.Node]:
 
 
 def quoted(text: str) -> nodes.Node:
-    """A quotation; one in Chinese says so, to browsers and to voices."""
+    """A quotation; one in Chinese is so as a whole, whatever stands in it."""
     chinese = CHINESE.search(text)
     quote = nodes.inline(classes=["language-zh"] if chinese else [])
     quote += marked(text)
@@ -519,17 +521,48 @@ def sentence(env: BuildEnvironment, name: str) -> nodes.Node:
     shown = verdict_of(found)
     text = shown.astext()
     shown[:] = [reference(env, f"claim-{name}", text)]
-    figure = readable(found.figure + unit(entry, found))
+    figure = found.figure + unit(entry, found)
+    rest = [readable(counted(x)) for x in (figure, *conditions(found))]
+    statement = marked(say(stated(entry)))
+    end = say(" ({}).").format(say("; ").join(rest))
+    return paragraph(shown, say(": "), *statement, end)
+
+
+def stated(entry: Claim) -> str:
+    """A claim's statement as part of a sentence."""
+    return " ".join(entry["statement"].split()).removesuffix(".")
+
+
+def conditions(found: Found) -> list[str]:
+    """What was asked for, and of how many seeds the figure is."""
     size = f"size {found.size}" if found.size else found.asked
-    rest = "; ".join(x for x in (figure, readable(size), found.seen) if x)
-    statement = marked(entry["statement"].rstrip().removesuffix("."))
-    return paragraph(shown, ": ", *statement, f" ({rest}).")
+    return [x for x in (size, found.seen) if x]
+
+
+def counted(said: str) -> str:
+    """`at most 0.5` in the language of the build, whatever the number."""
+    return say(COUNT.sub("{}", said)).format(*COUNT.findall(said))
+
+
+def claimed(page: str) -> list[str]:
+    """What is said of the claims that a page tries."""
+    return [
+        text
+        for name, entry in read_claims(BOOK).items()
+        if entry["page"] == page
+        for found in [everywhere()[name]]
+        for text in (
+            *(found.verdict, stated(entry)),
+            *(COUNT.sub("{}", x) for x in (found.figure, *conditions(found))),
+        )
+        if re.search("[a-z]", text)
+    ]
 
 
 def verdict_of(found: Found) -> nodes.inline:
     """A verdict in its colour, or in grey where it was explored."""
     classes = ["verdict", nodes.make_id(found.verdict), found.status]
-    said = found.verdict + (f" {FALLS}" if found.falls else "")
+    said = say(found.verdict) + (f" {FALLS}" if found.falls else "")
     return nodes.inline("", said, classes=[x for x in classes if x])
 
 

@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
+from edition import say
 from models_in_page import ModelHere, packed, reading, script, shipped
 from sphinx.application import Sphinx
 from translator_in_page import OPENINGS, known_words
@@ -90,12 +91,11 @@ class OpenedHere(ModelHere):
         (name,) = self.arguments
         text = script(self.kind, shown(name))
         thousands = parameter_count(load_model(name)[0].config) / 1e3
-        note = (
-            f"The pronoun model: {thousands:.0f} thousand parameters, "
-            f"{len(text) / 1e6:.1f} MB, computed on this page. Its weights "
-            "are rounded to 8 bits: a number may differ from a chapter's in "
-            "its last digit."
-        )
+        note = say(
+            "The pronoun model: {0:.0f} thousand parameters, {1:.1f} MB, "
+            "computed on this page. Its weights are rounded to 8 bits: a "
+            "number may differ from a chapter's in its last digit."
+        ).format(thousands, len(text) / 1e6, thousands / 10)
         (place,) = self.place(text, [], note)
         parts = [f"at-{x}" for x in ("small", "order") if x in self.options]
         place["classes"] += parts or ["full-width"]

@@ -12,11 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from edition import terms
 from lxml import html
 from sphinx.application import Sphinx
-from sphinx.builders.html import StandaloneHTMLBuilder
+from without_index import WithoutIndex
 
 SCRIPT = "_static/search_sections.js"
+SCRIPT_OF = "_static/search_sections_{}.js"  # of an edition
 REPLACED = "_static/searchtools.js"
 
 
@@ -115,37 +117,40 @@ def reading_order(app: Sphinx, page: str) -> Iterator[str]:
         yield from reading_order(app, child)
 
 
+def in_english() -> dict[str, str]:
+    """Of a Chinese term what pages that are not Chinese call it."""
+    names = {chinese: english for english, chinese in terms().items()}
+    return {x.partition("（")[0]: names[x] for x in names if len(x) > 1}
+
+
 def write(app: Sphinx, error: Exception | None) -> None:
-    """Write the script with all sections, in place of Sphinx's index."""
-    if error or app.config.edition or app.builder.name != "html":
+    """Write the script with all sections, in place of Sphinx's index.
+
+    That of an edition has its own pages alone.
+    """
+    if error or app.builder.name != "html":
         return
-    folder = Path(app.outdir)
+    folder, edition = Path(app.outdir), app.config.edition
     pages, found = [], []
     for page in dict.fromkeys(reading_order(app, app.config.root_doc)):
         address = app.builder.get_target_uri(page)
+        if not address.startswith(edition):
+            continue
         number = app.env.toc_secnumbers.get(page, {}).get("", ())
         title = app.env.titles[page].astext()
         pages.append([address, ". ".join([*map(str, number), title])])
         text = (folder / address).read_text(encoding="utf-8")
         found += [*entries(text, len(pages) - 1)][::-1]
+    known = {"terms": in_english()} if edition else {}
     text = json.dumps(
-        {"pages": pages, "sections": found},
+        {"pages": pages, "sections": found, **known},
         ensure_ascii=False,
         separators=(",", ":"),
     )
-    script = f"window.BOOK = {text};\n"
-    (folder / SCRIPT).write_text(script, encoding="utf-8")
+    script = f"window.{'EDITION' if edition else 'BOOK'} = {text};\n"
+    path = folder / (SCRIPT_OF.format(edition) if edition else SCRIPT)
+    path.write_text(script, encoding="utf-8")
     (folder / REPLACED).unlink(missing_ok=True)  # never loaded now
-
-
-class WithoutIndex(StandaloneHTMLBuilder):
-    """Sphinx's builder, spared the index of words that no page loads."""
-
-    def index_page(self, *_: object) -> None:
-        pass
-
-    def dump_search_index(self) -> None:
-        pass
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

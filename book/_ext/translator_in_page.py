@@ -7,12 +7,13 @@ is built.
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from functools import cache
+from functools import cache, reduce
 from pathlib import Path
 from typing import TypedDict
 
 import torch
 from docutils import nodes
+from edition import say
 from ledger_page import paragraph, row, table
 from models_in_page import (
     ModelHere,
@@ -172,16 +173,18 @@ def what_they_are(names: list[str], size: int) -> str:
     said = []
     for name in names:
         model, _, history = shipped(name)
-        millions = parameter_count(model.config) / 1e6
-        pairs = f"{history.data.pairs:,} pairs of sentences"
+        count = parameter_count(model.config)
+        label = say(OPENINGS[name]["label"].capitalize())
+        about = say(
+            "{0}: {1:.2f} million parameters, trained on {2:,} pairs of "
+            "sentences"
+        ).format(label, count / 1e6, history.data.pairs, count / 1e4)
         if history.data.extra:  # in its last training; earlier ones had more
-            pairs += ", and on many more of which models wrote one side"
-        said.append(
-            f"{OPENINGS[name]['label'].capitalize()}: {millions:.2f} million "
-            f"parameters, trained on {pairs}. "
-            f"{TEXT_LICENCES[history.data.name]}"
-        )
-    return f"{' '.join(said)} Together they take {size / 1e6:.1f} MB."
+            about += say(", and on many more of which models wrote one side")
+        licence = say(TEXT_LICENCES[history.data.name])
+        said.append(say("{}. {}").format(about, licence))
+    said.append(say("Together they take {:.1f} MB.").format(size / 1e6))
+    return reduce(say("{} {}").format, said)
 
 
 @torch.inference_mode()
@@ -199,10 +202,10 @@ def example(model: EncoderDecoder, tokenizer: Tokenizer) -> nodes.table:
         others = [i for i in p.topk(3).indices.tolist() if i != taken][:2]
         named = [f"{piece_of(tokenizer, i)} {p[i]:.3f}" for i in others]
         near = [name for name in named if not name.endswith("0.000")]
-        next_in_line = "; ".join(near) or "no close rival"
+        next_in_line = "; ".join(near) or say("no close rival")
         cells = piece_of(tokenizer, taken), f"{p[taken]:.3f}", next_in_line
         rows.append(row(*map(paragraph, cells)))
-    head = ["written", "probability", "next in line"]
+    head = [say("written"), say("probability"), say("next in line")]
     return table(head, rows, style="at-example")
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import nbformat
 import torch
 from docutils import nodes
+from edition import say
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -161,7 +162,7 @@ def lookup() -> Data:
         "words": words,
         "keys": [keys.get(word, [0, 0, 0]) for word in words],
         "values": [values.get(word, [0, 0, 0]) for word in words],
-        "parts": ["animal", "food", "quality"],
+        "parts": [say("animal"), say("food"), say("quality")],
         "pronouns": PRONOUNS,
         "start": [2, 0, -2],
     }
@@ -331,6 +332,7 @@ def load_where_needed(
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
+    app.setup_extension("edition")
     app.add_directive("widget", Widget)
     app.connect("html-page-context", load_where_needed)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

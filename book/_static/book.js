@@ -60,7 +60,7 @@ for (const table of cards) {
 for (const toggle of document.querySelectorAll(".bd-sidebar li > details")) {
   const [summary] = toggle.children;
   const parent = toggle.previousElementSibling?.textContent ?? "";
-  summary.ariaLabel = `Pages of ${parent.trim()}`;
+  summary.ariaLabel = say("Pages of {}", parent.trim());
 }
 
 // On paper answers stand at the page's end; a browser that cannot print what

@@ -14,7 +14,7 @@
     const large = picture.cloneNode();
     const given = { className: "enlarged-stage", role: "region", tabIndex: 0 };
     const stage = make("div", given, large);
-    stage.ariaLabel = "Figure; the arrow keys move it";
+    stage.ariaLabel = say("Figure; the arrow keys move it");
     const caption = picture.closest("figure").querySelector("figcaption");
     const words = caption.cloneNode(true);
     words.querySelector(".headerlink")?.remove();
@@ -35,10 +35,10 @@
     const smaller = () => zoom(1 / STEP);
     const dialog = make(
       "dialog",
-      { className: "enlarged", ariaLabel: "Figure, enlarged" },
-      button("−", "Smaller", smaller),
-      button("+", "Larger", larger),
-      button("Close", "Close", () => dialog.close()),
+      { className: "enlarged", ariaLabel: say("Figure, enlarged") },
+      button("−", say("Smaller"), smaller),
+      button("+", say("Larger"), larger),
+      button(say("Close"), say("Close"), () => dialog.close()),
       make("figure", {}, stage, words),
     );
     dialog.addEventListener("keydown", ({ key }) => {
@@ -58,7 +58,11 @@
 
   for (const picture of document.querySelectorAll("article figure img")) {
     const onclick = () => enlarge(picture);
-    const given = { type: "button", className: "enlarge", title: "Enlarge" };
+    const given = {
+      type: "button",
+      className: "enlarge",
+      title: say("Enlarge"),
+    };
     const button = make("button", { ...given, onclick });
     button.ariaHasPopup = "dialog";
     picture.replaceWith(button);

@@ -8,11 +8,13 @@ import chapters
 import labels
 import pages
 import pytest
-from browser import Window, opened
+from browser import Window, book_folder, opened
+from edition import NAME
 from playwright.sync_api import Browser, Page, expect
 
 PHONE = {"width": 390, "height": 844}
 FIGURES = sorted((chapters.BOOK / "figures").glob("*.svg"))
+FIGURES += sorted((book_folder() / "_images").glob(f"{NAME}-*.svg"))
 OPEN = "article details.hide[open]"
 SHOWN = """all => all.filter(e => e.checkVisibility(
   {visibilityProperty: true})).map(e => e.textContent.trim())"""

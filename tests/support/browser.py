@@ -113,6 +113,27 @@ def window(browser: Browser) -> Iterator[Window]:
         yield window
 
 
+SIGNS = """() => {
+  const canvas = document.createElement("canvas");
+  const pen = canvas.getContext("2d");
+  const drawn = sign => {
+    Object.assign(canvas, {width: 24, height: 24});
+    pen.font = "20px sans-serif";
+    pen.fillText(sign, 2, 20);
+    return canvas.toDataURL();
+  };
+  return drawn("\u6ce8") !== drawn("\u610f");
+}"""
+
+
+@pytest.fixture(scope="module")
+def signs(browser: Browser) -> bool:
+    """Whether this machine has a font for Chinese: else all are one box."""
+    with opened(browser) as window:
+        found: bool = window.page.evaluate(SIGNS)
+    return found
+
+
 def book_folder() -> Path:
     """Where the built book is: _build/html, or where BOOK_HTML says."""
     built = Path(__file__).parents[2] / "_build" / "html"

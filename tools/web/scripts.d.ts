@@ -261,12 +261,17 @@ declare var inPage: {
   learner?: () => typeof import("../../book/in_page/learner.js");
 };
 
+/** A text in the language of the page, its blanks filled in; see say.js. */
+declare function say(text: string, ...given: unknown[]): string;
+declare var translations: Record<string, string> | undefined;
+
 // What the search page has: Sphinx's words, our sections, and MiniSearch.
 declare class Stemmer {
   stemWord(word: string): string;
 }
 declare const stopwords: Iterable<string>;
 declare const MiniSearch: typeof import("minisearch").default;
+declare var EDITION: typeof BOOK & { terms: Record<string, string> };
 declare const BOOK: {
   pages: [address: string, name: string][];
   sections: [

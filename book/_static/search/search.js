@@ -35,19 +35,54 @@ const ALSO = new Map(
     tokenization: "subwords",
     tokenizer: "text prepared",
     tying: "one table matrix",
+    位置编码: "正弦 余弦",
+    多个头: "多头注意力",
   }),
 );
 
+// An edition's pages stand in place of the English ones.
+const own = globalThis.EDITION;
+if (own) {
+  const first = BOOK.pages.length;
+  const there = new Set(own.pages.map(([page]) => page.replace(/^\w+\//, "")));
+  const kept = BOOK.sections.filter(
+    ([page]) => !there.has(BOOK.pages[page][0]),
+  );
+  for (const section of own.sections) section[0] += first;
+  BOOK.sections = [...kept, ...own.sections];
+  BOOK.pages.push(...own.pages);
+  // its terms lead to what is there in English alone
+  for (const [name, english] of Object.entries(own.terms))
+    ALSO.set(name, `${english} ${ALSO.get(name) ?? ""}`);
+}
+
 const stemmer = new Stemmer();
-const asked = new Set(["do", "does", "how", "i", "my", "what", "why"]);
+const asked = new Set(
+  (
+    "do does how i my what why " +
+    "为什么 什么 怎样 怎么 如何 哪 哪个 吗 呢 的 了 是 有 会 要 在 和 与"
+  ).split(" "),
+);
 const silent = new Set([...stopwords, ...asked]);
 silent.delete("not");
 
 // The words of a text: `padding_mask`, `LayerNorm` and `warm-up` are found
-// whole, in parts and, of the last, without its hyphen.
-const WORD = /[\p{L}\p{N}_]+(?:[-’'][\p{L}\p{N}_]+)*/gu;
+// whole, in parts and, of the last, without its hyphen. Chinese has no blanks;
+// which signs are a word, the browser knows, and the book knows its terms.
+const WORD =
+  /\p{Script=Han}+|(?:(?!\p{Script=Han})[\p{L}\p{N}_])+(?:[-’'][\p{L}\p{N}_]+)*/gu;
+const HAN = /\p{Script=Han}/u;
+const segmenter = new Intl.Segmenter("zh", { granularity: "word" });
+const segments = (text) =>
+  [...segmenter.segment(text)].map(({ segment }) => segment);
+
+const terms = [...ALSO.keys()].filter(
+  (name) => HAN.test(name) && name.length > 1,
+);
+const termsIn = (text) => terms.filter((name) => text.includes(name));
 
 function parts(word) {
+  if (HAN.test(word)) return [...segments(word), ...termsIn(word)];
   const pieces = word
     .replace(/[’']s$/, "")
     .replace(/(\p{Ll})(?=\p{Lu})/gu, "$1 ")
@@ -80,7 +115,7 @@ index.addAll(
 
 // The chapters come first; after all others, what lists, tests or repeats.
 const LATER =
-  /^(Claim |Exercises|Five questions|What we have|References|Where we differ)/;
+  /^(Claim |Exercises|Five questions|What we have|References|Where we differ|练习|五个问题|本章成果|与原论文的不同|不同之处|术语中英对照|从原论文到软件包)/;
 
 function weight(id) {
   const [page, , title] = BOOK.sections[id];
@@ -104,7 +139,7 @@ function find(query) {
     boost: { title: 3, page: 1.5, names: 0.5 },
     boostTerm: (word) => (typed.includes(word) ? 1 : 0.5),
     boostDocument: weight,
-    prefix: (word) => word.length > 2,
+    prefix: (word) => word.length > (HAN.test(word) ? 1 : 2),
     fuzzy: (word) => (word.length > 4 ? 0.2 : false),
     weights: { prefix: 0.3, fuzzy: 0.2 },
   });
@@ -119,17 +154,23 @@ function find(query) {
 
 // ---- the page
 
+const root = document.documentElement.dataset.content_root?.replace(
+  /^\.\//,
+  "",
+);
 const SHOWN = 20;
-const EXCERPT = 32; // words
+const [WORDS, SEGMENTS] = [32, 64]; // of an excerpt
 
 // The stretch of a text in which most of the words asked for stand.
 function excerpt(text, wanted) {
-  const all = text.split(" ");
+  const chinese = HAN.test(text);
+  const all = chinese ? segments(text) : text.split(" ");
+  const [gap, length] = chinese ? ["", SEGMENTS] : [" ", WORDS];
   const met = all.map((word) => stems(word).filter((one) => wanted.has(one)));
   const hits = met.map((terms) => terms.length > 0);
   let [best, from] = [-1, 0];
-  for (let start = 0; start <= Math.max(0, all.length - EXCERPT); start++) {
-    const terms = met.slice(start, start + EXCERPT).flat();
+  for (let start = 0; start <= Math.max(0, all.length - length); start++) {
+    const terms = met.slice(start, start + length).flat();
     const worth = new Set(terms).size + terms.length / 100; // each, then often
     if (worth > best) [best, from] = [worth, start];
   }
@@ -137,14 +178,14 @@ function excerpt(text, wanted) {
   const start = Math.max(0, Math.min(from, first < 0 ? from : first - 6));
   const line = document.createElement("p");
   if (start > 0) line.append("… ");
-  for (let at = start; at < Math.min(start + EXCERPT, all.length); at++) {
+  for (let at = start; at < Math.min(start + length, all.length); at++) {
     if (hits[at]) {
       const mark = document.createElement("mark");
       mark.textContent = all[at];
-      line.append(mark, " ");
-    } else line.append(all[at], " ");
+      line.append(mark, gap);
+    } else line.append(all[at], gap);
   }
-  if (start + EXCERPT < all.length) line.append("…");
+  if (start + length < all.length) line.append("…");
   return line;
 }
 
@@ -154,7 +195,7 @@ function result({ id, terms }) {
   const item = document.createElement("li");
   const link = document.createElement("a");
   const from = document.createElement("span");
-  link.href = `${address}#${anchor}`;
+  link.href = `${root}${address}#${anchor}`;
   link.textContent = title;
   from.textContent = name;
   from.className = "from";
@@ -173,14 +214,20 @@ function show(query, place) {
   place.replaceChildren(said, list);
   if (!query.trim()) return;
   said.textContent = found.length
-    ? `${found.length} section${found.length > 1 ? "s" : ""}, the best first`
-    : `No section has “${query.trim()}”. The notation and the API list names; the contents are in the menu.`;
+    ? found.length > 1
+      ? say("{} sections, the best first", found.length)
+      : say("1 section, the best first")
+    : say(
+        "No section has “{}”. The notation and the API list names; the " +
+          "contents are in the menu.",
+        query.trim(),
+      );
   draw(found.slice(0, SHOWN));
   if (found.length > SHOWN) {
     const more = document.createElement("button");
     more.type = "button";
     more.className = "btn btn-outline-primary";
-    more.textContent = `show the other ${found.length - SHOWN}`;
+    more.textContent = say("show the other {}", found.length - SHOWN);
     more.addEventListener("click", () => {
       more.remove();
       draw(found.slice(SHOWN));

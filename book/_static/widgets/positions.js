@@ -19,14 +19,15 @@ widgets.formulas.rotation = (k, i, d_model) => {
   ];
 };
 
-widgets.register("positions", "Positions as the hands of clocks", (widget) => {
+const clocks = say("Positions as the hands of clocks");
+widgets.register("positions", clocks, (widget) => {
   const { shape, text, size, chart, number, upTo } = widgets;
   const { speed, sinusoid, rotation } = widgets.formulas;
   const d_model = widget.data.d_model;
   const pairs = upTo(d_model / 2 - 1);
-  const position = widget.slider("position", upTo(80), 10);
-  const shift = widget.slider("shift k", upTo(20), 3);
-  const pair = widget.slider("pair i", pairs, 1);
+  const position = widget.slider(say("position"), upTo(80), 10);
+  const shift = widget.slider(say("shift k"), upTo(20), 3);
+  const pair = widget.slider(say("pair i"), pairs, 1);
   const wavelength = (i) => (2 * Math.PI) / speed(i, d_model);
   const length = (i) => number(wavelength(i), i < 3 ? 1 : 0);
 
@@ -59,7 +60,7 @@ widgets.register("positions", "Positions as the hands of clocks", (widget) => {
       const hand = { x1: x, y1: y, x2, y2, class: `hand series-${series}` };
       svg.append(shape("line", hand));
     }
-    text(svg, x, y + radius + 16, `pair ${i}`, `middle${on}`);
+    text(svg, x, y + radius + 16, say("pair {}", i), `middle${on}`);
     text(svg, x, y + radius + 31, `λ = ${length(i)}`, "middle muted");
   }
 
@@ -72,8 +73,8 @@ widgets.register("positions", "Positions as the hands of clocks", (widget) => {
       y: [-1.1, 1.1],
       xTicks: Object.fromEntries([0, 20, 40, 60, 80, 100].map((v) => [v, v])),
       yTicks: { "-1": "−1", 0: "0", 1: "1" },
-      title: `pair ${i}: sine, and cosine dashed`,
-      xLabel: "position",
+      title: say("pair {}: sine, and cosine dashed", i),
+      xLabel: say("position"),
     });
     const grid = upTo(400).map((v) => v / 4);
     ["sine", "cosine"].forEach((name, part) => {
@@ -81,7 +82,12 @@ widgets.register("positions", "Positions as the hands of clocks", (widget) => {
       at.line(points, `line wave-${part}`);
     });
     [position.value, position.value + shift.value].forEach((v, series) => {
-      const ends = { x1: at.x(v), x2: at.x(v), y1: at.y(-1.1), y2: at.y(1.1) };
+      const ends = {
+        x1: at.x(v),
+        x2: at.x(v),
+        y1: at.y(-1.1),
+        y2: at.y(1.1),
+      };
       svg.append(shape("line", { ...ends, class: `hand series-${series}` }));
       for (const height of sinusoid(v, i, d_model)) {
         const dot = { cx: at.x(v), cy: at.y(height), r: 4 };
@@ -94,9 +100,9 @@ widgets.register("positions", "Positions as the hands of clocks", (widget) => {
 
   return (svg, room) => {
     const [i, at, k] = [pair.value, position.value, shift.value];
-    const title = text(svg, 0, 12, "hands at position ", "title");
+    const title = text(svg, 0, 12, say("hands at position "), "title");
     const ink = (n, said) => shape("tspan", { class: `ink-${n} on` }, said);
-    title.append(ink(0, at), " and at ", ink(1, `${at} + ${k}`));
+    title.append(ink(0, at), say(" and at "), ink(1, `${at} + ${k}`));
     const columns = room > 560 ? pairs.length : pairs.length / 2;
     const step = room / columns;
     const radius = Math.min(38, step / 2 - 7);
@@ -110,12 +116,20 @@ widgets.register("positions", "Positions as the hands of clocks", (widget) => {
     waves(svg, [30, top, room - 54, 120]);
     const degrees = (k * speed(i, d_model) * 180) / Math.PI;
     const [first, second] = rotation(k, i, d_model);
-    return (
-      `Pair ${i} turns once in ${length(i)} positions, so a shift by ${k} ` +
-      `turns its hand by ${number(degrees, 1)}°. The rotation with rows ` +
-      `${round(first)} and ${round(second)} takes sine and cosine of ` +
-      `position ${at}, ${round(sinusoid(at, i, d_model))}, to those of ` +
-      `${at + k}, ${round(sinusoid(at + k, i, d_model))}.`
+    return say(
+      "Pair {} turns once in {} positions, so a shift by {} turns its hand " +
+        "by {}°. The rotation with rows {} and {} takes sine and cosine of " +
+        "position {}, {}, to those of {}, {}.",
+      i,
+      length(i),
+      k,
+      number(degrees, 1),
+      round(first),
+      round(second),
+      at,
+      round(sinusoid(at, i, d_model)),
+      at + k,
+      round(sinusoid(at + k, i, d_model)),
     );
   };
 });

@@ -1,16 +1,16 @@
 // The sentence of the book with other words: which pronoun a model writes.
 "use strict";
 
-widgets.register("pronoun", "What is it?", (widget) => {
+widgets.register("pronoun", say("What is it?"), (widget) => {
   const { shape, text, size, bar, percent } = widgets;
   const { animals, foods, qualities, cases, pronouns, meant } = widget.data;
   const chosen = widget.sentence([
     "The",
-    { label: "animal", values: animals, start: "dog" },
+    { label: say("animal"), values: animals, start: "dog" },
     "ate the",
-    { label: "food", values: foods, start: "soup" },
+    { label: say("food"), values: foods, start: "soup" },
     "because it was",
-    { label: "quality", values: qualities, start: "hungry" },
+    { label: say("quality"), values: qualities, start: "hungry" },
     ".",
   ]);
   const ruler = /** @type {CanvasRenderingContext2D} */ (
@@ -75,11 +75,17 @@ widgets.register("pronoun", "What is it?", (widget) => {
       svg.append(shape("polygon", { points: head, class: "fill-0" }));
     }
     size(svg, room, level + 44);
+    const either = nouns.join(say(" or the "));
     const seen = words[weights.indexOf(Math.max(...weights))];
-    return (
-      `The model writes ${german} It gives ${pronouns[best]} a probability ` +
-      `of ${percent(most)}, so “it” is the ${nouns.join(" or the ")}. ` +
-      `As it writes ${pronouns[best]}, one of its heads looks most at ${seen}.`
+    return say(
+      "The model writes {} It gives {} a probability of {}, so “it” is the " +
+        "{}. As it writes {}, one of its heads looks most at {}.",
+      german,
+      pronouns[best],
+      percent(most),
+      either,
+      pronouns[best],
+      seen,
     );
   };
 });

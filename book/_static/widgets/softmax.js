@@ -5,25 +5,26 @@
 widgets.formulas.trace = (weights) =>
   1 - weights.reduce((sum, weight) => sum + weight * weight, 0);
 
-widgets.register("softmax", "How far the softmax saturates", (widget) => {
+widgets.register("softmax", say("How far the softmax saturates"), (widget) => {
   const { shape, text, size, chart, percent, number } = widgets;
   const { softmax, trace } = widgets.formulas;
   const { widths, scores, largest } = widget.data;
   const powers = ["0", "0.5", "1"]; // of d_k, by which scores are divided
-  const names = ["nothing", "√d_k", "d_k"];
-  const said = ["not divided", "divided by √dₖ", "divided by dₖ"];
+  const names = [say("nothing"), "√d_k", "d_k"];
+  const said = [
+    say("not divided"),
+    say("divided by √dₖ"),
+    say("divided by dₖ"),
+  ];
   const power = widget.choice(
-    "divide the scores by",
+    say("divide the scores by"),
     powers.map((value, i) => [value, names[i]]),
     "0",
   );
-  const width = widget.slider("width d_k", widths, 64, number);
+  const width = widget.slider(say("width d_k"), widths, 64, number);
   const queries = scores.map((_, i) => i + 1);
-  const query = widget.slider(
-    "random query",
-    queries,
-    1,
-    (i) => `${i} of ${queries.length}`,
+  const query = widget.slider(say("random query"), queries, 1, (i) =>
+    say("{} of {}", i, queries.length),
   );
 
   function bars(svg, box, weights) {
@@ -33,8 +34,8 @@ widgets.register("softmax", "How far the softmax saturates", (widget) => {
       y: [0, 1],
       xTicks: {},
       yTicks: { 0: "0", 0.5: "0.5", 1: "1" },
-      title: "weights of this query",
-      xLabel: `${weights.length} keys`,
+      title: say("weights of this query"),
+      xLabel: say("{} keys", weights.length),
     });
     weights.forEach((weight, i) => {
       const [x, y] = [at.x(i + 0.12), at.y(weight)];
@@ -57,11 +58,11 @@ widgets.register("softmax", "How far the softmax saturates", (widget) => {
       y: [0, 1],
       xTicks: { 2: "2", 16: "16", 128: "128", 1024: "1,024" },
       yTicks: { 0: "0", 0.5: "0.5", 1: "1" },
-      title: "largest weight, mean of 500 queries",
-      xLabel: "width, logarithmic",
+      title: say("largest weight, mean of 500 queries"),
+      xLabel: say("width, logarithmic"),
       log: true,
     });
-    ["not divided", "by √dₖ", "by dₖ"].forEach((label, i) => {
+    [say("not divided"), say("by √dₖ"), say("by dₖ")].forEach((label, i) => {
       const on = i === chosen ? " on" : "";
       const points = widths.map((d, j) => [d, largest[j][i]]);
       at.line(points, `line series-${i}${on}`);
@@ -85,11 +86,15 @@ widgets.register("softmax", "How far the softmax saturates", (widget) => {
     const corner = side ? [half + 86, 24] : [30, 262];
     lines(svg, [...corner, half, 160], chosen, place);
     const most = Math.max(...weights);
-    return (
-      `Scores of width ${number(d)}, ${said[chosen]}: key ` +
-      `${weights.indexOf(most) + 1} has ${percent(most)} of the weight. The ` +
-      `derivatives sum to ${number(trace(weights))}; even weights ` +
-      `would give ${number(1 - 1 / weights.length)}.`
+    return say(
+      "Scores of width {}, {}: key {} has {} of the weight. The derivatives " +
+        "sum to {}; even weights would give {}.",
+      number(d),
+      said[chosen],
+      weights.indexOf(most) + 1,
+      percent(most),
+      number(trace(weights)),
+      number(1 - 1 / weights.length),
     );
   };
 });
