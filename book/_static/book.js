@@ -86,7 +86,8 @@ addEventListener("afterprint", () => {
   places.clear();
 });
 
-// Which way through the book a reader has taken; CSS shows what belongs to it.
+// Which way through the book a reader has taken; CSS shows what belongs to it,
+// and each page recalls it in its head, from its address or from here.
 document.addEventListener("click", (event) => {
   const target = /** @type {Element} */ (event.target);
   // On a phone the contents give way to the section that was chosen.
@@ -96,6 +97,7 @@ document.addEventListener("click", (event) => {
   const { takes } = /** @type {HTMLElement} */ (taken).dataset;
   localStorage.setItem("way", takes ?? "");
   document.documentElement.dataset.way = takes ?? "";
+  if (!takes) history.replaceState(null, "", location.pathname + location.hash);
 });
 // Which edition a reader has chosen: links to its pages lead there, and the
 // switch leads to the same place of a page.
@@ -112,6 +114,7 @@ document.addEventListener(
     if (edition !== undefined) {
       localStorage.setItem("edition", edition);
       html.dataset.edition = edition;
+      link.search = location.search;
       link.hash = location.hash;
       return;
     }
@@ -125,9 +128,3 @@ document.addEventListener(
   },
   true,
 );
-// Another tab may take a way, or this one's last page be kept a moment late.
-// What counts is what is kept now: the news of it may come late, too.
-addEventListener("storage", ({ key }) => {
-  if (key !== "way") return;
-  document.documentElement.dataset.way = localStorage.getItem("way") ?? "";
-});
