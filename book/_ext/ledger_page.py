@@ -508,8 +508,8 @@ def key() -> nodes.Node:
     """How to read such a sentence, beneath the first of a page."""
     return paragraph(
         say(
-            "Read it as: verdict, claim, and in brackets what we measured, "
-            "with its 90% interval, and how much would have counted."
+            "In brackets: what we measured, its 90% interval, and the size "
+            "that counts."
         ),
         style="claim-key",
     )

@@ -4,7 +4,8 @@
 has begun one sees on each of its pages where it goes on (the choice is kept
 by book.js, and shown by the style sheet before the page is painted), and
 reads only the sections that the way names: where it leaves some out, a line
-leads over them.
+leads over them. A link along a way has it in its address, too: a browser may
+lose what is kept, or keep nothing, and two windows may follow two ways.
 """
 
 import re
@@ -39,6 +40,10 @@ class Way(NamedTuple):
     afterwards: str
     pages: dict[str, tuple[str, ...]]
     end: str  # the address that the last page leads to
+
+    def address(self, page: str) -> str:
+        """The address of one of its pages, for who follows it."""
+        return f"{page}.html?way={self.name}"
 
 
 WAYS = (
@@ -198,7 +203,7 @@ def card(env: BuildEnvironment, way: Way) -> str:
         f'<div class="way-card"><p><strong>{titled(way, trail)}</strong></p>'
         f"<p>{say(way.afterwards)}</p>"
         f'{listed}<a class="begin" data-takes="{way.name}" '
-        f'href="{first.page}.html">{take}</a></div>'
+        f'href="{way.address(first.page)}">{take}</a></div>'
     )
 
 
@@ -230,11 +235,12 @@ def lead_on(
         intro = ("intro.html", app.env.titles["book/intro"].astext())
         before, after = intro, (way.end, say("The end, and what next"))
         if place:
-            before = f"{trail[place - 1].page}.html", trail[place - 1].title
+            last = trail[place - 1]
+            before = way.address(last.page), last.title
         if stop is not trail[-1]:
             on = trail[place + 1]
             long = say("{} minutes").format(on.minutes)
-            after = f"{on.page}.html", f"{on.title} ({long})"
+            after = way.address(on.page), f"{on.title} ({long})"
         context["ways"].append((way.name, name, before, after))
         bar = (
             f'<div class="way" data-way="{way.name}">'

@@ -15,24 +15,47 @@ function fade(box) {
   else delete box.dataset.more;
 }
 
+// On a phone the rows of a table are cards where it says so, or does not fit;
+// their lines say their column.
+const phone = matchMedia("(max-width: 720px)");
+
+/** @param {HTMLTableElement} table */
+function makeCards(table) {
+  const fits = table.scrollWidth <= table.clientWidth + 1;
+  if (phone.matches && !fits) table.classList.add("cards");
+  if (!table.matches(".cards")) return;
+  const [head] = table.rows;
+  const names = [...head.cells].map((cell) => cell.textContent.trim());
+  for (const row of table.tBodies[0].rows)
+    [...row.cells].slice(1).forEach((cell, i) => {
+      if (cell.textContent.trim()) cell.dataset.column ??= names[i + 1];
+    });
+}
+
 function mark(box) {
+  if (box.matches("table.table")) makeCards(box);
   const holds = box.matches(".wide"); // a button, which Tab reaches
   if (!holds && box.scrollWidth > box.clientWidth) box.tabIndex = 0;
   else box.removeAttribute("tabindex");
   fade(box);
 }
 
-const sizes = new ResizeObserver((entries) => {
-  for (const { target } of entries) mark(target);
-});
+// A fold may open, a phone may be turned; in the next frame, as a table that
+// becomes cards changes its size again.
+const sizes = new ResizeObserver((entries) =>
+  requestAnimationFrame(() => {
+    for (const { target } of entries) mark(target);
+  }),
+);
 
 function markAll() {
   for (const box of document.querySelectorAll(scrolling)) {
-    sizes.observe(box); // a fold may open, a phone may be turned
+    sizes.observe(box);
     mark(box);
   }
 }
 
+markAll();
 addEventListener("load", () => {
   markAll();
   globalThis.MathJax?.startup?.promise?.then(markAll); // formulas have widths
@@ -43,18 +66,6 @@ addEventListener("load", () => {
   const scrolled = ({ target }) => target.matches?.(scrolling) && fade(target);
   document.addEventListener("scroll", scrolled, true);
 });
-
-// On a phone the rows of some tables are cards, whose lines say their column.
-/** @type {NodeListOf<HTMLTableElement>} */
-const cards = document.querySelectorAll("article table.cards");
-for (const table of cards) {
-  const [head] = table.rows;
-  const names = [...head.cells].map((cell) => cell.innerText);
-  for (const row of table.tBodies[0].rows)
-    [...row.cells].slice(1).forEach((cell, i) => {
-      if (cell.innerText.trim()) cell.dataset.column = names[i + 1].trim();
-    });
-}
 
 // What opens the list of a page's own pages has no name in the theme.
 for (const toggle of document.querySelectorAll(".bd-sidebar li > details")) {
@@ -86,7 +97,8 @@ addEventListener("afterprint", () => {
   places.clear();
 });
 
-// Which way through the book a reader has taken; CSS shows what belongs to it.
+// Which way through the book a reader has taken; CSS shows what belongs to it,
+// and each page recalls it in its head, from its address or from here.
 document.addEventListener("click", (event) => {
   const target = /** @type {Element} */ (event.target);
   // On a phone the contents give way to the section that was chosen.
@@ -96,6 +108,7 @@ document.addEventListener("click", (event) => {
   const { takes } = /** @type {HTMLElement} */ (taken).dataset;
   localStorage.setItem("way", takes ?? "");
   document.documentElement.dataset.way = takes ?? "";
+  if (!takes) history.replaceState(null, "", location.pathname + location.hash);
 });
 // Which edition a reader has chosen: links to its pages lead there, and the
 // switch leads to the same place of a page.
@@ -112,6 +125,7 @@ document.addEventListener(
     if (edition !== undefined) {
       localStorage.setItem("edition", edition);
       html.dataset.edition = edition;
+      link.search = location.search;
       link.hash = location.hash;
       return;
     }
@@ -125,9 +139,3 @@ document.addEventListener(
   },
   true,
 );
-// Another tab may take a way, or this one's last page be kept a moment late.
-// What counts is what is kept now: the news of it may come late, too.
-addEventListener("storage", ({ key }) => {
-  if (key !== "way") return;
-  document.documentElement.dataset.way = localStorage.getItem("way") ?? "";
-});

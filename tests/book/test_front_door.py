@@ -41,15 +41,15 @@ def test_next_and_previous_lead_along_a_way(intro, way):
     said = re.findall(r"in (\d+) minutes", card.inner_text())
     assert said in ([], [str(sum(times))])
     card.locator("a.begin").click()
-    before = "intro"
+    before = "intro.html"
     for place, stem in enumerate(way.pages):
-        assert page.url.endswith(f"/{stem}.html")
+        page.wait_for_url(f"**/{way.address(stem)}")
         bar = page.locator(".way:visible").first
         assert f"page {place + 1} of {len(way.pages)}" in bar.inner_text()
         assert f"about {times[place]} minutes" in bar.inner_text()
         back = page.locator(".left-prev:visible")
-        assert back.get_attribute("href") == f"{before}.html"
-        before = stem
+        assert back.get_attribute("href") == before
+        before = way.address(stem)
         page.locator(".right-next:visible").click()
     assert page.url.endswith(f"/{way.end}")
     anchor = way.end.partition("#")[2] or "main-content"
@@ -80,10 +80,10 @@ def test_lines_lead_over_what_a_way_leaves_out(intro):
     base = page.url.rpartition("/")[0]
     for stem, following in zip(
         way.pages,
-        [*[f"{x}.html" for x in way.pages][1:], way.end],
+        [*[way.address(x) for x in way.pages][1:], way.end],
         strict=True,
     ):
-        page.goto(f"{base}/{stem}.html")
+        page.goto(f"{base}/{way.address(stem)}")
         read, left = page.evaluate(READ)
         chosen = way.pages[stem]
         assert not chosen or [*chosen] == read
@@ -113,16 +113,60 @@ def test_a_way_is_left(intro):
     page.locator("a.begin[data-takes=idea]").click()
     page.get_by_role("button", name="Leave this way").click()
     assert page.locator(".way:visible").count() == 0
+    page.reload()
+    assert page.locator(".way:visible").count() == 0
     page.goto(page.url.replace("01_attention", "02_heads"))
     page.locator(".prev-next-area .right-next:visible").click()
     assert page.url.endswith("/03_embedding.html")
 
 
+LATE = """
+  const get = Storage.prototype.getItem;
+  let late = true;
+  Storage.prototype.getItem = function (key) {
+    return key !== "way" ? get.call(this, key) : late ? null : "idea";
+  };
+  document.addEventListener("readystatechange", () => {
+    late = false;
+    dispatchEvent(new StorageEvent("storage", { key: "way" }));
+  }, { once: true });
+"""
+
+
+def test_a_way_that_is_known_late_is_shown(window, book):
+    """News of the choice may come before this page's scripts have run."""
+    window.page.add_init_script(LATE)
+    page = window.open(book / "book" / "01_attention.html")
+    assert page.locator(".way:visible").first.is_visible()
+
+
+def test_a_page_from_the_browser_s_memory_knows_the_way(window, book):
+    """What was chosen elsewhere while it lay there; no news reaches it."""
+    page = window.open(book / "book" / "01_attention.html")
+    assert page.locator(".way:visible").count() == 0
+    page.evaluate("""localStorage.setItem("way", "idea");
+      dispatchEvent(new PageTransitionEvent("pageshow", {persisted: true}))""")
+    assert page.locator(".way:visible").count() > 0
+
+
+BLOCKED = """Object.defineProperty(window, "localStorage", {
+  configurable: true, get() { throw new DOMException("blocked"); }})"""
+
+
+def test_a_way_is_followed_where_nothing_can_be_kept(intro):
+    page = intro
+    page.add_init_script(BLOCKED)
+    page.reload()
+    page.locator("a.begin[data-takes=model]").click()
+    for place in (1, 2, 3):
+        bar = page.locator(".way:visible").first
+        assert f"page {place} of" in bar.inner_text()
+        page.locator(".right-next:visible").click()
+
+
 def test_a_choice_holds_where_nothing_can_be_kept(browser, book):
-    blocked = """Object.defineProperty(window, "localStorage", {
-      configurable: true, get() { throw new DOMException("blocked"); }})"""
     with opened(browser) as window:
-        window.context.add_init_script(blocked)
+        window.context.add_init_script(BLOCKED)
         page = window.open(book / "book" / "01_attention.html")
         page.get_by_role("button", name="Code", exact=True).click()
         folds = page.locator("article details.hide")

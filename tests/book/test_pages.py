@@ -73,6 +73,7 @@ def test_page_from_a_file(reader, looks: set[str], signs, where: Path):
         "headings": pages.headings(page),
         "targets": pages.targets(page),
         "labels": pages.labels(page),
+        "tables": pages.tables(page),
         "paper": pages.paper(page),
     }
     if where in FRAMED:
@@ -222,6 +223,7 @@ SMALL = (
     "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 90 20' width='90'>"
     "<text font-size='8'>small</text></svg>"
 )
+WIDE_TABLE = "<table style='width: 500px'><tr><td>1</td></tr></table>"
 HAND = "display: inline-block; cursor: pointer; line-height: 20px"
 FOLD = "<details class={}><summary>{}</summary><p>Text.</p></details>"
 CHECKS: dict[str, Callable[[Page], list[str]]] = {
@@ -231,6 +233,7 @@ CHECKS: dict[str, Callable[[Page], list[str]]] = {
     "headings": pages.headings,
     "targets": pages.targets,
     "labels": pages.labels,
+    "tables": pages.tables,
     "paper": pages.paper,
     "access": pages.access,
     "contrast": pages.contrast,
@@ -251,6 +254,7 @@ FAULTS = [
     ("targets", "<p>A page.", "<p><a href='#text'>A page.</a>"),
     ("targets", "<p>", f"<p class=widget><b style='{HAND}'>b</b> or not"),
     ("labels", GIF, f"data:image/svg+xml,{SMALL}"),
+    ("tables", "<p>", f"<div style='overflow: auto'>{WIDE_TABLE}</div><p>"),
     ("paper", "<p>", f"{FOLD.format('hide', 'Show the code')}<p>"),
     ("paper", "<p>", f"{FOLD.format('answer', 'Solution to exercise 1')}<p>"),
     ("paper", "<p>", "<button>b</button><p>"),

@@ -312,6 +312,20 @@ def test_cards_name_the_column_of_every_line(phone, book):
     assert set(said) == {'"in place of: "', '"what it changes: "'}
 
 
+def test_a_table_that_does_not_fit_a_phone_is_cards(phone, book):
+    page = turn(phone, book, "ladder")
+    table = page.locator("table:has-text('busiest expert')")
+    row = table.locator("tr:has-text('no balance')")
+    parts = [
+        (e["x"], e["y"])
+        for e in (cell.bounding_box() for cell in row.locator("td").all())
+    ]
+    assert len({x for x, _ in parts}) == 1  # one below the other
+    assert len({y for _, y in parts}) == len(parts) > 5
+    before = "e => getComputedStyle(e, '::before').content"
+    assert row.locator("td").nth(1).evaluate(before) == '"parameters: "'
+
+
 def test_every_line_of_a_card_has_its_width(phone, book):
     page = turn(phone, book, "ledger")
     shares = page.locator("table.cards tbody td").evaluate_all(
@@ -322,12 +336,12 @@ def test_every_line_of_a_card_has_its_width(phone, book):
 
 
 def test_what_goes_on_at_the_right_fades_there(phone, book):
-    page = turn(phone, book, "toolkit_own_program")
-    box = page.locator("article table[data-more]").first
+    page = turn(phone, book, "17_modern")
+    box = page.locator("article pre[data-more]").first
     assert box.get_attribute("data-more") == "right"
     box.evaluate("e => e.scrollTo(e.scrollWidth, 0)")
     page.wait_for_function(
-        "document.querySelector('article table[data-more=left]')"
+        "document.querySelector('article pre[data-more=left]')"
     )
     fits = page.locator("article pre:not([data-more])")
     assert fits.evaluate_all(

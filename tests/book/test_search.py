@@ -63,6 +63,8 @@ SPOILED = ["11_translation#omissions-additions-hallucinations"]
 LONGER = ["17_modern#beyond-the-length-of-training"]
 SHIPPED = ["11_translation#the-training-data-of-the-shipped-models"]
 SEARCHES |= {
+    "why does a chatbot make things up": SPOILED,
+    "models make things up": SPOILED,
     "different tokenizer at test time": PREPARED,
     "normaliser at test time": PREPARED,
     "loss on own prefixes": [

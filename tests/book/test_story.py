@@ -3,6 +3,7 @@
 import ast
 
 import chapters
+import pages
 import pytest
 from checked import without_difference
 from formulas import INLINE, WIDTH, room, roomy
@@ -143,3 +144,37 @@ def test_no_line_begins_with_the_comma_after_a_formula():
         f'<span class="bound">{formula}{mark}</span>' for mark in (",", ").")
     )
     assert page == f"from {first} and {formula} alone ({last}"
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_code_and_back_leads_to_the_same_place(window, book, width):
+    """Also from within a listing of which the story shows the gist."""
+    window.page.set_viewport_size({"width": width, "height": 800})
+    page = window.open(book / "book" / "17_modern.html")
+    pages.await_scripts(page)
+    for part in (0.1, 0.254, 0.449, 0.527, 0.644, 0.9):
+        page.evaluate(
+            "part => scrollTo(0, part * document.body.scrollHeight)", part
+        )
+        before = page.evaluate("scrollY")
+        for kind in ("Code", "Story"):
+            button = page.get_by_role("button", name=kind, exact=True)
+            button.evaluate("e => e.click()")  # Playwright's own click scrolls
+            page.wait_for_timeout(100)
+            there = page.evaluate("scrollY")
+            if kind == "Code":  # much was unfolded above
+                assert there > before + 100
+        assert there == pytest.approx(before, abs=1.5)
+
+
+def test_what_a_reader_sees_stays_in_the_window(window, book):
+    page = window.open(book / "book" / "17_modern.html")
+    pages.await_scripts(page)
+    heading = page.locator("h2:has-text('Do they pay?')")
+    heading.evaluate("e => scrollBy(0, e.getBoundingClientRect().top - 60)")
+    before = heading.bounding_box()["y"]
+    for kind in ("Code", "Story"):
+        button = page.get_by_role("button", name=kind, exact=True)
+        button.evaluate("e => e.click()")
+        page.wait_for_timeout(100)
+        assert heading.bounding_box()["y"] == pytest.approx(before, abs=1.5)

@@ -2,7 +2,8 @@
 // MiniSearch makes the index and ranks; stop words and stems are Sphinx's.
 "use strict";
 
-// What learners type, and the words in which the book tells it.
+// What learners type, words that stand side by side, and those in which the
+// book tells it.
 const ALSO = new Map(
   Object.entries({
     bpe: "byte pair encoding",
@@ -32,6 +33,7 @@ const ALSO = new Map(
     skip: "residual",
     stretching: "slow rotations",
     terminology: "term forced",
+    "things up": "hallucinations",
     tokenization: "subwords",
     tokenizer: "text prepared",
     tying: "one table matrix",
@@ -131,11 +133,11 @@ const stems = (text) => tokenize(text).map(term).filter(Boolean);
 // All the words count more than some, and side by side more than apart.
 function find(query) {
   const typed = stems(query);
-  const also = tokenize(query).map(
-    (word) => ALSO.get(word.toLowerCase()) ?? "",
-  );
+  const words = ` ${tokenize(query.toLowerCase()).join(" ")} `;
+  const also = [...ALSO.keys()].filter((said) => words.includes(` ${said} `));
+  const told = also.map((said) => ALSO.get(said)).join(" ");
   const whole = new RegExp(`(^| )${typed.join(" ")}( |$)`);
-  const found = index.search(`${query} ${also.join(" ")}`, {
+  const found = index.search(`${query} ${told}`, {
     boost: { title: 3, page: 1.5, names: 0.5 },
     boostTerm: (word) => (typed.includes(word) ? 1 : 0.5),
     boostDocument: weight,
