@@ -307,6 +307,17 @@ def found_of(entry: Claim, measured: Measured, again: Measured | None) -> str:
     return "; ".join([*parts, f"p {shown}", seen(found), status])
 
 
+# A line of `claim`, whose parts found_of joins, as the ledger's page reads it.
+PRINTED = re.compile(
+    rf"^claim (?P<name>\S+): (?P<verdict>{'|'.join(VERDICTS)}); "
+    r"(?P<asked>(?:needs|at|equals)[^;]+); (?P<figure>[^;\n]+)"
+    r"(?:; direction (?P<direction>[^;,]+), size (?P<size>[^;]+))?"
+    r"(?:; p (?P<p>[^;]+); (?P<seen>[^;]+); (?P<status>[^;\n]+))?"
+    r"(?:; control (?P<control>[^;\n]+))?$",
+    re.MULTILINE,
+)
+
+
 def as_registered(entry: Claim) -> dict[str, Any]:
     """What must stand in a commit before the first run, and stay."""
     kept = ("statement", "quantity", "needs", "margin", "registered")

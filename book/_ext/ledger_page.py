@@ -39,9 +39,9 @@ from annotated_transformer.teaching.claims import (
     OPEN,
     OPPOSITE,
     OURS,
+    PRINTED,
     SHOWN,
     TRUE,
-    VERDICTS,
     Claim,
     asked,
     read_claims,
@@ -58,14 +58,6 @@ UNITS = {"bleu": " BLEU", "nats": " nats", "accuracy": ""}
 COLUMNS = (
     *("statement", "verdict", "figure", "direction and size, or number"),
     *("p", "seeds", "tuned", "control"),
-)
-PRINTED = re.compile(
-    rf"^claim (?P<name>\S+): (?P<verdict>{'|'.join(VERDICTS)}); "
-    r"(?P<asked>(?:needs|at|equals)[^;]+); (?P<figure>[^;\n]+)"
-    r"(?:; direction (?P<direction>[^;,]+), size (?P<size>[^;]+))?"
-    r"(?:; p (?P<p>[^;]+); (?P<seen>[^;]+); (?P<status>[^;\n]+))?"
-    r"(?:; control (?P<control>[^;\n]+))?$",
-    re.MULTILINE,
 )
 WITHDRAWN, HISTORIES = "withdrawn_claims.yml", "runs/claim_histories.yml"
 FALLS = "†"  # where all claims are tested together
