@@ -29,9 +29,8 @@ NAME = "zh"
 CATALOGUE = "extensions"  # what is not written in pages, in book/locale
 translated = get_translation(CATALOGUE)
 NOTE = (
-    '<p class="edition-note">本书已有九页译成中文；其余各章、实验和手册，'
-    "以及能打开的模型和页内的翻译模型，仍是英文。"
-    "左边有虚线的段落尚无译文，显示原文。</p>"
+    '<p class="edition-note">本书已有九页译成中文，其余各章、实验和手册仍是'
+    "英文。左边有虚线的段落尚无译文，显示原文。</p>"
 )
 PLAIN_LINK = re.compile(r'href="(\w+\.html[^"]*)"')
 LANGUAGE = "zh_CN"
@@ -68,9 +67,31 @@ def terms() -> dict[str, str]:
 @cache
 def spoken() -> list[str]:
     """What the scripts of pages say."""
-    method = [("**.js", "javascript")]
-    found = extract_from_dir(BOOK / "_static", method, keywords={"say": None})
-    return [str(message) for _, _, message, *_ in found]
+    method = [
+        ("_static/in_page/**", "ignore"),  # bundled from in_page
+        ("_static/**.js", "javascript"),
+        ("in_page/**.js", "javascript"),
+    ]
+    found = extract_from_dir(
+        BOOK,
+        method,
+        keywords={"say": None, "phrase": None},
+        directory_filter=lambda folder: True,  # those with _, too
+    )
+    messages = [str(message) for _, _, message, *_ in found]
+    return [*dict.fromkeys(messages + introductions())]
+
+
+def introductions() -> list[str]:
+    """How the models' scripts introduce what is in them."""
+    from opened_in_page import EXAMPLES  # it takes `say` from here
+    from translator_in_page import OPENINGS
+
+    found = [*EXAMPLES]
+    for given in OPENINGS.values():
+        found += given["label"], given["kind"], given["offer"]
+        found += [*given["examples"], *given["glosses"].values()]
+    return found
 
 
 def names() -> list[str]:

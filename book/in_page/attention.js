@@ -25,7 +25,7 @@ export function attentionTable(
     if (weights[i]?.[j] === undefined) return make("td.at-unseen");
     const text = weights[i][j].toFixed(2);
     const given = {
-      title: `${rows[i]} on ${columns[j]}: ${text}`,
+      title: say("{} on {}: {}", rows[i], columns[j], text),
       click: () => explain(i, j),
     };
     return make(
@@ -58,21 +58,23 @@ export function explanation(weights, j, row, column) {
   const part = (x) => [...x.subarray(begin, begin + width)];
   const [q, k] = [part(query), part(keys[j])];
   const product = q.reduce((sum, x, i) => sum + x * k[i], 0);
-  const score = digits(scores[j], 2);
+  const [dot, score] = [digits(product, 2), digits(scores[j], 2)];
   const scaled = Math.abs(scores[j] * Math.sqrt(width) - product) < 1e-6;
-  const over = scaled ? `over √${width} it is` : "without the scale that is";
   const list = (x) => x.map((value) => digits(value, 2)).join(" ");
   const line = make("a", { href: LINE }, "attention_weights");
   return [
     make(
       "p",
       {},
-      ...["How ", ...named(row), " looks at ", ...named(column), ": "],
-      `q · k = ${digits(product, 2)}, ${over} ${score}. `,
-      `e to the power of ${score} is ${weights[j].toFixed(2)} of the sum `,
-      "of such powers over all pieces. This is ",
-      line,
-      " of chapter 1.",
+      ...phrase("How {} looks at {}: ", named(row), named(column)),
+      scaled
+        ? say("q · k = {}, over √{} it is {}. ", dot, width, score)
+        : say("q · k = {}, without the scale that is {}. ", dot, score),
+      ...phrase(
+        "e to the power of {} is {} of the sum of such powers over all " +
+          "pieces. This is {} of chapter 1.",
+        ...[score, weights[j].toFixed(2), line],
+      ),
     ),
     make("p.at-numbers", {}, `q = ${list(q)}`),
     make("p.at-numbers", {}, `k = ${list(k)}`),
@@ -94,24 +96,24 @@ export class AttentionView {
     this.summary = make("p.at-note", {});
     this.legend = make("p.at-note", {});
     this.origin = make(".at-origin", { role: "status" });
-    const choose = (name, options) => {
+    const choose = (name, title, options) => {
       const names = options.map((text, i) =>
         make("option", { value: i }, text),
       );
       const id = `at-${name}`;
       const change = () => this.draw();
       const select = make("select", { id, change }, ...names);
-      const label = make("label", { for: id }, name);
+      const label = make("label", { for: id }, title);
       return [select, make("span.at-field", {}, label, select)];
     };
     const numbers = (count) => Array.from({ length: count }, (_, i) => i + 1);
-    const [kind, kindLabel] = choose("attention", [
-      "cross",
-      "encoder",
-      "decoder",
+    const [kind, kindLabel] = choose("attention", say("attention"), [
+      say("cross"),
+      say("encoder"),
+      say("decoder"),
     ]);
-    const [layer, layerLabel] = choose("layer", numbers(layers));
-    const [head, headLabel] = choose("head", numbers(heads));
+    const [layer, layerLabel] = choose("layer", say("layer"), numbers(layers));
+    const [head, headLabel] = choose("head", say("head"), numbers(heads));
     this.kind = kind;
     this.layer = layer;
     this.head = head;
@@ -119,7 +121,7 @@ export class AttentionView {
     head.value = firstHead - 1;
     this.element = make(
       "section",
-      { "aria-label": "Attention" },
+      { "aria-label": say("Attention") },
       make(".at-row", {}, kindLabel, layerLabel, headLabel),
       this.seen,
       this.summary,
@@ -153,28 +155,37 @@ export class AttentionView {
     const way = best.node.way.slice(0, -1);
     const said = ["<s>", ...target.slice(0, -1)];
     const cross = way.map((node) => node.cross[layer][head]);
-    const moment =
-      "each row is the moment before the piece on the left was written";
-    const before = "Before it wrote ";
+    const moment = say(
+      "each row is the moment before the piece on the left was written",
+    );
+    const before = (...given) =>
+      phrase(
+        "Before it wrote {}, {} of layer {}, head {} looked most at {}.",
+        ...given,
+      );
     return [
       {
-        name: "Cross-attention",
+        name: say("Cross-attention"),
         rows: target,
         columns: read,
         weights: cross,
         at: this.at,
-        when: before,
+        looked: before,
         queries: moment,
         lang: "en",
       },
       {
-        name: "Encoder self-attention",
+        name: say("Encoder self-attention"),
         rows: read,
         columns: read,
         weights: maps[layer].map((query) => query[head]),
         at: this.reader ?? largest(cross[this.at])[0],
-        when: "When it read ",
-        queries: "each row is a piece that the encoder reads",
+        looked: (...given) =>
+          phrase(
+            "When it read {}, {} of layer {}, head {} looked most at {}.",
+            ...given,
+          ),
+        queries: say("each row is a piece that the encoder reads"),
         lang: "en",
         choose: (i) => {
           this.reader = i;
@@ -183,12 +194,12 @@ export class AttentionView {
         },
       },
       {
-        name: "Decoder self-attention",
+        name: say("Decoder self-attention"),
         rows: target,
         columns: said,
         weights: way.map((node) => node.decoder[layer][head]),
         at: this.at,
-        when: before,
+        looked: before,
         queries: moment,
         lang: "de",
       },
@@ -200,28 +211,27 @@ export class AttentionView {
     const map = this.chosen();
     const { name, rows, columns, weights } = map;
     const [layer, head] = [Number(this.layer.value), Number(this.head.value)];
-    const which = `layer ${layer + 1}, head ${head + 1}`;
-    const title = `${name}, ${which}`;
+    const title = say("{}, layer {}, head {}", name, layer + 1, head + 1);
     this.map.setAttribute("aria-label", title);
     this.legend.textContent =
-      `${title}: ${map.queries}. ` +
-      (map.choose ? "Choose a piece above to look at its row. " : "") +
-      "Choose a cell to see how its number was made.";
+      say("{}: {}. ", title, map.queries) +
+      (map.choose ? say("Choose a piece above to look at its row. ") : "") +
+      say("Choose a cell to see how its number was made.");
     this.origin.replaceChildren();
     this.map.replaceChildren(
       attentionTable({ title, rows, columns, weights, now: map.at }, (i, j) =>
         this.explain(weights[i], j, rows[i], columns[j]),
       ),
     );
-    this.shade(map, which);
+    this.shade(map, [layer + 1, head + 1]);
   }
 
   /**
    * What a row looks at, shaded by how much, and the most of it in words.
    * @param {{name: string, rows: string[], columns: string[], at: number,
-   *   weights: Weights[], when: string, lang: string,
-   *   choose?: (i: number) => void}} map
-   * @param {string} which
+   *   weights: Weights[], lang: string, choose?: (i: number) => void,
+   *   looked: (...given: unknown[]) => (string | Node)[]}} map
+   * @param {number[]} which layer and head, from 1
    */
   shade({ rows, columns, at, choose, ...map }, which) {
     const weights = map.weights[at];
@@ -244,18 +254,16 @@ export class AttentionView {
     const looked = (i) => {
       const click = () => this.explain(weights, i, rows[at], columns[i]);
       const number = weights[i].toFixed(2);
-      const given = { type: "button", title: "How it was made", click };
+      const given = { type: "button", title: say("How it was made"), click };
       const button = make("button.at-quiet", given, number);
-      return [...named(columns[i]), " (", button, ")"];
+      return [named(columns[i]), button];
     };
-    this.summary.replaceChildren(
-      map.when,
-      ...named(rows[at]),
-      `, ${name} of ${which} looked most at `,
-      ...looked(first),
-      ...(second === undefined ? [] : [" and ", ...looked(second)]),
-      ".",
-    );
+    const most =
+      second === undefined
+        ? phrase("{} ({})", ...looked(first))
+        : phrase("{} ({}) and {} ({})", ...looked(first), ...looked(second));
+    const said = map.looked(named(rows[at]), name, ...which, most);
+    this.summary.replaceChildren(...said);
   }
 
   explain(...weight) {

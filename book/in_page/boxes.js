@@ -16,23 +16,28 @@ export const percent = (x) => `${Math.round(100 * x)}%`;
 /** Whose words a box works on. */
 export const sideOf = ({ side }) => (side === "encoder" ? "source" : "target");
 
-export const plain = (piece) => piece.replaceAll("▁", "") || "a blank";
+export const plain = (piece) => piece.replaceAll("▁", "") || say("a blank");
+
+/** The names of the stacks. */
+export const SIDES = { encoder: say("encoder"), decoder: say("decoder") };
 
 // By kind: the exported definition, and what the box computes. A letter
 // before a bar is an axis: it lights up together with its like.
 const KINDS = {
-  embedding: ["TokenEmbedding", "row of the table × √{d_model|64}"],
-  positions: ["SinusoidalPositions", "word + wave of its place"],
-  norm: ["AddNorm", "(x − mean) / deviation, over {d_model|64 numbers}"],
+  embedding: ["TokenEmbedding", say("row of the table × √{d_model|64}")],
+  positions: ["SinusoidalPositions", say("word + wave of its place")],
+  norm: ["AddNorm", say("(x − mean) / deviation, over {d_model|64} numbers")],
   attention: [
     "MultiHeadAttention",
-    "softmax({queries|Q} {keys|K}ᵀ / √{d_k|16}) {keys|V}, in {heads|4 heads}",
+    say(
+      "softmax({queries|Q} {keys|K}ᵀ / √{d_k|16}) {keys|V}, in {heads|4} heads",
+    ),
   ],
   add: ["AddNorm", "x + Sublayer(Norm(x))"],
   feedForward: ["FeedForward", "max(0, x {d_ff|W₁} + b₁) {d_model|W₂} + b₂"],
-  memory: ["Encoder", "Norm(x), read by every decoder layer"],
-  logits: ["EncoderDecoder", "x · every row of the {vocab|1,280}"],
-  softmax: ["greedy_decode", "e to the power of a logit, over the sum"],
+  memory: ["Encoder", say("Norm(x), read by every decoder layer")],
+  logits: ["EncoderDecoder", say("x · every row of the {vocab|1,280}")],
+  softmax: ["greedy_decode", say("e to the power of a logit, over the sum")],
 };
 
 /** The formula and the code of a box. */
@@ -54,10 +59,10 @@ function origin(box, view) {
     make(
       "details.op-code",
       {},
-      make("summary", {}, "The code"),
+      make("summary", {}, say("The code")),
       make("pre", { tabindex: 0 }, make("code", {}, ...withAxes(code, words))),
     ),
-    make("p.op-cell", {}, "Made by ", make("a", { href }, name)),
+    make("p.op-cell", {}, ...phrase("Made by {}", make("a", { href }, name))),
   ];
 }
 
@@ -70,30 +75,35 @@ function activation(view, title, name, across) {
 
 const SHOWN = {
   embedding: (box, view) => [
-    activation(view, "What leaves it", box.id),
+    activation(view, say("What leaves it"), box.id),
     make(
       "p.at-note",
       {},
-      "Numbers of the rows: ",
-      view.ids[sideOf(box)].join(", "),
+      say("Numbers of the rows: {}", view.ids[sideOf(box)].join(", ")),
     ),
   ],
   positions: (box, view) => [
-    activation(view, "Words", box.reads),
-    activation(view, "+ waves of their places", box.adds),
-    activation(view, "= what the first layer reads", box.id),
+    activation(view, say("Words"), box.reads),
+    activation(view, say("+ waves of their places"), box.adds),
+    activation(view, say("= what the first layer reads"), box.id),
   ],
   norm: (box, view) => [
-    activation(view, "What comes in", box.reads),
-    activation(view, "What leaves it", box.id),
+    activation(view, say("What comes in"), box.reads),
+    activation(view, say("What leaves it"), box.id),
   ],
   add: (box, view) => [
     ...mixture(box, view),
-    activation(view, "What came in", box.reads),
-    activation(view, "+ what the box below has written", box.adds),
-    activation(view, "= the sum, which goes on", box.id),
+    activation(view, say("What came in"), box.reads),
+    activation(view, say("+ what the box below has written"), box.adds),
+    activation(view, say("= the sum, which goes on"), box.id),
     ...(box.norm
-      ? [activation(view, "After the norm: what the next box reads", box.norm)]
+      ? [
+          activation(
+            view,
+            say("After the norm: what the next box reads"),
+            box.norm,
+          ),
+        ]
       : []),
   ],
   feedForward: (box, view, act) => {
@@ -105,20 +115,22 @@ const SHOWN = {
     const button = (unit) => {
       const off = view.silentUnit(box.id, unit);
       const click = () => act.silenceUnit(box.id, unit);
-      const label = `Silence unit ${unit + 1}`;
+      const label = off
+        ? say("Restore unit {}", unit + 1)
+        : say("Silence unit {}", unit + 1);
       return make(
         "li",
         share(row[unit] / row[largest(row, 1)[0]] || 0),
-        make("span", {}, `unit ${unit + 1}`),
+        make("span", {}, say("unit {}", unit + 1)),
         make("span.at-p", {}, digits(row[unit], 2)),
         make(
           "button.at-quiet",
           {
             type: "button",
             click,
-            "aria-label": off ? `Restore unit ${unit + 1}` : label,
+            "aria-label": label,
           },
-          off ? "restore" : "silence",
+          off ? say("restore") : say("silence"),
         ),
       );
     };
@@ -126,15 +138,18 @@ const SHOWN = {
       view.silentUnit(box.id, unit),
     );
     return [
-      activation(view, "What comes in", box.reads),
-      activation(view, "128 units, none below zero", hidden, "d_ff"),
+      activation(view, say("What comes in"), box.reads),
+      activation(view, say("128 units, none below zero"), hidden, "d_ff"),
       make(
         "p.op-small",
         {},
-        `For ${plain(view.pieces[side][place])}, ${on} of ${row.length} units are above zero; the largest:`,
+        say(
+          "For {}, {} of {} units are above zero; the largest:",
+          ...[plain(view.pieces[side][place]), on, row.length],
+        ),
       ),
       make("ol.at-bars", {}, ...[...silent, ...largest(row, 5)].map(button)),
-      activation(view, "What leaves it", box.id),
+      activation(view, say("What leaves it"), box.id),
     ];
   },
   attention: (box, view, act) => {
@@ -158,22 +173,22 @@ const SHOWN = {
       );
     });
     return [
-      activation(view, "What comes in", box.reads),
+      activation(view, say("What comes in"), box.reads),
       make(".op-four", {}, ...heads),
       activation(
         view,
-        "What the four heads found, side by side",
+        say("What the four heads found, side by side"),
         `${box.id}.heads`,
       ),
-      activation(view, "What leaves it, after the output matrix", box.id),
+      activation(view, say("What leaves it, after the output matrix"), box.id),
     ];
   },
   memory: (box, view) => [
-    activation(view, "What comes in", box.reads),
-    activation(view, "The memory", box.id),
+    activation(view, say("What comes in"), box.reads),
+    activation(view, say("The memory"), box.id),
   ],
   logits: (box, view) => [
-    activation(view, "What comes in; only the last row counts", box.reads),
+    activation(view, say("What comes in; only the last row counts"), box.reads),
     bars(
       view,
       ({ logit }) => Math.max(0, logit / view.ranked[0].logit),
@@ -222,10 +237,11 @@ function mixture({ id, layer, side }, view) {
     make(
       "p.op-small",
       {},
-      "What has been mixed into ",
-      make("em", {}, word),
-      "? This is how far its vector moves, as a share of its length, if " +
-        "another word’s embedding is set to zero:",
+      ...phrase(
+        "What has been mixed into {}? This is how far its vector moves, as a " +
+          "share of its length, if another word’s embedding is set to zero:",
+        make("em", {}, word),
+      ),
     ),
     make("ol.at-bars.op-mixed", {}, ...items),
   ];
@@ -272,8 +288,8 @@ function enlarged(view, place, act) {
       ".at-row",
       {},
       make("strong", {}, title),
-      button("all four heads", () => act.openHead(undefined)),
-      button(off ? "restore this head" : "silence this head", () =>
+      button(say("all four heads"), () => act.openHead(undefined)),
+      button(off ? say("restore this head") : say("silence this head"), () =>
         act.silence(place),
       ),
     ),
@@ -281,7 +297,7 @@ function enlarged(view, place, act) {
     make(
       "p.at-note",
       {},
-      "Each row is a query. Choose a cell to see how its number was made.",
+      say("Each row is a query. Choose a cell to see how its number was made."),
     ),
     make(".at-map", region, attentionTable(map, explain)),
     note,
@@ -290,16 +306,17 @@ function enlarged(view, place, act) {
 
 /** "Norm, decoder": a box, and where it is. */
 function placeOf(box) {
-  const layer =
-    box.layer === undefined ? "" : `, ${box.side} layer ${box.layer + 1}`;
-  const where =
-    layer || (/logits|softmax|memory/.test(box.kind) ? "" : `, ${box.side}`);
-  return `${box.title}${where}`;
+  const { title, layer, kind } = box;
+  const side = SIDES[box.side];
+  if (layer !== undefined)
+    return say("{}, {} layer {}", title, side, layer + 1);
+  const single = /logits|softmax|memory/.test(kind);
+  return single ? title : say("{}, {}", title, side);
 }
 
 /** What is said of a box that was opened outside the walk. */
 export const openedSay = (box) =>
-  `You have opened *${placeOf(box)}*. The button goes on with the walk.`;
+  say("You have opened *{}*. The button goes on with the walk.", placeOf(box));
 
 /** Everything that an opened box shows. */
 export function contents(box, view, act) {

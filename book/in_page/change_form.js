@@ -47,12 +47,13 @@ export class ChangeForm {
         this.set(undefined, id);
         this.table.querySelector("input").focus(); // this button goes
       };
-      const given = { type: "button", click, "aria-label": `Undo: ${label}` };
+      const undo = say("Undo: {}", label);
+      const given = { type: "button", click, "aria-label": undo };
       return make(
         "li",
         {},
         `${label} `,
-        make("button.at-quiet", given, "undo"),
+        make("button.at-quiet", given, say("undo")),
       );
     });
     this.list.replaceChildren(...items);
@@ -67,7 +68,7 @@ export class ChangeForm {
     const { heads } = this.sizes;
     return Array.from({ length: heads }, (_, head) => ({
       ...changes.silence(name, head, heads),
-      label: `${nameOf({ name, head })} is silent`,
+      label: say("{} is silent", nameOf({ name, head })),
       name,
       head,
     }));
@@ -75,14 +76,14 @@ export class ChangeForm {
 
   build() {
     this.list = make("ul.op-list", {});
-    this.none = make("p.at-note", {}, "Nothing is changed.");
+    this.none = make("p.at-note", {}, say("Nothing is changed."));
     const clear = () => {
       for (const id of [...this.active.keys()]) this.set(undefined, id);
     };
     this.undo = make(
       "button.at-quiet",
       { type: "button", click: clear },
-      "undo all",
+      say("undo all"),
     );
     this.element.replaceChildren(
       this.headSwitches(),
@@ -116,7 +117,8 @@ export class ChangeForm {
         this.switches.set(id, box);
         return make("td", { "data-id": id }, make("label", {}, box));
       });
-      const whole = this.switch(`${titleOf(name)}, all heads`, true, () => {
+      const label = say("{}, all heads", titleOf(name));
+      const whole = this.switch(label, true, () => {
         for (const change of all)
           this.set(whole.checked ? undefined : change, change.id);
       });
@@ -130,13 +132,13 @@ export class ChangeForm {
         make("td", {}, make("label", {}, whole)),
       );
     });
-    const columns = ["", "1", "2", "3", "4", "all"].map((text) =>
+    const columns = ["", "1", "2", "3", "4", say("all")].map((text) =>
       make(text ? "th" : "td", text ? { scope: "col" } : {}, text),
     );
     this.table = make(
       "table.op-switches",
       {},
-      make("caption", {}, "Heads: clear a box to silence one"),
+      make("caption", {}, say("Heads: clear a box to silence one")),
       make("thead", {}, make("tr", {}, ...columns)),
       make("tbody", {}, ...rows),
     );
@@ -147,7 +149,9 @@ export class ChangeForm {
         cell.append(make("span.op-p", share(p), p.toFixed(2)));
       }
     };
-    const text = "Try each head: how likely is the next subword without it?";
+    const text = say(
+      "Try each head: how likely is the next subword without it?",
+    );
     const button = make("button.at-quiet", { type: "button", click }, text);
     return make("section", {}, oneStop(this.table), button);
   }
@@ -166,7 +170,7 @@ export class ChangeForm {
     const warning = make("p.op-warning", { role: "status" });
     const head = make(
       "select",
-      { "aria-label": "Head to be patched" },
+      { "aria-label": say("Head to be patched") },
       ...places.map((place, i) => make("option", { value: i }, nameOf(place))),
     );
     head.value = places.findIndex(
@@ -184,7 +188,7 @@ export class ChangeForm {
       }
       const change = changes.patch(name, number, this.sizes.heads, from);
       const which = nameOf(places[head.value]);
-      const label = `${which} is patched from “${from}”`;
+      const label = say("{} is patched from “{}”", which, from);
       this.set({ ...change, label, name, head: number }, change.id);
     };
     return make(
@@ -193,7 +197,7 @@ export class ChangeForm {
       make(
         "label.at-title",
         { for: "op-donor" },
-        "Patch a head: give it what it finds in another sentence",
+        say("Patch a head: give it what it finds in another sentence"),
       ),
       donor,
       warning,
@@ -201,7 +205,7 @@ export class ChangeForm {
         ".at-row",
         {},
         head,
-        make("button.op-do", { type: "button", click }, "Patch"),
+        make("button.op-do", { type: "button", click }, say("Patch")),
       ),
     );
   }
@@ -212,32 +216,39 @@ export class ChangeForm {
     /** @type {[title: string, change: Change, needs: string, why: string][]} */
     const kinds = [
       [
-        "the mask",
+        say("the mask"),
         changes.maskOff(),
         "The kid wakes up in the shop.",
-        "in training the mask hides the answer; a decoder that writes subword by " +
-          "subword has nothing after the last one to look at",
+        say(
+          "in training the mask hides the answer; a decoder that writes subword " +
+            "by subword has nothing after the last one to look at",
+        ),
       ],
       [
-        "positions",
+        say("positions"),
         changes.positionsOff(),
         "The dog bit the man.",
-        "its words fit together in one order alone",
+        say("its words fit together in one order alone"),
       ],
       [
-        `division by √${d_k}`,
+        say("division by √{}", d_k),
         changes.scaleOff(d_k),
         "While she is hungry, the doctor eats carrots.",
-        "larger scores only make a head surer, and here it was sure of the " +
-          "right word",
+        say(
+          "larger scores only make a head surer, and here it was sure of the " +
+            "right word",
+        ),
       ],
     ];
-    for (const kind of ["residual", "norm", "feedForward"]) {
-      const change = changes[`${kind}Off`]();
-      kinds.push([change.id, change, HUNGRY, "what is left suffices"]);
-    }
+    const suffices = say("what is left suffices");
+    kinds.push(
+      [say("residual"), changes.residualOff(), HUNGRY, suffices],
+      [say("norm"), changes.normOff(), HUNGRY, suffices],
+      [say("feed-forward"), changes.feedForwardOff(), HUNGRY, suffices],
+    );
     const parts = kinds.map(([title, change, needs, why]) => {
-      const label = `${title[0].toUpperCase()}${title.slice(1)}: left out`;
+      const part = `${title[0].toUpperCase()}${title.slice(1)}`;
+      const label = say("{}: left out", part);
       const box = this.switch(title, true, () =>
         box.checked
           ? this.set(undefined, change.id)
@@ -254,7 +265,7 @@ export class ChangeForm {
       ...{ min: 0.2, max: 5, step: 0.1, value: 1 },
       input: () => {
         const degree = Number(this.degree.value);
-        const label = `The temperature is ${degree.toFixed(1)}`;
+        const label = say("The temperature is {}", degree.toFixed(1));
         const change = { ...changes.temperature(degree), label, degree };
         this.set(degree === 1 ? undefined : change, change.id);
       },
@@ -262,12 +273,12 @@ export class ChangeForm {
     return make(
       "section",
       {},
-      make("p.at-title", {}, "Parts: clear a box to leave one out"),
+      make("p.at-title", {}, say("Parts: clear a box to leave one out")),
       make(".at-row", {}, ...parts),
       make(
         ".at-row",
         {},
-        make("label", { for: "op-temperature" }, "Temperature"),
+        make("label", { for: "op-temperature" }, say("Temperature")),
         this.degree,
         this.said,
       ),
@@ -278,6 +289,6 @@ export class ChangeForm {
 /** The change that silences a unit of a network. */
 export function silentUnit(name, unit) {
   const change = changes.silenceUnit(name, unit);
-  const label = `${titleOf(name)}, unit ${unit + 1} is silent`;
+  const label = say("{}, unit {} is silent", titleOf(name), unit + 1);
   return { ...change, label, name, unit };
 }

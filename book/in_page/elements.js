@@ -29,6 +29,18 @@ export function field(given, text = "") {
 /** Let the page show what is new, and answer what is asked meanwhile. */
 export const rest = (ms = 0) => new Promise((done) => setTimeout(done, ms));
 
+/**
+ * Words as a list in the language of the page.
+ * @param {string[]} words
+ * @param {Intl.ListFormatType} type
+ */
+export const listed = (words, type = "conjunction") =>
+  new Intl.ListFormat(document.documentElement.lang, { type }).format(words);
+
+/** Sentences one after the other; what is empty is none. */
+export const joined = (...sentences) =>
+  sentences.filter(Boolean).reduce((all, one) => say("{} {}", all, one));
+
 /** A share from 0 to 1 as the style of a cell or a bar. */
 export const share = (weight) => ({ style: `--share: ${weight.toFixed(3)}` });
 

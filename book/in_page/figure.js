@@ -4,7 +4,7 @@
  */
 
 import { shape } from "./arcs.js";
-import { plain, sideOf } from "./boxes.js";
+import { plain, sideOf, SIDES } from "./boxes.js";
 import { make, chance, share, oneStop } from "./elements.js";
 import { mapOf, sidesOf } from "./heads.js";
 import { layout } from "./layout.js";
@@ -60,7 +60,10 @@ export class Figure {
       make(`.op-frame.op-${frame.side}`, at(frame)),
     );
     const titles = frames.map(({ side, layer, x, y }) => {
-      const title = `${side === "encoder" ? "Encoder" : "Decoder"} layer ${layer + 1}`;
+      const title =
+        side === "encoder"
+          ? say("Encoder layer {}", layer + 1)
+          : say("Decoder layer {}", layer + 1);
       return make(
         ".op-layer",
         { style: `left: ${x + 8}px; top: ${y - 7}px` },
@@ -68,10 +71,14 @@ export class Figure {
       );
     });
     this.buttons = boxes.map((box) => {
-      const stack = box.layer === undefined ? "" : `, layer ${box.layer + 1}`;
+      const stack = SIDES[box.side];
+      const label =
+        box.layer === undefined
+          ? say("{}, {}: open", box.title, stack)
+          : say("{}, {}, layer {}: open", box.title, stack, box.layer + 1);
       const given = {
         type: "button",
-        "aria-label": `${box.title}, ${box.side}${stack}: open`,
+        "aria-label": label,
         click: () => this.open(box),
         ...at(box),
       };
@@ -84,16 +91,20 @@ export class Figure {
       .map((box) => {
         const style = `left: ${box.x}px; top: ${box.y + box.height}px`;
         const english = sideOf(box) === "source";
-        const text = english ? "English" : "German so far";
+        const text = english ? say("English") : say("German so far");
         return make("span.op-foot", { style }, text);
       });
     const [memory] = boxes.filter(({ kind }) => kind === "memory");
+    const [blue, orange] = [say("blue"), say("orange")];
     const legend = make(
       "p.op-legend",
       { style: `left: ${memory.x}px; width: ${memory.width}px` },
-      ...["A row of colour is a word: ", make("b", {}, "blue"), " is below "],
-      ...["zero, ", make("b", {}, "orange"), " above. Four small squares "],
-      "are the maps of four heads: the darker, the more weight.",
+      ...phrase(
+        "A row of colour is a word: {} is below zero, {} above. Four small " +
+          "squares are the maps of four heads: the darker, the more weight.",
+        make("b", {}, blue),
+        make("b", {}, orange),
+      ),
     );
     const all = [legend, ...drawn, svg, ...titles, ...below];
     this.element.replaceChildren(...all, ...this.buttons, this.rider);
@@ -112,7 +123,7 @@ export class Figure {
       button.setAttribute("aria-pressed", String(pressed));
       const changed = view.changed(box.id);
       button.classList.toggle("op-changed", changed);
-      button.setAttribute("aria-description", changed ? "changed" : "");
+      button.setAttribute("aria-description", changed ? say("changed") : "");
     });
     this.reach(reached);
   }

@@ -45,32 +45,36 @@ export function scenes(view) {
   const shown = [
     {
       box: own.name,
-      say:
-        `The word ${spoken(pieces.source[focus])} looks at all others, ` +
-        `in ${nameOf(own)} most at ${dog} (${most}).`,
+      said: say(
+        "The word {} looks at all others, in {} most at {} ({}).",
+        ...[spoken(pieces.source[focus]), nameOf(own), dog, most],
+      ),
       picture: lines(view, own, [focus]),
     },
     {
       box: `${last}.around_feed_forward`,
-      say: "So does every other word, at the same moment and in all heads.",
+      said: say(
+        "So does every other word, at the same moment and in all heads.",
+      ),
       picture: lines(view, own, each),
     },
     {
       box: "encoder.norm",
-      say: "The memory is what has become of each word. It is made once.",
+      said: say("The memory is what has become of each word. It is made once."),
       picture: memory(view),
     },
     {
       box: "softmax",
-      say:
-        `Now ${spoken(pieces.target[moment])} looks into it, in ` +
-        `${nameOf(decides)} most at ${word} (${weight}), and ` +
-        `${spoken(piece)} is written (${chance(p)}).`,
+      said: say(
+        "Now {} looks into it, in {} most at {} ({}), and {} is written ({}).",
+        ...[spoken(pieces.target[moment]), nameOf(decides), word, weight],
+        ...[spoken(piece), chance(p)],
+      ),
       picture: lines(view, decides, [moment]),
     },
   ];
-  return shown.map(({ box, say, picture }) => {
-    const caption = make("figcaption", {}, ...rich(say));
+  return shown.map(({ box, said, picture }) => {
+    const caption = make("figcaption", {}, ...rich(said));
     const drawn = make(".op-big", { "aria-hidden": true }, ...picture);
     return { box, element: make("figure.op-scene", {}, caption, drawn) };
   });

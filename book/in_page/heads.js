@@ -7,17 +7,31 @@ import { arcs } from "./arcs.js";
 import { make, oneStop } from "./elements.js";
 import { paintMap, rowsOf } from "./strips.js";
 
+// Where an attention is, in a title and in a head's name.
+const STACKS = {
+  encoder: [say("Encoder"), say("encoder")],
+  decoder: [say("Decoder"), say("decoder")],
+  cross: [say("Cross"), say("cross")],
+};
+
+/** The stack of an attention, as STACKS has it, and its layer, from 1. */
+function placeOf(name) {
+  const [side, , layer, part] = name.split(".");
+  const stack = part === "cross_attention" ? "cross" : side;
+  return [...STACKS[stack], Number(layer) + 1];
+}
+
 /** "Encoder, layer 2": the attention of this name. */
 export function titleOf(name) {
-  const [side, , layer, part] = name.split(".");
-  const cross = part === "cross_attention";
-  const stack = cross ? "Cross" : side === "encoder" ? "Encoder" : "Decoder";
-  return `${stack}, layer ${Number(layer) + 1}`;
+  const [stack, , layer] = placeOf(name);
+  return say("{}, layer {}", stack, layer);
 }
 
 /** "encoder 2.1": the first head of the encoder's attention in layer 2. */
-export const nameOf = ({ name, head }) =>
-  `${titleOf(name).toLowerCase().replace(", layer", "")}.${head + 1}`;
+export function nameOf({ name, head }) {
+  const [, stack, layer] = placeOf(name);
+  return `${stack} ${layer}.${head + 1}`;
+}
 
 /**
  * Whose places the queries and the keys of an attention are.
@@ -85,14 +99,17 @@ export class HeadGrid {
           off ? "button.op-head.op-off" : "button.op-head",
           {
             type: "button",
-            "aria-label": `${label}${off ? ", changed" : ""}: open`,
+            "aria-label": off
+              ? say("{}, changed: open", label)
+              : say("{}: open", label),
             title: label,
             click: () => this.open({ name, head }),
           },
           thumb,
         );
       });
-      const [stack, layer] = titleOf(name).split(", ");
+      const [stack, , number] = placeOf(name);
+      const layer = say("layer {}", number);
       const title = make("p.op-small", {}, stack, make("br"), layer);
       return make(".op-column", {}, title, ...buttons);
     });

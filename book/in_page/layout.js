@@ -24,17 +24,17 @@ function stack(side, layers) {
   const none = { x: 0, y: 0, width: 0, height: 0 };
   const add = (id, kind, title, more) =>
     boxes.push({ id, kind, title, side, ...none, ...more });
-  add(`${input}.tokens`, "embedding", "Embedding", { big: true });
+  add(`${input}.tokens`, "embedding", say("Embedding"), { big: true });
   const wave = { reads: `${input}.tokens`, adds: `${input}.positions.table` };
-  add(input, "positions", "Positions", wave);
+  add(input, "positions", say("Positions"), wave);
   const sublayers = [
     encoder
-      ? ["around_attention", "self_attention", "Self-attention"]
-      : ["around_self", "self_attention", "Masked attention"],
+      ? ["around_attention", "self_attention", say("Self-attention")]
+      : ["around_self", "self_attention", say("Masked attention")],
     ...(encoder
       ? []
-      : [["around_cross", "cross_attention", "Cross-attention"]]),
-    ["around_feed_forward", "feed_forward", "Feed-forward"],
+      : [["around_cross", "cross_attention", say("Cross-attention")]]),
+    ["around_feed_forward", "feed_forward", say("Feed-forward")],
   ];
   const order = [...Array(layers).keys()].flatMap((layer) =>
     sublayers.map(([around, part, title]) => ({
@@ -44,7 +44,7 @@ function stack(side, layers) {
       name: `${side}.layers.${layer}.${around}`,
     })),
   );
-  add(`${order[0].name}.norm`, "norm", "Norm", { layer: 0, reads: input });
+  add(`${order[0].name}.norm`, "norm", say("Norm"), { layer: 0, reads: input });
   let before = input;
   order.forEach(({ layer, part, title, name }, i) => {
     const id = `${side}.layers.${layer}.${part}`;
@@ -54,14 +54,14 @@ function stack(side, layers) {
     const next = order[i + 1];
     const norm = next && `${next.name}.norm`;
     const sum = { layer, reads: before, adds: id, norm };
-    add(name, "add", norm ? "Add & Norm" : "Add", sum);
+    add(name, "add", norm ? say("Add & Norm") : say("Add"), sum);
     before = name;
   });
   const last = { big: true, reads: `${side}.norm` };
   if (encoder)
-    add("encoder.norm", "memory", "Memory", { big: true, reads: before });
+    add("encoder.norm", "memory", say("Memory"), { big: true, reads: before });
   else {
-    add("decoder.norm", "norm", "Norm", { reads: before });
+    add("decoder.norm", "norm", say("Norm"), { reads: before });
     add("logits", "logits", "Logits", last);
     add("softmax", "softmax", "Softmax", { big: true, reads: "logits" });
   }

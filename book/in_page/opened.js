@@ -13,6 +13,8 @@ import {
   share,
   chance,
   oneStop,
+  joined,
+  listed,
   rest,
 } from "./elements.js";
 import { Figure } from "./figure.js";
@@ -29,9 +31,14 @@ const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const PRONOUN = /^▁(it|he|she|they)$/i;
 const FIELDS = "input, textarea, select, pre, [role=region]"; // have keys of their own
 const WORD = /[\p{L}\p{N}'-]+|\S/gu; // or a punctuation mark
-const TABS = { walk: "Walk", heads: "All heads", changes: "Change it" };
+const TABS = {
+  walk: say("Walk"),
+  heads: say("All heads"),
+  changes: say("Change it"),
+};
 
-const MORE = " Then change something, and see what it writes.";
+// by a small letter: "Next" is another word where it leads to a page
+const NEXT = say("next").replace(/^./, (letter) => letter.toUpperCase());
 
 /** Put other things into a place; the focus stays where it was. */
 function refill(place, ...children) {
@@ -60,7 +67,7 @@ function inOrder(place) {
   const given = { type: "checkbox", checked: true, change: draw };
   const positions = make("input", given);
   place.classList.add("at-live");
-  const label = make("label.at-row", {}, positions, "positions");
+  const label = make("label.at-row", {}, positions, say("positions"));
   place.querySelector(".at-still").after(list, label);
   draw();
 }
@@ -130,16 +137,17 @@ class Opened {
     };
     this.text = field({ id: "op-text", input });
     const examples = Object.entries(model.examples).map(([name, text]) => {
-      const given = { type: "button", "aria-label": `Example: ${text}` };
+      const label = say("Example: {}", text);
+      const given = { type: "button", "aria-label": label };
       const click = () => this.take(text);
-      return make("button.at-quiet", { ...given, click }, name);
+      return make("button.at-quiet", { ...given, click }, say(name));
     });
-    const title = "A sentence in English";
+    const title = say("A sentence in English");
     this.warning = make("p.op-warning", { role: "status" });
     this.english = oneStop(make("p.op-line", { lang: "en" }));
     this.german = oneStop(make("p.op-line", { lang: "de" }));
     this.before = make("p.at-note.op-before", { lang: "de" });
-    this.next = make("ol.op-next", { "aria-label": "What may come here" });
+    this.next = make("ol.op-next", { "aria-label": say("What may come here") });
     this.heard = make("p.op-heard", { role: "status" });
     return make(
       ".op-form",
@@ -150,7 +158,7 @@ class Opened {
             ".at-row.at-head",
             {},
             make("label.at-title", { for: "op-text" }, title),
-            make(".op-examples", {}, "Examples:", ...examples),
+            make(".op-examples", {}, say("Examples:"), ...examples),
           ),
       ...(this.small ? [] : [this.text, this.warning]),
       this.english,
@@ -164,12 +172,13 @@ class Opened {
     this.saying = make("p.op-say", { role: "status" });
     this.count = make("span.op-count", {});
     const go = (by) => () => this.go(this.at + by);
-    this.back = make("button.op-do", { type: "button", click: go(-1) }, "Back");
-    const keys = { title: "or the space bar, or an arrow key" };
+    const back = { type: "button", click: go(-1) };
+    this.back = make("button.op-do", back, say("Back"));
+    const keys = { title: say("or the space bar, or an arrow key") };
     const on = { type: "button", click: go(1), ...keys };
     this.on = make("button.at-main", on);
     const play = () => (this.playing ? this.draw() : this.play());
-    const passing = { title: "Watch the sentence go through, once" };
+    const passing = { title: say("Watch the sentence go through, once") };
     const act = { type: "button", click: play, ...passing };
     this.film = make("button.op-do", act);
     this.opened = make(".op-opened", {});
@@ -177,10 +186,11 @@ class Opened {
     // above what is said, whose height varies
     const way = make(".at-row", {}, this.back, this.on, this.count);
     if (!this.small) way.append(this.film);
-    const help =
+    const help = say(
       "Each square is the map of a head: rows are words that look, columns " +
-      "words that are looked at. Choose a word to see its lines in every " +
-      "head; open a head to enlarge it.";
+        "words that are looked at. Choose a word to see its lines in every " +
+        "head; open a head to enlarge it.",
+    );
     const inside = {
       walk: [make(".op-card", {}, way, this.saying, this.bets), this.opened],
       heads: [make("p.op-small", {}, help), this.grid.element],
@@ -195,10 +205,10 @@ class Opened {
       const click = () => this.choose(tab);
       return make("button", { ...kind, "data-tab": tab, click }, title);
     });
-    const list = { role: "tablist", "aria-label": "What to do" };
+    const list = { role: "tablist", "aria-label": say("What to do") };
     return make(
       ".op-body",
-      { role: "group", "aria-label": "The model" },
+      { role: "group", "aria-label": say("The model") },
       this.figure.window,
       make(
         ".op-side",
@@ -216,18 +226,19 @@ class Opened {
   doubts(text) {
     const parts = this.machine.reader.line(text);
     const [first, second] = parts.filter(({ blank }) => !blank);
-    if (!first) return [false, "Write a sentence in English."];
-    const list = new Intl.ListFormat("en", { type: "disjunction" });
+    if (!first) return [false, say("Write a sentence in English.")];
     const words = first.sentence.toLowerCase().match(WORD) ?? [];
     const never = [...new Set([...words, ...first.unknown])]
       .filter((word) => !model.words.includes(word))
       .map((word) => `“${word}”`);
-    const only = second ? "Only the first sentence is read. " : "";
+    const only = second && say("Only the first sentence is read. ");
     const unknown =
-      never.length &&
-      `The model has never seen ${list.format(never)}: ` +
-        "do not rely on what it writes.";
-    return [true, only + (unknown || "")];
+      never.length > 0 &&
+      say(
+        "The model has never seen {}: do not rely on what it writes.",
+        listed(never, "disjunction"),
+      );
+    return [true, `${only || ""}${unknown || ""}`];
   }
 
   /** Read another sentence. */
@@ -272,9 +283,10 @@ class Opened {
   leaveOut(change, needs, why) {
     const without = [...this.changes.values(), change];
     const { written } = this.machine.run(this.sentence, without);
-    const said =
-      `“${this.sentence}” is translated as before: ${why}. ` +
-      "This sentence needs it.";
+    const said = say(
+      "“{}” is translated as before: {}. This sentence needs it.",
+      ...[this.sentence, why],
+    );
     if (written === this.run.written) {
       this.take(needs);
       this.warning.textContent = said;
@@ -317,7 +329,7 @@ class Opened {
     this.light();
     strip.scrollIntoView({ block: "nearest" });
     if (still) return;
-    this.film.textContent = "Stop";
+    this.film.textContent = say("Stop");
     const playing = (this.playing = {});
     let reached = -1;
     for (const { box, element } of scenes) {
@@ -340,7 +352,7 @@ class Opened {
   /** Play no further; what is seen stays. */
   stop() {
     this.playing = undefined;
-    this.film.textContent = "Play";
+    this.film.textContent = say("Play");
   }
 
   /** Draw all that is to be seen. */
@@ -387,7 +399,7 @@ class Opened {
         this.changing.forget();
         this.draw();
       };
-      const label = `${plain(piece)}: look at this step`;
+      const label = say("{}: look at this step", plain(piece));
       const state = { "aria-pressed": `${i === view.moment}` };
       return {
         ...word("target", i + 1, click),
@@ -410,8 +422,8 @@ class Opened {
     this.next.replaceChildren(...next);
     const before = this.changes.size ? this.plain.written : "";
     this.before.textContent =
-      before && `Now: ${run.written} Before your changes: ${before}`;
-    const heard = `The model writes: ${run.written}`;
+      before && say("Now: {} Before your changes: {}", run.written, before);
+    const heard = say("The model writes: {}", run.written);
     if (this.heard.textContent !== heard) this.heard.textContent = heard;
   }
 
@@ -425,6 +437,18 @@ class Opened {
     return walk.steps(view).filter(({ short }) => short || !this.small);
   }
 
+  /** What is said before the walk. */
+  beginning() {
+    const begins = say(
+      "This is the model at the moment when it writes {}. Walk through it " +
+        "with Next, or open a box.",
+      walk.spoken(this.view.ranked[0].piece),
+    );
+    if (this.small) return begins;
+    const more = say("Then change something, and see what it writes.");
+    return joined(begins, more);
+  }
+
   /** The step of the walk, and the box that is open. */
   drawStep() {
     const { at, view } = this;
@@ -432,16 +456,13 @@ class Opened {
     const { box } = this;
     const said =
       (this.whole && box && openedSay(box)) ||
-      (steps[at]?.say(view) ??
-        "This is the model at the moment when it writes " +
-          `${walk.spoken(view.ranked[0].piece)}. Walk through it with Next, ` +
-          `or open a box.${this.small ? "" : MORE}`);
+      (steps[at]?.say(view) ?? this.beginning());
     if (this.said !== said)
       this.saying.replaceChildren(...walk.rich((this.said = said)));
     const first = at < 0;
     this.count.textContent = first
-      ? `${steps.length} steps`
-      : `Step ${at + 1} of ${steps.length}`;
+      ? say("{} steps", steps.length)
+      : say("Step {} of {}", at + 1, steps.length);
     const offered = !this.whole && steps[at]?.bet && this.bet === undefined;
     const heads = Array.from({ length: offered ? view.heads : 0 }, (_, i) => {
       const click = () => {
@@ -456,8 +477,8 @@ class Opened {
     refill(this.bets, ...heads);
     this.back.setAttribute("aria-disabled", first);
     const end = at === steps.length - 1;
-    const last = this.small ? "Again" : TABS.changes;
-    this.on.textContent = end ? last : "Next";
+    const last = this.small ? say("Again") : TABS.changes;
+    this.on.textContent = end ? last : NEXT;
     if (!box) return;
     const act = {
       openHead: (place) => this.openBox(box.id, place),

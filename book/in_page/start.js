@@ -7,6 +7,7 @@
 
 import { make } from "./elements.js";
 
+const NAMES = { translator: say("translator"), writer: say("writer") };
 const KINDS = { translator: offer, writer: offer, opened: comeNear };
 const here = /** @type {HTMLScriptElement} */ (document.currentScript).src;
 const loaded = new Map(); // a page may have places for several kinds
@@ -17,7 +18,7 @@ function load(name) {
     const src = new URL(`${name}.js`, here).href;
     const error = () => {
       loaded.delete(name); // the reader may try again
-      fail(new Error(`${name}.js was not found`));
+      fail(new Error(say("{}.js was not found", name)));
     };
     document.head.append(make("script", { src, load: done, error }));
   });
@@ -35,7 +36,7 @@ async function program(kind) {
 function offer(place, kind) {
   const click = async () => {
     button.disabled = true;
-    note.textContent = "Loading the model.";
+    note.textContent = say("Loading the model.");
     try {
       const { show } = await program(kind);
       const shown = show(place);
@@ -43,17 +44,19 @@ function offer(place, kind) {
       shown.focus();
     } catch (error) {
       button.disabled = false;
-      note.textContent =
-        `The ${kind} cannot run here: ${error.message}. ` +
-        "The example below was computed when the book was made.";
+      note.textContent = say(
+        "The {} cannot run here: {}. The example below was computed when the " +
+          "book was made.",
+        ...[NAMES[kind], error.message],
+      );
     }
   };
   const given = { type: "button", click };
-  const button = make("button.at-main", given, "Try it here");
+  const button = make("button.at-main", given, say("Try it here"));
   const note = make(
     "p.at-note",
     { role: "status" },
-    "Loads the model into this page; what you type does not leave it.",
+    say("Loads the model into this page; what you type does not leave it."),
   );
   const bar = make(".at-start", {}, button, note);
   place.prepend(bar);

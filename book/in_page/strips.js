@@ -93,11 +93,14 @@ export function strip({ title, side, pieces, rows, across = "d_model" }) {
       .replace("-", "−"),
   );
   const size = rows[0].length;
-  const said =
-    `${title}: ${rows.length} subwords by ${size} numbers, ` +
-    `from ${low} to ${high}`;
+  const count = rows.length;
+  const said = say(
+    "{}: {} subwords by {} numbers, from {} to {}",
+    ...[title, count, size, low, high],
+  );
+  const subwords = count === 1 ? say("1 subword") : say("{} subwords", count);
   const canvas = make("canvas", { role: "img", "aria-label": said });
-  const lit = { ...rowsOf(side, rows.length, across) };
+  const lit = { ...rowsOf(side, count, across) };
   return make(
     "figure.op-strip",
     {},
@@ -108,7 +111,7 @@ export function strip({ title, side, pieces, rows, across = "d_model" }) {
       make(
         "span.op-shape",
         {},
-        axis(side, `${rows.length} subword${rows.length === 1 ? "" : "s"}`),
+        axis(side, subwords),
         " × ",
         axis(across, size),
       ),

@@ -6,12 +6,14 @@
 
 import { AttentionView } from "./attention.js";
 import { Translator } from "./beam_search.js";
-import { make, rest, share, digits, chance, named, chips } from "./elements.js";
+import { make, rest, share, digits, chance, named } from "./elements.js";
+import { chips, joined, listed } from "./elements.js";
 import { sentences } from "./sentences.js";
 import { END } from "./tokenizer.js";
 
 const models = globalThis.inPage.models.translator;
 const WORD = /[\p{L}\p{N}'-]+|\S/gu; // or a punctuation mark
+const STATES = { finished: say("finished"), closed: say("closed") };
 const PATIENCE = 50; // ms of work after which the page may answer
 
 /** One of some options, by labels and values. */
@@ -52,7 +54,10 @@ class Widget {
     const radios = this.modelChoice.querySelectorAll("input");
     radios[models.indexOf(model)].checked = true;
     const examples = Object.entries(model.examples);
-    this.examples.replaceChildren("Examples:", ...examples.map(this.example));
+    this.examples.replaceChildren(
+      say("Examples:"),
+      ...examples.map(this.example),
+    );
     const { decoder, heads } = this.translator.model;
     const [layer, head] = model.cross;
     const sizes = { layers: decoder.length, heads, layer, head };
@@ -68,8 +73,9 @@ class Widget {
       this.text.value = text;
       this.translate();
     };
-    const given = { type: "button", "aria-label": `Example: ${text}`, click };
-    return make("button.at-quiet", given, name);
+    const label = say("Example: {}", text);
+    const given = { type: "button", "aria-label": label, click };
+    return make("button.at-quiet", given, say(name));
   };
 
   /** What is asked: a sentence, a model and a kind of search. */
@@ -87,12 +93,15 @@ class Widget {
       },
     });
     this.examples = make(".at-examples", {});
-    const searches = Object.entries({ greedy: 1, "beam of 5": 5 });
-    this.search = choice("Search", "at-search", searches, () =>
+    const searches = [
+      [say("greedy"), 1],
+      [say("beam of 5"), 5],
+    ];
+    this.search = choice(say("Search"), "at-search", searches, () =>
       this.translate(),
     );
-    const labels = models.map(({ label }, i) => [label, i]);
-    this.modelChoice = choice("Model", "at-model", labels, ({ target }) =>
+    const labels = models.map(({ label }, i) => [say(label), i]);
+    this.modelChoice = choice(say("Model"), "at-model", labels, ({ target }) =>
       this.use(models[target.value], this.own()),
     );
     this.modelChoice.hidden = models.length === 1;
@@ -107,14 +116,18 @@ class Widget {
       make(
         ".at-row.at-head",
         {},
-        make("label.at-title", { for: "at-text" }, "A sentence in English"),
+        make(
+          "label.at-title",
+          { for: "at-text" },
+          say("A sentence in English"),
+        ),
         this.examples,
       ),
       this.text,
       make(
         ".at-row",
         {},
-        make("button.at-main", { type: "submit" }, "Translate"),
+        make("button.at-main", { type: "submit" }, say("Translate")),
         this.search,
         this.modelChoice,
       ),
@@ -157,7 +170,7 @@ class Widget {
     this.panel.hidden = true;
     return make(
       "section",
-      { "aria-label": "The translation" },
+      { "aria-label": say("The translation") },
       this.output,
       this.said,
       this.gloss,
@@ -177,7 +190,7 @@ class Widget {
     for (const part of [this.gloss, this.reading, this.warning])
       part.replaceChildren();
     this.panel.hidden = true;
-    this.note.textContent = "Translating.";
+    this.note.textContent = say("Translating.");
     await rest();
     if (run !== this.run) return;
     const width = Number(this.search.querySelector(":checked").value);
@@ -220,38 +233,38 @@ class Widget {
     const unknown = new Set(parts.flatMap((part) => [...part.unknown]));
     if (unknown.size)
       this.warning.append(
-        `The model cannot read these signs: ${[...unknown].join(" ")}. `,
+        say("The model cannot read these signs: {}. ", [...unknown].join(" ")),
       );
     if (!runs.length) {
       this.output.textContent = text;
-      this.note.textContent = text ? "" : "Type a sentence first.";
+      this.note.textContent = text ? "" : say("Type a sentence first.");
       return;
     }
     const tell = (name, lang, what) =>
       this.reading.append(
-        make("p.at-note", {}, `${name}: `, make("span", { lang }, what)),
+        make("p.at-note", {}, name, make("span", { lang }, what)),
       );
     const all = read.filter(Boolean).join(" ");
-    if (all !== this.typed) tell("Read as", "en", all);
+    if (all !== this.typed) tell(say("Read as: "), "en", all);
     const written = runs.map(({ best }) => tokenizer.decode(best.tokens));
-    if (parts.length > 1) tell("All sentences", "de", text);
-    else if (text !== written[0]) tell("Set as you typed", "de", text);
+    if (parts.length > 1) tell(say("All sentences: "), "de", text);
+    else if (text !== written[0]) tell(say("Set as you typed: "), "de", text);
     const gloss = this.model.glosses[text];
-    this.gloss.textContent = gloss ? `In English: ${gloss}.` : "";
+    this.gloss.textContent = gloss ? say("In English: {}.", say(gloss)) : "";
     const sum = (number) => runs.map(number).reduce((a, b) => a + b);
     const position = sum(({ best }) => best.node.position);
     const logP = sum(({ best }) => best.logP);
     const score = sum(({ best }) => best.score);
-    this.note.textContent =
-      `${position} subwords in ${(spent / 1000).toFixed(2)} seconds; ` +
-      `log-probability ${digits(logP, 2)}, ` +
-      `${digits(logP / position, 2)} per subword; ` +
-      `score ${digits(score, 2)}.`;
+    this.note.textContent = say(
+      "{} subwords in {} seconds; log-probability {}, {} per subword; score {}.",
+      ...[position, (spent / 1000).toFixed(2), digits(logP, 2)],
+      ...[digits(logP / position, 2), digits(score, 2)],
+    );
     this.warn(all, logP / position);
     const last = runs.length - 1;
     const numbers = runs.map((_, i) => [i + 1, i]);
     const change = ({ target }) => this.show(runs[target.value]);
-    const which = choice("Sentence", "at-which", numbers, change, last);
+    const which = choice(say("Sentence"), "at-which", numbers, change, last);
     this.sentences.replaceChildren(...(last ? [which] : []));
     this.panel.hidden = false;
     this.show(runs[last]);
@@ -284,17 +297,23 @@ class Widget {
       words.filter((word) => model.words && !model.words.includes(word));
     const never = strange(this.model).map((word) => `“${word}”`);
     const { usual, kind } = this.model;
-    if (never.length) {
-      const list = new Intl.ListFormat("en", { type: "disjunction" });
+    if (never.length)
       this.warning.append(
-        "Do not rely on this translation: " +
-          `the model has never seen ${list.format(never)}. `,
+        say(
+          "Do not rely on this translation: the model has never seen {}. ",
+          listed(never, "disjunction"),
+        ),
       );
-    } else if (each < usual)
+    else if (each < usual) {
+      const like = say(kind);
       this.warning.append(
-        "Do not rely on this translation: its log-probability per subword " +
-          `is below ${digits(usual, 2)}, which 19 of 20 ${kind} reach. `,
+        say(
+          "Do not rely on this translation: its log-probability per subword " +
+            "is below {}, which 19 of 20 {} reach. ",
+          ...[digits(usual, 2), like],
+        ),
       );
+    }
     const fits =
       models.find((model) => model.words && !strange(model).length) ??
       models.find((model) => !model.words);
@@ -303,9 +322,10 @@ class Widget {
       this.use(fits, this.typed);
       this.text.focus();
     };
-    const label = `Translate with the model for ${fits.label}`;
+    const name = say(fits.label);
+    const label = say("Translate with the model for {}", name);
     const button = make("button.at-quiet", { type: "button", click }, label);
-    this.warning.append(`${fits.offer} `, button);
+    this.warning.append(say(fits.offer), " ", button);
   }
 
   /**
@@ -330,10 +350,10 @@ class Widget {
     const at = Number(this.step.value) - 1;
     const { target, best } = this.shown;
     const piece = target[at];
-    this.stepName.textContent = `Step ${at + 1} of ${target.length}`;
+    this.stepName.textContent = say("Step {} of {}", at + 1, target.length);
     this.step.setAttribute(
       "aria-valuetext",
-      `${at + 1} of ${target.length}, ${piece}`,
+      say("{} of {}, {}", at + 1, target.length, piece),
     );
     [...this.output.children].forEach((chip, i) => {
       chip.classList.toggle("at-now", i === at);
@@ -349,7 +369,7 @@ class Widget {
       ),
     );
     this.candidates.replaceChildren(
-      make("p.at-title", {}, "What may come here, with probability"),
+      make("p.at-title", {}, say("What may come here, with probability")),
       make("ol.at-bars", {}, ...bars),
       ...this.barred(node.candidates, best.node.way[at + 1].token),
     );
@@ -366,11 +386,11 @@ class Widget {
       )
       .filter(({ barred }) => barred)
       .map(({ token }) => this.pieces[token]);
-    const list = new Intl.ListFormat("en").format(pieces);
-    const { noRepeat } = this.translator;
-    const why =
-      `The search does not write ${list} here: the same ${noRepeat} subwords ` +
-      "in a row would come twice.";
+    const why = say(
+      "The search does not write {} here: the same {} subwords in a row would " +
+        "come twice.",
+      ...[listed(pieces), this.translator.noRepeat],
+    );
     return pieces.length ? [make("p.at-note", {}, why)] : [];
   }
 
@@ -395,26 +415,26 @@ class Widget {
         make(
           "span.at-p",
           {},
-          `${state === "live" ? "" : `${state} `}${digits(logP, 2)}`,
+          [STATES[state], digits(logP, 2)].filter(Boolean).join(" "),
         ),
       );
     });
     this.beam.append(
-      make("p.at-title", {}, "The beam now, with log-probabilities"),
+      make("p.at-title", {}, say("The beam now, with log-probabilities")),
       make("ol.at-beam", {}, ...rows),
     );
     if (step.finished.length === 0) return;
-    const ended = step.finished.map(
-      ({ tokens, score }) =>
-        `“${this.translator.tokenizer.decode(tokens) || "</s>"}” ` +
-        `with the score ${digits(score, 2)}`,
-    );
+    const ended = step.finished.map(({ tokens, score }) => {
+      const text = this.translator.tokenizer.decode(tokens) || "</s>";
+      return say("“{}” with the score {}", text, digits(score, 2));
+    });
     const closed = step.places.some(({ state }) => state === "closed");
-    const notes = [
-      `Finished so far: ${ended.join("; ")}.`,
-      "What is finished keeps its place in the beam until the search ends." +
-        (closed ? " Closed: its place is taken in this way." : ""),
-    ];
+    const all = ended.join(say("; "));
+    const kept = say(
+      "What is finished keeps its place in the beam until the search ends.",
+    );
+    const taken = closed && say("Closed: its place is taken in this way.");
+    const notes = [say("Finished so far: {}.", all), joined(kept, taken)];
     this.beam.append(...notes.map((note) => make("p.at-note", {}, note)));
   }
 }

@@ -5,11 +5,15 @@
 
 import { largest } from "./arithmetic.js";
 import { percent, plain } from "./boxes.js";
-import { make } from "./elements.js";
+import { make, joined } from "./elements.js";
 import * as heads from "./heads.js";
 
-const SIGNS = { ",": "the comma", ".": "the full stop" };
-Object.assign(SIGNS, { "<s>": "the start mark", "</s>": "the end mark" });
+const SIGNS = {
+  ",": say("the comma"),
+  ".": say("the full stop"),
+  "<s>": say("the start mark"),
+  "</s>": say("the end mark"),
+};
 
 /** Text with *words* in italics. */
 export const rich = (text) =>
@@ -37,11 +41,13 @@ function surest(view, name, at) {
   return largest(most, 1)[0];
 }
 
-const shift = (from, to) =>
-  from === to ? `stay at ${to}` : `go from ${from} to ${to}`;
-
-const list = (words) =>
-  [...new Set(words)].join(", ").replace(/, ([^,]*)$/, " and $1");
+/** Words, each once, as a list. */
+function list(words) {
+  const each = [...new Set(words)];
+  const last = each.pop();
+  const others = each.join(say(", "));
+  return others ? say("{} and {}", others, last) : last;
+}
 
 /** Other words that a word's vector depends on most, after layer 1. */
 function mixed(view) {
@@ -49,7 +55,7 @@ function mixed(view) {
   const others = largest(row, row.length).filter((i) => i !== view.focus);
   return others
     .slice(0, 2)
-    .map((i) => `${spoken(view.pieces.source[i])} (${percent(row[i])})`);
+    .map((i) => say("{} ({})", spoken(view.pieces.source[i]), percent(row[i])));
 }
 
 /** What the walk ends with: whose silence moves the word most? */
@@ -57,11 +63,13 @@ function bet(v, name, chosen) {
   const said = spoken(v.ranked[0].piece);
   const layer = Number(name.split(".")[2]) + 1;
   if (chosen === undefined)
-    return (
-      `A bet: one head of the encoder’s layer ${layer} is silenced. Without ` +
-      `which of them does ${said} lose most of its probability?`
+    return say(
+      "A bet: one head of the encoder’s layer {} is silenced. Without which " +
+        "of them does {} lose most of its probability?",
+      ...[layer, said],
     );
   const { p } = v.ranked[0];
+  const now = p.toFixed(2);
   const left = Array.from({ length: v.heads }, (_, head) =>
     v.without({ name, head }),
   );
@@ -69,21 +77,34 @@ function bet(v, name, chosen) {
     left.map((x) => p - x),
     1,
   );
-  const without = (head) =>
-    `without ${heads.nameOf({ name, head })}, ${said} would ` +
-    shift(p.toFixed(2), left[head].toFixed(2));
-  if (p.toFixed(2) === left[worst].toFixed(2))
-    return `None of them decides: without any one, ${said} would stay at ${p.toFixed(2)}.`;
-  const [word, weight] = look(v, name, chosen, v.focus);
-  const [first, ...rest] = without(worst);
-  return (
-    `${first.toUpperCase()}${rest.join("")}. ` +
-    (chosen === worst
-      ? "You have won. "
-      : `And ${without(chosen)}, though there ` +
-        `${spoken(v.pieces.source[v.focus])} looks most at ${word} ` +
-        `(${weight}). `) +
-    "What does a head do, then? Change another, or its sentence."
+  const [least, own] = [left[worst].toFixed(2), left[chosen].toFixed(2)];
+  if (now === least)
+    return say(
+      "None of them decides: without any one, {} would stay at {}.",
+      ...[said, now],
+    );
+  const nameOf = (head) => heads.nameOf({ name, head });
+  const looks = [spoken(v.pieces.source[v.focus])];
+  looks.push(...look(v, name, chosen, v.focus).slice(0, 2));
+  const yours = () =>
+    now === own
+      ? say(
+          "And without {}, {} would stay at {}, though there {} looks most at " +
+            "{} ({}).",
+          ...[nameOf(chosen), said, now, ...looks],
+        )
+      : say(
+          "And without {}, {} would go from {} to {}, though there {} looks " +
+            "most at {} ({}).",
+          ...[nameOf(chosen), said, now, own, ...looks],
+        );
+  return joined(
+    say(
+      "Without {}, {} would go from {} to {}.",
+      ...[nameOf(worst), said, now, least],
+    ),
+    chosen === worst ? say("You have won.") : yours(),
+    say("What does a head do, then? Change another, or its sentence."),
   );
 }
 
@@ -105,40 +126,51 @@ export function steps(view) {
       box: "source.tokens",
       short: true,
       say: (v) =>
-        `The sentence becomes ${v.pieces.source.length} subwords, the last of which ` +
-        "marks the end, and each takes its own row of 64 numbers out of a table.",
+        say(
+          "The sentence becomes {} subwords, the last of which marks the end, " +
+            "and each takes its own row of 64 numbers out of a table.",
+          v.pieces.source.length,
+        ),
     },
     {
       box: "source",
       say: (v) =>
-        "A second vector, different at every position, is added. It says " +
-        `where a word stands: ${it(v)} is number ${v.focus + 1}. Follow its row.`,
+        say(
+          "A second vector, different at every position, is added. It says " +
+            "where a word stands: {} is number {}. Follow its row.",
+          ...[it(v), v.focus + 1],
+        ),
     },
     {
       box: enc(0, "self_attention"),
       say: (v) =>
-        "Each row is brought to mean 0 and variance 1. Now words look at each " +
-        `other: in the four heads of layer 1, ${it(v)} ` +
-        `looks most at ${each(v, enc(0, "self_attention"), v.focus)}.`,
+        say(
+          "Each row is brought to mean 0 and variance 1. Now words look at each " +
+            "other: in the four heads of layer 1, {} looks most at {}.",
+          ...[it(v), each(v, enc(0, "self_attention"), v.focus)],
+        ),
     },
     {
       box: enc(0, "feed_forward"),
       say: (v) => {
         const row = v.seen[`${enc(0, "feed_forward")}.hidden`][v.focus];
         const on = row.filter((x) => x > 0).length;
-        return (
+        return say(
           "What the heads found is added to the row, which is changed a little, " +
-          "not replaced. Then each word passes alone through a network of " +
-          `${row.length} units; for ${it(v)}, ${on} of them are above zero.`
+            "not replaced. Then each word passes alone through a network of " +
+            "{} units; for {}, {} of them are above zero.",
+          ...[row.length, it(v), on],
         );
       },
     },
     {
       box: enc(0, "around_feed_forward"),
       say: (v) =>
-        `What is in ${it(v)} after layer 1? If another word’s first vector ` +
-        `were zero, that of ${it(v)} would move, as a share of its length: ` +
-        `most for ${list(mixed(v))}.`,
+        say(
+          "What is in {} after layer 1? If another word’s first vector were " +
+            "zero, that of {} would move, as a share of its length: most for {}.",
+          ...[it(v), it(v), list(mixed(v))],
+        ),
     },
     {
       box: enc(last, "self_attention"),
@@ -147,9 +179,9 @@ export function steps(view) {
       say: (v) => {
         const name = enc(last, "self_attention");
         const [word, weight] = look(v, name, 0, v.focus);
-        return (
-          `In ${heads.nameOf({ name, head: 0 })}, head 1 of the encoder’s ` +
-          `layer ${last + 1}, ${it(v)} looks most at ${word} (${weight}).`
+        return say(
+          "In {}, head 1 of the encoder’s layer {}, {} looks most at {} ({}).",
+          ...[heads.nameOf({ name, head: 0 }), last + 1, it(v), word, weight],
         );
       },
     },
@@ -157,16 +189,21 @@ export function steps(view) {
       box: "encoder.norm",
       short: true,
       say: (v) =>
-        `One more norm, and these ${v.pieces.source.length} vectors are the ` +
-        "memory: all that the German side learns of the English sentence.",
+        say(
+          "One more norm, and these {} vectors are the memory: all that the " +
+            "German side learns of the English sentence.",
+          v.pieces.source.length,
+        ),
     },
     {
       box: dec(0, "self_attention"),
       say: (v) =>
-        "On the right, the German written so far comes in, " +
-        `${v.pieces.target.length} subwords. Each looks at itself and at those ` +
-        `before it; the mask hides the rest. The row of the last, ${now(v)}, has ` +
-        "to find the next.",
+        say(
+          "On the right, the German written so far comes in, {} subwords. Each " +
+            "looks at itself and at those before it; the mask hides the rest. " +
+            "The row of the last, {}, has to find the next.",
+          ...[v.pieces.target.length, now(v)],
+        ),
     },
     {
       box: dec(last, "cross_attention"),
@@ -179,31 +216,39 @@ export function steps(view) {
         const own = surest(v, inside, v.focus);
         const [other, share] = look(v, inside, own, place);
         const before =
-          Number(share) < 0.5
-            ? ""
-            : ` In the encoder, ${word} itself looked at ${other} ` +
-              `(${share}), in ${heads.nameOf({ name: inside, head: own })}.`;
-        return (
-          `Cross-attention: ${now(v)} asks, and the memory answers. In ` +
-          `${heads.nameOf({ name, head })} it looks most at ${word} (${weight}).` +
-          before
+          Number(share) >= 0.5 &&
+          say(
+            "In the encoder, {} itself looked at {} ({}), in {}.",
+            ...[word, other, share, heads.nameOf({ name: inside, head: own })],
+          );
+        const asks = say(
+          "Cross-attention: {} asks, and the memory answers. In {} it looks " +
+            "most at {} ({}).",
+          ...[now(v), heads.nameOf({ name, head }), word, weight],
         );
+        return joined(asks, before);
       },
     },
     {
       box: "logits",
       say: (v) =>
-        `The vector of ${now(v)} is multiplied by each of the ` +
-        `${v.chances.length.toLocaleString("en")} rows of the table. The highest ` +
-        `score, ${v.ranked[0].logit.toFixed(1)}, is that of ${said(v)}.`,
+        say(
+          "The vector of {} is multiplied by each of the {} rows of the table. " +
+            "The highest score, {}, is that of {}.",
+          ...[now(v), v.chances.length.toLocaleString("en")],
+          ...[v.ranked[0].logit.toFixed(1), said(v)],
+        ),
     },
     {
       box: "softmax",
       short: true,
       say: (v) =>
-        `A softmax turns scores into probabilities, and ${said(v)} gets ` +
-        `${v.ranked[0].p.toFixed(4)}. The likeliest is written, and read on ` +
-        "the right like any other word; the memory stays as it was.",
+        say(
+          "A softmax turns scores into probabilities, and {} gets {}. The " +
+            "likeliest is written, and read on the right like any other word; " +
+            "the memory stays as it was.",
+          ...[said(v), v.ranked[0].p.toFixed(4)],
+        ),
     },
     {
       box: enc(last, "self_attention"),

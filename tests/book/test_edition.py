@@ -11,6 +11,7 @@ import translate
 from browser import Window
 from edition import CATALOGUE, NAME, PAGES, names, terms
 from lxml import etree, html
+from playwright.sync_api import Locator
 
 ROLE = re.compile(r"\{([\w:-]+)\}`([^`]+)`")
 CODE = re.compile(r"(?<![`}])`([^`]+)`(?!`)")
@@ -178,6 +179,90 @@ def test_claims_and_live_figures_speak_chinese(window: Window, book):
             for said in figures.locator(part).all_inner_texts():
                 assert SIGN.search(said), said
         assert figures.get_by_role("button", name="Close").count() == 0
+    assert window.complaints == []
+
+
+# What a model reads or writes, and code; all else is said to the reader.
+DATA = (
+    "[lang=en], [lang=de], em, pre, textarea, .at-numbers, .op-next, .op-word,"
+    " .op-rider, .op-answer, .op-head .op-small, .op-formula, .at-map th"
+)
+SAME = {"Add & Norm", "Logits", "Softmax"}  # as the book's drawings have them
+EXAMPLES = {"hungry", "sweet", "bread", "tired"}  # words of the sentences
+SAID = """(place, data) => {
+  const texts = [];
+  const walker = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const around = walker.currentNode.parentElement;
+    if (around.checkVisibility() && !around.closest(data))
+      texts.push((around.closest("p") ?? around).textContent.trim());
+  }
+  for (const part of place.querySelectorAll("[aria-label], [title]"))
+    if (part.checkVisibility())
+      texts.push(part.ariaLabel ?? part.title);
+  return texts;
+}"""
+
+
+def english(place: Locator) -> list[str]:
+    """What a live model says to the reader in words, but not in Chinese."""
+    texts = {*place.evaluate(SAID, DATA)} - SAME - EXAMPLES
+    return [
+        x for x in texts if re.search("[a-z]{2}", x) and not SIGN.search(x)
+    ]
+
+
+def test_the_opened_model_speaks_chinese(window: Window, book):
+    page = window.open(book / NAME / "book" / "05_model.html")
+    place = page.locator(".at-opened").first
+    place.scroll_into_view_if_needed()
+    place.locator(".op-box").first.wait_for(timeout=60_000)
+    steps = 0
+    on = place.locator(".at-main")
+    while place.locator(".op-say").is_visible():
+        assert english(place) == []
+        assert SIGN.search(place.locator(".op-say").inner_text())
+        on.click()
+        steps += 1
+    assert steps > 10 and english(place) == []  # what can be changed
+    for label in ("位置编码", "掩码"):
+        place.get_by_label(label, exact=True).click()
+    page.wait_for_timeout(100)
+    assert place.locator(".op-list li").count() == 2 and english(place) == []
+    place.get_by_role("tab", name="所有头").click()
+    assert english(place) == []
+    for box in place.locator(".op-box").all():
+        box.click()
+        assert english(place) == []
+    place.locator(".op-large.op-is-attention").first.click()
+    place.locator(".op-four button").first.click()
+    place.locator(".at-map tbody td").first.click()
+    assert "除以" in place.locator(".at-origin").inner_text()
+    assert english(place) == [] and window.complaints == []
+
+
+def test_the_translator_speaks_chinese(window: Window, book):
+    page = window.open(book / NAME / "book" / "intro.html")
+    place = page.locator(".at-translator")
+    place.get_by_role("button", name="在这里试试").click()
+    place.locator(".at-map").wait_for(timeout=60_000)
+    for example in place.locator(".at-examples button").all():
+        example.click()
+        place.locator(".at-map").wait_for()
+        assert english(place) == []
+        assert SIGN.search(place.locator(".at-gloss").inner_text())
+    place.get_by_label("束宽 5").check()
+    place.get_by_label("代词", exact=True).check()
+    place.locator(".at-beam").wait_for()
+    for kind in ("编码器", "解码器", "交叉"):
+        place.locator("#at-attention").select_option(label=kind)
+        place.locator(".at-map tbody td").first.click()
+        assert english(place) == []
+    place.locator("#at-text").fill("The minister 你 slept. The dog slept.")
+    place.get_by_role("button", name="翻译", exact=True).click()
+    place.locator(".at-beam").wait_for()
+    assert english(place) == []
+    assert "模型从没见过" in place.locator(".at-warning").inner_text()
     assert window.complaints == []
 
 

@@ -263,6 +263,7 @@ declare var inPage: {
 
 /** A text in the language of the page, its blanks filled in; see say.js. */
 declare function say(text: string, ...given: unknown[]): string;
+declare function phrase(text: string, ...given: unknown[]): (string | Node)[];
 declare var translations: Record<string, string> | undefined;
 
 // What the search page has: Sphinx's words, our sections, and MiniSearch.

@@ -62,8 +62,8 @@ var inPage;
     return largest2 + Math.log(sum);
   }
   function softmax(x) {
-    const shift2 = logSumExp(x);
-    return x.map((v) => Math.exp(v - shift2));
+    const shift = logSumExp(x);
+    return x.map((v) => Math.exp(v - shift));
   }
   function moments(x, begin, end) {
     let [mean, variance] = [0, 0];
@@ -107,6 +107,8 @@ var inPage;
     return make("textarea", { ...limits, lang: "en", keydown, ...given }, text);
   }
   var rest = (ms = 0) => new Promise((done) => setTimeout(done, ms));
+  var listed = (words, type = "conjunction") => new Intl.ListFormat(document.documentElement.lang, { type }).format(words);
+  var joined = (...sentences2) => sentences2.filter(Boolean).reduce((all, one) => say("{} {}", all, one));
   var share = (weight) => ({ style: `--share: ${weight.toFixed(3)}` });
   var digits = (x, count) => x.toFixed(count).replace(/^-(?=[0.]+$)/, "").replace("-", "−");
   var chance = (p) => p < 5e-4 ? "< 0.001" : p.toFixed(3);
@@ -157,7 +159,7 @@ var inPage;
       if (weights[i]?.[j] === void 0) return make("td.at-unseen");
       const text = weights[i][j].toFixed(2);
       const given = {
-        title: `${rows[i]} on ${columns[j]}: ${text}`,
+        title: say("{} on {}: {}", rows[i], columns[j], text),
         click: () => explain(i, j)
       };
       return make(
@@ -187,21 +189,20 @@ var inPage;
     const part = (x) => [...x.subarray(begin, begin + width)];
     const [q, k] = [part(query), part(keys[j])];
     const product2 = q.reduce((sum, x, i) => sum + x * k[i], 0);
-    const score = digits(scores[j], 2);
+    const [dot2, score] = [digits(product2, 2), digits(scores[j], 2)];
     const scaled = Math.abs(scores[j] * Math.sqrt(width) - product2) < 1e-6;
-    const over = scaled ? `over √${width} it is` : "without the scale that is";
     const list2 = (x) => x.map((value) => digits(value, 2)).join(" ");
     const line = make("a", { href: LINE }, "attention_weights");
     return [
       make(
         "p",
         {},
-        ...["How ", ...named(row), " looks at ", ...named(column), ": "],
-        `q · k = ${digits(product2, 2)}, ${over} ${score}. `,
-        `e to the power of ${score} is ${weights[j].toFixed(2)} of the sum `,
-        "of such powers over all pieces. This is ",
-        line,
-        " of chapter 1."
+        ...phrase("How {} looks at {}: ", named(row), named(column)),
+        scaled ? say("q · k = {}, over √{} it is {}. ", dot2, width, score) : say("q · k = {}, without the scale that is {}. ", dot2, score),
+        ...phrase(
+          "e to the power of {} is {} of the sum of such powers over all pieces. This is {} of chapter 1.",
+          ...[score, weights[j].toFixed(2), line]
+        )
       ),
       make("p.at-numbers", {}, `q = ${list2(q)}`),
       make("p.at-numbers", {}, `k = ${list2(k)}`)
@@ -266,9 +267,14 @@ var inPage;
       (f) => f(...rows.map((row) => f(...row))).toFixed(1).replace("-", "−")
     );
     const size = rows[0].length;
-    const said = `${title}: ${rows.length} subwords by ${size} numbers, from ${low} to ${high}`;
+    const count = rows.length;
+    const said = say(
+      "{}: {} subwords by {} numbers, from {} to {}",
+      ...[title, count, size, low, high]
+    );
+    const subwords = count === 1 ? say("1 subword") : say("{} subwords", count);
     const canvas = make("canvas", { role: "img", "aria-label": said });
-    const lit = { ...rowsOf(side, rows.length, across) };
+    const lit = { ...rowsOf(side, count, across) };
     return make(
       "figure.op-strip",
       {},
@@ -279,7 +285,7 @@ var inPage;
         make(
           "span.op-shape",
           {},
-          axis(side, `${rows.length} subword${rows.length === 1 ? "" : "s"}`),
+          axis(side, subwords),
           " × ",
           axis(across, size)
         )
@@ -290,13 +296,24 @@ var inPage;
   }
 
   // heads.js
-  function titleOf(name) {
+  var STACKS = {
+    encoder: [say("Encoder"), say("encoder")],
+    decoder: [say("Decoder"), say("decoder")],
+    cross: [say("Cross"), say("cross")]
+  };
+  function placeOf(name) {
     const [side, , layer, part] = name.split(".");
-    const cross = part === "cross_attention";
-    const stack2 = cross ? "Cross" : side === "encoder" ? "Encoder" : "Decoder";
-    return `${stack2}, layer ${Number(layer) + 1}`;
+    const stack2 = part === "cross_attention" ? "cross" : side;
+    return [...STACKS[stack2], Number(layer) + 1];
   }
-  var nameOf = ({ name, head }) => `${titleOf(name).toLowerCase().replace(", layer", "")}.${head + 1}`;
+  function titleOf(name) {
+    const [stack2, , layer] = placeOf(name);
+    return say("{}, layer {}", stack2, layer);
+  }
+  function nameOf({ name, head }) {
+    const [, stack2, layer] = placeOf(name);
+    return `${stack2} ${layer}.${head + 1}`;
+  }
   var sidesOf = (name) => [
     name.startsWith("encoder") ? "source" : "target",
     /encoder|cross/.test(name) ? "source" : "target"
@@ -345,14 +362,15 @@ var inPage;
             off ? "button.op-head.op-off" : "button.op-head",
             {
               type: "button",
-              "aria-label": `${label}${off ? ", changed" : ""}: open`,
+              "aria-label": off ? say("{}, changed: open", label) : say("{}: open", label),
               title: label,
               click: () => this.open({ name, head })
             },
             thumb
           );
         });
-        const [stack2, layer] = titleOf(name).split(", ");
+        const [stack2, , number] = placeOf(name);
+        const layer = say("layer {}", number);
         const title = make("p.op-small", {}, stack2, make("br"), layer);
         return make(".op-column", {}, title, ...buttons);
       });
@@ -367,20 +385,23 @@ var inPage;
   // boxes.js
   var percent = (x) => `${Math.round(100 * x)}%`;
   var sideOf = ({ side }) => side === "encoder" ? "source" : "target";
-  var plain = (piece) => piece.replaceAll("▁", "") || "a blank";
+  var plain = (piece) => piece.replaceAll("▁", "") || say("a blank");
+  var SIDES = { encoder: say("encoder"), decoder: say("decoder") };
   var KINDS = {
-    embedding: ["TokenEmbedding", "row of the table × √{d_model|64}"],
-    positions: ["SinusoidalPositions", "word + wave of its place"],
-    norm: ["AddNorm", "(x − mean) / deviation, over {d_model|64 numbers}"],
+    embedding: ["TokenEmbedding", say("row of the table × √{d_model|64}")],
+    positions: ["SinusoidalPositions", say("word + wave of its place")],
+    norm: ["AddNorm", say("(x − mean) / deviation, over {d_model|64} numbers")],
     attention: [
       "MultiHeadAttention",
-      "softmax({queries|Q} {keys|K}ᵀ / √{d_k|16}) {keys|V}, in {heads|4 heads}"
+      say(
+        "softmax({queries|Q} {keys|K}ᵀ / √{d_k|16}) {keys|V}, in {heads|4} heads"
+      )
     ],
     add: ["AddNorm", "x + Sublayer(Norm(x))"],
     feedForward: ["FeedForward", "max(0, x {d_ff|W₁} + b₁) {d_model|W₂} + b₂"],
-    memory: ["Encoder", "Norm(x), read by every decoder layer"],
-    logits: ["EncoderDecoder", "x · every row of the {vocab|1,280}"],
-    softmax: ["greedy_decode", "e to the power of a logit, over the sum"]
+    memory: ["Encoder", say("Norm(x), read by every decoder layer")],
+    logits: ["EncoderDecoder", say("x · every row of the {vocab|1,280}")],
+    softmax: ["greedy_decode", say("e to the power of a logit, over the sum")]
   };
   function origin(box, view) {
     const { kind, part } = box;
@@ -399,10 +420,10 @@ var inPage;
       make(
         "details.op-code",
         {},
-        make("summary", {}, "The code"),
+        make("summary", {}, say("The code")),
         make("pre", { tabindex: 0 }, make("code", {}, ...withAxes(code, words)))
       ),
-      make("p.op-cell", {}, "Made by ", make("a", { href }, name))
+      make("p.op-cell", {}, ...phrase("Made by {}", make("a", { href }, name)))
     ];
   }
   function activation(view, title, name, across) {
@@ -412,29 +433,34 @@ var inPage;
   }
   var SHOWN = {
     embedding: (box, view) => [
-      activation(view, "What leaves it", box.id),
+      activation(view, say("What leaves it"), box.id),
       make(
         "p.at-note",
         {},
-        "Numbers of the rows: ",
-        view.ids[sideOf(box)].join(", ")
+        say("Numbers of the rows: {}", view.ids[sideOf(box)].join(", "))
       )
     ],
     positions: (box, view) => [
-      activation(view, "Words", box.reads),
-      activation(view, "+ waves of their places", box.adds),
-      activation(view, "= what the first layer reads", box.id)
+      activation(view, say("Words"), box.reads),
+      activation(view, say("+ waves of their places"), box.adds),
+      activation(view, say("= what the first layer reads"), box.id)
     ],
     norm: (box, view) => [
-      activation(view, "What comes in", box.reads),
-      activation(view, "What leaves it", box.id)
+      activation(view, say("What comes in"), box.reads),
+      activation(view, say("What leaves it"), box.id)
     ],
     add: (box, view) => [
       ...mixture(box, view),
-      activation(view, "What came in", box.reads),
-      activation(view, "+ what the box below has written", box.adds),
-      activation(view, "= the sum, which goes on", box.id),
-      ...box.norm ? [activation(view, "After the norm: what the next box reads", box.norm)] : []
+      activation(view, say("What came in"), box.reads),
+      activation(view, say("+ what the box below has written"), box.adds),
+      activation(view, say("= the sum, which goes on"), box.id),
+      ...box.norm ? [
+        activation(
+          view,
+          say("After the norm: what the next box reads"),
+          box.norm
+        )
+      ] : []
     ],
     feedForward: (box, view, act) => {
       const hidden = `${box.id}.hidden`;
@@ -445,20 +471,20 @@ var inPage;
       const button = (unit) => {
         const off = view.silentUnit(box.id, unit);
         const click = () => act.silenceUnit(box.id, unit);
-        const label = `Silence unit ${unit + 1}`;
+        const label = off ? say("Restore unit {}", unit + 1) : say("Silence unit {}", unit + 1);
         return make(
           "li",
           share(row[unit] / row[largest(row, 1)[0]] || 0),
-          make("span", {}, `unit ${unit + 1}`),
+          make("span", {}, say("unit {}", unit + 1)),
           make("span.at-p", {}, digits(row[unit], 2)),
           make(
             "button.at-quiet",
             {
               type: "button",
               click,
-              "aria-label": off ? `Restore unit ${unit + 1}` : label
+              "aria-label": label
             },
-            off ? "restore" : "silence"
+            off ? say("restore") : say("silence")
           )
         );
       };
@@ -466,15 +492,18 @@ var inPage;
         (unit) => view.silentUnit(box.id, unit)
       );
       return [
-        activation(view, "What comes in", box.reads),
-        activation(view, "128 units, none below zero", hidden, "d_ff"),
+        activation(view, say("What comes in"), box.reads),
+        activation(view, say("128 units, none below zero"), hidden, "d_ff"),
         make(
           "p.op-small",
           {},
-          `For ${plain(view.pieces[side][place])}, ${on} of ${row.length} units are above zero; the largest:`
+          say(
+            "For {}, {} of {} units are above zero; the largest:",
+            ...[plain(view.pieces[side][place]), on, row.length]
+          )
         ),
         make("ol.at-bars", {}, ...[...silent, ...largest(row, 5)].map(button)),
-        activation(view, "What leaves it", box.id)
+        activation(view, say("What leaves it"), box.id)
       ];
     },
     attention: (box, view, act) => {
@@ -498,22 +527,22 @@ var inPage;
         );
       });
       return [
-        activation(view, "What comes in", box.reads),
+        activation(view, say("What comes in"), box.reads),
         make(".op-four", {}, ...heads),
         activation(
           view,
-          "What the four heads found, side by side",
+          say("What the four heads found, side by side"),
           `${box.id}.heads`
         ),
-        activation(view, "What leaves it, after the output matrix", box.id)
+        activation(view, say("What leaves it, after the output matrix"), box.id)
       ];
     },
     memory: (box, view) => [
-      activation(view, "What comes in", box.reads),
-      activation(view, "The memory", box.id)
+      activation(view, say("What comes in"), box.reads),
+      activation(view, say("The memory"), box.id)
     ],
     logits: (box, view) => [
-      activation(view, "What comes in; only the last row counts", box.reads),
+      activation(view, say("What comes in; only the last row counts"), box.reads),
       bars(
         view,
         ({ logit }) => Math.max(0, logit / view.ranked[0].logit),
@@ -558,9 +587,10 @@ var inPage;
       make(
         "p.op-small",
         {},
-        "What has been mixed into ",
-        make("em", {}, word),
-        "? This is how far its vector moves, as a share of its length, if another word’s embedding is set to zero:"
+        ...phrase(
+          "What has been mixed into {}? This is how far its vector moves, as a share of its length, if another word’s embedding is set to zero:",
+          make("em", {}, word)
+        )
       ),
       make("ol.at-bars.op-mixed", {}, ...items)
     ];
@@ -603,9 +633,9 @@ var inPage;
         ".at-row",
         {},
         make("strong", {}, title),
-        button("all four heads", () => act.openHead(void 0)),
+        button(say("all four heads"), () => act.openHead(void 0)),
         button(
-          off ? "restore this head" : "silence this head",
+          off ? say("restore this head") : say("silence this head"),
           () => act.silence(place)
         )
       ),
@@ -613,21 +643,24 @@ var inPage;
       make(
         "p.at-note",
         {},
-        "Each row is a query. Choose a cell to see how its number was made."
+        say("Each row is a query. Choose a cell to see how its number was made.")
       ),
       make(".at-map", region, attentionTable(map, explain)),
       note
     ];
   }
-  function placeOf(box) {
-    const layer = box.layer === void 0 ? "" : `, ${box.side} layer ${box.layer + 1}`;
-    const where = layer || (/logits|softmax|memory/.test(box.kind) ? "" : `, ${box.side}`);
-    return `${box.title}${where}`;
+  function placeOf2(box) {
+    const { title, layer, kind } = box;
+    const side = SIDES[box.side];
+    if (layer !== void 0)
+      return say("{}, {} layer {}", title, side, layer + 1);
+    const single = /logits|softmax|memory/.test(kind);
+    return single ? title : say("{}, {}", title, side);
   }
-  var openedSay = (box) => `You have opened *${placeOf(box)}*. The button goes on with the walk.`;
+  var openedSay = (box) => say("You have opened *{}*. The button goes on with the walk.", placeOf2(box));
   function contents(box, view, act) {
     const [formula, code, cell] = origin(box, view);
-    const title = make("p.op-title", {}, placeOf(box));
+    const title = make("p.op-title", {}, placeOf2(box));
     const shown = SHOWN[box.kind](box, view, act);
     return [title, cell, formula, ...shown, code];
   }
@@ -755,12 +788,13 @@ var inPage;
           this.set(void 0, id);
           this.table.querySelector("input").focus();
         };
-        const given = { type: "button", click, "aria-label": `Undo: ${label}` };
+        const undo = say("Undo: {}", label);
+        const given = { type: "button", click, "aria-label": undo };
         return make(
           "li",
           {},
           `${label} `,
-          make("button.at-quiet", given, "undo")
+          make("button.at-quiet", given, say("undo"))
         );
       });
       this.list.replaceChildren(...items);
@@ -774,21 +808,21 @@ var inPage;
       const { heads } = this.sizes;
       return Array.from({ length: heads }, (_, head) => ({
         ...silence(name, head, heads),
-        label: `${nameOf({ name, head })} is silent`,
+        label: say("{} is silent", nameOf({ name, head })),
         name,
         head
       }));
     }
     build() {
       this.list = make("ul.op-list", {});
-      this.none = make("p.at-note", {}, "Nothing is changed.");
+      this.none = make("p.at-note", {}, say("Nothing is changed."));
       const clear = () => {
         for (const id of [...this.active.keys()]) this.set(void 0, id);
       };
       this.undo = make(
         "button.at-quiet",
         { type: "button", click: clear },
-        "undo all"
+        say("undo all")
       );
       this.element.replaceChildren(
         this.headSwitches(),
@@ -813,16 +847,17 @@ var inPage;
         const all = this.silences(name);
         const cells = all.map((change) => {
           const { id } = change;
-          const label = nameOf(change);
+          const label2 = nameOf(change);
           const box = this.switch(
-            label,
+            label2,
             true,
             () => this.set(box.checked ? void 0 : change, id)
           );
           this.switches.set(id, box);
           return make("td", { "data-id": id }, make("label", {}, box));
         });
-        const whole = this.switch(`${titleOf(name)}, all heads`, true, () => {
+        const label = say("{}, all heads", titleOf(name));
+        const whole = this.switch(label, true, () => {
           for (const change of all)
             this.set(whole.checked ? void 0 : change, change.id);
         });
@@ -836,13 +871,13 @@ var inPage;
           make("td", {}, make("label", {}, whole))
         );
       });
-      const columns = ["", "1", "2", "3", "4", "all"].map(
+      const columns = ["", "1", "2", "3", "4", say("all")].map(
         (text2) => make(text2 ? "th" : "td", text2 ? { scope: "col" } : {}, text2)
       );
       this.table = make(
         "table.op-switches",
         {},
-        make("caption", {}, "Heads: clear a box to silence one"),
+        make("caption", {}, say("Heads: clear a box to silence one")),
         make("thead", {}, make("tr", {}, ...columns)),
         make("tbody", {}, ...rows)
       );
@@ -853,7 +888,9 @@ var inPage;
           cell.append(make("span.op-p", share(p), p.toFixed(2)));
         }
       };
-      const text = "Try each head: how likely is the next subword without it?";
+      const text = say(
+        "Try each head: how likely is the next subword without it?"
+      );
       const button = make("button.at-quiet", { type: "button", click }, text);
       return make("section", {}, oneStop(this.table), button);
     }
@@ -870,7 +907,7 @@ var inPage;
       const warning = make("p.op-warning", { role: "status" });
       const head = make(
         "select",
-        { "aria-label": "Head to be patched" },
+        { "aria-label": say("Head to be patched") },
         ...places.map((place, i) => make("option", { value: i }, nameOf(place)))
       );
       head.value = places.findIndex(
@@ -887,7 +924,7 @@ var inPage;
         }
         const change = patch(name, number, this.sizes.heads, from);
         const which = nameOf(places[head.value]);
-        const label = `${which} is patched from “${from}”`;
+        const label = say("{} is patched from “{}”", which, from);
         this.set({ ...change, label, name, head: number }, change.id);
       };
       return make(
@@ -896,7 +933,7 @@ var inPage;
         make(
           "label.at-title",
           { for: "op-donor" },
-          "Patch a head: give it what it finds in another sentence"
+          say("Patch a head: give it what it finds in another sentence")
         ),
         donor,
         warning,
@@ -904,7 +941,7 @@ var inPage;
           ".at-row",
           {},
           head,
-          make("button.op-do", { type: "button", click }, "Patch")
+          make("button.op-do", { type: "button", click }, say("Patch"))
         )
       );
     }
@@ -913,30 +950,37 @@ var inPage;
       const { d_k } = this.sizes;
       const kinds = [
         [
-          "the mask",
+          say("the mask"),
           maskOff(),
           "The kid wakes up in the shop.",
-          "in training the mask hides the answer; a decoder that writes subword by subword has nothing after the last one to look at"
+          say(
+            "in training the mask hides the answer; a decoder that writes subword by subword has nothing after the last one to look at"
+          )
         ],
         [
-          "positions",
+          say("positions"),
           positionsOff(),
           "The dog bit the man.",
-          "its words fit together in one order alone"
+          say("its words fit together in one order alone")
         ],
         [
-          `division by √${d_k}`,
+          say("division by √{}", d_k),
           scaleOff(d_k),
           "While she is hungry, the doctor eats carrots.",
-          "larger scores only make a head surer, and here it was sure of the right word"
+          say(
+            "larger scores only make a head surer, and here it was sure of the right word"
+          )
         ]
       ];
-      for (const kind of ["residual", "norm", "feedForward"]) {
-        const change = changes_exports[`${kind}Off`]();
-        kinds.push([change.id, change, HUNGRY, "what is left suffices"]);
-      }
+      const suffices = say("what is left suffices");
+      kinds.push(
+        [say("residual"), residualOff(), HUNGRY, suffices],
+        [say("norm"), normOff(), HUNGRY, suffices],
+        [say("feed-forward"), feedForwardOff(), HUNGRY, suffices]
+      );
       const parts = kinds.map(([title, change, needs, why]) => {
-        const label = `${title[0].toUpperCase()}${title.slice(1)}: left out`;
+        const part = `${title[0].toUpperCase()}${title.slice(1)}`;
+        const label = say("{}: left out", part);
         const box = this.switch(
           title,
           true,
@@ -953,7 +997,7 @@ var inPage;
         ...{ min: 0.2, max: 5, step: 0.1, value: 1 },
         input: () => {
           const degree = Number(this.degree.value);
-          const label = `The temperature is ${degree.toFixed(1)}`;
+          const label = say("The temperature is {}", degree.toFixed(1));
           const change = { ...temperature(degree), label, degree };
           this.set(degree === 1 ? void 0 : change, change.id);
         }
@@ -961,12 +1005,12 @@ var inPage;
       return make(
         "section",
         {},
-        make("p.at-title", {}, "Parts: clear a box to leave one out"),
+        make("p.at-title", {}, say("Parts: clear a box to leave one out")),
         make(".at-row", {}, ...parts),
         make(
           ".at-row",
           {},
-          make("label", { for: "op-temperature" }, "Temperature"),
+          make("label", { for: "op-temperature" }, say("Temperature")),
           this.degree,
           this.said
         )
@@ -975,7 +1019,7 @@ var inPage;
   };
   function silentUnit(name, unit) {
     const change = silenceUnit(name, unit);
-    const label = `${titleOf(name)}, unit ${unit + 1} is silent`;
+    const label = say("{}, unit {} is silent", titleOf(name), unit + 1);
     return { ...change, label, name, unit };
   }
 
@@ -992,13 +1036,13 @@ var inPage;
     const boxes = [];
     const none = { x: 0, y: 0, width: 0, height: 0 };
     const add = (id, kind, title, more) => boxes.push({ id, kind, title, side, ...none, ...more });
-    add(`${input}.tokens`, "embedding", "Embedding", { big: true });
+    add(`${input}.tokens`, "embedding", say("Embedding"), { big: true });
     const wave2 = { reads: `${input}.tokens`, adds: `${input}.positions.table` };
-    add(input, "positions", "Positions", wave2);
+    add(input, "positions", say("Positions"), wave2);
     const sublayers = [
-      encoder ? ["around_attention", "self_attention", "Self-attention"] : ["around_self", "self_attention", "Masked attention"],
-      ...encoder ? [] : [["around_cross", "cross_attention", "Cross-attention"]],
-      ["around_feed_forward", "feed_forward", "Feed-forward"]
+      encoder ? ["around_attention", "self_attention", say("Self-attention")] : ["around_self", "self_attention", say("Masked attention")],
+      ...encoder ? [] : [["around_cross", "cross_attention", say("Cross-attention")]],
+      ["around_feed_forward", "feed_forward", say("Feed-forward")]
     ];
     const order = [...Array(layers).keys()].flatMap(
       (layer) => sublayers.map(([around, part, title]) => ({
@@ -1008,7 +1052,7 @@ var inPage;
         name: `${side}.layers.${layer}.${around}`
       }))
     );
-    add(`${order[0].name}.norm`, "norm", "Norm", { layer: 0, reads: input });
+    add(`${order[0].name}.norm`, "norm", say("Norm"), { layer: 0, reads: input });
     let before = input;
     order.forEach(({ layer, part, title, name }, i) => {
       const id = `${side}.layers.${layer}.${part}`;
@@ -1018,14 +1062,14 @@ var inPage;
       const next = order[i + 1];
       const norm = next && `${next.name}.norm`;
       const sum = { layer, reads: before, adds: id, norm };
-      add(name, "add", norm ? "Add & Norm" : "Add", sum);
+      add(name, "add", norm ? say("Add & Norm") : say("Add"), sum);
       before = name;
     });
     const last = { big: true, reads: `${side}.norm` };
     if (encoder)
-      add("encoder.norm", "memory", "Memory", { big: true, reads: before });
+      add("encoder.norm", "memory", say("Memory"), { big: true, reads: before });
     else {
-      add("decoder.norm", "norm", "Norm", { reads: before });
+      add("decoder.norm", "norm", say("Norm"), { reads: before });
       add("logits", "logits", "Logits", last);
       add("softmax", "softmax", "Softmax", { big: true, reads: "logits" });
     }
@@ -1164,7 +1208,7 @@ var inPage;
         (frame) => make(`.op-frame.op-${frame.side}`, at(frame))
       );
       const titles = frames.map(({ side, layer, x, y }) => {
-        const title = `${side === "encoder" ? "Encoder" : "Decoder"} layer ${layer + 1}`;
+        const title = side === "encoder" ? say("Encoder layer {}", layer + 1) : say("Decoder layer {}", layer + 1);
         return make(
           ".op-layer",
           { style: `left: ${x + 8}px; top: ${y - 7}px` },
@@ -1172,10 +1216,11 @@ var inPage;
         );
       });
       this.buttons = boxes.map((box) => {
-        const stack2 = box.layer === void 0 ? "" : `, layer ${box.layer + 1}`;
+        const stack2 = SIDES[box.side];
+        const label = box.layer === void 0 ? say("{}, {}: open", box.title, stack2) : say("{}, {}, layer {}: open", box.title, stack2, box.layer + 1);
         const given = {
           type: "button",
-          "aria-label": `${box.title}, ${box.side}${stack2}: open`,
+          "aria-label": label,
           click: () => this.open(box),
           ...at(box)
         };
@@ -1186,16 +1231,19 @@ var inPage;
       const below = boxes.filter(({ kind }) => kind === "embedding").map((box) => {
         const style = `left: ${box.x}px; top: ${box.y + box.height}px`;
         const english = sideOf(box) === "source";
-        const text = english ? "English" : "German so far";
+        const text = english ? say("English") : say("German so far");
         return make("span.op-foot", { style }, text);
       });
       const [memory2] = boxes.filter(({ kind }) => kind === "memory");
+      const [blue, orange] = [say("blue"), say("orange")];
       const legend = make(
         "p.op-legend",
         { style: `left: ${memory2.x}px; width: ${memory2.width}px` },
-        ...["A row of colour is a word: ", make("b", {}, "blue"), " is below "],
-        ...["zero, ", make("b", {}, "orange"), " above. Four small squares "],
-        "are the maps of four heads: the darker, the more weight."
+        ...phrase(
+          "A row of colour is a word: {} is below zero, {} above. Four small squares are the maps of four heads: the darker, the more weight.",
+          make("b", {}, blue),
+          make("b", {}, orange)
+        )
       );
       const all = [legend, ...drawn, svg, ...titles, ...below];
       this.element.replaceChildren(...all, ...this.buttons, this.rider);
@@ -1213,7 +1261,7 @@ var inPage;
         button.setAttribute("aria-pressed", String(pressed));
         const changed = view.changed(box.id);
         button.classList.toggle("op-changed", changed);
-        button.setAttribute("aria-description", changed ? "changed" : "");
+        button.setAttribute("aria-description", changed ? say("changed") : "");
       });
       this.reach(reached);
     }
@@ -1287,8 +1335,12 @@ var inPage;
   };
 
   // walk.js
-  var SIGNS = { ",": "the comma", ".": "the full stop" };
-  Object.assign(SIGNS, { "<s>": "the start mark", "</s>": "the end mark" });
+  var SIGNS = {
+    ",": say("the comma"),
+    ".": say("the full stop"),
+    "<s>": say("the start mark"),
+    "</s>": say("the end mark")
+  };
   var rich = (text) => text.split("*").map((part, i) => i % 2 ? make("em", {}, part) : part);
   var spoken = (piece) => SIGNS[piece] ?? `*${plain(piece)}*`;
   function look(view, name, head, at) {
@@ -1304,19 +1356,27 @@ var inPage;
     );
     return largest(most, 1)[0];
   }
-  var shift = (from, to) => from === to ? `stay at ${to}` : `go from ${from} to ${to}`;
-  var list = (words) => [...new Set(words)].join(", ").replace(/, ([^,]*)$/, " and $1");
+  function list(words) {
+    const each = [...new Set(words)];
+    const last = each.pop();
+    const others = each.join(say(", "));
+    return others ? say("{} and {}", others, last) : last;
+  }
   function mixed(view) {
     const [row] = view.mixed(view.focus);
     const others = largest(row, row.length).filter((i) => i !== view.focus);
-    return others.slice(0, 2).map((i) => `${spoken(view.pieces.source[i])} (${percent(row[i])})`);
+    return others.slice(0, 2).map((i) => say("{} ({})", spoken(view.pieces.source[i]), percent(row[i])));
   }
   function bet(v, name, chosen) {
     const said = spoken(v.ranked[0].piece);
     const layer = Number(name.split(".")[2]) + 1;
     if (chosen === void 0)
-      return `A bet: one head of the encoder’s layer ${layer} is silenced. Without which of them does ${said} lose most of its probability?`;
+      return say(
+        "A bet: one head of the encoder’s layer {} is silenced. Without which of them does {} lose most of its probability?",
+        ...[layer, said]
+      );
     const { p } = v.ranked[0];
+    const now = p.toFixed(2);
     const left = Array.from(
       { length: v.heads },
       (_, head) => v.without({ name, head })
@@ -1325,12 +1385,30 @@ var inPage;
       left.map((x) => p - x),
       1
     );
-    const without = (head) => `without ${nameOf({ name, head })}, ${said} would ` + shift(p.toFixed(2), left[head].toFixed(2));
-    if (p.toFixed(2) === left[worst].toFixed(2))
-      return `None of them decides: without any one, ${said} would stay at ${p.toFixed(2)}.`;
-    const [word, weight] = look(v, name, chosen, v.focus);
-    const [first, ...rest2] = without(worst);
-    return `${first.toUpperCase()}${rest2.join("")}. ` + (chosen === worst ? "You have won. " : `And ${without(chosen)}, though there ${spoken(v.pieces.source[v.focus])} looks most at ${word} (${weight}). `) + "What does a head do, then? Change another, or its sentence.";
+    const [least, own] = [left[worst].toFixed(2), left[chosen].toFixed(2)];
+    if (now === least)
+      return say(
+        "None of them decides: without any one, {} would stay at {}.",
+        ...[said, now]
+      );
+    const nameOf2 = (head) => nameOf({ name, head });
+    const looks = [spoken(v.pieces.source[v.focus])];
+    looks.push(...look(v, name, chosen, v.focus).slice(0, 2));
+    const yours = () => now === own ? say(
+      "And without {}, {} would stay at {}, though there {} looks most at {} ({}).",
+      ...[nameOf2(chosen), said, now, ...looks]
+    ) : say(
+      "And without {}, {} would go from {} to {}, though there {} looks most at {} ({}).",
+      ...[nameOf2(chosen), said, now, own, ...looks]
+    );
+    return joined(
+      say(
+        "Without {}, {} would go from {} to {}.",
+        ...[nameOf2(worst), said, now, least]
+      ),
+      chosen === worst ? say("You have won.") : yours(),
+      say("What does a head do, then? Change another, or its sentence.")
+    );
   }
   function steps(view) {
     const last = view.layers - 1;
@@ -1344,27 +1422,42 @@ var inPage;
       {
         box: "source.tokens",
         short: true,
-        say: (v) => `The sentence becomes ${v.pieces.source.length} subwords, the last of which marks the end, and each takes its own row of 64 numbers out of a table.`
+        say: (v) => say(
+          "The sentence becomes {} subwords, the last of which marks the end, and each takes its own row of 64 numbers out of a table.",
+          v.pieces.source.length
+        )
       },
       {
         box: "source",
-        say: (v) => `A second vector, different at every position, is added. It says where a word stands: ${it(v)} is number ${v.focus + 1}. Follow its row.`
+        say: (v) => say(
+          "A second vector, different at every position, is added. It says where a word stands: {} is number {}. Follow its row.",
+          ...[it(v), v.focus + 1]
+        )
       },
       {
         box: enc(0, "self_attention"),
-        say: (v) => `Each row is brought to mean 0 and variance 1. Now words look at each other: in the four heads of layer 1, ${it(v)} looks most at ${each(v, enc(0, "self_attention"), v.focus)}.`
+        say: (v) => say(
+          "Each row is brought to mean 0 and variance 1. Now words look at each other: in the four heads of layer 1, {} looks most at {}.",
+          ...[it(v), each(v, enc(0, "self_attention"), v.focus)]
+        )
       },
       {
         box: enc(0, "feed_forward"),
         say: (v) => {
           const row = v.seen[`${enc(0, "feed_forward")}.hidden`][v.focus];
           const on = row.filter((x) => x > 0).length;
-          return `What the heads found is added to the row, which is changed a little, not replaced. Then each word passes alone through a network of ${row.length} units; for ${it(v)}, ${on} of them are above zero.`;
+          return say(
+            "What the heads found is added to the row, which is changed a little, not replaced. Then each word passes alone through a network of {} units; for {}, {} of them are above zero.",
+            ...[row.length, it(v), on]
+          );
         }
       },
       {
         box: enc(0, "around_feed_forward"),
-        say: (v) => `What is in ${it(v)} after layer 1? If another word’s first vector were zero, that of ${it(v)} would move, as a share of its length: most for ${list(mixed(v))}.`
+        say: (v) => say(
+          "What is in {} after layer 1? If another word’s first vector were zero, that of {} would move, as a share of its length: most for {}.",
+          ...[it(v), it(v), list(mixed(v))]
+        )
       },
       {
         box: enc(last, "self_attention"),
@@ -1373,17 +1466,26 @@ var inPage;
         say: (v) => {
           const name = enc(last, "self_attention");
           const [word, weight] = look(v, name, 0, v.focus);
-          return `In ${nameOf({ name, head: 0 })}, head 1 of the encoder’s layer ${last + 1}, ${it(v)} looks most at ${word} (${weight}).`;
+          return say(
+            "In {}, head 1 of the encoder’s layer {}, {} looks most at {} ({}).",
+            ...[nameOf({ name, head: 0 }), last + 1, it(v), word, weight]
+          );
         }
       },
       {
         box: "encoder.norm",
         short: true,
-        say: (v) => `One more norm, and these ${v.pieces.source.length} vectors are the memory: all that the German side learns of the English sentence.`
+        say: (v) => say(
+          "One more norm, and these {} vectors are the memory: all that the German side learns of the English sentence.",
+          v.pieces.source.length
+        )
       },
       {
         box: dec(0, "self_attention"),
-        say: (v) => `On the right, the German written so far comes in, ${v.pieces.target.length} subwords. Each looks at itself and at those before it; the mask hides the rest. The row of the last, ${now(v)}, has to find the next.`
+        say: (v) => say(
+          "On the right, the German written so far comes in, {} subwords. Each looks at itself and at those before it; the mask hides the rest. The row of the last, {}, has to find the next.",
+          ...[v.pieces.target.length, now(v)]
+        )
       },
       {
         box: dec(last, "cross_attention"),
@@ -1395,18 +1497,32 @@ var inPage;
           const inside = enc(last, "self_attention");
           const own = surest(v, inside, v.focus);
           const [other, share2] = look(v, inside, own, place);
-          const before = Number(share2) < 0.5 ? "" : ` In the encoder, ${word} itself looked at ${other} (${share2}), in ${nameOf({ name: inside, head: own })}.`;
-          return `Cross-attention: ${now(v)} asks, and the memory answers. In ${nameOf({ name, head })} it looks most at ${word} (${weight}).` + before;
+          const before = Number(share2) >= 0.5 && say(
+            "In the encoder, {} itself looked at {} ({}), in {}.",
+            ...[word, other, share2, nameOf({ name: inside, head: own })]
+          );
+          const asks = say(
+            "Cross-attention: {} asks, and the memory answers. In {} it looks most at {} ({}).",
+            ...[now(v), nameOf({ name, head }), word, weight]
+          );
+          return joined(asks, before);
         }
       },
       {
         box: "logits",
-        say: (v) => `The vector of ${now(v)} is multiplied by each of the ${v.chances.length.toLocaleString("en")} rows of the table. The highest score, ${v.ranked[0].logit.toFixed(1)}, is that of ${said(v)}.`
+        say: (v) => say(
+          "The vector of {} is multiplied by each of the {} rows of the table. The highest score, {}, is that of {}.",
+          ...[now(v), v.chances.length.toLocaleString("en")],
+          ...[v.ranked[0].logit.toFixed(1), said(v)]
+        )
       },
       {
         box: "softmax",
         short: true,
-        say: (v) => `A softmax turns scores into probabilities, and ${said(v)} gets ${v.ranked[0].p.toFixed(4)}. The likeliest is written, and read on the right like any other word; the memory stays as it was.`
+        say: (v) => say(
+          "A softmax turns scores into probabilities, and {} gets {}. The likeliest is written, and read on the right like any other word; the memory stays as it was.",
+          ...[said(v), v.ranked[0].p.toFixed(4)]
+        )
       },
       {
         box: enc(last, "self_attention"),
@@ -1444,27 +1560,36 @@ var inPage;
     const shown = [
       {
         box: own.name,
-        say: `The word ${spoken(pieces.source[focus])} looks at all others, in ${nameOf(own)} most at ${dog} (${most}).`,
+        said: say(
+          "The word {} looks at all others, in {} most at {} ({}).",
+          ...[spoken(pieces.source[focus]), nameOf(own), dog, most]
+        ),
         picture: lines(view, own, [focus])
       },
       {
         box: `${last}.around_feed_forward`,
-        say: "So does every other word, at the same moment and in all heads.",
+        said: say(
+          "So does every other word, at the same moment and in all heads."
+        ),
         picture: lines(view, own, each)
       },
       {
         box: "encoder.norm",
-        say: "The memory is what has become of each word. It is made once.",
+        said: say("The memory is what has become of each word. It is made once."),
         picture: memory(view)
       },
       {
         box: "softmax",
-        say: `Now ${spoken(pieces.target[moment])} looks into it, in ${nameOf(decides)} most at ${word} (${weight}), and ${spoken(piece)} is written (${chance(p)}).`,
+        said: say(
+          "Now {} looks into it, in {} most at {} ({}), and {} is written ({}).",
+          ...[spoken(pieces.target[moment]), nameOf(decides), word, weight],
+          ...[spoken(piece), chance(p)]
+        ),
         picture: lines(view, decides, [moment])
       }
     ];
-    return shown.map(({ box, say, picture }) => {
-      const caption = make("figcaption", {}, ...rich(say));
+    return shown.map(({ box, said, picture }) => {
+      const caption = make("figcaption", {}, ...rich(said));
       const drawn = make(".op-big", { "aria-hidden": true }, ...picture);
       return { box, element: make("figure.op-scene", {}, caption, drawn) };
     });
@@ -1549,8 +1674,8 @@ var inPage;
   var ADDED = { sinusoidal: wave, rotary: () => 0 };
   var TURNED = { sinusoidal: (x) => x, rotary: rotate };
   function logSoftmax(x) {
-    const shift2 = logSumExp(x);
-    for (let i = 0; i < x.length; i++) x[i] -= shift2;
+    const shift = logSumExp(x);
+    for (let i = 0; i < x.length; i++) x[i] -= shift;
     return x;
   }
   var plus = (xs, ys) => xs.map((x, i) => x.map((v, j) => v + ys[i][j]));
@@ -1990,15 +2115,15 @@ var inPage;
     }
     /** Characters without a piece, side by side, are one unknown. */
     joinUnknown(parts) {
-      const joined = [];
+      const joined2 = [];
       let before = true;
       for (const part of parts) {
         const known = this.ids.has(part);
-        if (known || before) joined.push(part);
-        else joined[joined.length - 1] += part;
+        if (known || before) joined2.push(part);
+        else joined2[joined2.length - 1] += part;
         before = known;
       }
-      return joined;
+      return joined2;
     }
     /**
      * The ids of a text's pieces; the end of the sentence is not among them.
@@ -2344,8 +2469,12 @@ var inPage;
   var PRONOUN = /^▁(it|he|she|they)$/i;
   var FIELDS = "input, textarea, select, pre, [role=region]";
   var WORD2 = /[\p{L}\p{N}'-]+|\S/gu;
-  var TABS = { walk: "Walk", heads: "All heads", changes: "Change it" };
-  var MORE2 = " Then change something, and see what it writes.";
+  var TABS = {
+    walk: say("Walk"),
+    heads: say("All heads"),
+    changes: say("Change it")
+  };
+  var NEXT = say("next").replace(/^./, (letter) => letter.toUpperCase());
   function refill(place, ...children) {
     const buttons = () => [...place.querySelectorAll("button, summary")];
     const at = buttons().indexOf(document.activeElement);
@@ -2370,7 +2499,7 @@ var inPage;
     const given = { type: "checkbox", checked: true, change: draw };
     const positions = make("input", given);
     place.classList.add("at-live");
-    const label = make("label.at-row", {}, positions, "positions");
+    const label = make("label.at-row", {}, positions, say("positions"));
     place.querySelector(".at-still").after(list2, label);
     draw();
   }
@@ -2439,16 +2568,17 @@ var inPage;
       };
       this.text = field({ id: "op-text", input });
       const examples = Object.entries(model.examples).map(([name, text]) => {
-        const given = { type: "button", "aria-label": `Example: ${text}` };
+        const label = say("Example: {}", text);
+        const given = { type: "button", "aria-label": label };
         const click = () => this.take(text);
-        return make("button.at-quiet", { ...given, click }, name);
+        return make("button.at-quiet", { ...given, click }, say(name));
       });
-      const title = "A sentence in English";
+      const title = say("A sentence in English");
       this.warning = make("p.op-warning", { role: "status" });
       this.english = oneStop(make("p.op-line", { lang: "en" }));
       this.german = oneStop(make("p.op-line", { lang: "de" }));
       this.before = make("p.at-note.op-before", { lang: "de" });
-      this.next = make("ol.op-next", { "aria-label": "What may come here" });
+      this.next = make("ol.op-next", { "aria-label": say("What may come here") });
       this.heard = make("p.op-heard", { role: "status" });
       return make(
         ".op-form",
@@ -2457,7 +2587,7 @@ var inPage;
           ".at-row.at-head",
           {},
           make("label.at-title", { for: "op-text" }, title),
-          make(".op-examples", {}, "Examples:", ...examples)
+          make(".op-examples", {}, say("Examples:"), ...examples)
         ),
         ...this.small ? [] : [this.text, this.warning],
         this.english,
@@ -2470,19 +2600,22 @@ var inPage;
       this.saying = make("p.op-say", { role: "status" });
       this.count = make("span.op-count", {});
       const go = (by) => () => this.go(this.at + by);
-      this.back = make("button.op-do", { type: "button", click: go(-1) }, "Back");
-      const keys = { title: "or the space bar, or an arrow key" };
+      const back = { type: "button", click: go(-1) };
+      this.back = make("button.op-do", back, say("Back"));
+      const keys = { title: say("or the space bar, or an arrow key") };
       const on = { type: "button", click: go(1), ...keys };
       this.on = make("button.at-main", on);
       const play = () => this.playing ? this.draw() : this.play();
-      const passing = { title: "Watch the sentence go through, once" };
+      const passing = { title: say("Watch the sentence go through, once") };
       const act = { type: "button", click: play, ...passing };
       this.film = make("button.op-do", act);
       this.opened = make(".op-opened", {});
       this.bets = make(".at-row", {});
       const way = make(".at-row", {}, this.back, this.on, this.count);
       if (!this.small) way.append(this.film);
-      const help = "Each square is the map of a head: rows are words that look, columns words that are looked at. Choose a word to see its lines in every head; open a head to enlarge it.";
+      const help = say(
+        "Each square is the map of a head: rows are words that look, columns words that are looked at. Choose a word to see its lines in every head; open a head to enlarge it."
+      );
       const inside = {
         walk: [make(".op-card", {}, way, this.saying, this.bets), this.opened],
         heads: [make("p.op-small", {}, help), this.grid.element],
@@ -2497,10 +2630,10 @@ var inPage;
         const click = () => this.choose(tab);
         return make("button", { ...kind, "data-tab": tab, click }, title);
       });
-      const list2 = { role: "tablist", "aria-label": "What to do" };
+      const list2 = { role: "tablist", "aria-label": say("What to do") };
       return make(
         ".op-body",
-        { role: "group", "aria-label": "The model" },
+        { role: "group", "aria-label": say("The model") },
         this.figure.window,
         make(
           ".op-side",
@@ -2517,13 +2650,15 @@ var inPage;
     doubts(text) {
       const parts = this.machine.reader.line(text);
       const [first, second] = parts.filter(({ blank }) => !blank);
-      if (!first) return [false, "Write a sentence in English."];
-      const list2 = new Intl.ListFormat("en", { type: "disjunction" });
+      if (!first) return [false, say("Write a sentence in English.")];
       const words = first.sentence.toLowerCase().match(WORD2) ?? [];
       const never = [.../* @__PURE__ */ new Set([...words, ...first.unknown])].filter((word) => !model.words.includes(word)).map((word) => `“${word}”`);
-      const only = second ? "Only the first sentence is read. " : "";
-      const unknown = never.length && `The model has never seen ${list2.format(never)}: do not rely on what it writes.`;
-      return [true, only + (unknown || "")];
+      const only = second && say("Only the first sentence is read. ");
+      const unknown = never.length > 0 && say(
+        "The model has never seen {}: do not rely on what it writes.",
+        listed(never, "disjunction")
+      );
+      return [true, `${only || ""}${unknown || ""}`];
     }
     /** Read another sentence. */
     take(text) {
@@ -2562,7 +2697,10 @@ var inPage;
     leaveOut(change, needs, why) {
       const without = [...this.changes.values(), change];
       const { written } = this.machine.run(this.sentence, without);
-      const said = `“${this.sentence}” is translated as before: ${why}. This sentence needs it.`;
+      const said = say(
+        "“{}” is translated as before: {}. This sentence needs it.",
+        ...[this.sentence, why]
+      );
       if (written === this.run.written) {
         this.take(needs);
         this.warning.textContent = said;
@@ -2602,7 +2740,7 @@ var inPage;
       this.light();
       strip2.scrollIntoView({ block: "nearest" });
       if (still) return;
-      this.film.textContent = "Stop";
+      this.film.textContent = say("Stop");
       const playing = this.playing = {};
       let reached = -1;
       for (const { box, element } of scenes2) {
@@ -2624,7 +2762,7 @@ var inPage;
     /** Play no further; what is seen stays. */
     stop() {
       this.playing = void 0;
-      this.film.textContent = "Play";
+      this.film.textContent = say("Play");
     }
     /** Draw all that is to be seen. */
     draw() {
@@ -2668,7 +2806,7 @@ var inPage;
           this.changing.forget();
           this.draw();
         };
-        const label = `${plain(piece)}: look at this step`;
+        const label = say("{}: look at this step", plain(piece));
         const state = { "aria-pressed": `${i === view.moment}` };
         return {
           ...word("target", i + 1, click),
@@ -2690,8 +2828,8 @@ var inPage;
       });
       this.next.replaceChildren(...next);
       const before = this.changes.size ? this.plain.written : "";
-      this.before.textContent = before && `Now: ${run.written} Before your changes: ${before}`;
-      const heard = `The model writes: ${run.written}`;
+      this.before.textContent = before && say("Now: {} Before your changes: {}", run.written, before);
+      const heard = say("The model writes: {}", run.written);
       if (this.heard.textContent !== heard) this.heard.textContent = heard;
     }
     /** The box that is open, as soon as there is room for the figure. */
@@ -2702,16 +2840,26 @@ var inPage;
     steps(view) {
       return steps(view).filter(({ short }) => short || !this.small);
     }
+    /** What is said before the walk. */
+    beginning() {
+      const begins = say(
+        "This is the model at the moment when it writes {}. Walk through it with Next, or open a box.",
+        spoken(this.view.ranked[0].piece)
+      );
+      if (this.small) return begins;
+      const more = say("Then change something, and see what it writes.");
+      return joined(begins, more);
+    }
     /** The step of the walk, and the box that is open. */
     drawStep() {
       const { at, view } = this;
       const steps2 = this.steps(view);
       const { box } = this;
-      const said = this.whole && box && openedSay(box) || (steps2[at]?.say(view) ?? `This is the model at the moment when it writes ${spoken(view.ranked[0].piece)}. Walk through it with Next, or open a box.${this.small ? "" : MORE2}`);
+      const said = this.whole && box && openedSay(box) || (steps2[at]?.say(view) ?? this.beginning());
       if (this.said !== said)
         this.saying.replaceChildren(...rich(this.said = said));
       const first = at < 0;
-      this.count.textContent = first ? `${steps2.length} steps` : `Step ${at + 1} of ${steps2.length}`;
+      this.count.textContent = first ? say("{} steps", steps2.length) : say("Step {} of {}", at + 1, steps2.length);
       const offered = !this.whole && steps2[at]?.bet && this.bet === void 0;
       const heads = Array.from({ length: offered ? view.heads : 0 }, (_, i) => {
         const click = () => {
@@ -2726,8 +2874,8 @@ var inPage;
       refill(this.bets, ...heads);
       this.back.setAttribute("aria-disabled", first);
       const end = at === steps2.length - 1;
-      const last = this.small ? "Again" : TABS.changes;
-      this.on.textContent = end ? last : "Next";
+      const last = this.small ? say("Again") : TABS.changes;
+      this.on.textContent = end ? last : NEXT;
       if (!box) return;
       const act = {
         openHead: (place) => this.openBox(box.id, place),

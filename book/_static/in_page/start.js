@@ -16,6 +16,7 @@
   Object.assign(WAYS, { ArrowDown: [0, 1], ArrowUp: [0, -1] });
 
   // start.js
+  var NAMES = { translator: say("translator"), writer: say("writer") };
   var KINDS = { translator: offer, writer: offer, opened: comeNear };
   var here = (
     /** @type {HTMLScriptElement} */
@@ -27,7 +28,7 @@
       const src = new URL(`${name}.js`, here).href;
       const error = () => {
         loaded.delete(name);
-        fail(new Error(`${name}.js was not found`));
+        fail(new Error(say("{}.js was not found", name)));
       };
       document.head.append(make("script", { src, load: done, error }));
     });
@@ -42,7 +43,7 @@
   function offer(place, kind) {
     const click = async () => {
       button.disabled = true;
-      note.textContent = "Loading the model.";
+      note.textContent = say("Loading the model.");
       try {
         const { show } = await program(kind);
         const shown = show(place);
@@ -50,15 +51,18 @@
         shown.focus();
       } catch (error) {
         button.disabled = false;
-        note.textContent = `The ${kind} cannot run here: ${error.message}. The example below was computed when the book was made.`;
+        note.textContent = say(
+          "The {} cannot run here: {}. The example below was computed when the book was made.",
+          ...[NAMES[kind], error.message]
+        );
       }
     };
     const given = { type: "button", click };
-    const button = make("button.at-main", given, "Try it here");
+    const button = make("button.at-main", given, say("Try it here"));
     const note = make(
       "p.at-note",
       { role: "status" },
-      "Loads the model into this page; what you type does not leave it."
+      say("Loads the model into this page; what you type does not leave it.")
     );
     const bar = make(".at-start", {}, button, note);
     place.prepend(bar);

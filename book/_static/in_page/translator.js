@@ -76,6 +76,8 @@ var inPage;
     return element;
   }
   var rest = (ms = 0) => new Promise((done) => setTimeout(done, ms));
+  var listed = (words, type = "conjunction") => new Intl.ListFormat(document.documentElement.lang, { type }).format(words);
+  var joined = (...sentences2) => sentences2.filter(Boolean).reduce((all, one) => say("{} {}", all, one));
   var share = (weight) => ({ style: `--share: ${weight.toFixed(3)}` });
   var digits = (x, count) => x.toFixed(count).replace(/^-(?=[0.]+$)/, "").replace("-", "−");
   var chance = (p) => p < 5e-4 ? "< 0.001" : p.toFixed(3);
@@ -97,7 +99,7 @@ var inPage;
       if (weights[i]?.[j] === void 0) return make("td.at-unseen");
       const text = weights[i][j].toFixed(2);
       const given = {
-        title: `${rows[i]} on ${columns[j]}: ${text}`,
+        title: say("{} on {}: {}", rows[i], columns[j], text),
         click: () => explain(i, j)
       };
       return make(
@@ -127,21 +129,20 @@ var inPage;
     const part = (x) => [...x.subarray(begin, begin + width)];
     const [q, k] = [part(query), part(keys[j])];
     const product2 = q.reduce((sum, x, i) => sum + x * k[i], 0);
-    const score = digits(scores[j], 2);
+    const [dot2, score] = [digits(product2, 2), digits(scores[j], 2)];
     const scaled = Math.abs(scores[j] * Math.sqrt(width) - product2) < 1e-6;
-    const over = scaled ? `over √${width} it is` : "without the scale that is";
     const list = (x) => x.map((value) => digits(value, 2)).join(" ");
     const line = make("a", { href: LINE }, "attention_weights");
     return [
       make(
         "p",
         {},
-        ...["How ", ...named(row), " looks at ", ...named(column), ": "],
-        `q · k = ${digits(product2, 2)}, ${over} ${score}. `,
-        `e to the power of ${score} is ${weights[j].toFixed(2)} of the sum `,
-        "of such powers over all pieces. This is ",
-        line,
-        " of chapter 1."
+        ...phrase("How {} looks at {}: ", named(row), named(column)),
+        scaled ? say("q · k = {}, over √{} it is {}. ", dot2, width, score) : say("q · k = {}, without the scale that is {}. ", dot2, score),
+        ...phrase(
+          "e to the power of {} is {} of the sum of such powers over all pieces. This is {} of chapter 1.",
+          ...[score, weights[j].toFixed(2), line]
+        )
       ),
       make("p.at-numbers", {}, `q = ${list(q)}`),
       make("p.at-numbers", {}, `k = ${list(k)}`)
@@ -166,24 +167,24 @@ var inPage;
       this.summary = make("p.at-note", {});
       this.legend = make("p.at-note", {});
       this.origin = make(".at-origin", { role: "status" });
-      const choose = (name, options) => {
+      const choose = (name, title, options) => {
         const names = options.map(
           (text, i) => make("option", { value: i }, text)
         );
         const id = `at-${name}`;
         const change = () => this.draw();
         const select = make("select", { id, change }, ...names);
-        const label = make("label", { for: id }, name);
+        const label = make("label", { for: id }, title);
         return [select, make("span.at-field", {}, label, select)];
       };
       const numbers = (count) => Array.from({ length: count }, (_, i) => i + 1);
-      const [kind, kindLabel] = choose("attention", [
-        "cross",
-        "encoder",
-        "decoder"
+      const [kind, kindLabel] = choose("attention", say("attention"), [
+        say("cross"),
+        say("encoder"),
+        say("decoder")
       ]);
-      const [layer, layerLabel] = choose("layer", numbers(layers));
-      const [head, headLabel] = choose("head", numbers(heads));
+      const [layer, layerLabel] = choose("layer", say("layer"), numbers(layers));
+      const [head, headLabel] = choose("head", say("head"), numbers(heads));
       this.kind = kind;
       this.layer = layer;
       this.head = head;
@@ -191,7 +192,7 @@ var inPage;
       head.value = firstHead - 1;
       this.element = make(
         "section",
-        { "aria-label": "Attention" },
+        { "aria-label": say("Attention") },
         make(".at-row", {}, kindLabel, layerLabel, headLabel),
         this.seen,
         this.summary,
@@ -223,27 +224,35 @@ var inPage;
       const way = best.node.way.slice(0, -1);
       const said = ["<s>", ...target.slice(0, -1)];
       const cross = way.map((node) => node.cross[layer][head]);
-      const moment = "each row is the moment before the piece on the left was written";
-      const before = "Before it wrote ";
+      const moment = say(
+        "each row is the moment before the piece on the left was written"
+      );
+      const before = (...given) => phrase(
+        "Before it wrote {}, {} of layer {}, head {} looked most at {}.",
+        ...given
+      );
       return [
         {
-          name: "Cross-attention",
+          name: say("Cross-attention"),
           rows: target,
           columns: read,
           weights: cross,
           at: this.at,
-          when: before,
+          looked: before,
           queries: moment,
           lang: "en"
         },
         {
-          name: "Encoder self-attention",
+          name: say("Encoder self-attention"),
           rows: read,
           columns: read,
           weights: maps[layer].map((query) => query[head]),
           at: this.reader ?? largest(cross[this.at])[0],
-          when: "When it read ",
-          queries: "each row is a piece that the encoder reads",
+          looked: (...given) => phrase(
+            "When it read {}, {} of layer {}, head {} looked most at {}.",
+            ...given
+          ),
+          queries: say("each row is a piece that the encoder reads"),
           lang: "en",
           choose: (i) => {
             this.reader = i;
@@ -252,12 +261,12 @@ var inPage;
           }
         },
         {
-          name: "Decoder self-attention",
+          name: say("Decoder self-attention"),
           rows: target,
           columns: said,
           weights: way.map((node) => node.decoder[layer][head]),
           at: this.at,
-          when: before,
+          looked: before,
           queries: moment,
           lang: "de"
         }
@@ -268,10 +277,9 @@ var inPage;
       const map = this.chosen();
       const { name, rows, columns, weights } = map;
       const [layer, head] = [Number(this.layer.value), Number(this.head.value)];
-      const which = `layer ${layer + 1}, head ${head + 1}`;
-      const title = `${name}, ${which}`;
+      const title = say("{}, layer {}, head {}", name, layer + 1, head + 1);
       this.map.setAttribute("aria-label", title);
-      this.legend.textContent = `${title}: ${map.queries}. ` + (map.choose ? "Choose a piece above to look at its row. " : "") + "Choose a cell to see how its number was made.";
+      this.legend.textContent = say("{}: {}. ", title, map.queries) + (map.choose ? say("Choose a piece above to look at its row. ") : "") + say("Choose a cell to see how its number was made.");
       this.origin.replaceChildren();
       this.map.replaceChildren(
         attentionTable(
@@ -279,14 +287,14 @@ var inPage;
           (i, j) => this.explain(weights[i], j, rows[i], columns[j])
         )
       );
-      this.shade(map, which);
+      this.shade(map, [layer + 1, head + 1]);
     }
     /**
      * What a row looks at, shaded by how much, and the most of it in words.
      * @param {{name: string, rows: string[], columns: string[], at: number,
-     *   weights: Weights[], when: string, lang: string,
-     *   choose?: (i: number) => void}} map
-     * @param {string} which
+     *   weights: Weights[], lang: string, choose?: (i: number) => void,
+     *   looked: (...given: unknown[]) => (string | Node)[]}} map
+     * @param {number[]} which layer and head, from 1
      */
     shade({ rows, columns, at, choose, ...map }, which) {
       const weights = map.weights[at];
@@ -307,18 +315,13 @@ var inPage;
       const looked = (i) => {
         const click = () => this.explain(weights, i, rows[at], columns[i]);
         const number = weights[i].toFixed(2);
-        const given = { type: "button", title: "How it was made", click };
+        const given = { type: "button", title: say("How it was made"), click };
         const button = make("button.at-quiet", given, number);
-        return [...named(columns[i]), " (", button, ")"];
+        return [named(columns[i]), button];
       };
-      this.summary.replaceChildren(
-        map.when,
-        ...named(rows[at]),
-        `, ${name} of ${which} looked most at `,
-        ...looked(first),
-        ...second === void 0 ? [] : [" and ", ...looked(second)],
-        "."
-      );
+      const most = second === void 0 ? phrase("{} ({})", ...looked(first)) : phrase("{} ({}) and {} ({})", ...looked(first), ...looked(second));
+      const said = map.looked(named(rows[at]), name, ...which, most);
+      this.summary.replaceChildren(...said);
     }
     explain(...weight) {
       this.origin.replaceChildren(...explanation(...weight));
@@ -887,15 +890,15 @@ var inPage;
     }
     /** Characters without a piece, side by side, are one unknown. */
     joinUnknown(parts) {
-      const joined = [];
+      const joined2 = [];
       let before = true;
       for (const part of parts) {
         const known = this.ids.has(part);
-        if (known || before) joined.push(part);
-        else joined[joined.length - 1] += part;
+        if (known || before) joined2.push(part);
+        else joined2[joined2.length - 1] += part;
         before = known;
       }
-      return joined;
+      return joined2;
     }
     /**
      * The ids of a text's pieces; the end of the sentence is not among them.
@@ -1157,6 +1160,7 @@ var inPage;
   // translator.js
   var models = globalThis.inPage.models.translator;
   var WORD2 = /[\p{L}\p{N}'-]+|\S/gu;
+  var STATES = { finished: say("finished"), closed: say("closed") };
   var PATIENCE = 50;
   function choice(title, name, options, change, chosen = 0) {
     const radio = ([label, value], i) => {
@@ -1199,7 +1203,10 @@ var inPage;
       const radios = this.modelChoice.querySelectorAll("input");
       radios[models.indexOf(model)].checked = true;
       const examples = Object.entries(model.examples);
-      this.examples.replaceChildren("Examples:", ...examples.map(this.example));
+      this.examples.replaceChildren(
+        say("Examples:"),
+        ...examples.map(this.example)
+      );
       const { decoder, heads } = this.translator.model;
       const [layer, head] = model.cross;
       const sizes = { layers: decoder.length, heads, layer, head };
@@ -1214,8 +1221,9 @@ var inPage;
         this.text.value = text;
         this.translate();
       };
-      const given = { type: "button", "aria-label": `Example: ${text}`, click };
-      return make("button.at-quiet", given, name);
+      const label = say("Example: {}", text);
+      const given = { type: "button", "aria-label": label, click };
+      return make("button.at-quiet", given, say(name));
     };
     /** What is asked: a sentence, a model and a kind of search. */
     form() {
@@ -1232,16 +1240,19 @@ var inPage;
         }
       });
       this.examples = make(".at-examples", {});
-      const searches = Object.entries({ greedy: 1, "beam of 5": 5 });
+      const searches = [
+        [say("greedy"), 1],
+        [say("beam of 5"), 5]
+      ];
       this.search = choice(
-        "Search",
+        say("Search"),
         "at-search",
         searches,
         () => this.translate()
       );
-      const labels = models.map(({ label }, i) => [label, i]);
+      const labels = models.map(({ label }, i) => [say(label), i]);
       this.modelChoice = choice(
-        "Model",
+        say("Model"),
         "at-model",
         labels,
         ({ target }) => this.use(models[target.value], this.own())
@@ -1258,14 +1269,18 @@ var inPage;
         make(
           ".at-row.at-head",
           {},
-          make("label.at-title", { for: "at-text" }, "A sentence in English"),
+          make(
+            "label.at-title",
+            { for: "at-text" },
+            say("A sentence in English")
+          ),
           this.examples
         ),
         this.text,
         make(
           ".at-row",
           {},
-          make("button.at-main", { type: "submit" }, "Translate"),
+          make("button.at-main", { type: "submit" }, say("Translate")),
           this.search,
           this.modelChoice
         )
@@ -1306,7 +1321,7 @@ var inPage;
       this.panel.hidden = true;
       return make(
         "section",
-        { "aria-label": "The translation" },
+        { "aria-label": say("The translation") },
         this.output,
         this.said,
         this.gloss,
@@ -1325,7 +1340,7 @@ var inPage;
       for (const part of [this.gloss, this.reading, this.warning])
         part.replaceChildren();
       this.panel.hidden = true;
-      this.note.textContent = "Translating.";
+      this.note.textContent = say("Translating.");
       await rest();
       if (run !== this.run) return;
       const width = Number(this.search.querySelector(":checked").value);
@@ -1365,33 +1380,37 @@ var inPage;
       const unknown = new Set(parts.flatMap((part) => [...part.unknown]));
       if (unknown.size)
         this.warning.append(
-          `The model cannot read these signs: ${[...unknown].join(" ")}. `
+          say("The model cannot read these signs: {}. ", [...unknown].join(" "))
         );
       if (!runs.length) {
         this.output.textContent = text;
-        this.note.textContent = text ? "" : "Type a sentence first.";
+        this.note.textContent = text ? "" : say("Type a sentence first.");
         return;
       }
       const tell = (name, lang, what) => this.reading.append(
-        make("p.at-note", {}, `${name}: `, make("span", { lang }, what))
+        make("p.at-note", {}, name, make("span", { lang }, what))
       );
       const all = read.filter(Boolean).join(" ");
-      if (all !== this.typed) tell("Read as", "en", all);
+      if (all !== this.typed) tell(say("Read as: "), "en", all);
       const written = runs.map(({ best }) => tokenizer.decode(best.tokens));
-      if (parts.length > 1) tell("All sentences", "de", text);
-      else if (text !== written[0]) tell("Set as you typed", "de", text);
+      if (parts.length > 1) tell(say("All sentences: "), "de", text);
+      else if (text !== written[0]) tell(say("Set as you typed: "), "de", text);
       const gloss = this.model.glosses[text];
-      this.gloss.textContent = gloss ? `In English: ${gloss}.` : "";
+      this.gloss.textContent = gloss ? say("In English: {}.", say(gloss)) : "";
       const sum = (number) => runs.map(number).reduce((a, b) => a + b);
       const position = sum(({ best }) => best.node.position);
       const logP = sum(({ best }) => best.logP);
       const score = sum(({ best }) => best.score);
-      this.note.textContent = `${position} subwords in ${(spent / 1e3).toFixed(2)} seconds; log-probability ${digits(logP, 2)}, ${digits(logP / position, 2)} per subword; score ${digits(score, 2)}.`;
+      this.note.textContent = say(
+        "{} subwords in {} seconds; log-probability {}, {} per subword; score {}.",
+        ...[position, (spent / 1e3).toFixed(2), digits(logP, 2)],
+        ...[digits(logP / position, 2), digits(score, 2)]
+      );
       this.warn(all, logP / position);
       const last = runs.length - 1;
       const numbers = runs.map((_, i) => [i + 1, i]);
       const change = ({ target }) => this.show(runs[target.value]);
-      const which = choice("Sentence", "at-which", numbers, change, last);
+      const which = choice(say("Sentence"), "at-which", numbers, change, last);
       this.sentences.replaceChildren(...last ? [which] : []);
       this.panel.hidden = false;
       this.show(runs[last]);
@@ -1422,24 +1441,32 @@ var inPage;
       const strange = (model) => words.filter((word) => model.words && !model.words.includes(word));
       const never = strange(this.model).map((word) => `“${word}”`);
       const { usual: usual2, kind } = this.model;
-      if (never.length) {
-        const list = new Intl.ListFormat("en", { type: "disjunction" });
+      if (never.length)
         this.warning.append(
-          `Do not rely on this translation: the model has never seen ${list.format(never)}. `
+          say(
+            "Do not rely on this translation: the model has never seen {}. ",
+            listed(never, "disjunction")
+          )
         );
-      } else if (each < usual2)
+      else if (each < usual2) {
+        const like = say(kind);
         this.warning.append(
-          `Do not rely on this translation: its log-probability per subword is below ${digits(usual2, 2)}, which 19 of 20 ${kind} reach. `
+          say(
+            "Do not rely on this translation: its log-probability per subword is below {}, which 19 of 20 {} reach. ",
+            ...[digits(usual2, 2), like]
+          )
         );
+      }
       const fits = models.find((model) => model.words && !strange(model).length) ?? models.find((model) => !model.words);
       if (!fits || fits === this.model) return;
       const click = () => {
         this.use(fits, this.typed);
         this.text.focus();
       };
-      const label = `Translate with the model for ${fits.label}`;
+      const name = say(fits.label);
+      const label = say("Translate with the model for {}", name);
       const button = make("button.at-quiet", { type: "button", click }, label);
-      this.warning.append(`${fits.offer} `, button);
+      this.warning.append(say(fits.offer), " ", button);
     }
     /**
      * The step at which the model's piece is written, or the unlikeliest; the
@@ -1462,10 +1489,10 @@ var inPage;
       const at = Number(this.step.value) - 1;
       const { target, best } = this.shown;
       const piece = target[at];
-      this.stepName.textContent = `Step ${at + 1} of ${target.length}`;
+      this.stepName.textContent = say("Step {} of {}", at + 1, target.length);
       this.step.setAttribute(
         "aria-valuetext",
-        `${at + 1} of ${target.length}, ${piece}`
+        say("{} of {}, {}", at + 1, target.length, piece)
       );
       [...this.output.children].forEach((chip, i) => {
         chip.classList.toggle("at-now", i === at);
@@ -1481,7 +1508,7 @@ var inPage;
         )
       );
       this.candidates.replaceChildren(
-        make("p.at-title", {}, "What may come here, with probability"),
+        make("p.at-title", {}, say("What may come here, with probability")),
         make("ol.at-bars", {}, ...bars),
         ...this.barred(node.candidates, best.node.way[at + 1].token)
       );
@@ -1494,9 +1521,10 @@ var inPage;
         0,
         candidates.findIndex(({ token }) => token === chosen)
       ).filter(({ barred }) => barred).map(({ token }) => this.pieces[token]);
-      const list = new Intl.ListFormat("en").format(pieces);
-      const { noRepeat } = this.translator;
-      const why = `The search does not write ${list} here: the same ${noRepeat} subwords in a row would come twice.`;
+      const why = say(
+        "The search does not write {} here: the same {} subwords in a row would come twice.",
+        ...[listed(pieces), this.translator.noRepeat]
+      );
       return pieces.length ? [make("p.at-note", {}, why)] : [];
     }
     /** The places of the beam after a step; greedy search has only one. */
@@ -1520,23 +1548,26 @@ var inPage;
           make(
             "span.at-p",
             {},
-            `${state === "live" ? "" : `${state} `}${digits(logP, 2)}`
+            [STATES[state], digits(logP, 2)].filter(Boolean).join(" ")
           )
         );
       });
       this.beam.append(
-        make("p.at-title", {}, "The beam now, with log-probabilities"),
+        make("p.at-title", {}, say("The beam now, with log-probabilities")),
         make("ol.at-beam", {}, ...rows)
       );
       if (step.finished.length === 0) return;
-      const ended = step.finished.map(
-        ({ tokens, score }) => `“${this.translator.tokenizer.decode(tokens) || "</s>"}” with the score ${digits(score, 2)}`
-      );
+      const ended = step.finished.map(({ tokens, score }) => {
+        const text = this.translator.tokenizer.decode(tokens) || "</s>";
+        return say("“{}” with the score {}", text, digits(score, 2));
+      });
       const closed = step.places.some(({ state }) => state === "closed");
-      const notes = [
-        `Finished so far: ${ended.join("; ")}.`,
-        "What is finished keeps its place in the beam until the search ends." + (closed ? " Closed: its place is taken in this way." : "")
-      ];
+      const all = ended.join(say("; "));
+      const kept = say(
+        "What is finished keeps its place in the beam until the search ends."
+      );
+      const taken = closed && say("Closed: its place is taken in this way.");
+      const notes = [say("Finished so far: {}.", all), joined(kept, taken)];
       this.beam.append(...notes.map((note) => make("p.at-note", {}, note)));
     }
   };
