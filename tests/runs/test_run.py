@@ -28,7 +28,7 @@ from annotated_transformer.corpora.generated import builtin_corpus
 from annotated_transformer.data import copy_task, train_tokenizer
 from annotated_transformer.errors import UserError, out_of_memory
 from annotated_transformer.model import PRESETS, transformer
-from annotated_transformer.runs import objectives, prepare
+from annotated_transformer.runs import description, objectives
 from annotated_transformer.runs.description import describe
 from annotated_transformer.runs.prepare import (
     Parent,
@@ -197,7 +197,7 @@ def test_a_run_that_goes_on_elsewhere_says_so(
     assert go_on() == go_on() == ([said], [row])
     there = replace(here, processor="abacus")
     with monkeypatch.context() as patch:
-        patch.setattr(prepare, "this_machine", lambda _: there)
+        patch.setattr(description, "this_machine", lambda _: there)
         (said,), rows = go_on()
     assert "processor abacus" in said
     assert rows[0] == row and "processor abacus" in rows[1] and len(rows) == 2
