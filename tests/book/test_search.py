@@ -129,7 +129,20 @@ STEPS = ["13_sequences#why-do-written-intermediate-steps-help"]
 EXPERTS = ["ladder#mixture-of-experts-a-router-and-active-parameters"]
 BEFORE = ["few_pairs#the-noun-in-the-sentence-before"]
 LINEAR = ["ladder#linear-attention-without-softmax-a-recurrence"]
+DISTILLED = ["adapting#distillation-a-large-teacher-and-a-small-student"]
+SEVERAL = ["few_pairs#several-languages-in-one-model"]
 SEARCHES |= {
+    "distillation": DISTILLED,
+    "knowledge distillation": DISTILLED,
+    "teacher and student": DISTILLED,
+    "student model": DISTILLED,
+    "teacher probabilities": DISTILLED,
+    "soft targets": DISTILLED,
+    "several languages": SEVERAL,
+    "several languages in one model": SEVERAL,
+    "multilingual": SEVERAL,
+    "zero-shot": SEVERAL,
+    "a pair never seen": SEVERAL,
     "noun in the sentence before": BEFORE,
     "sentence before": BEFORE,
     "pronoun sentence before": BEFORE,

@@ -397,7 +397,7 @@ def test_a_record_is_whole_and_of_this_recipe(name, tmp_path):
         assert finished(task) is None
     if record["data"]["name"] == "multi30k":  # not every machine has it
         languages = {name.split(".")[1] for name in record["data"]["sha256"]}
-        assert len(languages) == 2
+        assert len(languages) >= 2
         expected = {
             name: its_sum
             for name, its_sum in MULTI30K_SUMS.items()
