@@ -19,6 +19,7 @@ from docutils import nodes
 from sphinx.util.nodes import extract_messages
 
 sys.path.append(str(ROOT / "book" / "_ext"))
+import checked
 from drawings import words
 from edition import CATALOGUE, LANGUAGE, LOCALE, PAGES, spoken
 from ledger_page import claimed
@@ -66,6 +67,7 @@ def inserted(pages: list[nodes.document]) -> list[str]:
     """What extensions, templates and drawings put onto these pages."""
     labels = [text for page in pages for text in drawn(page)]
     tried = [text for page in PAGES for text in claimed(Path(page).name)]
+    equal = [text for page in PAGES for text in checked.words(page)]
     ways = [text for way in WAYS for text in (way.title, way.afterwards)]
     prompts = [text for pair in PROMPTS.values() for text in pair]
     called = [
@@ -91,6 +93,7 @@ def inserted(pages: list[nodes.document]) -> list[str]:
                 *map(str, called),
                 *spoken(),
                 *tried,
+                *equal,
                 *labels,
             ]
         )

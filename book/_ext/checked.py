@@ -45,6 +45,18 @@ def compared(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             yield cell["id"], cell["metadata"]
 
 
+def words(page: str) -> list[str]:
+    """What a page calls the things that it compares."""
+    path = BOOK / f"{Path(page).name}.ipynb"
+    found = compared(path) if path.is_file() else ()
+    return [
+        word
+        for _, metadata in found
+        for pair in metadata.get("equal", ())
+        for word in pair
+    ]
+
+
 def make_quiet(app: Sphinx, doctree: nodes.document) -> None:
     """Fold the cells of a page that find no difference, behind one line."""
     page = app.env.docname
@@ -68,7 +80,7 @@ def make_quiet(app: Sphinx, doctree: nodes.document) -> None:
             logger.warning("not equal, as it says: %s", pairs, location=cell)
         if pairs and name in found:
             equal = say("{} equals {}")
-            told = "; ".join(equal.format(*pair) for pair in pairs)
+            told = "; ".join(equal.format(*map(say, pair)) for pair in pairs)
             cell["hide_mode"] = "all"
             cell["prompt_show"] = cell["prompt_hide"] = say(
                 "Checked: {}"
