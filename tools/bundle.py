@@ -21,9 +21,7 @@ NOTE = "--banner:js=// Made by make bundle from book/in_page: edit that."
 # calling inPage.NAME, a function whose own text is a worker's program.
 NAMED = {
     "start": [NOTE],
-    "translator": [NOTE, "--global-name=inPage.translator"],
-    "writer": [NOTE, "--global-name=inPage.writer"],
-    "opened": [NOTE, "--global-name=inPage.opened"],
+    "programs": [NOTE, "--global-name=inPage.programs"],
     "learner": [
         f"{NOTE}\n(globalThis.inPage ??= {{}}).learner = () => {{",
         "--global-name=learner",

@@ -26,11 +26,12 @@ function load(name) {
   return promise;
 }
 
-/** The program of a kind, which finds its weights when it is loaded. */
+/** The program of a kind, which finds its weights when it runs. */
 async function program(kind) {
-  for (const part of [`${kind}_weights`, kind])
+  for (const part of [`${kind}_weights`, "programs"])
     await (loaded.get(part) ?? load(part));
-  return globalThis.inPage[kind];
+  const found = await globalThis.inPage.programs[kind]();
+  return Object.assign(globalThis.inPage, { [kind]: found })[kind];
 }
 
 function offer(place, kind) {

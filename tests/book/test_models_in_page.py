@@ -24,8 +24,8 @@ def begin(window: Window, kind: str) -> None:
 @each_kind
 def test_it_comes_when_it_is_wanted_and_gives_way_on_paper(kind, book, window):
     name, live, still = KINDS[kind]
-    parts = {f"{kind}_weights.js", f"{kind}.js"}
-    others = {f"{other}.js" for other in KINDS} - parts
+    parts = {f"{kind}_weights.js", "programs.js"}
+    others = {f"{other}_weights.js" for other in KINDS} - parts
     loaded = []
     window.page.on(
         "request", lambda request: loaded.append(request.url.split("/")[-1])
@@ -56,7 +56,7 @@ def test_without_scripts_its_example_stands(kind, book, browser):
         assert place.get_by_role("button").count() == 0
 
 
-@pytest.mark.parametrize("part", ["translator_weights", "translator"])
+@pytest.mark.parametrize("part", ["translator_weights", "programs"])
 def test_a_missing_part_is_named(book, window, part):
     window.page.route(f"**/{part}.js*", lambda route: route.abort())
     page = window.open(book / "book" / "intro.html")

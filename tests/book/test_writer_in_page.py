@@ -73,7 +73,10 @@ def program(browser: Browser) -> Iterator[Page]:
     """A page with the program alone, and what goes wrong there."""
     with opened(browser) as window:
         window.page.evaluate("globalThis.inPage = { models: {} }")
-        window.page.add_script_tag(path=BOOK / "_static/in_page/writer.js")
+        window.page.add_script_tag(path=BOOK / "_static/in_page/programs.js")
+        window.page.evaluate(
+            "async () => { inPage.writer = await inPage.programs.writer(); }"
+        )
         yield window.page
         assert not window.complaints
 

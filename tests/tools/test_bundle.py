@@ -34,8 +34,8 @@ def test_what_is_stale_is_named_and_made_anew(tmp_path, monkeypatch):
     bundle.main()
     with (modules / "sample.js").open("a") as file:  # of the writer alone
         file.write("console.log('changed');\n")
-    with pytest.raises(SystemExit, match="makes: writer: make bundle"):
+    with pytest.raises(SystemExit, match="makes: programs: make bundle"):
         bundle.main()
     monkeypatch.setattr("sys.argv", ["bundle.py"])
     bundle.main()
-    assert "changed" in (bundles / "writer.js").read_text()
+    assert "changed" in (bundles / "programs.js").read_text()

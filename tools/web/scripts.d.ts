@@ -258,6 +258,7 @@ declare var inPage: {
     writer: PackedWriter;
     opened: PackedOpened;
   };
+  programs: typeof import("../../book/in_page/programs.js");
   learner?: () => typeof import("../../book/in_page/learner.js");
 };
 

@@ -36,9 +36,10 @@
     return promise;
   }
   async function program(kind) {
-    for (const part of [`${kind}_weights`, kind])
+    for (const part of [`${kind}_weights`, "programs"])
       await (loaded.get(part) ?? load(part));
-    return globalThis.inPage[kind];
+    const found = await globalThis.inPage.programs[kind]();
+    return Object.assign(globalThis.inPage, { [kind]: found })[kind];
   }
   function offer(place, kind) {
     const click = async () => {
