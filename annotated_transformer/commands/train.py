@@ -18,6 +18,7 @@ from .options import DEVICE, Device
 # What loads PyTorch is imported where it is used: --help does without it.
 if TYPE_CHECKING:
     from ..corpora.corpus import Corpus
+    from ..system.cache import Cache
 
 Task = Literal[
     "copy", "builtin", "pronouns", "parsing", "multi30k", "plays", "text"
@@ -220,6 +221,7 @@ def train(
         usual = fine_tuning(usual, adapters or 0)
     recipe = usual.with_fields([f"train.bf16={fast}", *asked])
     corpus: Corpus | RunningText
+    kept = Cache(cache)
     if task == "text":
         corpus = RunningText.from_files(files or [], mark, held_out)
     elif files:
@@ -235,12 +237,13 @@ def train(
             [*(train_files or ()), *([pairs] if pairs else [])],
             [*(valid_files or ()), *([valid_pairs] if valid_pairs else [])],
         )
-        corpus = read_pairs(task, (source, target), texts, extra or [])
+        languages = source, target
+        corpus = read_pairs(task, languages, texts, extra or [], kept)
     keep_freed_memory()
     begin = Start(start, new_subwords)
     if dry_run:  # which writes nothing: output may be taken
         recipe = replace(recipe, processes=launched().size)
-        rows = plan(recipe, corpus, begin, Cache(cache), chosen, compiled)
+        rows = plan(recipe, corpus, begin, kept, chosen, compiled)
         if launched().rank == 0:
             put(f"{rows}\nTo train it:\n{this_command(recipe.processes)}\n")
         return
@@ -315,6 +318,7 @@ def read_pairs(
     languages: tuple[str, str],
     texts: tuple[list[Path], list[Path]],
     extras: Iterable[str],
+    cache: "Cache",
 ) -> "Corpus":
     """The corpus that the options name, with the extra pairs of files."""
     from ..corpora.corpus import Corpus
@@ -338,7 +342,7 @@ def read_pairs(
             "--pairs and --valid-pairs"
         )
     if task is None:
-        corpus = Corpus.from_files(*texts, *languages)
+        corpus = Corpus.from_files(*texts, *languages, cache)
     elif task == "multi30k":
         corpus = multi30k(*languages)
     elif languages == ("en", "de"):
@@ -349,7 +353,7 @@ def read_pairs(
             "--source and --target out"
         )
     for extra in extras:
-        corpus = corpus.with_extra(*file_and_share(extra))
+        corpus = corpus.with_extra(*file_and_share(extra), cache)
     return corpus
 
 

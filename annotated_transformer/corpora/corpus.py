@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
 from ..errors import UserError, check_pairs
+from ..system.cache import CACHE, Cache
 from .large_text import (
     LARGE,
     LargeText,
@@ -18,8 +18,6 @@ from .large_text import (
 from .parallel_text import (
     Pairs,
     read_parallel,
-    stream_parallel,
-    stream_table,
 )
 
 
@@ -91,6 +89,7 @@ class Corpus:
         valid: Sequence[Path | str],
         source: str,
         target: str,
+        cache: Cache = CACHE,
     ) -> "Corpus":
         """A corpus of your own files, from one language to another.
 
@@ -99,13 +98,16 @@ class Corpus:
         `LargeText`. UserError says what is wrong with a file, and where.
         """
         codes = source, target
-        pairs = kept_or_large(partial(stream_parallel, train, codes))
+        pairs = kept_or_large(train, codes, cache)
         few = cls.from_pairs([], read_parallel(valid, codes), *codes)
         sums = few.checksums | {"train": text_sums(pairs)[0]}
         return replace(few, train=cast(Pairs, pairs), checksums=sums)
 
     def with_extra(
-        self, path: Path | str, share: float | None = None
+        self,
+        path: Path | str,
+        share: float | None = None,
+        cache: Cache = CACHE,
     ) -> "Corpus":
         """The corpus with more to train on, as `read_table` reads it.
 
@@ -115,8 +117,7 @@ class Corpus:
         again. Without a share an epoch has each of these pairs once. UserError
         unless a share, and all of them together, are above 0 and below 1.
         """
-        codes = self.source, self.target
-        pairs = kept_or_large(partial(stream_table, path, codes))
+        pairs = kept_or_large([path], (self.source, self.target), cache)
         name = extra_name(len(self.extras))
         return replace(
             self,

@@ -2,11 +2,16 @@
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain, islice
+from pathlib import Path
 from typing import Any, overload
 
 from ..errors import UserError
-from ..system.text_lines import blocks
+from ..system.atomic_files import sha256
+from ..system.cache import Cache
+from ..system.text_lines import blocks, ending
+from .parallel_text import stream_parallel
 
 Pair = tuple[str, str]
 LARGE = 200_000  # pairs; fewer are kept as a list
@@ -31,10 +36,7 @@ class LargeText(Sequence[Pair]):
             found = hashlib.sha256()
             yield from summed(read(), found)
             if found.hexdigest() != known:
-                raise UserError(
-                    "the training text has changed while it was read; begin "
-                    "again when nothing writes to its files"
-                )
+                raise changed()
 
     @overload
     def __getitem__(self, place: int) -> Pair: ...
@@ -59,15 +61,41 @@ def as_large(pairs: list[Pair] | LargeText) -> LargeText:
     return LargeText((lambda: pairs, len(pairs), pairs_sha256(pairs)))
 
 
-def kept_or_large(read: Read) -> list[Pair] | LargeText:
-    """What is read, as a list if it is not large."""
+def kept_or_large(
+    paths: Sequence[Path | str], languages: tuple[str, str], cache: Cache
+) -> list[Pair] | LargeText:
+    """The pairs of files, as a list if they are not large.
+
+    How many a large text has, and their sum, are in the cache.
+    """
+    read = partial(stream_parallel, paths, languages)
     pairs = iter(read())
     if len(few := [*islice(pairs, LARGE)]) < LARGE:
         return few
-    found, size = hashlib.sha256(), 0
-    for _ in summed(chain(few, pairs), found):
-        size += 1
-    return LargeText((read, size, found.hexdigest()))
+
+    def files() -> list[list[str]]:
+        return [[sha256(Path(path)), ending(path)] for path in paths]
+
+    def counted() -> tuple[int, str]:
+        found, size = hashlib.sha256(), 0
+        for _ in summed(chain(few, pairs), found):
+            size += 1
+        if files() != known:
+            raise changed()
+        return size, found.hexdigest()
+
+    known = files()
+    key = {"pairs of": known, "languages": [*languages]}
+    size, found = cache.value(key, counted)
+    return LargeText((read, size, found))
+
+
+def changed() -> UserError:
+    """The error for a text that is not what it was."""
+    return UserError(
+        "the training text has changed while it was read; begin again when "
+        "nothing writes to its files"
+    )
 
 
 def summed(pairs: Iterable[Pair], found: Any) -> Iterator[Pair]:

@@ -7,9 +7,16 @@ from annotated_transformer.corpora import large_text
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.large_text import LargeText
 from annotated_transformer.errors import UserError
+from annotated_transformer.system.cache import VARIABLE, Cache
 
 PAIRS = [(f"a {n}", f"b {n}") for n in range(30)]
 FEW = [("x", "y"), ("é", "z")]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    """A cache of each test's own."""
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "cache"))
 
 
 def write(folder, pairs, name):
@@ -84,3 +91,45 @@ def test_what_is_wrong_with_a_large_text_is_said(tmp_path, monkeypatch):
         train[1].write_text(wrong)
         with pytest.raises(UserError, match=told):
             Corpus.from_files(train, valid, "en", "de")
+
+
+def test_a_text_is_counted_once(corpora, tmp_path, monkeypatch):
+    """While its files are the same: which pairs they have is in the cache."""
+    stream, read = large_text.stream_parallel, []
+
+    def counting(*given):
+        for pair in stream(*given):
+            read.append(pair)
+            yield pair
+
+    def reads(**options):
+        read.clear()
+        found = Corpus.from_files(texts[0], texts[1], "en", "de", **options)
+        return [x[1:] for x in found.train.parts], len(read)
+
+    texts = [
+        [tmp_path / f"{name}.{side}" for side in ("en", "de")] for name in "tv"
+    ]
+    monkeypatch.setattr(large_text, "stream_parallel", counting)
+    known = [x[1:] for x in corpora[1][0].train.parts]
+    assert reads() == (known, large_text.LARGE)
+    assert reads(cache=Cache(kept=False)) == (known, len(PAIRS))
+    for path in texts[0]:
+        path.write_text(path.read_text() + "31\n")
+    assert reads()[1] == len(PAIRS) + 1
+
+
+def test_a_text_that_changes_while_it_is_counted_is_refused(
+    corpora, tmp_path, monkeypatch
+):
+    """So what is kept of it is that of the files it is known by."""
+    train, valid = write(tmp_path, PAIRS[:25], "u"), write(tmp_path, FEW, "v")
+    count = large_text.summed
+
+    def changing(*given):
+        yield from count(*given)
+        train[0].write_text("something else\n")
+
+    monkeypatch.setattr(large_text, "summed", changing)
+    with pytest.raises(UserError, match="changed while it was read"):
+        Corpus.from_files(train, valid, "en", "de")

@@ -225,7 +225,7 @@ def test_a_text_that_changes_while_it_is_encoded_is_refused(folder):
     paths[0].write_text(text.replace("a", "b"))
     with pytest.raises(UserError, match="changed while it was read"):
         encoded(corpus.train, letters, "char", CACHE)
-    assert not [x for x in folder.iterdir() if x.is_dir()]
+    assert not [*folder.rglob("ids")]
     changed = Corpus.from_files(paths, valid, "en", "de")
     found = encoded(changed.train, letters, "char", CACHE)
     assert [*found] == rows(changed.train, letters)
