@@ -72,6 +72,7 @@ class Claim(TypedDict):
     computed: NotRequired[str]  # by arithmetic, or as an identity
     records: NotRequired[list[str]]
     tuned: NotRequired[str]
+    setting: NotRequired[str]  # text, model, length of training
     needs: NotRequired[str]
     margin: NotRequired[str]
     at_least: NotRequired[Number]
@@ -154,7 +155,11 @@ def fault_of(entry: dict[str, Any]) -> str | None:
             return f"has a {field} of more than {most} words"
     if entry.get("tuned", "no") not in TUNED:
         return f"is tuned {entry['tuned']!r}: not {', '.join(TUNED)}"
-    return fault_of_need(entry) or fault_of_registration(entry)
+    if fault := fault_of_need(entry) or fault_of_registration(entry):
+        return fault
+    if not entry.get("computed") and not entry.get("setting"):
+        return "does not say which text and which model (setting)"
+    return None
 
 
 def fault_of_need(entry: dict[str, Any]) -> str | None:

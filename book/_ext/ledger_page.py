@@ -61,6 +61,7 @@ COLUMNS = (
 )
 WITHDRAWN, HISTORIES = "withdrawn_claims.yml", "runs/claim_histories.yml"
 FALLS = "†"  # where all claims are tested together
+EARLIER = 84  # claims that left before the list of withdrawn ones begins
 FORMULA = re.compile(r"\$([^$]+)\$")
 COUNT = re.compile(r"\d[\d.,e-]*(?<!,)")
 POWER = re.compile(r"(-?[\d.]+)e-0*(\d+)")
@@ -162,9 +163,8 @@ def measured(claims: dict[str, Claim], printed: str) -> dict[str, Found]:
         found[name] = Found._make([*lines[name].groups("")[1:], False])
     chosen = [name for name, one in found.items() if one.p]
     each = [float(found[name].p.removeprefix("< ")) for name in chosen]
-    for name, p in zip(
-        chosen, together(each, len(stored(WITHDRAWN))), strict=True
-    ):
+    left = len(stored(WITHDRAWN)) + EARLIER
+    for name, p in zip(chosen, together(each, left), strict=True):
         falls = found[name].verdict == SHOWN and p > 0.05
         found[name] = found[name]._replace(falls=falls)
     return found
@@ -284,7 +284,7 @@ class Ledger(SphinxDirective):
         rows = [
             row(
                 folded(self.env, name, entry),
-                paragraph(verdict_of(found)),
+                paragraph(verdict_of(found), f" {found.status}".rstrip()),
                 paragraph(readable(found.figure + unit(entry, found))),
                 paragraph(readable(found.words)),
                 paragraph(readable(found.p)),
@@ -378,6 +378,8 @@ def details(
         if "translation" in entry:
             quote += [" (“", *marked(entry["translation"]), "”)"]
         rows.append(("said", [*quote, " — ", *full_source(entry)]))
+    if "setting" in entry:
+        rows.append(("setting", marked(entry["setting"])))
     why = [": ", *marked(entry["why"])] if "why" in entry else []
     rows += [
         ("quantity", [entry["quantity"]]),
@@ -526,9 +528,9 @@ def stated(entry: Claim) -> str:
 
 
 def conditions(found: Found) -> list[str]:
-    """What was asked for, and of how many seeds the figure is."""
+    """What was asked for, of how many seeds the figure is, if explored."""
     size = f"size {found.size}" if found.size else found.asked
-    return [x for x in (size, found.seen) if x]
+    return [x for x in (size, found.seen, found.status) if x]
 
 
 def counted(said: str) -> str:

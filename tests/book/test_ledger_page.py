@@ -97,8 +97,8 @@ def test_every_claim_is_there_with_all_that_a_sceptic_asks_for(pages):
         shown = found[make_id(f"claim-{name}")]
         text = words(shown.text)
         for field in (
-            *("statement", "quote", "quantity", "control", "note"),
-            *("translation", "why", "place"),
+            *("statement", "quote", "setting", "quantity", "control"),
+            *("note", "translation", "why", "place"),
         ):
             assert shown_as(entry.get(field, "")) in text, (name, field)
         for record in entry.get("records", ()):
@@ -128,10 +128,12 @@ def test_a_claim_is_one_line_and_on_its_page_one_sentence(pages):
             verdict, _, figure, *rest = said.split("; ")
             figure = readable(figure)
             row = by_id[make_id(f"claim-{name}")]
-            _, shown, measured, size, p, seeds, tuned, control = (
+            _, cell, measured, size, p, seeds, tuned, control = (
                 cell.text for cell in row.select("td")
             )
+            shown = row.select_one("td .verdict").text
             assert shown.removesuffix(" †") == verdict
+            assert cell == shown + " explored" * ("explored" in rest)
             assert row.select_one("details")["data-verdict"] == verdict
             assert measured.startswith(figure)
             assert tuned == CLAIMS[name].get("tuned", "")
@@ -156,6 +158,7 @@ def test_a_claim_is_one_line_and_on_its_page_one_sentence(pages):
             assert link == f"index.html#{make_id(f'claim-{name}')}"
             grey = place.select_one(".verdict.explored")
             assert bool(grey) == ("explored" in rest)
+            assert sentence.endswith("; explored).") == bool(grey)
 
 
 def test_beneath_the_first_sentence_a_line_says_how_to_read_it(pages):
@@ -195,12 +198,19 @@ def test_quotations_in_chinese_say_that_they_are(pages):
     assert Counter(words(span.text) for span in shown) == Counter(chinese)
 
 
+def test_all_that_left_are_counted():
+    """Those before the list, too, whose number the page says."""
+    page = (BOOK / "ledger.md").read_text("utf-8")
+    assert f"By then {ledger_page.EARLIER} other claims had been" in page
+
+
 def test_the_counts_add_up(pages):
     """Counted here in the table."""
     rows = pages["index"].select("table.ledger tbody tr")
     cells = [[cell.text for cell in row.select("td")] for row in rows]
-    number = Counter(shown.removesuffix(" †") for _, shown, *_ in cells)
-    falls = sum(shown.endswith("†") for _, shown, *_ in cells)
+    verdicts = [row.select_one("td .verdict").text for row in rows]
+    number = Counter(shown.removesuffix(" †") for shown in verdicts)
+    falls = sum(shown.endswith("†") for shown in verdicts)
     computed = sum(row[5].startswith("computed") for row in cells)
     assert computed == number["true"] + number["false"]
     said = words(pages["index"].text)

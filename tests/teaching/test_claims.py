@@ -48,7 +48,13 @@ CLAIM = {
     "why": "counting",
 }
 QUOTED = {"source": "a2020", "place": "section 1", "quote": "It is four."}
-PLAIN = {"computed": None, "equals": None, "why": None, "records": ["r"]}
+PLAIN = {
+    "computed": None,
+    "equals": None,
+    "why": None,
+    "records": ["r"],
+    "setting": "captions",
+}
 REGISTERED = {
     "text": "captions",
     "rates": [0.002, 0.003, 0.0045],
@@ -363,6 +369,10 @@ def test_more_or_fewer_seeds_than_registered_are_refused(book):
         ({"quantity": None}, "no quantity"),
         ({"why": None}, "why"),
         ({"equals": None}, "asks for nothing"),
+        (
+            {"computed": None, "equals": None, "at_least": 4},
+            "does not say which text",
+        ),
         ({"at_least": 1}, "has equals"),
         ({"computed": None}, "has equals"),
         ({"equals": None, "at_least": 2, "at_most": 1}, "can never be"),
