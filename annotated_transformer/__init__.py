@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from .pairs.alignment import align_pairs as align_pairs
     from .pairs.back_translation import back_translate as back_translate
     from .pairs.likelihood import score_pairs as score_pairs
-    from .runs.prepare import Start as Start
     from .runs.recipes import RECIPES as RECIPES
     from .runs.recipes import LabConfig as LabConfig
     from .runs.recipes import Recipe as Recipe
     from .runs.run import train as train
+    from .runs.start import Start as Start
     from .storage.adapters import load_adapters as load_adapters
     from .storage.adapters import save_adapters as save_adapters
     from .system.batcher import Batcher as Batcher
@@ -64,7 +64,7 @@ HOMES = {
     "ModelConfig": "model",
     "Recipe": "runs.recipes",
     "RunningText": "corpora.running_text",
-    "Start": "runs.prepare",
+    "Start": "runs.start",
     "Tokenizer": "data",
     "TrainConfig": "training",
     "Transformer": "model",

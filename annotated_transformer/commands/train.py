@@ -185,10 +185,10 @@ def train(
     from ..corpora.running_text import RunningText, plays
     from ..runs.devices import choose_device
     from ..runs.dry_run import plan
-    from ..runs.prepare import Start
     from ..runs.recipes import fine_tuning, flat, recipe_of
     from ..runs.run import train as run_training
     from ..runs.run_dir import read_history
+    from ..runs.start import Start
     from ..system.cache import Cache
     from ..system.memory import keep_freed_memory
     from ..system.processes import launched

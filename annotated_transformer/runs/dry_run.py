@@ -20,9 +20,10 @@ from .batches import TrainingText
 from .cost import Cost, Ring, measured_cost
 from .devices import allow_tf32, attention_kernel, choose_device
 from .objectives import objective_of
-from .prepare import NEW, Start, build_model, prepare
+from .prepare import build_model, prepare
 from .recipes import Recipe
 from .run import restored
+from .start import NEW, Start
 from .texts import read_corpus
 from .windows import TextWindows
 

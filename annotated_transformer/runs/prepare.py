@@ -1,92 +1,31 @@
 """What a run needs before its first update: subwords and a model."""
 
-from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass, replace
-from importlib.metadata import version
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 
 from ..corpora.corpus import Corpus
-from ..corpora.large_text import LARGE, text_sums
+from ..corpora.large_text import text_sums
 from ..corpora.running_text import RunningText
-from ..data import Tokenizer, train_tokenizer
-from ..embedding import BOS, EOS, PAD, UNK, SinusoidalPositions, TokenEmbedding
+from ..data import Tokenizer
+from ..embedding import EOS, SinusoidalPositions
 from ..errors import UserError
 from ..model import EncoderDecoder
 from ..storage.builders import build, find_builder, outline
-from ..storage.history import Origin
-from ..storage.model_folder import load_model, read_config, read_tokenizer
+from ..storage.model_folder import read_tokenizer
 from ..system.cache import CACHE, Cache
 from ..system.console import console
 from ..text.checks import on_other_side, small_words
 from ..writing import LanguageModelConfig
 from .recipes import Recipe
+from .start import NEW, Parent, Start, start_from
+from .subwords import found_in, given_tokenizer, learn_tokenizer
 
-RESERVED = {"pad_id": PAD, "bos_id": BOS, "eos_id": EOS, "unk_id": UNK}
 SIDES = 2_000  # pairs that show which side is which
-
-
-@dataclass(frozen=True)
-class Start:
-    """What a training begins with: by default weights and subwords are new.
-
-    A trained model's folder brings weights, sizes and subwords; new_subwords
-    are learned from the corpus instead, and take over the vectors of those
-    that it has. A tokenizer, or the path of a sentencepiece model, replaces
-    subwords learned from the corpus: its ids of padding, beginning, end and
-    the unknown must be 0, 1, 2 and 3. A model, which may have parts of your
-    own, brings weights and sizes, and stays as it is: Translator.load brings
-    what is learned into one that is built in the same way.
-    """
-
-    folder: Path | str | None = None
-    new_subwords: bool = False
-    tokenizer: Tokenizer | Path | str | None = None
-    model: EncoderDecoder | None = None
-
-    @property
-    def fine_tunes(self) -> bool:
-        """True if a trained model goes on with its subwords."""
-        return self.folder is not None and not self.new_subwords
-
-    def check(self, recipe: Recipe) -> None:
-        """UserError for what a run that begins so cannot be asked for."""
-        trained = self.folder is not None
-        if trained and (self.tokenizer is not None or self.model is not None):
-            raise UserError(
-                f"{self.folder}: a trained model has subwords of its own; "
-                "leave it out, or the model and the tokenizer that are passed"
-            )
-        if recipe.labs.risk and not trained and self.model is None:
-            raise UserError(
-                "`risk` learns from a model's own translations, so it needs a "
-                "trained one to begin with: add `start=MODEL`"
-            )
-        if recipe.labs.adapters and not self.fine_tunes:
-            raise UserError(
-                "`adapters` change a trained model a little, and keep its "
-                "subwords: add `start=MODEL`, and leave out `new_subwords`"
-            )
-        if self.new_subwords and not trained:
-            raise UserError(
-                "`new_subwords` is for a run that begins with a model; a new "
-                "one always learns its own: leave it out, or add `start=MODEL`"
-            )
-
-
-NEW = Start()
-
-
-class Parent(NamedTuple):
-    """A trained model that a run starts from."""
-
-    model: EncoderDecoder
-    tokenizer: Tokenizer
-    origin: Origin  # what the history of the run says of it
 
 
 class Prepared(NamedTuple):
@@ -97,89 +36,46 @@ class Prepared(NamedTuple):
     parent: Parent | None
 
 
-def given_tokenizer(given: object) -> Tokenizer:
-    """A tokenizer that is passed, or that of a sentencepiece model's file.
-
-    UserError if there is none, or if its ids are not those of a model here.
-    """
-    if isinstance(given, Path | str):
-        advice = "name the file with the ending .model that its training wrote"
-        given = read_tokenizer(Path(given), advice)
-    name = type(given).__name__
-    if not isinstance(given, Tokenizer):
-        raise UserError(
-            f"the tokenizer is a {name}; pass a Tokenizer, the path of a "
-            "sentencepiece model, or an object of a class that inherits from "
-            "Tokenizer, with __len__, encode, decode, split and model"
-        )
-    if hasattr(given, "pieces"):
-        found = {x: getattr(given.pieces, x)() for x in RESERVED}
-        if found != RESERVED:
-            raise UserError(
-                f"the tokenizer has the ids {found}, and a model here needs "
-                f"{RESERVED}: train one with these options of sentencepiece"
-            )
-    ids, known = [*given.encode("A dog.")], range(UNK, len(given))
-    if ids[-1:] != [EOS] or not all(x in known for x in ids[:-1]):
-        raise UserError(
-            f"{name}.encode('A dog.') is {ids!r:.80}: it must end with {EOS}, "
-            f"and its other ids must be from {UNK} (unknown) to "
-            f"{known.stop - 1}, the last below its len()"
-        )
-    return given
-
-
-def found_in(
+def prepare(
+    recipe: Recipe,
     corpus: Corpus | RunningText,
-    key: dict[str, Any],
-    compute: Callable[[], Any],
-    cache: Cache,
-) -> Any:
-    """What is computed from the training text; of a large one, only once."""
-    if isinstance(corpus, RunningText) or len(corpus.train) < LARGE:
-        return compute()
-    return cache.value({"in": text_sums(corpus.train), **key}, compute)
+    start: Start = NEW,
+    resumed: Path | None = None,
+    cache: Cache = CACHE,
+) -> Prepared:
+    """The subwords of a run, and its recipe with the sizes that they ask for.
 
-
-def learn_tokenizer(
-    corpus: Corpus | RunningText, recipe: Recipe, cache: Cache = CACHE
-) -> Tokenizer:
-    """Learn subwords from the training text, both languages together."""
-    if recipe.tokenizer == "given":
-        raise UserError(
-            "the recipe's subwords are not learned from the text but given: "
-            "pass the tokenizer to train"
-        )
-    asked: dict[str, Any] = {
-        "vocab_size": recipe.vocab_size,
-        "kind": recipe.tokenizer,
-        "normalize": recipe.normalize,
-        "running": isinstance(corpus, RunningText),
-        "exact": recipe.vocab_exact,
-    }
-
-    def learn() -> str:
-        try:
-            return train_tokenizer(corpus.sample(), **asked).model.hex()
-        except UserError as error:
-            raise UserError(f"`vocab_size`: {error}") from error
-        except RuntimeError as error:
-            raise UserError(
-                "training text: sentencepiece can learn nothing from it "
-                f"({error}); it leaves out lines with the sign U+2585 and "
-                "very long ones"
-            ) from error
-
-    key = {"subwords": asked, "with": version("sentencepiece")}
-    model = found_in(corpus, key, learn, cache)
-    learned = Tokenizer(bytes.fromhex(model))
-    if len(learned) < recipe.vocab_size and recipe.tokenizer != "char":
-        console.out(
-            f"the text yields {len(learned)} subwords, which the model gets "
-            f"in place of {recipe.vocab_size}; with so little text choose "
-            "fewer by `vocab_size`"
-        )
-    return learned
+    The subwords are those that it starts with, those of the run that is
+    resumed, or learned from the corpus. No sentence may be longer than the
+    model has positions. UserError for what does not go together.
+    """
+    start.check(recipe)
+    parent, known, own = None, None, start.model
+    if start.folder is not None:
+        parent, recipe = start_from(start.folder, recipe, start.new_subwords)
+        known = None if start.new_subwords else parent.tokenizer
+    if own is not None and find_builder(own.config) is not None:
+        sizes = own.config
+        recipe = replace(recipe, model=sizes, vocab_size=sizes.vocab_size)
+    check_kind_of_text(recipe, corpus)
+    if start.tokenizer is not None:
+        known = given_tokenizer(start.tokenizer)
+        recipe = replace(recipe, vocab_size=len(known), tokenizer="given")
+    elif known is None and resumed is not None:
+        advice = "put the file back, or pass the tokenizer that it was"
+        known = read_tokenizer(resumed / "tokenizer.model", advice)
+    elif known is None:
+        known = learn_tokenizer(corpus, recipe, cache)
+    sizes = replace(recipe.model, vocab_size=len(known))
+    recipe = replace(recipe, model=sizes)
+    if own is not None:
+        check_own_model(own, known)
+    limit = (own or outline(sizes)).max_positions
+    if limit is not None and limit < recipe.train.max_length:
+        shorter = replace(recipe.train, max_length=limit)
+        recipe = replace(recipe, train=shorter)
+    warn(recipe, corpus, parent, cache)
+    return Prepared(recipe, known, parent)
 
 
 @torch.no_grad()
@@ -284,102 +180,6 @@ def swapped(corpus: Corpus, parent: Parent | None) -> str:
                 "model knows as those of its sources"
             )
     return ""
-
-
-def prepare(
-    recipe: Recipe,
-    corpus: Corpus | RunningText,
-    start: Start = NEW,
-    resumed: Path | None = None,
-    cache: Cache = CACHE,
-) -> Prepared:
-    """The subwords of a run, and its recipe with the sizes that they ask for.
-
-    The subwords are those that it starts with, those of the run that is
-    resumed, or learned from the corpus. No sentence may be longer than the
-    model has positions. UserError for what does not go together.
-    """
-    start.check(recipe)
-    parent, known, own = None, None, start.model
-    if start.folder is not None:
-        parent, recipe = start_from(start.folder, recipe, start.new_subwords)
-        known = None if start.new_subwords else parent.tokenizer
-    if own is not None and find_builder(own.config) is not None:
-        sizes = own.config
-        recipe = replace(recipe, model=sizes, vocab_size=sizes.vocab_size)
-    check_kind_of_text(recipe, corpus)
-    if start.tokenizer is not None:
-        known = given_tokenizer(start.tokenizer)
-        recipe = replace(recipe, vocab_size=len(known), tokenizer="given")
-    elif known is None and resumed is not None:
-        advice = "put the file back, or pass the tokenizer that it was"
-        known = read_tokenizer(resumed / "tokenizer.model", advice)
-    elif known is None:
-        known = learn_tokenizer(corpus, recipe, cache)
-    sizes = replace(recipe.model, vocab_size=len(known))
-    recipe = replace(recipe, model=sizes)
-    if own is not None:
-        check_own_model(own, known)
-    limit = (own or outline(sizes)).max_positions
-    if limit is not None and limit < recipe.train.max_length:
-        shorter = replace(recipe.train, max_length=limit)
-        recipe = replace(recipe, train=shorter)
-    warn(recipe, corpus, parent, cache)
-    return Prepared(recipe, known, parent)
-
-
-def start_from(
-    folder: Path | str, recipe: Recipe, new_subwords: bool
-) -> tuple[Parent, Recipe]:
-    """A trained model to start from, and the recipe with the model's sizes.
-
-    Dropout is the recipe's own, and so are subwords that are to be new.
-    UserError if there is no such model.
-    """
-    model, tokenizer, known = load_model(folder)
-    own = {
-        name: getattr(recipe.model, name)
-        for name in ("dropout", "attention_dropout")
-        if hasattr(model.config, name) and hasattr(recipe.model, name)
-    }
-    recipe = replace(recipe, model=replace(model.config, **own))
-    if not new_subwords:
-        kind = known.recipe.get("tokenizer", "given") if known else "given"
-        recipe = replace(recipe, vocab_size=len(tokenizer), tokenizer=kind)
-    files = read_config(folder).sha256
-    origin = Origin("no history was given", files=files)
-    if known is not None:
-        origin = Origin(
-            known.command, known.data, known.result, known.start, files
-        )
-    return Parent(model, tokenizer, origin), recipe
-
-
-@torch.no_grad()
-def copy_parent_weights(
-    model: EncoderDecoder, tokenizer: Tokenizer, parent: Parent
-) -> None:
-    """Give a model the weights of its parent.
-
-    The vectors of subwords that both have go with them; the vectors of the
-    others stay as they were drawn.
-    """
-    name_of, here = tokenizer.pieces.id_to_piece, range(len(tokenizer))
-    row_of = parent.tokenizer.pieces.piece_to_id
-    rows = {row: row_of(name_of(row)) for row in here}  # UNK if there is none
-    own = [row for row in here if rows[row] != UNK or row == UNK]
-    theirs = [rows[row] for row in own]
-    given = parent.model.state_dict()
-    of_subwords = {
-        f"{name}.weight"
-        for name, part in model.named_modules(remove_duplicate=False)
-        if isinstance(part, TokenEmbedding)
-    }
-    for name, weight in model.state_dict().items():
-        if name in of_subwords:
-            weight[own] = given[name][theirs].to(weight.device)
-        else:
-            weight.copy_(given[name])
 
 
 def build_model(

@@ -57,13 +57,7 @@ from .description import describe
 from .devices import allow_tf32, attention_kernel, choose_device, device_line
 from .objectives import objective_of
 from .planning import planned, trial, unplanned
-from .prepare import (
-    NEW,
-    Start,
-    build_model,
-    copy_parent_weights,
-    prepare,
-)
+from .prepare import build_model, prepare
 from .recipes import Recipe
 from .run_dir import (
     begin_run,
@@ -73,6 +67,7 @@ from .run_dir import (
     read_history,
     resumed,
 )
+from .start import NEW, Start, copy_parent_weights
 from .texts import read_corpus
 
 LATE = 1  # why processes end together: out of time, or this plus a signal

@@ -23,14 +23,14 @@ from annotated_transformer.runs import (
     batches,
     encoder,
     encoding,
-    prepare,
+    subwords,
     windows,
 )
 from annotated_transformer.runs.batches import TrainingText
 from annotated_transformer.runs.encoding import dtype, encoded
-from annotated_transformer.runs.prepare import Start
 from annotated_transformer.runs.recipes import recipe_of
 from annotated_transformer.runs.run import train
+from annotated_transformer.runs.start import Start
 from annotated_transformer.runs.windows import token_ids
 from annotated_transformer.storage.model_folder import read_config
 from annotated_transformer.system.cache import CACHE, VARIABLE, Cache
@@ -55,7 +55,7 @@ BPE = learned()
 def folder(tmp_path, monkeypatch):
     """Every text is large, and this is where its ids are kept."""
     monkeypatch.setenv(VARIABLE, str(tmp_path / "cache"))
-    for module in (large_text, encoding, prepare):
+    for module in (large_text, encoding, subwords):
         monkeypatch.setattr(module, "LARGE", 20)
     monkeypatch.setattr(windows, "LARGE", 0)
     monkeypatch.setattr(encoding, "BLOCK", 64)
@@ -275,7 +275,7 @@ def test_a_run_has_the_weights_that_it_had(folder, monkeypatch, started):
     runs = [run("large"), run("again")]
     assert len({*started}) == 1 and len(started) <= encoding.MOST
     runs.append(run("no-cache", cache=False))
-    for module in (large_text, encoding, prepare):
+    for module in (large_text, encoding, subwords):
         monkeypatch.setattr(module, "LARGE", 1000)
     small = run("small")
     tokenizers = [(x / "tokenizer.model").read_bytes() for x in (small, *runs)]

@@ -30,15 +30,10 @@ from annotated_transformer.errors import UserError, out_of_memory
 from annotated_transformer.model import PRESETS, transformer
 from annotated_transformer.runs import description, objectives
 from annotated_transformer.runs.description import describe
-from annotated_transformer.runs.prepare import (
-    Parent,
-    Prepared,
-    Start,
-    build_model,
-    copy_parent_weights,
-)
+from annotated_transformer.runs.prepare import Prepared, build_model
 from annotated_transformer.runs.run import Run, train
 from annotated_transformer.runs.run_dir import locked_run
+from annotated_transformer.runs.start import Parent, Start, copy_parent_weights
 from annotated_transformer.storage.checkpoints import (
     checkpoint_weights,
     read_metrics,

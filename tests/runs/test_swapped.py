@@ -5,8 +5,9 @@ from small_runs import CORPUS, SMALL
 
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.generated import builtin_corpus
-from annotated_transformer.runs.prepare import Start, prepare
+from annotated_transformer.runs.prepare import prepare
 from annotated_transformer.runs.recipes import recipe_of
+from annotated_transformer.runs.start import Start
 
 PAIRS = builtin_corpus().train[:400]
 TURNED = [(y, x) for x, y in PAIRS]
