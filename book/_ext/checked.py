@@ -80,11 +80,11 @@ def make_quiet(app: Sphinx, doctree: nodes.document) -> None:
             logger.warning("not equal, as it says: %s", pairs, location=cell)
         if pairs and name in found:
             equal = say("{} equals {}")
-            told = "; ".join(equal.format(*map(say, pair)) for pair in pairs)
+            told = [equal.format(*map(say, pair)) for pair in pairs]
             cell["hide_mode"] = "all"
             cell["prompt_show"] = cell["prompt_hide"] = say(
                 "Checked: {}"
-            ).format(told)
+            ).format(say("; ").join(told))
             cell["classes"].append("checked")
             cell["ids"].append(f"equal-{name}")
             known = labels(app.env)

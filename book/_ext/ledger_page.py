@@ -502,8 +502,8 @@ def key() -> nodes.Node:
     """How to read such a sentence, beneath the first of a page."""
     return paragraph(
         say(
-            "In brackets: what we measured, its 90% interval, and the size "
-            "that counts."
+            "In brackets: what we measured, its 90% interval where chance "
+            "plays a part, and the limit it is compared with."
         ),
         style="claim-key",
     )
