@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from .runs.recipes import RECIPES as RECIPES
     from .runs.recipes import LabConfig as LabConfig
     from .runs.recipes import Recipe as Recipe
-    from .runs.run import train as train
     from .runs.start import Start as Start
+    from .runs.train import train as train
     from .storage.adapters import load_adapters as load_adapters
     from .storage.adapters import save_adapters as save_adapters
     from .system.batcher import Batcher as Batcher
@@ -86,7 +86,7 @@ HOMES = {
     "plays": "corpora.running_text",
     "save_adapters": "storage.adapters",
     "score_pairs": "pairs.likelihood",
-    "train": "runs.run",
+    "train": "runs.train",
     "transformer": "model",
 }
 __all__ = [*HOMES]

@@ -19,8 +19,8 @@ from statistics import median
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.errors import UserError
 from annotated_transformer.runs.recipes import LabConfig, Recipe
-from annotated_transformer.runs.run import train
 from annotated_transformer.runs.start import Start
+from annotated_transformer.runs.train import train
 from annotated_transformer.storage.model_folder import read_config
 from annotated_transformer.storage.pretrained import find_model
 from annotated_transformer.translation import Translator, corpus_scores

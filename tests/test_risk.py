@@ -28,7 +28,7 @@ from annotated_transformer.risk import (
 )
 from annotated_transformer.runs.objectives import objective_of
 from annotated_transformer.runs.recipes import LabConfig, Recipe
-from annotated_transformer.runs.run import train
+from annotated_transformer.runs.train import train
 from annotated_transformer.training import TrainConfig, updates
 
 CONFIG = TrainConfig(

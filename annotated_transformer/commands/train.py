@@ -186,9 +186,9 @@ def train(
     from ..runs.devices import choose_device
     from ..runs.dry_run import plan
     from ..runs.recipes import fine_tuning, flat, recipe_of
-    from ..runs.run import train as run_training
     from ..runs.run_dir import read_history
     from ..runs.start import Start
+    from ..runs.train import train as run_training
     from ..system.cache import Cache
     from ..system.memory import keep_freed_memory
     from ..system.processes import launched
@@ -238,7 +238,7 @@ def train(
             [*(valid_files or ()), *([valid_pairs] if valid_pairs else [])],
         )
         languages = source, target
-        corpus = read_pairs(task, languages, texts, extra or [], kept)
+        corpus = corpus_of(task, languages, texts, extra or [], kept)
     keep_freed_memory()
     begin = Start(start, new_subwords)
     if dry_run:  # which writes nothing: output may be taken
@@ -313,7 +313,7 @@ def check_kept(asked: Iterable[str], new_subwords: bool) -> None:
             )
 
 
-def read_pairs(
+def corpus_of(
     task: str | None,
     languages: tuple[str, str],
     texts: tuple[list[Path], list[Path]],

@@ -1,4 +1,8 @@
-"""Pairs of a text that is too large to keep: they are read anew each time."""
+"""Pairs of a text that is too large to keep: they are read anew each time.
+
+Their number and sum are in the cache of system/cache.py, as are their ids,
+which runs/encoding.py makes.
+"""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence

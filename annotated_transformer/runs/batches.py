@@ -37,7 +37,7 @@ SOME = 20  # batches, after which a process lets go of the pages it has read
 Change = Callable[[list[Example], str], list[Example]]  # as a seed decides
 # The tokens that an update reads of source and target, on average, and a table
 # of the text; its first row is the text's size, the last how often it is read.
-Reading = tuple[tuple[int, int], dict[str, str]]
+Amount = tuple[tuple[int, int], dict[str, str]]
 
 
 def longest_side(recipe: Recipe) -> int:
@@ -157,7 +157,7 @@ class TrainingText:
         found = bucket(lengths, limit, seed, self.labs.order)
         return [read[places] for places in found]
 
-    def reading(self, recipe: Recipe) -> Reading:
+    def amount(self, recipe: Recipe) -> Amount:
         """What an update and an epoch have, by the first epoch's batches."""
         updates = len(self.epoch_batches(0)) / recipe.batches_of_update
         read = self.epoch(0)

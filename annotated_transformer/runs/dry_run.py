@@ -22,9 +22,9 @@ from .devices import allow_tf32, attention_kernel, choose_device
 from .objectives import objective_of
 from .prepare import build_model, prepare
 from .recipes import Recipe
-from .run import restored
 from .start import NEW, Start
 from .texts import read_corpus
+from .train import restored
 from .windows import TextWindows
 
 FLOAT = 4  # bytes
@@ -51,7 +51,7 @@ def plan(
     began = time.monotonic()
     recipe, tokenizer, _ = prepare(recipe, corpus, start, cache=cache)
     text, _, _ = read_corpus(corpus, tokenizer, recipe, cache)
-    (source, target), read = text.reading(recipe)
+    (source, target), read = text.amount(recipe)
     prepared = time.monotonic() - began
     into = corpus.target if isinstance(corpus, Corpus) else ""
     objective = objective_of(recipe.labs, tokenizer, into)

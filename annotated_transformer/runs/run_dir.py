@@ -25,6 +25,7 @@ from .recipes import Recipe, flat
 
 # where a history has what the weights of a run follow from
 KEPT = "start.files", "tokenizer_sha256", "own", "recipe", "data"
+COUNTED = "data.lines"  # in the text, which later code may count otherwise
 # what a run has, beside hidden files, until a checkpoint comes of its updates
 BEGINNING = {"run.json", "tokenizer.model", "metrics.jsonl", "checkpoints"}
 
@@ -77,7 +78,7 @@ def check_output(output: Path, resume: bool) -> None:
                 f"{output}: no run to resume here (run.json is missing); "
                 "start it without `resume=True`"
             )
-    elif any(checkpoint_paths(output)):  # one before any update is no loss
+    elif max(checkpoint_paths(output), default=0) > 0:  # 0: nothing learned
         raise UserError(
             f"{output}: a run is here already; continue it with "
             "`resume=True`, or choose another folder"
@@ -142,6 +143,8 @@ def check_same_run(output: Path, began: History, asked: History) -> None:
     before = flat({"recipe": Recipe.from_json(usual).as_json()}) | before
     names = dict.fromkeys([*before, *now])
     for name in (x for part in KEPT for x in names if x.startswith(part)):
+        if name.startswith(COUNTED):
+            continue
         if before.get(name) != now.get(name):
             raise UserError(
                 f"{output}: the run began with {name} = "

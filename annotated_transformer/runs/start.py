@@ -1,4 +1,4 @@
-"""What a run begins with: nothing, or a trained model and its subwords."""
+"""What a run begins with: new weights, or those of a trained model."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -17,7 +17,7 @@ from ..model import EncoderDecoder
 from ..system.cache import CACHE, Cache
 from ..text.documents import DocumentReader, ends_document
 from ..training import validate
-from .batches import Reading
+from .batches import Amount
 from .encoding import dtype, in_files
 from .recipes import Recipe
 
@@ -99,7 +99,7 @@ class TextWindows:
         if len(rows[-1]) > 1:
             yield window_batch(rows[-1:])
 
-    def reading(self, recipe: Recipe) -> Reading:
+    def amount(self, recipe: Recipe) -> Amount:
         """What an update reads, without a source, and how often it is all."""
         config, tokens = recipe.train, len(self.ids) - 1
         update = recipe.batches_of_update * self.rows * self.length

@@ -1,4 +1,8 @@
-"""The model card: the README.md of a model folder."""
+"""The model card: the README.md of a model folder.
+
+It shows what the history has; a shipped model's scores were put there by
+tools/pack_model.py.
+"""
 
 from dataclasses import asdict
 from textwrap import fill

@@ -181,7 +181,7 @@ def scores_as_typed(
     references: Sequence[str],
     language: str = "en",
 ) -> dict[str, AsTyped]:
-    """The scores of the sources as they are, and of each way to type them.
+    """The scores of `evaluate --typed`: of each way to type the sources.
 
     They are not split into sentences, as nothing is that is scored.
     """

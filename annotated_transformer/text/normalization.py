@@ -2,7 +2,8 @@
 
 They become part of a sentencepiece model, so that every program that has the
 file reads the same text: composed characters, plain single blanks, straight
-quotes, and nothing that cannot be seen.
+quotes, and nothing that cannot be seen. What a translator leaves out of a
+line besides is in reading.py.
 """
 
 import unicodedata

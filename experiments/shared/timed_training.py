@@ -9,7 +9,7 @@ from typing import NamedTuple
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.running_text import RunningText
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.runs.run import train
+from annotated_transformer.runs.train import train
 from annotated_transformer.storage.checkpoints import Line
 from annotated_transformer.system.atomic_files import write_text
 from annotated_transformer.system.memory import keep_freed_memory

@@ -133,7 +133,7 @@ def test_an_epoch_is_sorted_once(monkeypatch):
 
     monkeypatch.setattr(batches_module, "bucket", counted)
     text = text_of((30, None), batch_tokens=24)
-    text.reading(recipe_with(batch_tokens=24))
+    text.amount(recipe_with(batch_tokens=24))
     first = len(text.epoch_batches(0))
     assert len([*islice(text.batches(), first)]) == first > 1
     assert seeds == ["3 0"]

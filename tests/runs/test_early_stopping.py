@@ -10,7 +10,7 @@ from small_runs import CORPUS, MUON, SMALL, learning, same_weights
 from test_resume import WRITES
 
 from annotated_transformer.corpora.running_text import RunningText
-from annotated_transformer.runs.run import train
+from annotated_transformer.runs.train import train
 from annotated_transformer.storage.checkpoints import (
     Progress,
     checkpoint_paths,

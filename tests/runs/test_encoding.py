@@ -29,8 +29,8 @@ from annotated_transformer.runs import (
 from annotated_transformer.runs.batches import TrainingText
 from annotated_transformer.runs.encoding import dtype, encoded
 from annotated_transformer.runs.recipes import recipe_of
-from annotated_transformer.runs.run import train
 from annotated_transformer.runs.start import Start
+from annotated_transformer.runs.train import train
 from annotated_transformer.runs.windows import token_ids
 from annotated_transformer.storage.model_folder import read_config
 from annotated_transformer.system.cache import CACHE, VARIABLE, Cache
@@ -313,7 +313,7 @@ def test_two_hundred_thousand_pairs_take_forty_bytes_each(
 
     def read():
         text = TrainingText(corpus, words, recipe, CACHE)
-        text.reading(recipe)
+        text.amount(recipe)
         return [*islice(text.batches(), 10)]
 
     read()

@@ -21,9 +21,9 @@ from torch import nn
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import transformer
-from annotated_transformer.runs.run import train
 from annotated_transformer.runs.start import Start
 from annotated_transformer.runs.subwords import given_tokenizer
+from annotated_transformer.runs.train import train
 from annotated_transformer.storage.model_folder import load_model, save_model
 from annotated_transformer.system.atomic_files import sha256
 from annotated_transformer.translation import Translator

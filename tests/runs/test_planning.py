@@ -12,7 +12,7 @@ from test_resume import KINDS
 from annotated_transformer.errors import UserError
 from annotated_transformer.runs import run
 from annotated_transformer.runs.planning import AT_THE_END, FIELDS, planned
-from annotated_transformer.runs.run import train
+from annotated_transformer.runs.train import train
 from annotated_transformer.storage.checkpoints import read_metrics
 from annotated_transformer.training import TrainConfig
 

@@ -15,8 +15,9 @@ from tiny_models import PAIRED, TINY
 from annotated_transformer.corpora.corpus import Extra
 from annotated_transformer.corpora.running_text import RunningText
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.runs.run import Run, train
+from annotated_transformer.runs.run import Run
 from annotated_transformer.runs.start import Start
+from annotated_transformer.runs.train import train
 from annotated_transformer.storage.checkpoints import read_metrics
 from annotated_transformer.training import TrainConfig
 from annotated_transformer.translation import Translator

@@ -31,9 +31,10 @@ from annotated_transformer.model import PRESETS, transformer
 from annotated_transformer.runs import description, objectives
 from annotated_transformer.runs.description import describe
 from annotated_transformer.runs.prepare import Prepared, build_model
-from annotated_transformer.runs.run import Run, train
+from annotated_transformer.runs.run import Run
 from annotated_transformer.runs.run_dir import locked_run
 from annotated_transformer.runs.start import Parent, Start, copy_parent_weights
+from annotated_transformer.runs.train import train
 from annotated_transformer.storage.checkpoints import (
     checkpoint_weights,
     read_metrics,
@@ -133,6 +134,19 @@ def test_resume_with_anything_else_names_the_field(tmp_path, corpus):
         recipe = plain.get("history", plain)["recipe"]
         assert recipe["train"]["schedule"] == "test_resume.Steps"
         assert "inverse_sqrt" not in json.dumps(plain)
+
+
+def test_a_text_that_is_counted_otherwise_is_the_same_text(
+    tmp_path, corpus, monkeypatch
+):
+    """What is said of its lines follows from the code, which may change."""
+    part = tmp_path / "part"
+    train(part, corpus, SMALL, device="cpu", max_minutes=0.0)
+    began = json.loads((part / "run.json").read_text())["data"]["lines"]
+    monkeypatch.setattr(description, "usual_words", lambda _: ["others"])
+    train(part, corpus, SMALL, device="cpu", resume=True)
+    made = json.loads((part / "config.json").read_text())["history"]
+    assert made["data"]["lines"] == began and made["result"]["updates"] == 6
 
 
 def test_a_run_from_before_its_recipe_had_a_field(

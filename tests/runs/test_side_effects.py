@@ -15,7 +15,7 @@ from torch import nn
 from annotated_transformer.errors import Interrupted, UserError
 from annotated_transformer.optimizer import adam
 from annotated_transformer.runs import objectives
-from annotated_transformer.runs.run import train
+from annotated_transformer.runs.train import train
 from annotated_transformer.system.console import console
 
 

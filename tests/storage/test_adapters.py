@@ -14,8 +14,8 @@ from annotated_transformer.adapting import (
     merge_adapters,
 )
 from annotated_transformer.errors import UserError
-from annotated_transformer.runs.run import train
 from annotated_transformer.runs.start import Start
+from annotated_transformer.runs.train import train
 from annotated_transformer.storage.adapters import load_adapters, save_adapters
 from annotated_transformer.storage.builders import build
 from annotated_transformer.storage.model_folder import (
