@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pkgutil import resolve_name
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -70,6 +70,7 @@ __all__ = [
     "Transformer",
     "scale_residual_init",
     "named_part",
+    "Makers",
     "parts_of",
     "transformer",
     "check_published",
@@ -168,7 +169,7 @@ class InputEmbedding(nn.Module):
 
 
 class Encoder(nn.Module):
-    """A stack of encoder layers and a final norm (3.1)."""
+    """A stack of encoder layers (3.1); with norms first, one more follows."""
 
     def __init__(self, layers: Iterable[nn.Module], norm: nn.Module):
         super().__init__()
@@ -183,7 +184,7 @@ class Encoder(nn.Module):
 
 
 class Decoder(nn.Module):
-    """A stack of decoder layers and a final norm (3.1)."""
+    """A stack of decoder layers (3.1); with norms first, one more follows."""
 
     layers: Any  # a list of DecoderLayers
 
@@ -317,18 +318,27 @@ def named_part(name: str) -> Any:
     return paper.get(name) or resolve_name(later)[name]
 
 
+class Makers(NamedTuple):
+    """What makes the parts of Figure 1, each without further sizes."""
+
+    self_attention: Callable[[], Any]
+    cross_attention: Callable[[], Any]
+    feed_forward: Callable[[], nn.Module]
+    add_norm: Callable[[], AddNorm]
+    last_norm: Callable[[], nn.Module]  # of a stack with its norms first
+    positions: Callable[[], nn.Module | None]
+
+
 def parts_of(
     config: ModelConfig,
     attention: Callable[..., Any] | None = None,
     norm: Callable[[int], nn.Module] | None = None,
     feed_forward: Callable[[int, int], nn.Module] | None = None,
-) -> tuple[Callable[..., Any], ...]:
-    """Makers of the parts that a configuration names, or of your own.
+) -> Makers:
+    """What makes the parts that a configuration names, or your own.
 
-    In order: self-attention, cross-attention, feed-forward network, Add &
-    Norm, a stack's last norm, and positions. Yours are called as
-    attention(d_model, heads, d_k, d_v, dropout), norm(d_model) and
-    feed_forward(d_model, d_ff).
+    Yours are called as attention(d_model, heads, d_k, d_v, dropout),
+    norm(d_model) and feed_forward(d_model, d_ff).
     """
     d, pre_norm = config.d_model, config.pre_norm
     sizes = config.heads, config.d_k, config.d_v, config.attention_dropout
@@ -342,15 +352,18 @@ def parts_of(
         look, across = named_part("attentions")(config)
     norm = norm or named_part(config.norm)
     kind = feed_forward or named_part(config.feed_forward)
-    think = partial(kind, d, config.d_ff)
-    box = partial(AddNorm, d, config.dropout, pre_norm, norm)
-    last = partial(norm, d) if pre_norm else nn.Identity
-    added = {
+    added: dict[str, Callable[[], nn.Module]] = {
         "sinusoidal": partial(SinusoidalPositions, d),
         "learned": partial(LearnedPositions, d, config.max_length),
     }
-    place: Any = added.get(config.positions, type(None))  # or None
-    return look, across, think, box, last, place
+    return Makers(
+        self_attention=look,
+        cross_attention=across,
+        feed_forward=partial(kind, d, config.d_ff),
+        add_norm=partial(AddNorm, d, config.dropout, pre_norm, norm),
+        last_norm=partial(norm, d) if pre_norm else nn.Identity,
+        positions=added.get(config.positions, lambda: None),
+    )
 
 
 def transformer(
@@ -365,18 +378,28 @@ def transformer(
     can hold your own: to load such a model again, build it in the same way
     and pass it in.
     """
-    parts = parts_of(config, attention, norm, feed_forward)
-    look, across, think, box, last, place = parts
+    make = parts_of(config, attention, norm, feed_forward)
     embed = partial(TokenEmbedding, config.vocab_size, config.d_model)
     read = write = output = embed()  # one matrix for three uses (3.4)
     if not config.tied:
         write, output = embed(), embed()
-    source = InputEmbedding(read, place(), config.dropout)
-    target = InputEmbedding(write, place(), config.dropout)
-    n, m = config.layers, config.decoder_layers or config.layers
-    reads = [EncoderLayer(look(), think(), box) for _ in range(n)]
-    writes = [DecoderLayer(look(), across(), think(), box) for _ in range(m)]
-    encoder, decoder = Encoder(reads, last()), Decoder(writes, last())
+    source = InputEmbedding(read, make.positions(), config.dropout)
+    target = InputEmbedding(write, make.positions(), config.dropout)
+    encoder_layers = [
+        EncoderLayer(make.self_attention(), make.feed_forward(), make.add_norm)
+        for _ in range(config.layers)
+    ]
+    decoder_layers = [
+        DecoderLayer(
+            make.self_attention(),
+            make.cross_attention(),
+            make.feed_forward(),
+            make.add_norm,
+        )
+        for _ in range(config.decoder_layers or config.layers)
+    ]
+    encoder = Encoder(encoder_layers, make.last_norm())
+    decoder = Decoder(decoder_layers, make.last_norm())
     if config.pre_norm:
         scale_residual_init(encoder.layers)
         scale_residual_init(decoder.layers)
