@@ -124,7 +124,7 @@ RUNS = grid(teach, "teacher seed={seed}", seed=[0])
 RUNS |= grid(
     train,
     "{by}, {signal} seed={seed}",
-    seed=[0, 1],
+    seed=range(3),
     by=TEXTS,
     signal=("words", "probabilities"),
 )

@@ -13,7 +13,7 @@ from experiments import distillation as experiment
 
 SIZES = ModelConfig(30, 1, 16, 32, 2, dropout=0.0)
 BATCH = make_batch([([5, 9, 2], [7, 8, 12, 2]), ([6, 2], [11, 2])])
-SEEDS = range(2)
+SEEDS = range(3)
 
 
 @pytest.fixture
