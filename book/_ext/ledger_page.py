@@ -502,8 +502,10 @@ def key() -> nodes.Node:
     """How to read such a sentence, beneath the first of a page."""
     return paragraph(
         say(
-            "In brackets: what we measured, its 90% interval where chance "
-            "plays a part, and the limit it is compared with."
+            "In brackets: what we measured (the verdict leads to its "
+            "definition), its 90% interval where chance plays a part, and "
+            "the limit it is compared with. Explored: the statement was "
+            "written, or could have been changed, when the figure was known."
         ),
         style="claim-key",
     )

@@ -159,7 +159,7 @@ def test_a_drawing_gets_other_words(tmp_path):
 def test_a_page_shows_its_drawings_in_chinese(book):
     for page, words in (
         ("05_model", "自注意力"),
-        ("03_embedding", "正弦曲线"),
+        ("03_embedding", "正弦位置编码"),
     ):
         text = (book / f"{NAME}/book/{page}.html").read_text("utf-8")
         shown = re.findall(rf"_images/{NAME}-[^\"]+\.svg", text)
