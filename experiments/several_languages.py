@@ -203,7 +203,7 @@ def people(seed: int) -> Result:
     }
 
 
-SEEDS = [0]
+SEEDS = range(3)
 RUNS = grid(people, "people seed={seed}", seed=[0])
 RUNS |= grid(
     alone,
