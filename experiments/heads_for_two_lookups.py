@@ -83,12 +83,14 @@ def run(
     scale: float = 1.0,
     rate: float = RECIPE["rate"],
     steps: int = RECIPE["steps"],
+    warmup: int = 0,
 ) -> Result:
     """Train one attention; the share of new questions answered right."""
     torch.manual_seed(seed)
     model = Picker(heads, picks, reader, scale)
     recipe: Lookups = {**RECIPE, "rate": rate, "steps": steps}
-    right, losses = answered(model, partial(questions, picks=picks), recipe)
+    ask = partial(questions, picks=picks)
+    right, losses = answered(model, ask, recipe, warmup)
     return {
         "all right": right.all(1).float().mean().item(),
         "each right": right.float().mean().item(),

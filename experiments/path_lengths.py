@@ -67,7 +67,14 @@ def strings(count: int, around: int, before: int, seed: int) -> list[Example]:
     return encode_pairs(pairs, letters(), 64)[0]
 
 
-def run(name: str, around: int, place: str, rate: float, seed: int) -> Result:
+def run(
+    name: str,
+    around: int,
+    place: str,
+    rate: float,
+    seed: int,
+    warmup: int = TRAIN.warmup,
+) -> Result:
     """Train to write the two letters; the share that is written right."""
     before = {"middle": around // 2, "first": 0}[place]
     train = strings(RECIPE["drawn"], around, before, seed=0)
@@ -79,6 +86,7 @@ def run(name: str, around: int, place: str, rate: float, seed: int) -> Result:
         steps=UPDATES,
         batch_tokens=STRINGS * longest,
         peak_lr=rate,
+        warmup=warmup,
         seed=seed,
     )
     losses = [x.loss.item() for x in updates_on(train, model, config)]

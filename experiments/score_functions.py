@@ -101,7 +101,13 @@ def questions(count: int, words: int, values: int) -> tuple[Tensor, ...]:
     )
 
 
-def run(score: str, d_k: int, seed: int, rate: float | None = None) -> Result:
+def run(
+    score: str,
+    d_k: int,
+    seed: int,
+    rate: float | None = None,
+    warmup: int = 0,
+) -> Result:
     """Train one lookup; the share of new questions that it answers right.
 
     With a rate, the task is that of the wide ones.
@@ -116,7 +122,7 @@ def run(score: str, d_k: int, seed: int, rate: float | None = None) -> Result:
     }
     model = Lookup(score, d_k, task["values"])
     ask = partial(questions, words=task["words"], values=task["values"])
-    right, losses = answered(model, ask, recipe)
+    right, losses = answered(model, ask, recipe, warmup)
     return {
         "accuracy": right.float().mean().item(),
         "loss": [round(loss, 4) for loss in losses[9::10]],

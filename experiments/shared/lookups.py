@@ -64,11 +64,13 @@ def answered(
     model: nn.Module,
     ask: Callable[[int], tuple[Tensor, ...]],
     recipe: Practice,
+    warmup: int = 0,
 ) -> tuple[Tensor, list[float]]:
     """Train; which of new questions are answered right, and all losses.
 
     ask(count) gives what the model reads and, last, the answers, for
-    each of which the model gives logits.
+    each of which the model gives logits. The rate stays as it is or, with a
+    warm-up, rises for so many updates and falls to zero.
     """
 
     def loss() -> Tensor:
@@ -77,7 +79,8 @@ def answered(
         return F.cross_entropy(logits.flatten(0, -2), answers.flatten())
 
     optimizer = torch.optim.Adam(model.parameters(), lr=recipe["rate"])
-    losses = fit(loss, optimizer, recipe["steps"])
+    peak = recipe["rate"] if warmup else None
+    losses = fit(loss, optimizer, recipe["steps"], peak, warmup)
     with torch.no_grad():
         *asked, answers = ask(recipe["tested"])
         return model(*asked).argmax(-1) == answers, losses
