@@ -133,7 +133,8 @@ def test_a_claim_is_one_line_and_on_its_page_one_sentence(pages):
             )
             shown = row.select_one("td .verdict").text
             assert shown.removesuffix(" †") == verdict
-            assert cell == shown + " explored" * ("explored" in rest)
+            status = {*rest} & {"explored", "registered"}
+            assert cell == " ".join([shown, *status])
             assert row.select_one("details")["data-verdict"] == verdict
             assert measured.startswith(figure)
             assert tuned == CLAIMS[name].get("tuned", "")
@@ -146,7 +147,7 @@ def test_a_claim_is_one_line_and_on_its_page_one_sentence(pages):
                 elif kind == "control":
                     assert control == readable(value)
                 else:
-                    assert part == "explored" or seeds == part
+                    assert part in (seeds, "explored", "registered")
             place = pages[page].select_one(f"#{make_id(f'shown-{name}')}")
             if name == "ladder-rotary":  # the next test
                 continue
@@ -158,7 +159,8 @@ def test_a_claim_is_one_line_and_on_its_page_one_sentence(pages):
             assert link == f"index.html#{make_id(f'claim-{name}')}"
             grey = place.select_one(".verdict.explored")
             assert bool(grey) == ("explored" in rest)
-            assert sentence.endswith("; explored).") == bool(grey)
+            end = "".join(f"; {x}" for x in status)
+            assert sentence.endswith(f"{end}).")
 
 
 def test_beneath_the_first_sentence_a_line_says_how_to_read_it(pages):
@@ -213,12 +215,13 @@ def test_the_counts_add_up(pages):
     falls = sum(shown.endswith("†") for shown in verdicts)
     computed = sum(row[5].startswith("computed") for row in cells)
     assert computed == number["true"] + number["false"]
+    registered = sum(shown.endswith("registered") for _, shown, *_ in cells)
     said = words(pages["index"].text)
     for part in (
         f"Of {len(cells) - computed} measured statements, "
         f"{number['shown']} are shown ({falls} of them fall",
         f"the opposite is shown of {number['the opposite shown']}, "
-        f"{number['open']} are open, and 0 were registered",
+        f"{number['open']} are open, and {registered} were registered",
         f"of {computed} computed ones, {number['true']} are true.",
     ):
         assert part in said
