@@ -104,7 +104,7 @@ translators: $(READY)  ## train what the package comes with; UPDATES=5 each
 	$(BIN)/python tools/train_translators.py \
 	  $(if $(UPDATES),--updates $(UPDATES))
 
-measure: $(READY)  ## the trained experiments, 23 hours of a core; ONLY=one
+measure: $(READY)  ## the trained experiments, 24 hours of a core; ONLY=one
 	$(BIN)/python -m experiments $(if $(ONLY),--only $(ONLY))
 
 soak: $(READY)  ## faults at length: 50 kills, 1,000 mutants; models' scores

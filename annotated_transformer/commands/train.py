@@ -18,7 +18,6 @@ from .options import DEVICE, Device
 # What loads PyTorch is imported where it is used: --help does without it.
 if TYPE_CHECKING:
     from ..corpora.corpus import Corpus
-    from ..system.cache import Cache
 
 Task = Literal[
     "copy", "builtin", "pronouns", "parsing", "multi30k", "plays", "text"
@@ -221,7 +220,6 @@ def train(
         usual = fine_tuning(usual, adapters or 0)
     recipe = usual.with_fields([f"train.bf16={fast}", *asked])
     corpus: Corpus | RunningText
-    kept = Cache(cache)
     if task == "text":
         corpus = RunningText.from_files(files or [], mark, held_out)
     elif files:
@@ -238,12 +236,12 @@ def train(
             [*(valid_files or ()), *([valid_pairs] if valid_pairs else [])],
         )
         languages = source, target
-        corpus = corpus_of(task, languages, texts, extra or [], kept)
+        corpus = corpus_of(task, languages, texts, extra or [], cache)
     keep_freed_memory()
     begin = Start(start, new_subwords)
     if dry_run:  # which writes nothing: output may be taken
         recipe = replace(recipe, processes=launched().size)
-        rows = plan(recipe, corpus, begin, kept, chosen, compiled)
+        rows = plan(recipe, corpus, begin, Cache(cache), chosen, compiled)
         if launched().rank == 0:
             put(f"{rows}\nTo train it:\n{this_command(recipe.processes)}\n")
         return
@@ -318,7 +316,7 @@ def corpus_of(
     languages: tuple[str, str],
     texts: tuple[list[Path], list[Path]],
     extras: Iterable[str],
-    cache: "Cache",
+    cache: bool,
 ) -> "Corpus":
     """The corpus that the options name, with the extra pairs of files."""
     from ..corpora.corpus import Corpus

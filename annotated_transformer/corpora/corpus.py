@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from ..errors import UserError, check_pairs
-from ..system.cache import CACHE, Cache
+from ..system.cache import Cache
 from .large_text import (
     LARGE,
     LargeText,
@@ -89,7 +89,7 @@ class Corpus:
         valid: Sequence[Path | str],
         source: str,
         target: str,
-        cache: Cache = CACHE,
+        cache: bool = True,
     ) -> "Corpus":
         """A corpus of your own files, from one language to another.
 
@@ -98,7 +98,7 @@ class Corpus:
         `LargeText`. UserError says what is wrong with a file, and where.
         """
         codes = source, target
-        pairs = kept_or_large(train, codes, cache)
+        pairs = kept_or_large(train, codes, Cache(cache))
         few = cls.from_pairs([], read_parallel(valid, codes), *codes)
         sums = few.checksums | {"train": text_sums(pairs)[0]}
         return replace(few, train=cast(Pairs, pairs), checksums=sums)
@@ -107,7 +107,7 @@ class Corpus:
         self,
         path: Path | str,
         share: float | None = None,
-        cache: Cache = CACHE,
+        cache: bool = True,
     ) -> "Corpus":
         """The corpus with more to train on, as `read_table` reads it.
 
@@ -117,7 +117,7 @@ class Corpus:
         again. Without a share an epoch has each of these pairs once. UserError
         unless a share, and all of them together, are above 0 and below 1.
         """
-        pairs = kept_or_large([path], (self.source, self.target), cache)
+        pairs = kept_or_large([path], (self.source, self.target), Cache(cache))
         name = extra_name(len(self.extras))
         return replace(
             self,

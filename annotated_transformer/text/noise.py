@@ -181,7 +181,7 @@ def scores_as_typed(
     references: Sequence[str],
     language: str = "en",
 ) -> dict[str, AsTyped]:
-    """The scores of `evaluate --typed`: of each way to type the sources.
+    """The scores of each way to type the sources, as evaluate shows them.
 
     They are not split into sentences, as nothing is that is scored.
     """

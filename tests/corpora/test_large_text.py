@@ -7,7 +7,7 @@ from annotated_transformer.corpora import large_text
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.large_text import LargeText
 from annotated_transformer.errors import UserError
-from annotated_transformer.system.cache import VARIABLE, Cache
+from annotated_transformer.system.cache import VARIABLE
 
 PAIRS = [(f"a {n}", f"b {n}") for n in range(30)]
 FEW = [("x", "y"), ("é", "z")]
@@ -113,7 +113,7 @@ def test_a_text_is_counted_once(corpora, tmp_path, monkeypatch):
     monkeypatch.setattr(large_text, "stream_parallel", counting)
     known = [x[1:] for x in corpora[1][0].train.parts]
     assert reads() == (known, large_text.LARGE)
-    assert reads(cache=Cache(kept=False)) == (known, len(PAIRS))
+    assert reads(cache=False) == (known, len(PAIRS))
     for path in texts[0]:
         path.write_text(path.read_text() + "31\n")
     assert reads()[1] == len(PAIRS) + 1
