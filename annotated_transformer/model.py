@@ -378,28 +378,18 @@ def transformer(
     can hold your own: to load such a model again, build it in the same way
     and pass it in.
     """
-    make = parts_of(config, attention, norm, feed_forward)
+    parts = parts_of(config, attention, norm, feed_forward)
+    look, across, think, box, last, place = parts
     embed = partial(TokenEmbedding, config.vocab_size, config.d_model)
     read = write = output = embed()  # one matrix for three uses (3.4)
     if not config.tied:
         write, output = embed(), embed()
-    source = InputEmbedding(read, make.positions(), config.dropout)
-    target = InputEmbedding(write, make.positions(), config.dropout)
-    encoder_layers = [
-        EncoderLayer(make.self_attention(), make.feed_forward(), make.add_norm)
-        for _ in range(config.layers)
-    ]
-    decoder_layers = [
-        DecoderLayer(
-            make.self_attention(),
-            make.cross_attention(),
-            make.feed_forward(),
-            make.add_norm,
-        )
-        for _ in range(config.decoder_layers or config.layers)
-    ]
-    encoder = Encoder(encoder_layers, make.last_norm())
-    decoder = Decoder(decoder_layers, make.last_norm())
+    source = InputEmbedding(read, place(), config.dropout)
+    target = InputEmbedding(write, place(), config.dropout)
+    n, m = config.layers, config.decoder_layers or config.layers
+    reads = [EncoderLayer(look(), think(), box) for _ in range(n)]
+    writes = [DecoderLayer(look(), across(), think(), box) for _ in range(m)]
+    encoder, decoder = Encoder(reads, last()), Decoder(writes, last())
     if config.pre_norm:
         scale_residual_init(encoder.layers)
         scale_residual_init(decoder.layers)

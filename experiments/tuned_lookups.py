@@ -1,9 +1,10 @@
-"""Lookups and far letters, tuned: two warm-ups, rates, a pilot.
+"""Lookups and far letters, tuned: rates, two warm-ups, a pilot.
 
 For `registered_lookups`, which trains the rows at what is found here. Each
 row, and each row of its control, tries rates and two warm-ups with one
 seed, and takes what ends with the least loss; then four other seeds show how
-far figures lie apart. None of these five seeds counts.
+far figures lie apart. None of these five seeds counts. After the warm-up all
+rates fall to zero, whatever the recipe of the task says.
 """
 
 from functools import partial
@@ -26,8 +27,9 @@ class Task(NamedTuple):
     rates: tuple[float, ...]
 
 
-# each 1.5 times the one before: from these, as many as put no row's best at an
-# end, but of rows that learn all, or nothing, at several
+# Each 1.5 times the one before; of these as many as put no compared row's best
+# at an end, unless it learns all, or nothing, at several. The controls at
+# d_k = 4 are at the last: both, at a loss that still falls a little.
 RATES = tuple(2e-3 * 1.5**i for i in range(-1, 8))
 SCALE = Task(score_functions.run, "accuracy", (30, 90), RATES)
 HEADS = Task(heads_for_two_lookups.for_one, "all right", (80, 240), RATES[:7])

@@ -530,7 +530,7 @@ def stated(entry: Claim) -> str:
 
 
 def conditions(found: Found) -> list[str]:
-    """What was asked for, of how many seeds the figure is, if explored."""
+    """What was asked for, of how many seeds, registered or explored."""
     size = f"size {found.size}" if found.size else found.asked
     return [x for x in (size, found.seen, found.status) if x]
 
