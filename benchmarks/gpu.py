@@ -55,12 +55,6 @@ class Scale:
         "--task=multi30k",
         "--float32",
         "--tf32",
-        "--batch-tokens=8192",
-        "--max-steps=6000",
-        "--warmup=400",
-        "--peak-rate=0.006",
-        "--checkpoint-every=500",
-        "--average=3",
     )
     alone: int = 30  # seconds for which the first seed has the device
     seeds: int = 3

@@ -40,7 +40,7 @@ ROOT = Path(__file__).parents[1]
 WRITERS = ROOT / "runs" / "translators"  # as `make translators` makes them
 WORK = ROOT / "_build" / "back_translation"
 DEVICE = choose_device()
-TASK = recipe_of("multi30k")
+TASK = recipe_of("multi30k-2017")
 BASE = replace(
     TASK,
     model=replace(TASK.model, d_ff=512),

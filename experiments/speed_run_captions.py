@@ -44,7 +44,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
 }
 COMPARED: dict[str, tuple[str, ...]] = {"now": NOW, "2017": ()}
 SEEDS = (0, 1, 2)
-TASK = recipe_of("multi30k")
+TASK = recipe_of("multi30k-2017")
 RECIPE = {"task": TASK.as_json()}
 
 

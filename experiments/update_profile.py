@@ -33,7 +33,7 @@ from .shared.shipped_translator import corpus, translator
 __all__ = ["RECIPE", "RUNS", "corpus"]
 
 RECIPE: dict[str, Any] = shipped_translator.RECIPE | {
-    "recipe": "multi30k",
+    "recipe": "multi30k-2017",
     "pairs": 1000,
     "first": 1,  # updates that are not counted
     "counted": 2,

@@ -185,7 +185,8 @@ class Workshop:
     ) -> None:
         """Train a translator of captions; extra has files with shares."""
         source, target, *_ = name.split("-")
-        words = f"--task multi30k --source {source} --target {target} --bf16"
+        words = f"--task multi30k-2017 --source {source} --bf16"
+        words += f" --target {target}"
         more = ["--from", str(self.folder / start)] if start else []
         for file in extra.split():
             more += ["--extra", str(self.folder / file)]

@@ -20,7 +20,14 @@ if TYPE_CHECKING:
     from ..corpora.corpus import Corpus
 
 Task = Literal[
-    "copy", "builtin", "pronouns", "parsing", "multi30k", "plays", "text"
+    "copy",
+    "builtin",
+    "pronouns",
+    "parsing",
+    "multi30k",
+    "multi30k-2017",
+    "plays",
+    "text",
 ]
 Preset = Literal["tiny", "modern", "small", "base", "big"]
 
@@ -341,7 +348,7 @@ def corpus_of(
         )
     if task is None:
         corpus = Corpus.from_files(*texts, *languages, cache)
-    elif task == "multi30k":
+    elif task.startswith("multi30k"):  # by either recipe
         corpus = multi30k(*languages)
     elif languages == ("en", "de"):
         corpus = made[task]()

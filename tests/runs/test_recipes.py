@@ -20,6 +20,7 @@ from annotated_transformer.runs.recipes import (
 )
 from annotated_transformer.storage.builders import parameters_of
 from annotated_transformer.training import TrainConfig
+from experiments.speed_run_captions import NOW, TASK
 
 
 @pytest.mark.parametrize(
@@ -66,6 +67,12 @@ def test_modern_is_tiny_with_the_parts_of_today():
     sizes = [parameters_of(recipe.model) for recipe in (modern, tiny)]
     assert sizes[0] == pytest.approx(sizes[1], rel=0.01)
     assert modern.train == tiny.train
+
+
+def test_captions_have_the_winner_of_the_speed_run():
+    """The experiment says how each setting came to be."""
+    assert recipe_of("multi30k") == TASK.with_fields(NOW)
+    assert recipe_of("multi30k-2017") == TASK
 
 
 def test_any_field_can_be_set_by_its_name():
@@ -126,7 +133,7 @@ def test_any_field_can_be_set_by_its_name():
 )
 def test_a_field_that_cannot_be_set_says_why(setting, part):
     with pytest.raises(UserError, match=re.escape(part)):
-        recipe_of("multi30k").with_fields([setting])
+        recipe_of("multi30k-2017").with_fields([setting])
 
 
 FIELDS = [

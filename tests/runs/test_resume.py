@@ -9,19 +9,26 @@ from dataclasses import dataclass, replace
 import pytest
 import torch
 from own_parts import BUILDS, TOKENIZER, Letters, Lower, sharper
-from small_runs import CORPUS, MUON, SMALL, learning, same_weights
+from small_runs import (
+    CORPUS,
+    MUON,
+    SMALL,
+    learning,
+    same_weights,
+    shrunk,
+)
 from tiny_models import PAIRED, TINY
 
 from annotated_transformer.corpora.corpus import Extra
 from annotated_transformer.corpora.running_text import RunningText
-from annotated_transformer.runs.recipes import Recipe
+from annotated_transformer.runs.recipes import RECIPES, Recipe
 from annotated_transformer.runs.run import Run
 from annotated_transformer.runs.start import Start
 from annotated_transformer.runs.train import train
 from annotated_transformer.storage.checkpoints import read_metrics
 from annotated_transformer.training import TrainConfig
 from annotated_transformer.translation import Translator
-from annotated_transformer.writing import Writer
+from annotated_transformer.writing import LanguageModelConfig, Writer
 
 
 @dataclass(frozen=True)
@@ -74,6 +81,8 @@ KINDS = {
         lambda: Start(model=sharper(), tokenizer=TOKENIZER),
     ),
     "running text": (WRITES, Start),
+    "plays": (shrunk(RECIPES["plays"]), Start),
+    "multi30k": (shrunk(RECIPES["multi30k"], "vocab_size=30"), Start),
     "start": (BPE, lambda: Start("parent")),
     "adapters": (learning(BPE, adapters=2), lambda: Start("parent")),
     "adapters, muon, bf16": (
@@ -112,7 +121,7 @@ def test_a_run_ends_as_if_nothing_had_happened(
     monkeypatch.chdir(parent)
     recipe, begin = KINDS[kind]
     corpus, use = SHARED, Translator
-    if recipe is WRITES:
+    if isinstance(recipe.model, LanguageModelConfig):
         corpus, use = RunningText.from_files([__file__]), Writer
 
     def go(name, **options):

@@ -40,6 +40,18 @@ MUON = learning(
 )
 
 
+FEW = (
+    *("model.layers=1", "model.d_model=8", "model.d_ff=8", "model.heads=2"),
+    *("train.steps=6", "train.batch_tokens=200", "train.warmup=2"),
+    *("train.checkpoint_every=2", "train.average=2"),
+)
+
+
+def shrunk(recipe: Recipe, *settings: str) -> Recipe:
+    """A known recipe with its parts and its optimizer, for a small model."""
+    return recipe.with_fields([*FEW, *settings])
+
+
 def same_weights(one: Path, other: Path) -> bool:
     """True if two folders hold the same model, bit for bit."""
     tensors, others = (
