@@ -69,12 +69,15 @@ def learned(key: str, seed: int, fields: Iterable[str]) -> Result:
     """Train a translator with other settings than those of 2017; validate."""
     recipe = TASK.with_fields([*fields, f"train.seed={seed}"])
     made = train_timed(FOLDER / f"{key} {seed}", corpus, recipe)
-    translator = Translator.load(made.folder)
+    translator, valid = Translator.load(made.folder), corpus().valid
+    targets = [target for _, target in valid]
+    tokens = sum(len(translator.tokenizer.encode(x)) for x in targets)
+    a_letter = tokens / sum(map(len, targets))
     return {
         "parameters": sum(p.numel() for p in translator.model.parameters()),
         "training_seconds": made.seconds,
-        "curve": made.curve,
-        "valid": scores(translator, corpus().valid),
+        "curve": [(time, loss * a_letter) for time, loss in made.curve],
+        "valid": scores(translator, valid),
     }
 
 

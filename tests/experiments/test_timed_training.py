@@ -42,3 +42,6 @@ def test_the_clock_goes_on_where_a_training_does(tmp_path, monkeypatch):
         assert len(seconds) == 6 and seconds == sorted(seconds)
     losses = [[x for _, x in found.curve] for found in (whole, made)]
     assert losses[0] == losses[1]
+    again = train_timed(tmp_path / "made", lambda: CORPUS, RECIPE)
+    assert again.seconds == pytest.approx(made.seconds, abs=0.2)
+    assert len(again.curve) == len(made.curve)
