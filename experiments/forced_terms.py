@@ -21,8 +21,8 @@ from torch import Tensor
 
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.embedding import EOS
-from annotated_transformer.teaching.intervals import DRAWS
 from annotated_transformer.translation import Translation
+from ledger.intervals import DRAWS
 
 from .shared import shipped_translator
 from .shared.grid import Result, grid

@@ -17,7 +17,7 @@ import numpy as np
 from sacrebleu.metrics import BLEU
 from scipy.sparse import csr_array
 
-from annotated_transformer.teaching.intervals import DRAWS
+from ledger.intervals import DRAWS
 
 from .shared import shipped_translator
 from .shared.grid import Result, grid

@@ -20,7 +20,7 @@ from annotated_transformer.attention import padding_mask
 from annotated_transformer.data import pad
 from annotated_transformer.embedding import PAD
 from annotated_transformer.model import Transformer
-from annotated_transformer.teaching.intervals import redrawn
+from ledger.intervals import redrawn
 
 from .shared.grid import Result, Runs, grid
 from .shared.shipped_translator import SEARCH, corpus, translator, weights

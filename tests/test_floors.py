@@ -73,6 +73,20 @@ def modules() -> Iterator[tuple[str, str]]:
         yield ".".join(parts), path.read_text("utf-8")
 
 
+def test_nothing_stands_on_what_lies_beside_the_package():
+    """The ledger, tools and experiments are no part of what is installed."""
+    beside = {"ledger", "tools", "experiments", "benchmarks", "tests"}
+    for module, source in modules():
+        for node in ast.walk(ast.parse(source)):
+            names = []
+            if isinstance(node, ast.Import):
+                names = [x.name for x in node.names]
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                names = [node.module]
+            used = {name.partition(".")[0] for name in names}
+            assert not used & beside, module
+
+
 def test_every_module_stands_on_floors_below():
     found = set()
     for module, source in modules():

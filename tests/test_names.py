@@ -27,9 +27,10 @@ def defined(tree: ast.Module) -> dict[str, ast.AST]:
 def test_no_public_name_means_two_things():
     """Public is what `__all__` has, or what another folder imports."""
     trees, public, homes = {}, defaultdict(set), defaultdict(list)
-    for folder in (chapters.PACKAGE, chapters.ROOT / "experiments"):
+    ledger = chapters.BOOK / "ledger"
+    for folder in (chapters.PACKAGE, chapters.ROOT / "experiments", ledger):
         for path in folder.rglob("*.py"):
-            parts = path.relative_to(chapters.ROOT).with_suffix("").parts
+            parts = path.relative_to(folder.parent).with_suffix("").parts
             name = ".".join(parts).removesuffix(".__init__")
             trees[name] = ast.parse(path.read_text("utf-8"))
             above = ".".join(parts[:-1])

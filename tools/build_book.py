@@ -18,7 +18,7 @@ from babel.messages.pofile import read_po
 from chapters import ROOT, find_chapters, read
 from jupyter_book.sphinx import build_sphinx
 
-sys.path.append(str(ROOT / "book" / "_ext"))
+sys.path += [str(ROOT / "book"), str(ROOT / "book" / "_ext")]
 from edition import CATALOGUE, LANGUAGE, LOCALE, NAME, PAGES
 
 # More would hardly be faster: what they read is put together by one.

@@ -18,7 +18,7 @@ from chapters import ROOT
 from docutils import nodes
 from sphinx.util.nodes import extract_messages
 
-sys.path.append(str(ROOT / "book" / "_ext"))
+sys.path += [str(ROOT / "book"), str(ROOT / "book" / "_ext")]
 import checked
 from drawings import words
 from edition import CATALOGUE, LANGUAGE, LOCALE, PAGES, spoken

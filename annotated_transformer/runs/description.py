@@ -32,7 +32,10 @@ def describe(
     own: EncoderDecoder | None = None,
     cache: Cache = CACHE,
 ) -> History:
-    """What a run is, before its first update; own is a model of your own."""
+    """What a run is, before its first update; own is a model of your own.
+
+    It measures every training pair, and changes and leaves out none.
+    """
     begun = ready.parent and ready.parent.origin
     data = Data(corpus.name, sha256=corpus.checksums, **corpus.about)
     if isinstance(corpus, Corpus):

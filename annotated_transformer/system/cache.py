@@ -33,7 +33,11 @@ class Cache:
     kept: bool = True
 
     def value(self, key: dict[str, Any], compute: Callable[[], Any]) -> Any:
-        """What compute returns, plain data, now or before by the same code."""
+        """What compute returns, plain data, now or before by the same code.
+
+        The sum of the whole package's code is in the key, so that after any
+        edit the value is computed anew.
+        """
 
         def make(folder: Path) -> None:
             text = json.dumps(compute())
@@ -49,9 +53,10 @@ class Cache:
     ) -> T:
         """What read finds in a folder that make has filled, now or before.
 
-        The key says all that decides what is there. Of several processes that
-        want a piece one makes it, and the others wait. UserError if it cannot
-        be written.
+        The key says all that decides what is there; unlike in `value`, this
+        package's code is no part of it, so whoever changes what `make` writes
+        changes the key. Of several processes that want a piece one makes it,
+        and the others wait. UserError if it cannot be written.
         """
         usual = user_cache_path("annotated-transformer") / "texts"
         root = Path(os.environ.get(VARIABLE) or usual).expanduser()

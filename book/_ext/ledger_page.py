@@ -15,7 +15,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
@@ -32,7 +31,8 @@ from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.writers.html5 import HTML5Translator
 
-from annotated_transformer.teaching.claims import (
+from ledger import BOOK
+from ledger.claims import (
     CHINESE,
     FALSE,
     NOT_REPEATED,
@@ -47,7 +47,6 @@ from annotated_transformer.teaching.claims import (
     read_claims,
 )
 
-BOOK = Path(__file__).resolve().parents[1]
 PAPER = "vaswani2017attention"
 COMMENTARIES = {
     *("jnjyan2018", "introduction", "seq2seqnotes"),

@@ -33,8 +33,8 @@ from annotated_transformer.data import Tokenizer
 from annotated_transformer.embedding import BOS, EOS
 from annotated_transformer.model import EncoderDecoder, parameter_count
 from annotated_transformer.storage.model_card import TEXT_LICENCES
-from annotated_transformer.teaching.records import read_run
 from annotated_transformer.translation import Translator
+from ledger.records import read_run
 
 logger = logging.getLogger(__name__)
 WIDTHS = 1, 5  # of the beams that the page offers

@@ -9,7 +9,6 @@ import json
 from collections.abc import Callable, Iterable
 from functools import cache
 from math import inf
-from pathlib import Path
 from typing import Any
 
 import nbformat
@@ -36,12 +35,12 @@ from annotated_transformer.teaching.pronoun_sentences import (
     gender,
     variations,
 )
-from annotated_transformer.teaching.records import read_run
 from annotated_transformer.training import TrainConfig
 from annotated_transformer.translation import Translator, attention_maps
+from ledger import BOOK
+from ledger.records import read_run
 
 Data = dict[str, Any]  # of a figure, for JSON
-BOOK = Path(__file__).parents[1]
 WIDTHS = [2**i for i in range(1, 11)]  # d_k of the softmax figure
 POWERS = [0, 0.5, 1]  # of d_k, by which its scores are divided
 QUERIES = 6  # that it shows one by one

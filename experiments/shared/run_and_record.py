@@ -33,11 +33,8 @@ from annotated_transformer.corpora.running_text import RunningText
 from annotated_transformer.errors import Interrupted, UserError
 from annotated_transformer.system.atomic_files import write_text
 from annotated_transformer.system.machine import environment
-from annotated_transformer.teaching.claims import (
-    as_registered,
-    find_book,
-    read_claims,
-)
+from ledger import BOOK
+from ledger.claims import as_registered, read_claims
 
 from .grid import Result
 from .reproduction import SEED, moved
@@ -213,7 +210,7 @@ def registration(
     """
     claims = {
         claim: as_registered(entry)
-        for claim, entry in read_claims(find_book()).items()
+        for claim, entry in read_claims(BOOK).items()
         if name in entry.get("records", ()) and "registered" in entry
     }
     known: Result = {}

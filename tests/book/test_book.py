@@ -15,7 +15,7 @@ from ledger_page import authors, bibliography
 from print_book import files
 from test_floors import imported, modules
 
-from annotated_transformer.teaching.records import read_run
+from ledger.records import read_run
 
 NOTEBOOKS = {path: chapters.read(path) for path in chapters.find_chapters()}
 CELLS = {

@@ -23,8 +23,8 @@ from annotated_transformer.commands.app import app
 from annotated_transformer.decoding import beam_decode
 from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.optimizer import adam
-from annotated_transformer.teaching.claims import read_claims
 from annotated_transformer.training import TrainConfig
+from ledger.claims import read_claims
 
 BOOK = Path(__file__).parents[2] / "book"
 CLAIMS = read_claims(BOOK)

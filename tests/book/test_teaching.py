@@ -14,7 +14,7 @@ from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.loss import label_smoothing_loss
 from annotated_transformer.optimizer import inverse_sqrt_rate
 from annotated_transformer.teaching.exercises import exercises
-from annotated_transformer.teaching.records import read_run
+from ledger.records import read_run
 
 BOOK = Path(__file__).parents[2] / "book"
 PAGE = (BOOK / "teaching.md").read_text("utf-8")

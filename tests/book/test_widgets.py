@@ -18,9 +18,9 @@ from annotated_transformer.decoding import (
 from annotated_transformer.embedding import EOS, sinusoids
 from annotated_transformer.model import greedy_decode
 from annotated_transformer.optimizer import inverse_sqrt_rate, linear_rate
-from annotated_transformer.teaching.records import read_run
 from annotated_transformer.translation import Translator
 from annotated_transformer.writing import next_token_probs
+from ledger.records import read_run
 
 BOOK = Path(__file__).parents[2] / "book"
 PAGE = "# A page\n\n" + "\n".join(

@@ -7,9 +7,9 @@ import torch
 
 from annotated_transformer.data import make_batch
 from annotated_transformer.model import ModelConfig, transformer
-from annotated_transformer.teaching.records import read_run
 from annotated_transformer.training import predict
 from experiments import distillation as experiment
+from ledger.records import read_run
 
 SIZES = ModelConfig(30, 1, 16, 32, 2, dropout=0.0)
 BATCH = make_batch([([5, 9, 2], [7, 8, 12, 2]), ([6, 2], [11, 2])])

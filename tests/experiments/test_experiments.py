@@ -27,7 +27,6 @@ from annotated_transformer.model import (
 )
 from annotated_transformer.runs.recipes import LabConfig, Recipe
 from annotated_transformer.storage.model_folder import read_config
-from annotated_transformer.teaching.claims import as_registered
 from annotated_transformer.training import TrainConfig
 from experiments.shared import run_and_record
 from experiments.shared.reproduction import moved
@@ -38,6 +37,7 @@ from experiments.shared.run_and_record import (
     measure_run,
     source,
 )
+from ledger.claims import as_registered
 
 ROOT = Path(__file__).parents[2]
 NAMES = sorted(path.stem for path in (ROOT / "experiments").glob("[!_]*.py"))

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from annotated_transformer.decoding import beam_search, length_penalty
 from annotated_transformer.embedding import BOS, EOS
-from annotated_transformer.teaching.records import read_run
 from experiments.forced_terms import NOUN, Late, Required, change, has_word
+from ledger.records import read_run
 
 NAMES = ["<pad>", "<s>", "</s>", "▁a", "▁b", "c"]  # c goes on with a word
 TERMS = {"a": [3], "ab": [3, 4], "bc": [4, 5], "aab": [3, 3, 4]}

@@ -4,7 +4,6 @@ import random
 
 import pytest
 
-from annotated_transformer.teaching.records import read_run
 from annotated_transformer.translation import Translator
 from experiments.gender_by_stereotype import (
     GERMAN,
@@ -17,6 +16,7 @@ from experiments.gender_by_stereotype import (
     possessive,
     pronoun,
 )
+from ledger.records import read_run
 
 
 @pytest.mark.parametrize(

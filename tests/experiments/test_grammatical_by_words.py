@@ -6,7 +6,6 @@ import pytest
 import torch
 from torch import nn
 
-from annotated_transformer.teaching.records import read_run
 from experiments import grammatical_by_words
 from experiments.grammatical_by_words import (
     READ,
@@ -18,6 +17,7 @@ from experiments.grammatical_by_words import (
     texts,
     written,
 )
+from ledger.records import read_run
 
 
 @pytest.fixture(scope="module", autouse=True)

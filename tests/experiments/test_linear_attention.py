@@ -7,8 +7,6 @@ import torch
 from torch.nn import functional as F
 
 from annotated_transformer.attention import causal_mask
-from annotated_transformer.teaching.claims import find_book
-from annotated_transformer.teaching.records import read_run
 from experiments.linear_attention import (
     KINDS,
     TASK,
@@ -18,6 +16,8 @@ from experiments.linear_attention import (
     linear_attention,
 )
 from experiments.shared.lookups import questions
+from ledger import BOOK
+from ledger.records import read_run
 
 
 def positive(x):
@@ -25,7 +25,7 @@ def positive(x):
 
 
 def test_the_lab_shows_the_function_that_was_measured():
-    text = (find_book() / "ladder.ipynb").read_text("utf-8")
+    text = (BOOK / "ladder.ipynb").read_text("utf-8")
     cells = ["".join(cell["source"]) for cell in json.loads(text)["cells"]]
     source = inspect.getsource(linear_attention).rstrip()
     assert any(source in cell for cell in cells)

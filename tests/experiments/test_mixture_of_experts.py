@@ -6,8 +6,6 @@ import json
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from annotated_transformer.teaching.claims import find_book
-from annotated_transformer.teaching.records import read_run
 from experiments.mixture_of_experts import (
     EXPERTS,
     MODELS,
@@ -19,10 +17,12 @@ from experiments.mixture_of_experts import (
     mixtures,
     shares,
 )
+from ledger import BOOK
+from ledger.records import read_run
 
 
 def test_the_lab_shows_the_class_that_was_measured():
-    text = (find_book() / "ladder.ipynb").read_text("utf-8")
+    text = (BOOK / "ladder.ipynb").read_text("utf-8")
     cells = ["".join(cell["source"]) for cell in json.loads(text)["cells"]]
     assert inspect.getsource(MixtureOfExperts).rstrip() in cells
 

@@ -9,9 +9,9 @@ from annotated_transformer.corpora.builtin import sentence_pairs
 from annotated_transformer.data import train_tokenizer
 from annotated_transformer.embedding import BOS
 from annotated_transformer.model import ModelConfig, transformer
-from annotated_transformer.teaching.records import read_run
 from experiments import noun_in_the_sentence_before as experiment
 from experiments.noun_in_the_sentence_before import cut, given, shares
+from ledger.records import read_run
 
 VERBS = {"is": "ist", "was": "war", "are": "sind", "were": "waren"}
 CONJUNCTIONS = "weil|da|obwohl|obgleich|und|aber|doch"

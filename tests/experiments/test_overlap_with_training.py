@@ -5,7 +5,6 @@ from collections import Counter
 
 import pytest
 
-from annotated_transformer.teaching.records import read_run
 from experiments.overlap_with_training import (
     SHARED,
     TESTS,
@@ -15,6 +14,7 @@ from experiments.overlap_with_training import (
     seen,
     words,
 )
+from ledger.records import read_run
 
 
 def drawn(seed, lines):

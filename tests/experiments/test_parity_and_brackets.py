@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-from annotated_transformer.teaching.records import read_run
 from experiments.parity_and_brackets import (
     DEEPEST,
     LAYERS,
@@ -11,6 +10,7 @@ from experiments.parity_and_brackets import (
     TESTED,
     build,
 )
+from ledger.records import read_run
 
 
 def test_parity_counts_the_ones():

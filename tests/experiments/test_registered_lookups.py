@@ -4,8 +4,6 @@ from statistics import stdev
 
 import pytest
 
-from annotated_transformer.teaching.claims import find_book, read_claims
-from annotated_transformer.teaching.records import read_run
 from experiments.registered_lookups import SEEDS
 from experiments.tuned_lookups import (
     CHOSEN,
@@ -16,6 +14,9 @@ from experiments.tuned_lookups import (
     SCALE,
     TUNING,
 )
+from ledger import BOOK
+from ledger.claims import read_claims
+from ledger.records import read_run
 
 TUNED = read_run("tuned_lookups")["results"]
 COMPARED = {  # by claim
@@ -41,7 +42,7 @@ def test_a_row_has_the_setting_that_ended_with_the_least_loss(row):
 @pytest.mark.parametrize("name", COMPARED)
 def test_rates_and_seeds_are_those_that_were_registered(name):
     task, rows = COMPARED[name]
-    known = read_claims(find_book())[name]["registered"]
+    known = read_claims(BOOK)[name]["registered"]
     assert known["rates"] == pytest.approx(task.rates, rel=0.01)
     spreads = [
         stdev(TUNED[f"{row} seed={seed}"]["right"] for seed in PILOT)

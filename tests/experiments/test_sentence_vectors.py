@@ -6,7 +6,6 @@ from collections import Counter
 import pytest
 import torch
 
-from annotated_transformer.teaching.records import read_run
 from experiments import sentence_vectors
 from experiments.sentence_vectors import (
     MAPS,
@@ -19,6 +18,7 @@ from experiments.sentence_vectors import (
     states,
     translator,
 )
+from ledger.records import read_run
 
 LINES = {
     "en": ["A dog runs.", "A man and a woman and a dog sit in the snow."],

@@ -3,8 +3,8 @@
 import pytest
 
 from annotated_transformer.corpora.corpus import Corpus
-from annotated_transformer.teaching.records import read_run
 from experiments import several_languages as experiment
+from ledger.records import read_run
 
 CAPTIONS = {
     "en": ["a dog runs", "a man sleeps"],

@@ -4,7 +4,6 @@ from itertools import product
 
 import pytest
 
-from annotated_transformer.teaching.records import read_run
 from annotated_transformer.translation import Translator
 from experiments.shared.word_pairs import (
     Forms,
@@ -16,6 +15,7 @@ from experiments.shared.word_pairs import (
     short_pairs,
 )
 from experiments.shipped_words import MODELS
+from ledger.records import read_run
 
 PAIRS = [
     ("A red bench stands here.", "Eine rote Bank steht hier."),

@@ -24,10 +24,10 @@ from annotated_transformer.errors import UserError
 from annotated_transformer.runs.windows import TextWindows, token_ids
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.storage.pretrained import find_model, pretrained
-from annotated_transformer.teaching.records import read_run
 from annotated_transformer.training import validate
 from annotated_transformer.translation import Translator, corpus_scores
 from annotated_transformer.writing import Writer
+from ledger.records import read_run
 
 # Sums of the weights, and of the translations of sentences of our own, which
 # are the same in float64 and with the instructions of older processors.
@@ -81,12 +81,13 @@ def files(root):
 
 
 def test_a_wheel_has_every_file_and_translates(tmp_path):
-    """Alone in a folder, with no more of the package than it installs."""
+    """Alone in a folder, with the package and nothing from beside it."""
     root = Path(__file__).parents[2]
     source, site = tmp_path / "source", tmp_path / "site"
     for path in files(root):
         (source / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(root / path, source / path)
+    shutil.copytree(root / "book" / "ledger", source / "book" / "ledger")
     for name in ("pyproject.toml", "README.md", "LICENSE", "LICENSE-book"):
         shutil.copy(root / name, source)
     build = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-index"]
@@ -96,6 +97,7 @@ def test_a_wheel_has_every_file_and_translates(tmp_path):
     zipfile.ZipFile(wheel).extractall(site)
     assert files(site) == files(root)
     (about,) = site.glob("*.dist-info")
+    assert {*site.iterdir()} == {about, site / "annotated_transformer"}
     commands = (about / "entry_points.txt").read_text()
     assert "annotated-transformer = annotated_transformer.__ma" in commands
     assert "LicenseRef-Multi30k" in (about / "METADATA").read_text()

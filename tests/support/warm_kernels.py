@@ -86,6 +86,7 @@ def serve() -> None:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         folder, connection = line.rstrip("\n").split("\t")
         os.chdir(folder)
+        sys.path.insert(0, "")  # as any kernel has it, but after -P
         shaken().__enter__()  # for as long as the kernel lives
         for number in range(3):
             os.dup2(os.open(os.devnull, os.O_RDWR), number)

@@ -3,12 +3,12 @@
 import json
 from typing import Any
 
-from annotated_transformer.teaching.claims import find_book
+from ledger import BOOK
 
 
 def read_run(name: str) -> dict[str, Any]:
     """The record book/runs/NAME.json; FileNotFoundError if there is none."""
-    path = find_book() / "runs" / f"{name}.json"
+    path = BOOK / "runs" / f"{name}.json"
     if not path.exists():
         known = ", ".join(sorted(p.stem for p in path.parent.glob("*.json")))
         raise FileNotFoundError(

@@ -5,10 +5,10 @@ import re
 
 import pytest
 
-from annotated_transformer.teaching.claims import find_book
-from annotated_transformer.teaching.records import read_run, show_run
+from ledger import BOOK
+from ledger.records import read_run, show_run
 
-RECORDS = sorted((find_book() / "runs").glob("*.json"))
+RECORDS = sorted((BOOK / "runs").glob("*.json"))
 RUNS = [
     path
     for path in RECORDS

@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotated_transformer.teaching.rounding import below
+from ledger.rounding import below
 
 
 @pytest.mark.parametrize(

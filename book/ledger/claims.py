@@ -17,12 +17,9 @@ import numpy as np
 import yaml
 from torch import Tensor
 
-from annotated_transformer.teaching.intervals import (
-    Estimate,
-    mean,
-    seeds_needed,
-)
-from annotated_transformer.teaching.rounding import below
+from ledger import BOOK
+from ledger.intervals import Estimate, mean, seeds_needed
+from ledger.rounding import below
 
 SHOWN, OPPOSITE, OPEN, NOT_REPEATED, TRUE, FALSE = VERDICTS = (
     *("shown", "the opposite shown", "open", "not repeated"),
@@ -105,19 +102,6 @@ class UniqueKeys(yaml.SafeLoader):
                 )
             lines[key.value] = mark.line + 1
         return super().construct_mapping(node, deep)
-
-
-def find_book() -> Path:
-    """The folder of this book: beside the package, or above where we are."""
-    here = Path.cwd()
-    for folder in (Path(__file__).parents[2], here, *here.parents):
-        path = folder / "book" / "claims"
-        if path.is_dir():
-            return path.parent
-    raise FileNotFoundError(
-        "book/claims is neither beside the package nor in a folder above "
-        f"{here}: clone the repository and run inside it"
-    )
 
 
 @cache
@@ -261,15 +245,14 @@ def claim(
     nothing can be said: of one figure, equal ones or NaN, or where it was not
     measured as it was registered.
     """
-    book = find_book()
-    claims = read_claims(book)
+    claims = read_claims(BOOK)
     if name not in claims:
-        raise KeyError(f"{name} is not in {book / 'claims'}")
+        raise KeyError(f"{name} is not in {BOOK / 'claims'}")
     entry = claims[name]
     try:
         said = found_of(entry, measured, again)
         if "registered" in entry:
-            check_registration(book, name, entry, measured, again)
+            check_registration(name, entry, measured, again)
         if control is not None:
             chance = isinstance(control, Sequence | Estimate)
             other = (estimate_of if chance else number)(control)
@@ -330,7 +313,6 @@ def as_registered(entry: Claim) -> dict[str, Any]:
 
 
 def check_registration(
-    book: Path,
     name: str,
     entry: Claim,
     measured: Measured,
@@ -338,7 +320,7 @@ def check_registration(
 ) -> None:
     """ValueError where it was not measured as it was registered."""
     for record in entry["records"]:
-        path = book / "runs" / f"{record}.json"
+        path = BOOK / "runs" / f"{record}.json"
         kept = json.loads(path.read_text("utf-8")).get("registered", {})
         if kept.get("claims", {}).get(name) != as_registered(entry):
             raise ValueError(

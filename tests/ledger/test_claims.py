@@ -5,7 +5,6 @@ import random
 import re
 from configparser import ConfigParser
 from math import inf, nan
-from pathlib import Path
 
 import chapters
 import pytest
@@ -14,8 +13,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from annotated_transformer.teaching import claims as ledger
-from annotated_transformer.teaching.claims import (
+from ledger import BOOK
+from ledger import claims as ledger
+from ledger.claims import (
     MARGINS,
     NEEDS,
     OURS,
@@ -23,7 +23,6 @@ from annotated_transformer.teaching.claims import (
     as_registered,
     bounds,
     claim,
-    find_book,
     found_of,
     p_of,
     place,
@@ -31,13 +30,8 @@ from annotated_transformer.teaching.claims import (
     show,
     words,
 )
-from annotated_transformer.teaching.intervals import (
-    Estimate,
-    difference,
-    draws,
-)
+from ledger.intervals import Estimate, difference, draws
 
-BOOK = Path(__file__).parents[2] / "book"
 CLAIMS = read_claims(BOOK)
 CLAIM = {
     "statement": "Two and two are four.",
@@ -92,7 +86,7 @@ def book(tmp_path, monkeypatch):
         path.write_text(yaml.safe_dump(claims), "utf-8")
         (tmp_path / "runs" / "r.json").write_text(json.dumps(record or {}))
         read_claims.cache_clear()
-        monkeypatch.setattr(ledger, "find_book", lambda: tmp_path)
+        monkeypatch.setattr(ledger, "BOOK", tmp_path)
 
     yield write
     read_claims.cache_clear()
@@ -430,13 +424,6 @@ def test_an_id_that_two_pages_use_is_refused(tmp_path):
         (tmp_path / "claims" / page).write_text(yaml.safe_dump({"C": entry()}))
     with pytest.raises(ValueError, match="C stands in a.yml already"):
         read_claims(tmp_path)
-
-
-def test_no_book_is_an_error_that_says_what_to_do(tmp_path, monkeypatch):
-    monkeypatch.setattr(ledger, "__file__", str(tmp_path / "a" / "b" / "c.py"))
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(FileNotFoundError, match="clone the repository"):
-        find_book()
 
 
 def test_every_claim_has_its_page_and_every_page_claims_what_is_listed():

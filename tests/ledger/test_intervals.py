@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from annotated_transformer.teaching.intervals import (
+from ledger.intervals import (
     difference,
     draws,
     mean,
