@@ -314,7 +314,8 @@ def test_other_seeds_are_compared_and_not_written(toy, capsys):
 def test_the_command_runs_two_processes(tmp_path):
     """The command itself, moved to where the toy is all there is."""
     package = tmp_path / "experiments"
-    shutil.copytree(ROOT / "experiments" / "shared", package / "shared")
+    for part in ("experiments/shared", "book/ledger"):
+        shutil.copytree(ROOT / part, tmp_path / part)
     for name in ("__init__", "__main__"):
         shutil.copy(ROOT / "experiments" / f"{name}.py", package)
     (package / "toy.py").write_text(TOY)
