@@ -75,7 +75,7 @@ def test_the_switch_leads_to_the_same_place_and_is_remembered(
     assert urlsplit(page.url).path.endswith(f"/{NAME}/book/02_heads.html")
     assert page.url.endswith("#five-questions")
     assert page.locator("html").get_attribute("lang") == "zh-CN"
-    assert page.locator("#five-questions").count() == 1
+    page.locator("#five-questions").wait_for(state="attached")
     page.goto((book / "book" / "06_data.html").as_uri())
     page.locator(".bd-sidebar a", has_text="Attention").first.click()
     assert f"/{NAME}/book/01_attention.html" in page.url
