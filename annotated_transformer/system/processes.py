@@ -14,6 +14,10 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+
+# Imported while there is a group, as DistributedDataParallel would, it keeps
+# that for ever, whose threads then meet the end of the interpreter.
+import torch.distributed.nn
 from torch import Tensor, nn
 from torch.distributed.distributed_c10d import PrefixStore
 from torch.distributed.rendezvous import rendezvous

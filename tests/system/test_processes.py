@@ -404,6 +404,38 @@ def test_one_that_dies_is_started_again(options, whole, tmp_path, number):
     same(output, whole)
 
 
+END = """
+import torch
+from pathlib import Path
+from annotated_transformer.system.processes import Loss, joined, shared
+
+weight = torch.nn.Parameter(torch.ones(1))
+model = torch.nn.ParameterList([weight])
+with joined("cpu"):
+    shared(Loss(model, lambda x: (weight * x).sum()), torch.ones(1))
+print(*(path.read_text() for path in Path("/proc/self/task").glob("*/comm")))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it lists no threads")
+def test_no_thread_of_a_group_outlives_it(tmp_path):
+    """One that does may need Python when it is gone, and abort at the end."""
+    script = tmp_path / "end.py"
+    script.write_text(END)
+    ended = subprocess.run(
+        [
+            *(sys.executable, "-m", "torch.distributed.run", "--standalone"),
+            *("--nproc-per-node=2", str(script)),
+        ],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        timeout=PATIENCE,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.split() and "gloo" not in ended.stdout
+
+
 NCCL = "unhandled cuda error\nLast error:\nCuda failure 999 'unknown error'"
 SHORT = torch.OutOfMemoryError("CUDA out of memory.")
 
