@@ -276,6 +276,20 @@ def depart_summary(self: HTML5Translator, node: claim_summary) -> None:
     self.body.append("</summary>\n")
 
 
+# Filled by ledger.js; it stands there before, so that nothing moves.
+FILTERS = (
+    '<form class="ledger-filter pst-js-only">'
+    + "".join(
+        f'<label>{key}<select name="{key}"><option value="">all</option>'
+        "</select></label>"
+        for key in ("verdict", "source", "page")
+    )
+    + '<button type="reset">show all</button>'
+    '<button type="button" name="unfold">unfold</button>'
+    '<output name="shown">claims</output></form>'
+)
+
+
 class Ledger(SphinxDirective):
     """```{ledger}``` is the table of claims, each with an anchor."""
 
@@ -294,7 +308,8 @@ class Ledger(SphinxDirective):
             for name, entry in read_claims(BOOK).items()
             for found in [everywhere()[name]]
         ]
-        return [table(COLUMNS, rows, style="cards ledger")]
+        filters = nodes.raw("", FILTERS, format="html")
+        return [filters, table(COLUMNS, rows, style="cards ledger")]
 
 
 class Withdrawn(SphinxDirective):

@@ -20,9 +20,11 @@
     return claim.querySelector("a.internal")?.textContent ?? "";
   }
 
-  const form = document.createElement("form");
-  form.className = "ledger-filter";
-  const shown = document.createElement("output");
+  const form = /** @type {HTMLFormElement} */ (
+    document.querySelector("form.ledger-filter")
+  );
+  const unfold = form.elements["unfold"];
+  const shown = form.elements["shown"];
 
   for (const key of keys) {
     const count = new Map();
@@ -32,23 +34,11 @@
       count.set(value, (count.get(value) ?? 0) + 1);
       names.set(value, title(claim, key).trim() || value);
     }
-    const select = document.createElement("select");
-    select.name = key;
-    select.append(new Option("all", ""));
     for (const [value, number] of count)
-      select.append(new Option(`${names.get(value)} (${number})`, value));
-    const label = document.createElement("label");
-    label.append(key, select);
-    form.append(label);
+      form.elements[key].append(
+        new Option(`${names.get(value)} (${number})`, value),
+      );
   }
-  const reset = document.createElement("button");
-  reset.type = "reset";
-  reset.textContent = "show all";
-  const unfold = document.createElement("button");
-  unfold.type = "button";
-  unfold.textContent = "unfold";
-  form.append(reset, unfold, shown);
-  (table.closest(".pst-scrollable-table-container") ?? table).before(form);
 
   const visible = () => claims.filter((claim) => !row(claim).hidden);
 
