@@ -9,6 +9,7 @@ paper's, which wrote one in 10 minutes of 12 hours, or further.
 
 import copy
 from dataclasses import replace
+from typing import Any
 
 from annotated_transformer.training import TrainConfig, average
 
@@ -39,16 +40,25 @@ class Constant(TrainConfig):
         return self.peak_lr * min(1.0, step / self.warmup)
 
 
-def recipe(schedule: str, seed: int) -> TrainConfig:
+def recipe(
+    schedule: str,
+    seed: int,
+    rate: float = LEARNING["peak_lr"],
+    warmup: int = LEARNING["warmup"],
+) -> TrainConfig:
     """The settings of a run."""
+    learning: Learning = {**LEARNING, "peak_lr": rate, "warmup": warmup}
     if schedule == "constant":
-        return Constant(**LEARNING, seed=seed)
-    return TrainConfig(**LEARNING | {"schedule": schedule}, seed=seed)
+        return Constant(**learning, seed=seed)
+    return TrainConfig(**learning | {"schedule": schedule}, seed=seed)
 
 
-def run(schedule: str, seed: int) -> Result:
-    """Train; loss and BLEU of the last checkpoint and of both means."""
-    pieces, config = tokenizer(), recipe(schedule, seed)
+def run(schedule: str, seed: int, **others: Any) -> Result:
+    """Train; loss and BLEU of the last checkpoint and of both means.
+
+    The others are those of recipe.
+    """
+    pieces, config = tokenizer(), recipe(schedule, seed, **others)
     text, longest, width = corpus(), config.max_length, BASE.model.d_model
     base = replace(BASE, train=config)
     model, turns = begun(base, seed, text.train, pieces)

@@ -195,7 +195,11 @@ def learn(
 
 
 def train(
-    seed: int, rate: float, cap: bool = False, **change: Any
+    seed: int,
+    rate: float,
+    cap: bool = False,
+    warmup: int = LEARNING["warmup"],
+    **change: Any,
 ) -> tuple[LanguageModel, Result]:
     """Train a model, and say what it took."""
     torch.manual_seed(seed)
@@ -209,7 +213,8 @@ def train(
         batch = windows[torch.randint(len(windows), (LEARNING["batch"],))]
         return mean_loss(model, batch, cap)
 
-    took = learn(model, next_loss, rate, LEARNING, **how)
+    learning: Learning = {**LEARNING, "warmup": warmup}
+    took = learn(model, next_loss, rate, learning, **how)
     return model.eval(), took
 
 

@@ -116,7 +116,12 @@ def text() -> tuple[Tensor, Tensor]:
     return row(pairs[:-held_out]), row(pairs[-held_out:])
 
 
-def read(seed: int, positions: str) -> Result:
+def read(
+    seed: int,
+    positions: str,
+    rate: float = LEARNING["peak_lr"],
+    warmup: int = LEARNING["warmup"],
+) -> Result:
     """Train a decoder alone; its test losses, by block of positions."""
     torch.manual_seed(seed)
     sizes = {"vocab_size": len(tokenizer()), "positions": positions}
@@ -131,8 +136,7 @@ def read(seed: int, positions: str) -> Result:
         logits = model.next_logits(batch[:, :-1])
         return F.cross_entropy(logits.flatten(0, 1), batch[:, 1:].flatten())
 
-    schedule = LEARNING["peak_lr"], LEARNING["warmup"]
-    fit(loss, adam(model.parameters()), READING["steps"], *schedule)
+    fit(loss, adam(model.parameters()), READING["steps"], rate, warmup)
     length = READING["tested"]
     model.eval()
     with torch.no_grad():

@@ -46,22 +46,29 @@ def examples(part: str) -> list[Example]:
 
 @cache
 def learned(
-    name: str, rate: float, seed: int, pairs: int | None = None
+    name: str,
+    rate: float,
+    seed: int,
+    pairs: int | None = None,
+    warmup: int = TRAIN.warmup,
 ) -> nn.Module:
     """A translator after its training."""
     build = models(len(tokenizer()))[name]
     some = examples("train")[:pairs]
-    model, _ = trained(build, some, seed, rate, UPDATES[pairs])
+    model, _ = trained(build, some, seed, rate, UPDATES[pairs], warmup)
     return model
+
+
+def loss_on(part: str, model: nn.Module) -> float:
+    """The loss on the pairs of a part."""
+    return round(validate(model, [make_batch(examples(part))]).loss, 4)
 
 
 def try_rate(
     name: str, rate: float, seed: int, pairs: int | None = None
 ) -> dict[str, float]:
     """The loss on the validation sentences, which chooses a rate."""
-    model = learned(name, rate, seed, pairs)
-    found = validate(model, [make_batch(examples("valid"))])
-    return {"valid_loss": round(found.loss, 4)}
+    return {"valid_loss": loss_on("valid", learned(name, rate, seed, pairs))}
 
 
 @cache
@@ -76,18 +83,22 @@ def best_rate(name: str, pairs: int | None) -> float:
 def compare(
     name: str, seed: int, pairs: int | None = None
 ) -> dict[str, float]:
-    """The share of target tokens predicted right, by length of the source."""
+    """Train at the best rate, and test."""
     rate = best_rate(name, pairs)
     model = learned(name, rate, seed, pairs)
+    return {"rate": rate} | shares(model) | {"loss": loss_on("test", model)}
+
+
+def shares(model: nn.Module) -> dict[str, float]:
+    """Of target tokens predicted right, by length of the source."""
     right = predicted(model, examples("test"))
     lengths = [len(x.source.split()) for x in example_splits()[2]]
-    result = {"rate": rate}
+    result = {}
     for kind, few, many in (("", 0, 99), *LENGTHS):
         here = [i for i, n in enumerate(lengths) if few <= n <= many]
         hits = [hit for i in here for hit in right[i]]
         result[f"{kind}accuracy"] = round(sum(hits) / len(hits), 4)
-    found = validate(model, [make_batch(examples("test"))])
-    return result | {"loss": round(found.loss, 4)}
+    return result
 
 
 THREE = ("transformer", "recurrent", "convolutional")

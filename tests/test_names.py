@@ -7,9 +7,9 @@ from importlib.util import resolve_name
 import chapters
 
 # What every file of a kind has: the exercises of a chapter, an experiment's
-# text, its settings, the recipe that it varies and its runs. A command is
-# called what it calls.
-OF_A_KIND = {"BASE", "EXERCISES", "RECIPE", "RUNS", "corpus"}
+# text, its settings, the recipe that it varies, the claims that it waits for
+# and its runs. A command is called what it calls.
+OF_A_KIND = {"BASE", "CLAIMS", "EXERCISES", "RECIPE", "RUNS", "corpus"}
 
 
 def defined(tree: ast.Module) -> dict[str, ast.AST]:

@@ -297,7 +297,9 @@ class Ledger(SphinxDirective):
         rows = [
             row(
                 folded(self.env, name, entry),
-                paragraph(verdict_of(found), f" {found.status}".rstrip()),
+                paragraph(
+                    verdict_of(found), found.status and f" {found.status}"
+                ),
                 paragraph(readable(found.figure + unit(entry, found))),
                 paragraph(readable(found.words)),
                 paragraph(readable(found.p)),
@@ -319,7 +321,7 @@ class Withdrawn(SphinxDirective):
         rows = []
         for name, entry in stored(WITHDRAWN).items():
             left = stored(HISTORIES)[name]
-            source = short_source(entry["source"])
+            source = short_source(entry.get("source", OURS))
             said = nodes.inline("", source, classes=["source"])
             rows.append(
                 row(
@@ -518,8 +520,8 @@ def key() -> nodes.Node:
         say(
             "In brackets: what we measured (the verdict leads to its "
             "definition), its 90% interval where chance plays a part, and "
-            "the limit it is compared with. Explored: the statement was "
-            "written, or could have been changed, when the figure was known."
+            "the limit it is compared with. Registered: fixed before the "
+            "first run; explored: perhaps only when the figure was known."
         ),
         style="claim-key",
     )

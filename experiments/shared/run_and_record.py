@@ -43,10 +43,14 @@ EXPERIMENTS = Path(__file__).parents[1]
 ROOT = EXPERIMENTS.parent
 RECORDS = ROOT / "book" / "runs"
 KEPT = ROOT / "_build" / "measure"
-# hours by itself, or for a GPU: measured if asked for
+# hours by itself, or for a GPU, or planned: measured if asked for
 LONG = {
     *("back_translation", "deep_encoder", "size_and_dropout"),
     *("single_words", "speed_run_captions", "speed_run_plays"),
+    *("tuned_alibi", "tuned_averaging", "tuned_encoder"),
+    *("tuned_ladder", "tuned_translators", "tuned_warmup"),
+    *("registered_alibi", "registered_averaging", "registered_encoder"),
+    *("registered_ladder", "registered_translators", "registered_warmup"),
 }
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
@@ -199,15 +203,17 @@ def run_all(tasks: Sequence[Task], jobs: int) -> int:
 
 
 def registration(
-    name: str, tasks: Sequence[Task], folder: Path, earlier: Path
+    module: ModuleType, tasks: Sequence[Task], folder: Path, earlier: Path
 ) -> Result:
     """The registered claims that rest on an experiment, and their commit.
 
     They are written down when the first of its runs begins, so that a record
     says what was asked before anything was known. What is not committed then
-    is refused with a UserError. If some of the runs are in an earlier record,
+    is refused with a UserError, and so are runs whose module names CLAIMS that
+    are not registered. If some of the runs are in an earlier record,
     their figures are known: then nothing but what that one has kept counts.
     """
+    name = module.__name__.rpartition(".")[2]
     claims = {
         claim: as_registered(entry)
         for claim, entry in read_claims(BOOK).items()
@@ -223,8 +229,14 @@ def registration(
         kept: Result = json.loads(path.read_text("utf-8"))
         return kept
     found: Result = {}
+    if missing := {*getattr(module, "CLAIMS", ())} - claims.keys():
+        raise UserError(
+            f"{name} is to measure {', '.join(sorted(missing))}; register "
+            f"them before its first run: in book/claims, with records: "
+            f"[{name}]"
+        )
     if claims:
-        where = "book/claims", "experiments"
+        where = "book/claims", "experiments", "book/runs/tuned_*"
         if changed := git("status", "--porcelain", "--", *where):
             raise UserError(
                 f"{name} is to measure {', '.join(claims)}, which are "
@@ -312,7 +324,9 @@ def measure(
         tasks = [task_of(full, key, offset, kept) for key in module.RUNS]
         path = records / f"{name}.json"
         print(f"{name}: {about(module)} ({taken(path)})")
-        registered = registration(name, tasks, tasks[0].path.parent, path)
+        if not tasks:
+            raise UserError(f"{name} has no runs before its tuning is whole")
+        registered = registration(module, tasks, tasks[0].path.parent, path)
         if failed := run_all(tasks, jobs):
             bad += failed
             continue
@@ -350,7 +364,7 @@ def measure_run(
     task, path = task_of(full, key, 0, kept), records / f"{name}.json"
     if not path.exists():
         raise UserError(f"{name} has no record yet: measure all of it first")
-    registration(name, tasks, task.path.parent, path)
+    registration(module, tasks, task.path.parent, path)
     stored = json.loads(path.read_text("utf-8"))
     seeds = stored["results"]
     minutes = stored["seconds"] / len(seeds) / 60
@@ -405,13 +419,13 @@ def main(arguments: Sequence[str]) -> None:
         help="one run of --only: its figures beside the record's",
     )
     given = parser.parse_args(arguments)
-    if given.run is not None:
-        if given.only is None or given.seed_offset:
-            parser.error("--run goes with --only, and with no --seed-offset")
-        try:
-            sys.exit(measure_run(f"experiments.{given.only}", given.run))
-        except UserError as error:
-            parser.error(str(error))
+    if given.run is not None and (given.only is None or given.seed_offset):
+        parser.error("--run goes with --only, and with no --seed-offset")
     chosen = [given.only] if given.only else sorted({*names} - LONG)
     modules = [f"experiments.{name}" for name in chosen]
-    sys.exit(bool(measure(modules, given.jobs, given.seed_offset)))
+    try:
+        if given.run is not None:
+            sys.exit(measure_run(modules[0], given.run))
+        sys.exit(bool(measure(modules, given.jobs, given.seed_offset)))
+    except UserError as error:
+        parser.error(str(error))

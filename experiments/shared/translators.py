@@ -84,11 +84,14 @@ def trained(
     seed: int,
     rate: float,
     steps: int,
+    warmup: int = TRAIN.warmup,
 ) -> tuple[EncoderDecoder, list[float]]:
     """A model after its updates, and its mean loss of each 20 of them."""
     torch.manual_seed(seed)
     model = build()
-    recipe = replace(TRAIN, steps=steps, peak_lr=rate, seed=seed)
+    recipe = replace(
+        TRAIN, steps=steps, peak_lr=rate, warmup=warmup, seed=seed
+    )
     turns = updates_on(examples, model, recipe)
     losses = [update.loss.item() for update in turns]
     return model.eval(), [

@@ -176,8 +176,12 @@ def test_a_record_keeps_what_was_registered_and_its_commit(
     """If all was committed before the first run; later claims do not count."""
     name = f"toy_{toy.folder.name}"
     first = {"records": [name], "statement": "A.", "registered": {"seeds": 8}}
-    claims = {"A": first, "B": {"records": [name]}, "C": {"registered": {}}}
+    claims = {"B": {"records": [name]}, "C": {"registered": {}}}
     monkeypatch.setattr(run_and_record, "read_claims", lambda book: claims)
+    monkeypatch.setattr(toy.module, "CLAIMS", ["A"], raising=False)
+    with pytest.raises(UserError, match="measure A; register"):
+        toy()
+    claims["A"] = first
     root = tmp_path / "repository"
     monkeypatch.setattr(run_and_record, "ROOT", root)
     (root / "experiments").mkdir(parents=True)
@@ -200,6 +204,12 @@ def test_a_record_keeps_what_was_registered_and_its_commit(
     for tosses in (2, 3):  # what is measured anew is known
         monkeypatch.setitem(toy.module.RECIPE, "tosses", tosses)
         assert toy()[1]["registered"] == kept
+
+
+def test_what_waits_for_its_tuning_says_so(toy, monkeypatch):
+    monkeypatch.setattr(toy.module, "RUNS", {})
+    with pytest.raises(UserError, match="no runs before its tuning"):
+        toy()
 
 
 def test_help_has_the_hours_of_each_experiment_and_their_sum(capsys):

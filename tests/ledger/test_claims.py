@@ -473,7 +473,8 @@ def test_a_claim_that_left_is_not_in_the_ledger_and_says_why():
     assert histories.keys() <= left.keys() | CLAIMS.keys()
     for name, entry in left.items():
         assert name not in CLAIMS
-        assert entry.keys() == {"statement", "source", "why"}
+        assert entry.keys() - {"source"} == {"statement", "why"}
+        assert entry.get("source") != OURS  # which it is without one
         assert histories[name]["withdrawn"] and histories[name]["printed"]
     for found in histories.values():
         for change in found.get("changes", ()):
