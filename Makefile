@@ -114,8 +114,9 @@ soak: $(READY)  ## faults at length: 50 kills, 1,000 mutants; models' scores
 shake: $(READY)  ## other processors: what moves if sums are in another order
 	$(BIN)/python tools/shake.py
 
-bench: $(BENCH)/.stamp  ## side by side with others: RECORD=x.json, SMOKE=1
-	$(BENCH)/bin/python -m benchmarks $(RECORD) $(if $(SMOKE),--rounds 1 --smoke)
+bench: $(BENCH)/.stamp  ## beside others: RECORD=x.json, ONLY=pairs, SMOKE=1
+	$(BENCH)/bin/python -m benchmarks$(if $(ONLY),.$(ONLY)) $(RECORD) \
+	  $(if $(SMOKE),--rounds 1 --smoke)
 
 # What a machine with a GPU and no network needs beside its own PyTorch.
 gpu-kit: $(READY)  ## what make gpu needs, into .gpu: DATA=multi30k's PY=3.12
