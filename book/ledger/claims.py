@@ -111,7 +111,8 @@ def read_claims(book: Path) -> dict[str, Claim]:
     for path in sorted((book / "claims").glob("*.yml")):
         with path.open(encoding="utf-8") as file:
             claims = yaml.load(file, UniqueKeys)
-        for name, entry in (claims or {}).items():
+        for name, given in (claims or {}).items():
+            entry = {"source": OURS} | given
             if name in found:
                 raise ValueError(
                     f"{path}: {name} stands in {found[name]['page']}.yml "
