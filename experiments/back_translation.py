@@ -17,7 +17,10 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from annotated_transformer.corpora.parallel_text import read_table, write_tsv
+from annotated_transformer.corpora.parallel_text import (
+    read_parallel,
+    write_tsv,
+)
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.pairs.back_translation import back_translate
 from annotated_transformer.runs.devices import choose_device
@@ -108,7 +111,7 @@ def written(how: str) -> Path:
 
 def changed(path: Path, change: str) -> Path:
     """A file beside another: of its pairs, tagged, a few or dealt anew."""
-    pairs = read_table(path)
+    pairs = read_parallel([path])
     if change == "tagged":
         pairs = [(f"{TAG} {source}", target) for source, target in pairs]
     elif change == "few":

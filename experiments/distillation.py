@@ -19,7 +19,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from annotated_transformer.corpora.parallel_text import read_table, write_tsv
+from annotated_transformer.corpora.parallel_text import (
+    read_parallel,
+    write_tsv,
+)
 from annotated_transformer.data import Batch, Pair
 from annotated_transformer.model import EncoderDecoder, ModelConfig
 from annotated_transformer.runs.recipes import Recipe
@@ -72,7 +75,7 @@ def text(part: str, by: str) -> list[Pair]:
         english = [source for source, _ in pairs]
         german = translator()(english, **WRITES)
         write_tsv(path, zip(english, german, strict=True))
-    return read_table(path)
+    return read_parallel([path])
 
 
 def taught_loss(model: EncoderDecoder, batch: Batch, _: TrainConfig) -> Tensor:

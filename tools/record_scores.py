@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from annotated_transformer.corpora.large_text import pairs_sha256
-from annotated_transformer.corpora.parallel_text import read_pairs
+from annotated_transformer.corpora.parallel_text import read_parallel
 from annotated_transformer.errors import UserError
 from annotated_transformer.storage.checkpoints import read_metrics
 from annotated_transformer.storage.history import History, Search
@@ -83,7 +83,7 @@ def score(
     model: Path, source: Path, reference: Path, path: Path, search: Search
 ) -> None:
     """Score a model on a test set, record it and print it."""
-    pairs = read_pairs(source, reference)
+    pairs = read_parallel([source, reference])
     plain = source.name.removesuffix(".gz")
     name = plain.rpartition(".")[0] or plain
     found = scores_of(model, pairs, search)

@@ -29,8 +29,7 @@ from annotated_transformer.corpora.multi30k import (
     multi30k,
 )
 from annotated_transformer.corpora.parallel_text import (
-    read_pairs,
-    read_table,
+    read_parallel,
     write_tsv,
 )
 from annotated_transformer.data import encode_pairs
@@ -81,7 +80,8 @@ def more_pairs(
     device = choose_device()
     there, back = (Translator.load(x, device) for x in (forward, backward))
     there.beam = back.beam = 8
-    write_tsv(output, extra_pairs(there, back, read_pairs(source, target)))
+    pairs = read_parallel([source, target])
+    write_tsv(output, extra_pairs(there, back, pairs))
 
 
 def draw(output: Path, model: Path, text: Path) -> None:
@@ -100,7 +100,7 @@ def forward(output: Path, model: Path, text: Path, *beam: int) -> None:
 
 def swap(output: Path, pairs: Path) -> None:
     """The same pairs for the other direction."""
-    write_tsv(output, swapped(read_table(pairs)))
+    write_tsv(output, swapped(read_parallel([pairs])))
 
 
 def misspell(output: Path, pairs: Path) -> None:
@@ -108,14 +108,14 @@ def misspell(output: Path, pairs: Path) -> None:
     rng = random.Random(0)
     made = [
         (typing_errors(source, rng, 0.15, least=1), target)
-        for source, target in 2 * read_table(pairs)
+        for source, target in 2 * read_parallel([pairs])
     ]
     write_tsv(output, made)
 
 
 def shorten(output: Path, model: Path, source: Path, target: Path) -> None:
     """Single words and noun phrases of pairs, as a model links their words."""
-    pairs = read_pairs(source, target)
+    pairs = read_parallel([source, target])
     links = links_of(Translator.load(model), pairs)
     write_tsv(output, short_pairs(pairs, links))
 

@@ -93,9 +93,9 @@ class Corpus:
     ) -> "Corpus":
         """A corpus of your own files, from one language to another.
 
-        Of each text name two files, whose line n is a pair, or a single one
-        for `read_table`. A large text to train on is not kept in memory: see
-        `LargeText`. UserError says what is wrong with a file, and where.
+        Of each text name two files or one, as `read_parallel` reads them. A
+        large text to train on is not kept in memory: see `LargeText`.
+        UserError says what is wrong with a file, and where.
         """
         codes = source, target
         pairs = kept_or_large(train, codes, Cache(cache))
@@ -109,7 +109,7 @@ class Corpus:
         share: float | None = None,
         cache: bool = True,
     ) -> "Corpus":
-        """The corpus with more to train on, as `read_table` reads it.
+        """The corpus with more to train on, as `read_parallel` reads it.
 
         share says what part of an epoch's pairs is from there. An epoch has
         all pairs without a share, and as many of these as make up the share:

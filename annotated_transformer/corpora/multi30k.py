@@ -9,7 +9,7 @@ import pooch
 
 from ..errors import UserError
 from .corpus import Corpus
-from .parallel_text import read_pairs
+from .parallel_text import read_parallel
 
 MULTI30K_URL = (
     "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw/"
@@ -77,7 +77,7 @@ def multi30k(source: str = "en", target: str = "de") -> Corpus:
     paths = {path.name: path for path in fetch(MULTI30K_URL, sums)}
 
     def read(split: str) -> list[tuple[str, str]]:
-        return read_pairs(*(paths[f"{split}.{x}.gz"] for x in languages))
+        return read_parallel([paths[f"{split}.{x}.gz"] for x in languages])
 
     train, valid = read("train"), read("val")
     tests = {split: read(split) for split in MULTI30K_TESTS}

@@ -63,55 +63,26 @@ def refuse_titles(row: Sequence[str], languages: Names, where: str) -> None:
         )
 
 
-def read_pairs(
-    source_path: Path | str,
-    target_path: Path | str,
-    *,
-    languages: Names = SIDES,
-    blank: bool = False,
-) -> Pairs:
-    """Pair line n of one text file with line n of the other.
-
-    UserError if one is blank, unless it may be.
-    """
-    return [
-        *stream_pairs(
-            source_path, target_path, languages=languages, blank=blank
-        )
-    ]
-
-
-def stream_pairs(
-    source_path: Path | str,
-    target_path: Path | str,
-    *,
-    languages: Names = SIDES,
-    blank: bool = False,
-) -> Iterator[tuple[str, str]]:
-    """The same pairs one by one; what is wrong is said when it is reached."""
-    names = str(source_path), str(target_path)
-    numbered = enumerate(parallel_lines(*names, languages), 1)
-    return (pair for _, pair in numbered) if blank else filled(numbered, names)
-
-
-def parallel_lines(
+def line_pairs(
     source_path: str, target_path: str, languages: Names
-) -> Iterator[tuple[str, str]]:
-    """Line n of one file with line n of the other."""
+) -> Iterator[tuple[int, tuple[str, str]]]:
+    """Line n of one file with line n of the other, and n."""
     sides = lines_of(source_path), lines_of(target_path)
-    for read, (source, target) in enumerate(zip_longest(*sides)):
+    for number, (source, target) in enumerate(zip_longest(*sides), 1):
         if source is None or target is None:
-            more = read + 1 + sum(1 for side in sides for _ in side)
-            counts = (read, more) if source is None else (more, read)
+            most = number + sum(1 for side in sides for _ in side)
+            counts = [number - 1, most]
+            if target is None:
+                counts.reverse()
             raise UserError(
                 f"{source_path} has {counts[0]} lines but {target_path} has "
                 f"{counts[1]}; line n of one must translate line n of the "
                 "other"
             )
-        if not read:
+        if number == 1:
             where = f"{source_path} and {target_path}, line 1"
             refuse_titles((source, target), languages, where)
-        yield source, target
+        yield number, (source, target)
 
 
 def find_names(
@@ -251,31 +222,13 @@ READERS = {".csv": csv_records} | dict.fromkeys(
 )
 
 
-def read_table(
-    path: Path | str, languages: Names = SIDES, blank: bool = False
-) -> Pairs:
-    """Read pairs from one file: CSV or JSON Lines by its ending, else TSV.
-
-    The columns of a CSV file and the fields of JSON Lines have the names of
-    the languages, or source and target; others are not read. TSV has two
-    columns without names. UserError if a text is blank, unless it may be.
-    """
-    return [*stream_table(path, languages, blank)]
-
-
-def stream_table(
-    path: Path | str, languages: Names = SIDES, blank: bool = False
-) -> Iterator[tuple[str, str]]:
-    """The same pairs one by one; what is wrong is said when it is reached."""
-    sides: list[str] = []  # how an error calls them
-    numbered = table_pairs(path, languages, sides)
-    return (pair for _, pair in numbered) if blank else filled(numbered, sides)
-
-
 def table_pairs(
     path: Path | str, languages: Names, sides: list[str]
 ) -> Iterator[tuple[int, tuple[str, str]]]:
-    """The pairs of a table, each with its first line; names the sides."""
+    """The pairs of a table, each with its first line; names the sides.
+
+    CSV or JSON Lines by its ending, else TSV.
+    """
     reader = READERS.get(ending(path), tsv_records)
     for number, record in reader(path, languages):
         where = f"{path}, line {number}"
@@ -295,7 +248,7 @@ def table_pairs(
 
 
 def write_tsv(path: Path | str, pairs: Iterable[tuple[str, str]]) -> None:
-    """Write pairs as read_table reads them; a tab in a text becomes a space.
+    """Write pairs as read_parallel reads them; a tab within becomes a space.
 
     What was there stays until they are all written. UserError if they cannot
     be.
@@ -306,24 +259,35 @@ def write_tsv(path: Path | str, pairs: Iterable[tuple[str, str]]) -> None:
 
 def read_parallel(
     paths: Sequence[Path | str],
-    languages: tuple[str, str] = SIDES,
+    languages: Names = SIDES,
     blank: bool = False,
 ) -> Pairs:
-    """Read pairs from two files of lines, or from one as `read_table` does."""
+    """Read pairs from two files of lines, or from one: a table.
+
+    Line n of one text file translates line n of the other. A table is CSV or
+    JSON Lines by its ending, else TSV. The columns of a CSV file and the
+    fields of JSON Lines have the names of the languages, or source and target;
+    others are not read. TSV has two columns without names. UserError if a text
+    is blank, unless it may be.
+    """
     return [*stream_parallel(paths, languages, blank)]
 
 
 def stream_parallel(
     paths: Sequence[Path | str],
-    languages: tuple[str, str] = SIDES,
+    languages: Names = SIDES,
     blank: bool = False,
 ) -> Iterator[tuple[str, str]]:
-    """The same pairs one by one."""
+    """The same pairs one by one; what is wrong is said when it is reached."""
+    names: list[str] = []  # how an error calls the sides
     if len(paths) == 1:
-        return stream_table(paths[0], languages, blank)
-    if len(paths) == 2:
-        return stream_pairs(*paths, languages=languages, blank=blank)
-    raise UserError(
-        f"{len(paths)} files given; name a source and a target file, or one "
-        "file of pairs"
-    )
+        numbered = table_pairs(paths[0], languages, names)
+    elif len(paths) == 2:
+        names += map(str, paths)
+        numbered = line_pairs(names[0], names[1], languages)
+    else:
+        raise UserError(
+            f"{len(paths)} files given; name a source and a target file, or "
+            "one file of pairs"
+        )
+    return (pair for _, pair in numbered) if blank else filled(numbered, names)

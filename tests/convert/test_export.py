@@ -31,7 +31,7 @@ from annotated_transformer import Translator, Writer
 from annotated_transformer.convert import translate_onnx
 from annotated_transformer.convert.export import export_model
 from annotated_transformer.corpora.generated import builtin_corpus
-from annotated_transformer.corpora.parallel_text import read_table
+from annotated_transformer.corpora.parallel_text import read_parallel
 from annotated_transformer.data import Tokenizer, pad, train_tokenizer
 from annotated_transformer.decoding import beam_decode
 from annotated_transformer.embedding import UNK
@@ -191,7 +191,7 @@ def test_smaller_numbers_say_almost_the_same(kind, share, tmp_path):
     Processors differ most here: where int8 has no instructions of its own,
     what is added up may be cut off.
     """
-    captions = [source for source, _ in read_table(OWN)]
+    captions = [source for source, _ in read_parallel([OWN])]
     model, *others = load_model("multi30k-en-de")
     for name, quantization in (("whole", None), ("small", kind)):
         export_model(

@@ -16,13 +16,13 @@ from annotated_transformer.corpora.builtin import (
 )
 from annotated_transformer.corpora.builtin.lexicon import VERBS
 from annotated_transformer.corpora.generated import builtin_corpus
-from annotated_transformer.corpora.parallel_text import read_table
+from annotated_transformer.corpora.parallel_text import read_parallel
 from annotated_transformer.errors import UserError
 
 DIGEST = "d9da1eba1ecab4e57f52edef921b29897d67ba9772a14b06b3ef71983e8e5913"
 
 # Checked by hand, at least two of each phenomenon, without free variants.
-CHECKED = read_table(Path(__file__).with_name("checked_sentences.tsv"))
+CHECKED = read_parallel([Path(__file__).with_name("checked_sentences.tsv")])
 # Each phenomenon and the least share of sentences that show it, in percent.
 SHARES = {
     "verb-final": 40,

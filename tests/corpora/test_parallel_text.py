@@ -17,8 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotated_transformer.corpora.parallel_text import (
-    read_pairs,
-    read_table,
+    read_parallel,
     write_tsv,
 )
 from annotated_transformer.errors import UserError
@@ -110,7 +109,7 @@ def test_pairs_come_back_from_their_file(tmp_path_factory, lines):
     path = tmp_path_factory.mktemp("text") / "t.tsv"
     write_tsv(path, zip(lines, reversed(lines), strict=True))
     plain = [line.replace("\t", " ") for line in lines]
-    assert read_table(path) == [*zip(plain, reversed(plain), strict=True)]
+    assert read_parallel([path]) == [*zip(plain, reversed(plain), strict=True)]
 
 
 def csv_text(names, rows, sign=","):
@@ -167,10 +166,10 @@ def test_pairs_are_read_as_others_write_them(
     ending = ".jsonl" if write_as in (json_text, nested) else ".CSV"
     path = tmp_path_factory.mktemp("text") / f"t{ending}{'.gz' * gz}"
     write(path, gzip.compress(text, mtime=0) if gz else text)
-    assert read_table(path, ("en", "de"), blank=True) == pairs
+    assert read_parallel([path], ("en", "de"), blank=True) == pairs
     if not all(side.strip() for pair in pairs for side in pair):
         with pytest.raises(UserError, match=r"line \d+: empty \(\d+ in all"):
-            read_table(path, ("en", "de"))
+            read_parallel([path], ("en", "de"))
 
 
 NAMES = st.sampled_from(["en", "de", "source", "target", "x", "a b", "", "ä"])
@@ -192,12 +191,12 @@ def test_a_column_is_found_once_or_the_names_are_told(
     read = next((x for x in pairs if {*x} <= {*names}), None)
     if read and names.count(read[0]) == names.count(read[1]) == 1:
         places = map(names.index, read)
-        assert read_table(path, ("en", "de")) == [
+        assert read_parallel([path], ("en", "de")) == [
             tuple(row[i] for i in places)
         ]
         return
     with pytest.raises(UserError, match=", line 1: ") as caught:
-        read_table(path, ("en", "de"))
+        read_parallel([path], ("en", "de"))
     if read:
         twice = [name for name in read if names.count(name) > 1]
         assert f"{names.count(twice[0])} " in str(caught.value)
@@ -220,9 +219,9 @@ def test_csv_with_tabs_is_not_taken_for_a_text(tmp_path_factory, pairs, named):
     if named or '"' in text.getvalue():
         told = "names of columns" if named else "marks are doubled"
         with pytest.raises(UserError, match=told):
-            read_table(path, ("en", "de"))
+            read_parallel([path], ("en", "de"))
     else:
-        assert read_table(path, ("en", "de")) == pairs
+        assert read_parallel([path], ("en", "de")) == pairs
 
 
 def test_marks_that_a_text_has_are_not_taken_for_those_of_csv(tmp_path):
@@ -230,7 +229,7 @@ def test_marks_that_a_text_has_are_not_taken_for_those_of_csv(tmp_path):
     pairs = [('"a ""b"""', "c"), ('"a" and "b"', "c"), ('"a"', '"b"')]
     path = tmp_path / "t.tsv"
     write_tsv(path, pairs)
-    assert read_table(path) == pairs
+    assert read_parallel([path]) == pairs
 
 
 @pytest.mark.parametrize(
@@ -272,7 +271,7 @@ def test_marks_that_a_text_has_are_not_taken_for_those_of_csv(tmp_path):
 def test_what_is_wrong_with_a_table_has_a_place(tmp_path, name, text, told):
     path = write(tmp_path / name, text)
     with pytest.raises(UserError, match=told) as caught:
-        read_table(path, ("en", "de"))
+        read_parallel([path], ("en", "de"))
     message = str(caught.value)
     assert message.startswith(f"{path}") and "\n" not in message
 
@@ -300,8 +299,8 @@ def test_a_first_pair_of_names_is_not_learned_from(tmp_path, first, refused):
         lines = (row.split("\t")[side] for row in rows)
         write(name, "".join(f"{line}\n" for line in lines))
     for read in (
-        lambda: read_table(names[0], ("en", "de")),
-        lambda: read_pairs(*names[1:], languages=("en", "de")),
+        lambda: read_parallel([names[0]], ("en", "de")),
+        lambda: read_parallel(names[1:], ("en", "de")),
     ):
         if refused:
             with pytest.raises(UserError, match="line 1: .* names of columns"):
@@ -325,7 +324,7 @@ def test_what_is_no_text_is_named(tmp_path):
     for told, data in found.items():
         path = write(tmp_path / "t.xlsx", data)
         with pytest.raises(UserError, match=f"is no text, but {told}"):
-            read_table(path)
+            read_parallel([path])
         with pytest.raises(UserError, match=f"is no text, but {told}"):
             [*stream_lines(path)]
     path = write(tmp_path / "t.txt", b"%PDF is a format.\n")
@@ -366,9 +365,9 @@ def test_empty_lines_are_told(tmp_path, blank):
     source = write(tmp_path / "t.en", "a\nb\nc\nd\n")
     target = write(tmp_path / "t.de", f"A\n{blank}\nC\n{blank}\n")
     with pytest.raises(UserError, match=r"t\.de, line 2: empty \(2 in all\)"):
-        read_pairs(source, target)
+        read_parallel([source, target])
     with pytest.raises(UserError, match=r"t\.de, line 2"):
-        read_pairs(target, source)
+        read_parallel([target, source])
     table = write(tmp_path / "t.tsv", f"a\tA\n{blank}\tB\n")
     with pytest.raises(UserError, match=r"t\.tsv \(source\), line 2: empty"):
-        read_table(table)
+        read_parallel([table])

@@ -11,7 +11,7 @@ from annotated_transformer import (
     back_translate,
 )
 from annotated_transformer.commands import backtranslate as the_command
-from annotated_transformer.corpora.parallel_text import read_table
+from annotated_transformer.corpora.parallel_text import read_parallel
 from annotated_transformer.data import train_tokenizer
 from annotated_transformer.model import ModelConfig, transformer
 
@@ -83,6 +83,6 @@ def test_the_command_makes_what_train_reads(
     else:
         marked = [f"<BT> {text}" for text in made]
         expected = [*zip(marked, texts, strict=True)]
-    assert read_table(output) == expected
+    assert read_parallel([output]) == expected
     again = command(*words, *options)
     assert again.status == 1 and "exists already" in again.err

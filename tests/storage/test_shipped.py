@@ -18,7 +18,6 @@ from models_in_page import rounded
 from safetensors.torch import load_file
 from writer_in_page import BITS
 
-from annotated_transformer.corpora.parallel_text import read_pairs
 from annotated_transformer.corpora.running_text import plays
 from annotated_transformer.errors import UserError
 from annotated_transformer.runs.windows import TextWindows, token_ids
@@ -221,9 +220,9 @@ def test_a_shipped_model_is_the_one_it_was(name):
 @pytest.mark.parametrize("name", CAPTIONS)
 def test_a_shipped_model_has_the_scores_on_its_card(name, real_folder):
     _, _, history = load_model(name)
-    pairs = read_pairs(
-        real_folder / f"test_2016_flickr.{history.data.source}.gz",
-        real_folder / f"test_2016_flickr.{history.data.target}.gz",
+    sides = history.data.source, history.data.target
+    pairs = read_parallel(
+        [real_folder / f"test_2016_flickr.{side}.gz" for side in sides]
     )
     outputs = Translator.load(name)([source for source, _ in pairs])
     language = history.data.target
