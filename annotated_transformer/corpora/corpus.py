@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from ..errors import UserError, check_pairs
 from ..system.cache import Cache
+from ..system.text_lines import is_blank
 from .large_text import (
     LARGE,
     LargeText,
@@ -15,10 +16,7 @@ from .large_text import (
     pairs_sha256,
     text_sums,
 )
-from .parallel_text import (
-    Pairs,
-    read_parallel,
-)
+from .parallel_text import Pairs, read_parallel
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ class Corpus:
         texts = {text: check_pairs(pairs) for text, pairs in given.items()}
         for text, pairs in texts.items():
             for place, pair in enumerate(pairs):
-                if not all(side.strip() for side in pair):
+                if any(map(is_blank, pair)):
                     raise UserError(
                         f"{text}, pair {place}: a side is blank; fill it in, "
                         "or leave the pair out"

@@ -16,7 +16,7 @@ from typing import Any
 from ..errors import UserError
 from ..system.atomic_files import write_text
 from ..system.console import in_column
-from ..system.text_lines import ending, lines_of
+from ..system.text_lines import ending, is_blank, lines_of
 from ..text.languages import language_in
 
 Names = tuple[str, str]
@@ -36,10 +36,9 @@ def filled(
     """
     empty: dict[int, list[int]] = {0: [], 1: []}
     for number, pair in numbered:
-        if not (pair[0].strip() and pair[1].strip()):
-            for side in empty:
-                if not pair[side].strip():
-                    empty[side].append(number)
+        for side in empty:
+            if is_blank(pair[side]):
+                empty[side].append(number)
         yield pair
     for side, numbers in empty.items():
         if numbers:

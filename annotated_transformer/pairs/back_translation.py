@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from ..data import Pair
 from ..errors import check_texts
+from ..system.text_lines import is_blank
 from ..translation import Translator
 
 
@@ -43,5 +44,5 @@ def made_pairs(
     return [
         (mark + source, target)
         for source, target in zip(*sides, strict=True)
-        if source.strip() and target.strip()
+        if not (is_blank(source) or is_blank(target))
     ]

@@ -2,6 +2,7 @@
 
 import gzip
 import re
+import unicodedata
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -29,7 +30,20 @@ OTHERS = {
     b"PAR1": "a table in the format Parquet; write it as CSV or JSON Lines",
 }
 ICONV = "for example with iconv -f {} -t UTF-8"
+VARIANTS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")  # of a sign
 T = TypeVar("T")
+
+
+def invisible(sign: str) -> bool:
+    """True if nothing is seen of it: controls, joiners, marks of direction."""
+    return unicodedata.category(sign) in ("Cc", "Cf") or bool(
+        VARIANTS.match(sign)
+    )
+
+
+def is_blank(text: str) -> bool:
+    """True if a text has nothing that can be seen."""
+    return all(x.isspace() or invisible(x) for x in text)
 
 
 def blocks(lines: Iterable[T], size: int = 1000) -> Iterator[list[T]]:

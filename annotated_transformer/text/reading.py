@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from ..data import Tokenizer
 from ..embedding import EOS, UNK
 from ..errors import UserError
+from ..system.text_lines import invisible, is_blank
 from .casing import (
     Setting,
     Words,
@@ -20,7 +21,6 @@ from .languages import between_sentences
 from .sentences import sentences
 
 LONGEST = 10_000  # characters; a page of a book has three thousand
-VARIANTS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")  # of a sign
 AROUND = '"#*•·‣†‡§'  # punctuation that goes through, as brackets do
 PLAIN = re.compile(r"[^\W\d_](.*[^\W_])?[.!?]?", re.DOTALL)  # no sign around
 NUMBER = re.compile(r"\d+")  # and no 1. of a list
@@ -30,23 +30,11 @@ TAG = re.compile(r"</?\w[^<>]*>")
 LAST_TAG = re.compile(rf"{TAG.pattern}$")
 
 
-def invisible(sign: str) -> bool:
-    """True if nothing is seen of it: controls, joiners, marks of direction."""
-    return unicodedata.category(sign) in ("Cc", "Cf") or bool(
-        VARIANTS.match(sign)
-    )
-
-
-def visible(text: str) -> str:
-    """What can be seen of a text."""
-    return "".join(x for x in text if not (x.isspace() or invisible(x)))
-
-
 def without_subword(text: str, tokenizer: Tokenizer) -> list[str]:
     """What of a text a model has never seen: signs in a row, or words."""
     pieces = zip(tokenizer.split(text), tokenizer.encode(text), strict=False)
     unknown = (piece.strip("▁") for piece, id_ in pieces if id_ == UNK)
-    return [*dict.fromkeys(piece for piece in unknown if visible(piece))]
+    return [*dict.fromkeys(piece for piece in unknown if not is_blank(piece))]
 
 
 def between(
@@ -148,9 +136,8 @@ class Reader:
             for sign in {*inner}:
                 if not sign.isalnum() and not self.knows(sign):
                     inner = inner.replace(sign, "")
-            before, behind = (
-                x if visible(x) else "" for x in (before, behind)
-            )
+            sides = before, behind
+            before, behind = ("" if is_blank(x) else x for x in sides)
         sentence, setting = as_sentence(inner, self.tokenizer, self.words)
         if sentence != text:
             ids = self.tokenizer.encode(sentence)

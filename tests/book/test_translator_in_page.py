@@ -13,7 +13,7 @@ import pytest
 import torch
 import translator_in_page as extension
 from browser import Window, opened
-from odd_text import odd_lines, odd_strings
+from odd_text import odd_lines, odd_strings, visible
 from playwright.sync_api import Browser, Page
 
 from annotated_transformer.corpora.builtin import sentence_pairs, words
@@ -25,7 +25,6 @@ from annotated_transformer.model import ModelConfig, Transformer, transformer
 from annotated_transformer.storage.model_card import MULTI30K_LICENCE
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.teaching.pronoun_sentences import variations
-from annotated_transformer.text.reading import visible
 from annotated_transformer.text.sentences import (
     ABBREVIATIONS,
     ENDING,

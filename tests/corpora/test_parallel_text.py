@@ -360,7 +360,7 @@ def test_what_is_no_text_is_one_line(tmp_path, name, data, told):
     assert message.startswith(f"{path}") and "\n" not in message
 
 
-@pytest.mark.parametrize("blank", ["", "\u2028"])
+@pytest.mark.parametrize("blank", ["", "\u2028", "\u200b \u200b"])
 def test_empty_lines_are_told(tmp_path, blank):
     source = write(tmp_path / "t.en", "a\nb\nc\nd\n")
     target = write(tmp_path / "t.de", f"A\n{blank}\nC\n{blank}\n")

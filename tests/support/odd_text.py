@@ -3,9 +3,10 @@
 import random
 from collections.abc import Callable, Iterator, Sequence
 
+from annotated_transformer.system.text_lines import is_blank
 from annotated_transformer.text.casing import in_title_case
 
-__all__ = ["odd_lines", "odd_strings"]
+__all__ = ["odd_lines", "odd_strings", "visible"]
 
 SIGNS = [
     *"abc deß▁ñé漢字🙂⁇\t\n .,-ABZ'\"<s>12",
@@ -53,3 +54,8 @@ def odd_lines(sentences: Sequence[str], number: int) -> Iterator[str]:
                 ]
             )
         yield rng.choice(BLANKS).join(words)
+
+
+def visible(text: str) -> str:
+    """What can be seen of a text."""
+    return "".join(x for x in text if not is_blank(x))

@@ -8,6 +8,7 @@ from functools import cache
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from odd_text import visible
 
 from annotated_transformer.data import train_tokenizer
 from annotated_transformer.storage.model_folder import read_config
@@ -16,7 +17,7 @@ from annotated_transformer.text.checks import (
     doubts,
     subwords_per_word,
 )
-from annotated_transformer.text.reading import Reader, visible
+from annotated_transformer.text.reading import Reader
 from annotated_transformer.text.watch import NAMED, Watch
 from annotated_transformer.translation import Translation, Translator
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import chapters
 import pytest
-from odd_text import odd_strings
+from odd_text import odd_strings, visible
 from tiny_models import make_translator
 
 from annotated_transformer import Translator
@@ -18,7 +18,7 @@ from annotated_transformer.pairs.alignment import align_pairs
 from annotated_transformer.pairs.likelihood import score_pairs
 from annotated_transformer.text.casing import in_title_case
 from annotated_transformer.text.checks import Known
-from annotated_transformer.text.reading import LONGEST, Reader, visible
+from annotated_transformer.text.reading import LONGEST, Reader
 
 MODELS = ("multi30k-en-de", "multi30k-de-en", "multi30k-en-fr", "pronouns")
 OWN = Path(__file__).parents[1] / "storage" / "own_sentences.tsv"
