@@ -8,11 +8,12 @@ from contextlib import closing, contextmanager
 from rich.filesize import decimal
 from torch import nn
 
+from ..adapting import add_adapters
 from ..corpora.corpus import Corpus
 from ..corpora.running_text import RunningText
 from ..model import EncoderDecoder
 from ..optimizer import layer_matrices, make_optimizer
-from ..storage.builders import outline, parameters_of
+from ..storage.builders import outline
 from ..system.cache import CACHE, Cache
 from ..system.processes import ALONE, Processes, joined
 from ..training import Objective
@@ -56,10 +57,13 @@ def plan(
     into = corpus.target if isinstance(corpus, Corpus) else ""
     objective = objective_of(recipe.labs, tokenizer, into)
     model = build_model(recipe, choose_device(device), compiled)
+    if recipe.labs.adapters:
+        add_adapters(model, recipe.labs.adapters)
     found, ring = measured(recipe, text, model, objective)
-    rows = memory(recipe, found.kept) | read
+    rows = memory(recipe, model, found.kept) | read
     rows["operations"] = f"about {operations(recipe, source, target):.1e}"
-    rows |= times(recipe, target, found, ring, prepared)
+    size = FLOAT * learned(model)  # of the gradients
+    rows |= times(recipe, size, target, found, ring, prepared)
     width = max(map(len, rows))
     return "".join(f"{name:{width}}  {rows[name]}\n" for name in rows)
 
@@ -106,14 +110,19 @@ def passes(recipe: Recipe) -> int:
     return recipe.labs.risk or (2 if recipe.labs.r_drop else 1)
 
 
-def memory(recipe: Recipe, kept: float) -> dict[str, str]:
+def learned(model: nn.Module) -> int:
+    """How many numbers a model learns: with adapters, theirs alone."""
+    return sum(p.numel() for p in model.parameters() if p.requires_grad)
+
+
+def memory(recipe: Recipe, model: nn.Module, kept: float) -> dict[str, str]:
     """What a process needs in memory and on disk, beside the program."""
-    model, config = outline(recipe.model), recipe.train
+    config = recipe.train
     count = sum(p.numel() for p in model.parameters())
-    moments = 2 * count
+    moments = 2 * learned(model)
     if config.optimizer == "muon":  # which keeps one of its matrices
         moments -= sum(p.numel() for p in layer_matrices(model))
-    stays = FLOAT * (2 * count + moments)
+    stays = FLOAT * (count + learned(model) + moments)
     logits = FLOAT * passes(recipe) * recipe.model.vocab_size
     batch = config.batch_tokens * (kept + logits)
     return {
@@ -127,10 +136,14 @@ def memory(recipe: Recipe, kept: float) -> dict[str, str]:
 
 
 def times(
-    recipe: Recipe, target: int, cost: Cost, ring: Ring | None, prepared: float
+    recipe: Recipe,
+    size: int,
+    target: int,
+    cost: Cost,
+    ring: Ring | None,
+    prepared: float,
 ) -> dict[str, str]:
     """What a run takes, with the devices that it has and with more."""
-    size = FLOAT * parameters_of(recipe.model)
     devices, each = recipe.processes, target / recipe.processes
     compute, told = cost.seconds(each), ""
     update = compute

@@ -11,6 +11,7 @@ from small_runs import learning
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
+from annotated_transformer.adapting import add_adapters
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import (
     ORDERS,
@@ -28,7 +29,7 @@ from annotated_transformer.optimizer import layer_matrices
 from annotated_transformer.runs import dry_run
 from annotated_transformer.runs.cost import Cost
 from annotated_transformer.runs.dry_run import plan
-from annotated_transformer.runs.recipes import recipe_of
+from annotated_transformer.runs.recipes import fine_tuning, recipe_of
 from annotated_transformer.runs.start import Start
 from annotated_transformer.runs.subwords import learn_tokenizer
 from annotated_transformer.storage.builders import outline
@@ -106,6 +107,18 @@ def test_memory_is_counted_from_the_parameters(corpus, recipe):
     kept = 4 * (4 * count - inner)
     assert muon["weights, gradients, moments"] == decimal(kept)
     assert muon["a checkpoint"] == decimal(4 * (3 * count - inner))
+
+
+def test_adapters_alone_have_gradients_and_moments(corpus, recipe):
+    start = Start("multi30k-en-de")
+    rows = table(plan(fine_tuning(recipe, 4), corpus, start))
+    model = load_model("multi30k-en-de")[0]
+    count = sum(x.numel() for x in model.parameters())
+    add_adapters(model, 4)
+    own = sum(x.numel() for x in model.parameters() if x.requires_grad)
+    assert numbers(rows["parameters"]) == [count + own]
+    kept = decimal(4 * (count + own + 3 * own))
+    assert rows["weights, gradients, moments"] == kept
 
 
 @pytest.mark.parametrize(
