@@ -1,6 +1,7 @@
 """The floors of the package: which wing may import which."""
 
 import ast
+import re
 from collections.abc import Iterator
 
 import chapters
@@ -94,3 +95,19 @@ def test_every_module_stands_on_floors_below():
         used = imported(module, source)
         found |= {(module, x) for x in used if wing(x) not in below}
     assert found == EXCEPTIONS.keys()
+
+
+def test_the_page_of_modules_names_every_module():
+    page = (chapters.BOOK / "toolkit_modules.md").read_text("utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*)", page, re.MULTILINE))
+    for name in FLOORS.keys() - {"errors", "chapters", "root", "commands"}:
+        named = {*re.findall(r"\*\*`(\w+)`\*\*", rows[name])}
+        inside = {
+            path.stem
+            for path in (chapters.PACKAGE / name).iterdir()
+            if path.suffix == ".py" or (path / "__init__.py").exists()
+        }
+        others = {"console", "machine", "memory", "signals"}  # in one word
+        found = {x for x in inside if not x.startswith("__")} - named
+        assert found == (others if name == "system" else set()), name
+        assert named - inside <= {"check_exercise", "pretrained"}, name

@@ -71,6 +71,7 @@ class Run:
         tokenizer: Tokenizer,
         model: EncoderDecoder,
         processes: Processes = ALONE,
+        *,
         valid_bleu: int = 0,
         fine_tunes: bool = False,
         on_metrics: Callable[[Line], object] | None = None,

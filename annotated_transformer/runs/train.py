@@ -134,8 +134,9 @@ def train(
         if plan_minutes is not None:
             recipe = replace(recipe, train=unplanned(recipe.train, began))
         start = start if isinstance(start, Start) else Start(start)
-        before = output if resume else None
-        ready = prepare(recipe, corpus, start, before, store)
+        ready = prepare(
+            recipe, corpus, start, output if resume else None, store
+        )
         history = describe(command, ready, corpus, device, start.model, store)
         if isinstance(corpus, Corpus) and (valid_bleu or recipe.labs.risk):
             targets = (target for _, target in corpus.valid)
@@ -152,9 +153,18 @@ def train(
         if recipe.labs.adapters:
             torch.manual_seed(recipe.train.seed)
             add_adapters(model, recipe.labs.adapters)
-        parts = corpus, ready.recipe, ready.tokenizer, model
-        more = valid_bleu, start.fine_tunes, on_metrics, store
-        run = Run(output, *parts, processes, *more)
+        run = Run(
+            output,
+            corpus,
+            ready.recipe,
+            ready.tokenizer,
+            model,
+            processes,
+            valid_bleu=valid_bleu,
+            fine_tunes=start.fine_tunes,
+            on_metrics=on_metrics,
+            cache=store,
+        )
         try:
             if began is None and plan_minutes is not None:
                 run.fit(60 * plan_minutes - (time.monotonic() - began_at))
