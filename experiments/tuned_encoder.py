@@ -34,7 +34,7 @@ COMPARED = [
             "encoder-decoder": partial(learned, BOTH),
             "prefix": partial(learned, PREFIX),
         },
-        rates=around(9e-3, above=2),
+        rates=around(9e-3, above=4),
         warmups=(WARMUP, 3 * WARMUP),
         figures=["loss"],
         margin="nats",
