@@ -261,7 +261,7 @@ class EncoderDecoder(nn.Module):
         return self.encoder(self.source(source), padding_mask(source, PAD))
 
     def read(self, source: Tokens) -> Nested:
-        """The memory as the decoder needs it, such as keys and values."""
+        """The arrow from encoder to decoder, such as keys and values."""
         mask = padding_mask(source, PAD)
         return self.decoder.read(self.encode(source), mask)
 
@@ -285,7 +285,10 @@ class EncoderDecoder(nn.Module):
     def forward(
         self, source: Tokens, target: Tokens, where: Where | None = None
     ) -> Float[Tensor, "*positions vocab_size"]:
-        """Logits at every target position, or only where asked for."""
+        """Logits at every target position, or only where asked for.
+
+        The target is shifted right: it begins with BOS.
+        """
         x, _ = self.decode(target, self.read(source))
         return self.logits(x if where is None else chosen(x, where))
 
@@ -378,18 +381,25 @@ def transformer(
     can hold your own: to load such a model again, build it in the same way
     and pass it in.
     """
-    parts = parts_of(config, attention, norm, feed_forward)
-    look, across, think, box, last, place = parts
+    make = parts_of(config, attention, norm, feed_forward)
     embed = partial(TokenEmbedding, config.vocab_size, config.d_model)
     read = write = output = embed()  # one matrix for three uses (3.4)
     if not config.tied:
         write, output = embed(), embed()
-    source = InputEmbedding(read, place(), config.dropout)
-    target = InputEmbedding(write, place(), config.dropout)
+    source = InputEmbedding(read, make.positions(), config.dropout)
+    target = InputEmbedding(write, make.positions(), config.dropout)
+
+    def encoder_layer() -> EncoderLayer:
+        sub_layers = make.self_attention(), make.feed_forward()
+        return EncoderLayer(*sub_layers, make.add_norm)
+
+    def decoder_layer() -> DecoderLayer:
+        attentions = make.self_attention(), make.cross_attention()
+        return DecoderLayer(*attentions, make.feed_forward(), make.add_norm)
+
     n, m = config.layers, config.decoder_layers or config.layers
-    reads = [EncoderLayer(look(), think(), box) for _ in range(n)]
-    writes = [DecoderLayer(look(), across(), think(), box) for _ in range(m)]
-    encoder, decoder = Encoder(reads, last()), Decoder(writes, last())
+    encoder = Encoder([encoder_layer() for _ in range(n)], make.last_norm())
+    decoder = Decoder([decoder_layer() for _ in range(m)], make.last_norm())
     if config.pre_norm:
         scale_residual_init(encoder.layers)
         scale_residual_init(decoder.layers)

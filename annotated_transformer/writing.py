@@ -90,15 +90,19 @@ class LanguageModel(EncoderDecoder):
     """A decoder without a source: it scores the next token of a text."""
 
     def __init__(self, config: ModelConfig):
-        look, _, think, box, last, place = parts_of(config)
+        make = parts_of(config)
         tokens = TokenEmbedding(config.vocab_size, config.d_model)
         output = tokens
         if not config.tied:
             output = TokenEmbedding(config.vocab_size, config.d_model)
-        layers = range(config.layers)
-        writes = [DecoderOnlyLayer(look(), think(), box) for _ in layers]
-        target = InputEmbedding(tokens, place(), config.dropout)
-        decoder = Decoder(writes, last())
+        layers = [
+            DecoderOnlyLayer(
+                make.self_attention(), make.feed_forward(), make.add_norm
+            )
+            for _ in range(config.layers)
+        ]
+        target = InputEmbedding(tokens, make.positions(), config.dropout)
+        decoder = Decoder(layers, make.last_norm())
         super().__init__(None, None, target, decoder, output)
         self.config = LanguageModelConfig(**asdict(config))
         if config.pre_norm:

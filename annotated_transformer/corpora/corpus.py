@@ -97,9 +97,9 @@ class Corpus:
         """
         codes = source, target
         pairs = kept_or_large(train, codes, Cache(cache))
-        few = cls.from_pairs([], read_parallel(valid, codes), *codes)
-        sums = few.checksums | {"train": text_sums(pairs)[0]}
-        return replace(few, train=cast(Pairs, pairs), checksums=sums)
+        few = read_parallel(valid, codes)
+        sums = {"train": text_sums(pairs)[0], "valid": pairs_sha256(few)}
+        return cls(cast(Pairs, pairs), few, {}, "text", *codes, sums)
 
     def with_extra(
         self,
