@@ -69,10 +69,9 @@ def line_pairs(
     sides = lines_of(source_path), lines_of(target_path)
     for number, (source, target) in enumerate(zip_longest(*sides), 1):
         if source is None or target is None:
-            most = number + sum(1 for side in sides for _ in side)
-            counts = [number - 1, most]
-            if target is None:
-                counts.reverse()
+            less = number - 1
+            more = number + sum(1 for side in sides for _ in side)
+            counts = (less, more) if source is None else (more, less)
             raise UserError(
                 f"{source_path} has {counts[0]} lines but {target_path} has "
                 f"{counts[1]}; line n of one must translate line n of the "

@@ -9,7 +9,6 @@
     document.querySelector("table.ledger")
   );
   const heads = [...table.rows[0].cells];
-  const keys = ["verdict", "source", "page"];
 
   function row(claim) {
     return /** @type {HTMLTableRowElement} */ (claim.closest("tr"));
@@ -23,6 +22,7 @@
   const form = /** @type {HTMLFormElement} */ (
     document.querySelector("form.ledger-filter")
   );
+  const keys = [...form.querySelectorAll("select")].map(({ name }) => name);
   const unfold = form.elements["unfold"];
   const shown = form.elements["shown"];
 

@@ -126,7 +126,7 @@ def test_more_devices_take_the_exchange_into_account():
     ring, each = Ring(0.0, 1e6), Cost(0.01, 0.0, 1.0)
     recipe = learning(SMALL, steps=10)
     size = 4 * parameters_of(recipe.model)
-    rows = dry_run.times(recipe, 100, each, ring, 3.0)
+    rows = dry_run.times(recipe, size, 100, each, ring, 3.0)
     assert rows["an update"].startswith("about 1 s, 0 s of it")
     for n in (8, 64):
         seconds = 1 + 2 * (n - 1) / n * size / 1e6

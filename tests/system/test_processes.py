@@ -380,24 +380,28 @@ def test_a_run_goes_on_with_fewer_processes(recipe_options, tmp_path):
     assert told in logs(began.parent)[0]
 
 
-@pytest.mark.parametrize("number", range(10 if SOAK else 1))
-def test_one_that_dies_is_started_again(options, whole, tmp_path, number):
-    """By torchrun, and all go on by themselves."""
-    rng = random.Random(number)
-    rank, update = (rng.randrange(3), rng.randint(0, 24)) if number else (1, 6)
-    output = tmp_path / "model"
+def by_torchrun(size, *words):
+    """What so many processes say that torchrun starts; they must succeed."""
+    torchrun = (sys.executable, "-m", "torch.distributed.run", "--standalone")
     ended = subprocess.run(
-        [
-            *(sys.executable, "-m", "torch.distributed.run", "--standalone"),
-            *("--nproc-per-node=3", "--max-restarts=1", DYING),
-            *map(str, (rank, update, "train", output, *options)),
-        ],
+        [*torchrun, f"--nproc-per-node={size}", *map(str, words)],
         capture_output=True,
         text=True,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         timeout=PATIENCE,
     )
     assert ended.returncode == 0, ended.stderr
+    return ended
+
+
+@pytest.mark.parametrize("number", range(10 if SOAK else 1))
+def test_one_that_dies_is_started_again(options, whole, tmp_path, number):
+    """By torchrun, and all go on by themselves."""
+    rng = random.Random(number)
+    rank, update = (rng.randrange(3), rng.randint(0, 24)) if number else (1, 6)
+    output = tmp_path / "model"
+    words = (rank, update, "train", output, *options)
+    ended = by_torchrun(3, "--max-restarts=1", DYING, *words)
     done = (update - 1) // 4 * 4  # by the last checkpoint
     if done > 0:
         assert f"continuing after update {done} of 24" in ended.stderr
@@ -422,17 +426,7 @@ def test_no_thread_of_a_group_outlives_it(tmp_path):
     """One that does may need Python when it is gone, and abort at the end."""
     script = tmp_path / "end.py"
     script.write_text(END)
-    ended = subprocess.run(
-        [
-            *(sys.executable, "-m", "torch.distributed.run", "--standalone"),
-            *("--nproc-per-node=2", str(script)),
-        ],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        timeout=PATIENCE,
-    )
-    assert ended.returncode == 0, ended.stderr
+    ended = by_torchrun(2, script)
     assert ended.stdout.split() and "gloo" not in ended.stdout
 
 
