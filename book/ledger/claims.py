@@ -72,6 +72,7 @@ class Claim(TypedDict):
     setting: NotRequired[str]  # text, model, length of training
     needs: NotRequired[str]
     margin: NotRequired[str]
+    repeated: NotRequired[str]  # what its figures are of, if not seeds
     at_least: NotRequired[Number]
     at_most: NotRequired[Number]
     equals: NotRequired[Number]
@@ -293,7 +294,7 @@ def found_of(entry: Claim, measured: Measured, again: Measured | None) -> str:
         parts.append(words(entry, found))
     p = p_of(entry, found)
     shown = "< 0.0001" if p < 1e-4 else f"{p:.2g}"
-    return "; ".join([*parts, f"p {shown}", seen(found), status])
+    return "; ".join([*parts, f"p {shown}", seen(entry, found), status])
 
 
 # A line of `claim`, whose parts found_of joins, as the ledger's page reads it.
@@ -369,7 +370,7 @@ def asked(entry: Claim) -> str:
     return " and ".join(parts)
 
 
-def seen(found: Estimate) -> str:
+def seen(entry: Claim, found: Estimate) -> str:
     """Of how many seeds a figure is, or of which weights."""
     if found.finished:
         weights, draws = found.seen
@@ -377,7 +378,8 @@ def seen(found: Estimate) -> str:
         return f"{draws} draws, {which} weights"
     each = dict.fromkeys(found.seen)
     sides = " a side" if len(found.seen) > len(each) else ""
-    return f"{' and '.join(map(str, each))} seeds{sides}"
+    what = entry.get("repeated", "seeds")
+    return f"{' and '.join(map(str, each))} {what}{sides}"
 
 
 def figures(found: Number | Estimate, *bounds: float) -> str:
