@@ -9,7 +9,6 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import lru_cache
 
 import numpy as np
 import torch
@@ -141,7 +140,8 @@ class TrainingText:
             (seed, places, max(1, round(share * size)))
             for seed, places, share in shares
         ]
-        self.epoch_batches = lru_cache(1)(self.bucketed)  # the first one twice
+        # an epoch and its batches: the first one is asked for twice
+        self.kept: tuple[int, list[np.ndarray]] = -1, []
 
     def epoch(self, number: int) -> np.ndarray:
         """The places of the examples that an epoch reads, in no order."""
@@ -150,12 +150,14 @@ class TrainingText:
         dealt_out = (dealt(*shared, number) for shared in self.shared)
         return np.concatenate([self.whole, *dealt_out])
 
-    def bucketed(self, number: int) -> list[np.ndarray]:
+    def epoch_batches(self, number: int) -> list[np.ndarray]:
         """The batches of an epoch, as places of examples."""
-        read, seed = self.epoch(number), f"{self.seed} {number}"
-        lengths, limit = self.text.lengths[read], self.config.batch_tokens
-        found = bucket(lengths, limit, seed, self.labs.order)
-        return [read[places] for places in found]
+        if number != self.kept[0]:
+            read, seed = self.epoch(number), f"{self.seed} {number}"
+            lengths, limit = self.text.lengths[read], self.config.batch_tokens
+            found = bucket(lengths, limit, seed, self.labs.order)
+            self.kept = number, [read[places] for places in found]
+        return self.kept[1]
 
     def amount(self, recipe: Recipe) -> Amount:
         """What an update and an epoch have, by the first epoch's batches."""
