@@ -350,7 +350,6 @@ def training_batches(
     skip: int = 0,
     every: int = 1,
     resplit: Callable[[list[Example], str], list[Example]] | None = None,
-    order: str = "target",
     epochs: Callable[[int], list[np.ndarray]] | None = None,
 ) -> Iterator[Batch]:
     """Endless batches: each epoch is a function of the seed and its number.
@@ -365,7 +364,7 @@ def training_batches(
     text = Examples.of(examples)
 
     def buckets(epoch: int) -> list[np.ndarray]:
-        return bucket(text.lengths, max_tokens, f"{seed} {epoch}", order)
+        return bucket(text.lengths, max_tokens, f"{seed} {epoch}")
 
     batches = chain.from_iterable(map(epochs or buckets, count()))
     for number, places in islice(enumerate(batches), skip, None, every):

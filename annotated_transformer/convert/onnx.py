@@ -20,6 +20,7 @@ from ..errors import UserError
 from ..model import EncoderDecoder, Transformer
 from ..storage.history import History, Search
 from ..system.machine import needed
+from ..text.checks import Known
 
 POSITIONS = 1024  # of a model that has no limit of its own
 
@@ -138,4 +139,5 @@ def write_onnx(
     name = "translate_onnx.py"
     (folder / name).write_bytes(Path(__file__).with_name(name).read_bytes())
     search = (history and history.search) or Search()
-    return asdict(search) | {"longest": longest}
+    known = {"longest": longest, "stretch": Known.of(history).stretch}
+    return asdict(search) | known

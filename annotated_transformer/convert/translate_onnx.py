@@ -19,11 +19,12 @@ def bar_repeats(log_p, tokens, n):
 class Translator:
     """A folder that annotated-transformer has exported for ONNX."""
 
-    def __init__(self, folder, longest=1024):
+    def __init__(self, folder, longest=1024, stretch=1.0):
         self.encoder = InferenceSession(f"{folder}/encoder.onnx")
         self.decoder = InferenceSession(f"{folder}/decoder.onnx")
         self.pieces = SentencePieceProcessor(f"{folder}/tokenizer.model")
-        self.longest = longest  # output, in tokens
+        # the most tokens of an output: in all, and for each of its source
+        self.longest, self.stretch = longest, stretch
 
     def __call__(self, texts, **options):
         """The best translation of each text; for options see search."""
@@ -37,7 +38,8 @@ class Translator:
     def search(self, source, width=5, alpha=0.6, no_repeat=0):
         """The best output for each row of ids: its score and its tokens."""
         found, free = [(-np.inf, [])] * len(source), [width] * len(source)
-        limits = np.minimum((source != PAD).sum(1) + 50, self.longest)
+        limits = (source != PAD).sum(1) * self.stretch + 50
+        limits = np.minimum(limits.astype(int), self.longest)
         going = np.arange(len(source))  # the rows that are not finished
         tokens = np.full((len(source), 1, 1), BOS)
         live = np.zeros((len(source), 1), np.float32)

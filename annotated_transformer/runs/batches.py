@@ -6,24 +6,26 @@ passes over those that it has had.
 
 import random
 from collections import deque
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import lru_cache
 
 import numpy as np
 import torch
 
 from ..corpora.corpus import Corpus, Extra
+from ..corpora.running_text import RunningText
 from ..data import (
     Batch,
     BPEDropout,
     Example,
     Examples,
+    Pair,
     Tokenizer,
     bucket,
     training_batches,
 )
+from ..embedding import EOS
 from ..errors import UserError
 from ..system.cache import CACHE, Cache
 from ..system.console import console
@@ -32,12 +34,10 @@ from ..text.noise import SourceNoise
 from ..text.reading import Reader
 from .encoding import encoded, let_go
 from .recipes import Recipe
+from .windows import VALID_TOKENS, Amount, TextWindows, token_ids
 
 SOME = 20  # batches, after which a process lets go of the pages it has read
 Change = Callable[[list[Example], str], list[Example]]  # as a seed decides
-# The tokens that an update reads of source and target, on average, and a table
-# of the text; its first row is the text's size, the last how often it is read.
-Amount = tuple[tuple[int, int], dict[str, str]]
 
 
 def longest_side(recipe: Recipe) -> int:
@@ -141,7 +141,8 @@ class TrainingText:
             (seed, places, max(1, round(share * size)))
             for seed, places, share in shares
         ]
-        self.epoch_batches = lru_cache(1)(self.bucketed)  # the first one twice
+        # an epoch and its batches: the first one is asked for twice
+        self.kept: tuple[int, list[np.ndarray]] = -1, []
 
     def epoch(self, number: int) -> np.ndarray:
         """The places of the examples that an epoch reads, in no order."""
@@ -150,12 +151,14 @@ class TrainingText:
         dealt_out = (dealt(*shared, number) for shared in self.shared)
         return np.concatenate([self.whole, *dealt_out])
 
-    def bucketed(self, number: int) -> list[np.ndarray]:
+    def epoch_batches(self, number: int) -> list[np.ndarray]:
         """The batches of an epoch, as places of examples."""
-        read, seed = self.epoch(number), f"{self.seed} {number}"
-        lengths, limit = self.text.lengths[read], self.config.batch_tokens
-        found = bucket(lengths, limit, seed, self.labs.order)
-        return [read[places] for places in found]
+        if number != self.kept[0]:
+            read, seed = self.epoch(number), f"{self.seed} {number}"
+            lengths, limit = self.text.lengths[read], self.config.batch_tokens
+            found = bucket(lengths, limit, seed, self.labs.order)
+            self.kept = number, [read[places] for places in found]
+        return self.kept[1]
 
     def amount(self, recipe: Recipe) -> Amount:
         """What an update and an epoch have, by the first epoch's batches."""
@@ -212,6 +215,45 @@ def fixed_batches(
     """Examples as batches in one order: what validation runs over."""
     text = Examples.of(examples)
     return [text.batch(some) for some in bucket(text.lengths, max_tokens)]
+
+
+def read_corpus(
+    corpus: Corpus | RunningText,
+    tokenizer: Tokenizer,
+    recipe: Recipe,
+    cache: Cache = CACHE,
+) -> tuple[TrainingText | TextWindows, Iterable[Batch], list[Pair]]:
+    """What a run learns from, what it is validated on, and the pairs of that.
+
+    UserError for a text that is too small.
+    """
+    config = recipe.train
+    if isinstance(corpus, Corpus):
+        text = TrainingText(corpus, tokenizer, recipe, cache)
+        valid = encoded(corpus.valid, tokenizer, recipe.tokenizer, cache)
+        name, size = "validation text", len(corpus.valid)
+        places = short_enough(name, valid, recipe, 0, size).tolist()
+        examples = [valid[i] for i in places]
+        batches = fixed_batches(examples, config.batch_tokens)
+        return text, batches, [corpus.valid[i] for i in places]
+    length = longest_side(recipe)
+    ids = {}
+    for name, held_out in ("training", False), ("held-out", True):
+        ids[name] = token_ids(corpus, tokenizer, held_out, cache)
+        if len(ids[name]) <= length:
+            told = "name more text, or lower `max_length`"
+            if held_out and (ids[name] == EOS).all():  # no line is
+                told = "whole lines are held out, and the last is longer than "
+                told += f"`held_out={corpus.held_out}` of the text: break it "
+                told += "into lines, one for each sentence or paragraph"
+            raise UserError(
+                f"the {name} text has {len(ids[name]) - 1} tokens, and a "
+                f"window has {length}: {told}"
+            )
+    rows = config.batch_tokens // length
+    learned = TextWindows(ids["training"], length, rows, config.seed)
+    rows = max(VALID_TOKENS // length, 1)
+    return learned, TextWindows(ids["held-out"], length, rows), []
 
 
 def prefetch(

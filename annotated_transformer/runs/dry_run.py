@@ -13,18 +13,16 @@ from ..corpora.corpus import Corpus
 from ..corpora.running_text import RunningText
 from ..model import EncoderDecoder
 from ..optimizer import layer_matrices, make_optimizer
-from ..storage.builders import outline
 from ..system.cache import CACHE, Cache
 from ..system.processes import ALONE, Processes, joined
 from ..training import Objective
-from .batches import TrainingText
+from .batches import TrainingText, read_corpus
 from .cost import Cost, Ring, measured_cost
 from .devices import allow_tf32, attention_kernel, choose_device
 from .objectives import objective_of
 from .prepare import build_model, prepare
 from .recipes import Recipe
 from .start import NEW, Start
-from .texts import read_corpus
 from .train import restored
 from .windows import TextWindows
 
@@ -56,12 +54,14 @@ def plan(
     prepared = time.monotonic() - began
     into = corpus.target if isinstance(corpus, Corpus) else ""
     objective = objective_of(recipe.labs, tokenizer, into)
-    model = build_model(recipe, choose_device(device), compiled)
+    device = choose_device(device)
+    model = build_model(recipe, device, compiled, start.model)
     if recipe.labs.adapters:
         add_adapters(model, recipe.labs.adapters)
     found, ring = measured(recipe, text, model, objective)
     rows = memory(recipe, model, found.kept) | read
-    rows["operations"] = f"about {operations(recipe, source, target):.1e}"
+    needed = operations(recipe, model, source, target)
+    rows["operations"] = f"about {needed:.1e}"
     size = FLOAT * learned(model)  # of the gradients
     rows |= times(recipe, size, target, found, ring, prepared)
     width = max(map(len, rows))
@@ -91,12 +91,13 @@ def measured(
         return found, Ring.measured(processes, str(device))
 
 
-def operations(recipe: Recipe, source: int, target: int) -> float:
+def operations(
+    recipe: Recipe, model: EncoderDecoder, source: int, target: int
+) -> float:
     """The operations of a run, by the tokens of an update on either side.
 
     6 for each parameter that a token meets; attention's own come on top.
     """
-    model = outline(recipe.model)
     sides = (source, [model.encoder]), (target, [model.decoder, model.output])
     update = sum(
         tokens * sum(p.numel() for p in nn.ModuleList(parts).parameters())

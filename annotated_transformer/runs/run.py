@@ -50,12 +50,11 @@ from ..training import (
     validate,
 )
 from ..translation import Translator, corpus_scores
-from .batches import prefetch
+from .batches import prefetch, read_corpus
 from .devices import allow_tf32, attention_kernel
 from .objectives import objective_of
 from .planning import planned, trial
 from .recipes import Recipe
-from .texts import read_corpus
 
 LATE = 1  # why processes end together: out of time, or this plus a signal
 

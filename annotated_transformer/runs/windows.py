@@ -16,14 +16,16 @@ from ..embedding import EOS, UNK
 from ..model import EncoderDecoder
 from ..system.cache import CACHE, Cache
 from ..text.documents import DocumentReader, ends_document
-from ..training import validate
-from .batches import Amount
+from ..training import Validation, validate
 from .encoding import dtype, in_files
 from .recipes import Recipe
 
 VALID_TOKENS = 4096  # of a batch without gradients
 LARGE = 50_000_000  # bytes of a text; the ids of a smaller one are not kept
 WINDOW = 256  # tokens, for a model of your own whose context has no end
+# The tokens that an update reads of source and target, on average, and a table
+# of the text; its first row is the text's size, the last how often it is read.
+Amount = tuple[tuple[int, int], dict[str, str]]
 
 
 def token_ids(
@@ -112,18 +114,12 @@ class TextWindows:
 
 
 @dataclass(frozen=True)
-class TextScore:
+class TextScore(Validation):
     """How well a language model predicts a text."""
 
     tokens: int
     bytes: int
     unknown: int  # tokens that stand for what the model has no piece for
-    loss: float  # nats a token
-
-    @property
-    def perplexity(self) -> float:
-        """exp(loss): as unsure as a choice among so many tokens."""
-        return math.exp(self.loss)
 
     @property
     def bits_per_byte(self) -> float:
@@ -143,6 +139,6 @@ def score_text(
     ids = token_ids(text, tokenizer)
     length = model.max_positions or WINDOW
     windows = TextWindows(ids, length, max(VALID_TOKENS // length, 1))
-    loss = validate(model, windows).loss
-    unknown = int((ids == UNK).sum())
-    return TextScore(len(ids) - 1, text.size, unknown, loss)
+    found, unknown = validate(model, windows), int((ids == UNK).sum())
+    sizes = len(ids) - 1, text.size, unknown
+    return TextScore(found.loss, found.accuracy, *sizes)

@@ -33,6 +33,7 @@ from annotated_transformer.data import Tokenizer
 from annotated_transformer.embedding import BOS, EOS
 from annotated_transformer.model import EncoderDecoder, parameter_count
 from annotated_transformer.storage.model_card import TEXT_LICENCES
+from annotated_transformer.text.checks import Known
 from annotated_transformer.translation import Translator
 from ledger.records import read_run
 
@@ -162,7 +163,12 @@ def shown(name: str) -> Data:
         **OPENINGS[name],
         "usual": USUAL[name],
         "words": known_words(name),
-        "search": {"alpha": 0.6, "no_repeat": 0} | search,
+        "search": {
+            "alpha": 0.6,
+            "no_repeat": 0,
+            "stretch": Known.of(history).stretch,
+            **search,
+        },
         "reading": reading(history),
         **packed(model, tokenizer),
     }

@@ -103,6 +103,7 @@ export class Translator {
     this.reader = new Reader(this.tokenizer, packed.reading);
     this.alpha = packed.search.alpha;
     this.noRepeat = packed.search.no_repeat;
+    this.stretch = packed.search.stretch;
   }
 
   /**
@@ -126,7 +127,8 @@ export class Translator {
       }
       const { sentence, ids } = part;
       const source = this.model.encode(ids);
-      const options = { width, alpha, noRepeat, limit: ids.length + 50 };
+      const limit = Math.trunc(ids.length * this.stretch + 50);
+      const options = { width, alpha, noRepeat, limit };
       const best = yield* beamSearch(this.model, source, options);
       const read = [...this.tokenizer.split(sentence), "</s>"];
       runs.push({ read, maps: source.maps, best });

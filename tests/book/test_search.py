@@ -1,5 +1,6 @@
 """Search finds sections: what a learner types leads to where it is told."""
 
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -218,6 +219,13 @@ def test_a_word_of_the_language_itself_is_a_word(search):
     found(search.page, "constructor")
     marks = mark_texts(search.page.locator("#search-results"))
     assert all(mark.lower().startswith("constr") for mark in marks), marks
+
+
+def test_a_letter_and_its_accent_may_be_typed_apart(search):
+    expected = found(search.page, "Ärztin")
+    assert expected
+    apart = unicodedata.normalize("NFD", "Ärztin")
+    assert found(search.page, apart) == expected
 
 
 def test_what_is_found_is_led_to_and_shown_with_its_words(search):

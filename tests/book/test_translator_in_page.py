@@ -90,19 +90,27 @@ def shortest(number: int) -> list[str]:
     return sorted(texts, key=len)[:number]
 
 
-@pytest.mark.parametrize(("width", "no_repeat"), [(1, 0), (5, 2)])
+@pytest.mark.parametrize(
+    ("width", "no_repeat", "stretch"),
+    [(1, 0, 1.0), (5, 2, 1.0), (5, 0, -5.5)],  # by the last some are cut
+)
 def test_page_and_package_write_the_same_tokens(
-    started, reference, width, no_repeat
+    started, reference, width, no_repeat, stretch
 ):
     model, tokenizer = reference
     texts = shortest(20)
     sources = pad(tokenizer.encode(text) for text in texts)
-    best = beam_decode(model, sources, width, no_repeat=no_repeat)
+    options = {"no_repeat": no_repeat, "stretch": stretch}
+    best = beam_decode(model, sources, width, **options)
     expected = [hypothesis for (hypothesis,) in best]
+    started.page.evaluate(
+        "(stretch) => { globalThis.theTranslator.stretch = stretch; }", stretch
+    )
     found = started.page.evaluate(
         TRANSLATE, [texts, {"width": width, "noRepeat": no_repeat}]
     )
     assert [tokens for tokens, *_ in found] == [h.tokens for h in expected]
+    assert any(not h.finished for h in expected) == (stretch < 0)
     for (_, ours, _), theirs in zip(found, expected, strict=True):
         assert ours == pytest.approx(theirs.score, abs=1e-4)
     assert len({tuple(tokens) for tokens, *_ in found}) > 15

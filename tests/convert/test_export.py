@@ -154,17 +154,18 @@ def test_a_translator_says_the_same(exported, example):
     st.integers(1, 5),
     st.sampled_from([0.0, 0.6, 2.0]),
     st.integers(0, 3),
+    st.sampled_from([1.0, 0.5, 3.5]),
 )
 def test_the_search_in_numpy_finds_the_same_tokens(
-    exported, rows, width, alpha, no_repeat
+    exported, rows, width, alpha, no_repeat, stretch
 ):
     _, name, folder = exported
     ours, theirs = (
         load_model(name)[0],
-        translate_onnx.Translator(folder, LONGEST),
+        translate_onnx.Translator(folder, LONGEST, stretch),
     )
     options = {"width": width, "alpha": alpha, "no_repeat": no_repeat}
-    expected = beam_decode(ours, pad(rows), **options)
+    expected = beam_decode(ours, pad(rows), stretch=stretch, **options)
     found = theirs.search(pad(rows).numpy(), **options)
     for (best,), (score, tokens) in zip(expected, found, strict=True):
         assert score == pytest.approx(best.score, abs=1e-4)

@@ -16,7 +16,7 @@ import pytest
 import torch
 from drawn_once import drawn_once
 
-from annotated_transformer.corpora import builtin
+from annotated_transformer.corpora.builtin import examples
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.multi30k import MULTI30K_SUMS
 from annotated_transformer.data import Batch, make_batch
@@ -60,7 +60,6 @@ More of it.
 from functools import partial
 from pathlib import Path
 
-from annotated_transformer.corpora import builtin
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.errors import Interrupted, UserError
 
@@ -368,7 +367,7 @@ def test_only_what_the_seeds_cannot_explain_has_moved():
 def first_sentences():
     """The grammar's examples, of which most experiments read the first."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(builtin, "_examples", drawn_once())
+        patch.setattr(examples, "drawn_examples", drawn_once())
         yield
 
 

@@ -11,7 +11,7 @@ from statistics import stdev
 import pytest
 from drawn_once import drawn_once
 
-from annotated_transformer.corpora import builtin
+from annotated_transformer.corpora.builtin import examples
 from annotated_transformer.corpora.corpus import Corpus
 from experiments import averaging_by_schedule as averaging
 from experiments import (
@@ -155,7 +155,7 @@ def test_what_is_registered_rests_on_the_tuning_of_its_name(name):
 def few_updates():
     """Trainings of a few updates, tested on a few sentences."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(builtin, "_examples", drawn_once())
+        patch.setattr(examples, "drawn_examples", drawn_once())
         text = small_translator.corpus()
         tests = {"test": text.tests["test"][:3]}
         few = Corpus(

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, count, islice
 
 import pytest
 import torch
@@ -15,7 +15,6 @@ from annotated_transformer.data import (
     bucket,
     make_batch,
     train_tokenizer,
-    training_batches,
 )
 from annotated_transformer.errors import UserError
 from annotated_transformer.runs import batches as batches_module
@@ -118,7 +117,9 @@ def test_batches_are_those_of_the_epochs(order):
         for one, other in zip(some, whole[skip::every], strict=False):
             assert one.source.equal(other.source)
     plain = text_of((30, None), order=order, batch_tokens=24)
-    expected = training_batches(plain.text, 24, 3, order=order)
+    lengths = plain.text.lengths
+    each = (bucket(lengths, 24, f"3 {n}", order) for n in count())
+    expected = map(plain.text.batch, chain.from_iterable(each))
     for one, other in islice(zip(plain.batches(), expected, strict=True), 40):
         assert one.labels.equal(other.labels)
 

@@ -21,6 +21,7 @@ from torch import nn
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import transformer
+from annotated_transformer.runs.dry_run import plan
 from annotated_transformer.runs.start import Start
 from annotated_transformer.runs.subwords import given_tokenizer
 from annotated_transformer.runs.train import train
@@ -48,6 +49,14 @@ def test_a_run_goes_on_with_the_parts_and_the_subwords_that_began_it(
         start = Start(model=model, tokenizer=tokenizer)
         with pytest.raises(UserError, match=told):
             go(run, start=start, resume=True)
+
+
+@pytest.mark.parametrize("build", BUILDS, ids=lambda x: x.__name__)
+def test_a_dry_run_is_one_of_the_model_that_is_given(build):
+    start = Start(model=build(), tokenizer=TOKENIZER)
+    first = plan(SMALL, CORPUS, start, device="cpu").partition("\n")[0]
+    count = sum(x.numel() for x in build().parameters())
+    assert first.split() == ["parameters", f"{count:,}"]
 
 
 class Norm(nn.LayerNorm):

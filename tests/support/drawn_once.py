@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from itertools import islice, tee
 from typing import Protocol
 
-from annotated_transformer.corpora import builtin
-from annotated_transformer.corpora.builtin import GrammarExample
+from annotated_transformer.corpora.builtin.examples import (
+    GrammarExample,
+    drawn_examples,
+)
 
 
 class Draw(Protocol):
@@ -15,12 +17,11 @@ class Draw(Protocol):
 
 
 def drawn_once(ready: int = 0) -> Draw:
-    """What stands in for `builtin._examples`; so many of seed 0 are ready."""
-    draw = builtin._examples
+    """What stands in for `drawn_examples`; so many of seed 0 are ready."""
     streams: dict[int, Iterator[GrammarExample]] = {}
 
     def examples(seed: int) -> Iterator[GrammarExample]:
-        stream = streams.get(seed) or draw(seed)
+        stream = streams.get(seed) or drawn_examples(seed)
         streams[seed], once_more = tee(stream)
         return once_more
 

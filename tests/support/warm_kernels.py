@@ -69,14 +69,14 @@ def serve() -> None:
     """Fork a kernel for each line that names a folder and a connection."""
     for name in IMPORTED:
         import_module(name)
-    from annotated_transformer.corpora import builtin
+    from annotated_transformer.corpora.builtin import examples
 
     sys.path.insert(0, str(Path(__file__).parent))  # cells must not see it
     from drawn_once import drawn_once
     from shaken import shaken
 
     del sys.path[0]
-    builtin._examples = drawn_once(25_000)  # many notebooks read them
+    examples.drawn_examples = drawn_once(25_000)  # many notebooks read them
     parent = os.getpid()
     signal.signal(signal.SIGCHLD, lambda *_: os.waitpid(-1, os.WNOHANG))
     for line in sys.stdin:

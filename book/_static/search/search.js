@@ -98,7 +98,9 @@ function term(word) {
   return silent.has(small) ? null : stemmer.stemWord(small);
 }
 
-const tokenize = (text) => (text.match(WORD) ?? []).flatMap(parts);
+// a letter and its accent are one character, as the pages have it
+const tokenize = (text) =>
+  (text.normalize().match(WORD) ?? []).flatMap(parts);
 
 const index = new MiniSearch({
   fields: ["title", "page", "text", "names"],
