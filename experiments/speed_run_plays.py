@@ -35,35 +35,26 @@ BASE = (
     "train.average=1",
     "train.checkpoint_every=200",
 )
-HOUR = ("train.steps=8000", "train.checkpoint_every=500")  # an hour
+# about as long, with twice the updates
+SMALL_BATCHES = (
+    "train.batch_tokens=2048",
+    "train.steps=4400",
+    "train.warmup=200",
+    "train.checkpoint_every=400",
+)
+# an hour
+HOUR = ("train.steps=8000", "train.checkpoint_every=500")
 TRIALS: dict[str, tuple[str, ...]] = {
     "base": (),
-    "dropout 0.1": ("model.dropout=0.1",),
+    "rate 0.008": ("train.peak_lr=0.008",),
+    "batches of 2,048": SMALL_BATCHES,
+    "bfloat16": ("train.bf16=true", "train.steps=2550"),
+    "6 layers": ("model.layers=6", "train.steps=1500"),
+    "a longer fall": ("train.decay=0.8",),
+    "decay 0.5": ("train.weight_decay=0.5",),
+    "dropout 0.1": ("model.dropout=0.1", "train.steps=2100"),
     "an hour, dropout 0.1": (*HOUR, "model.dropout=0.1"),
-    "an hour, dropout 0.25": (*HOUR, "model.dropout=0.25"),
-    "an hour, 6 layers, dropout 0.25": (
-        *HOUR,
-        "train.steps=5500",
-        "model.layers=6",
-        "model.dropout=0.25",
-    ),
-    "an hour, dropout 0.1, batches of 2,048": (
-        *HOUR,
-        "model.dropout=0.1",
-        "train.batch_tokens=2048",
-        "train.steps=16000",
-        "train.warmup=200",
-    ),
-    "an hour, dropout 0.1, rate 0.008": (
-        *HOUR,
-        "model.dropout=0.1",
-        "train.peak_lr=0.008",
-    ),
-    "an hour, dropout 0.1, decay 0.5": (
-        *HOUR,
-        "model.dropout=0.1",
-        "train.weight_decay=0.5",
-    ),
+    "an hour, dropout 0.2": (*HOUR, "model.dropout=0.2"),
 }
 RECIPE = {"base": BASE, "letters": LETTERS, "window": WINDOW}
 

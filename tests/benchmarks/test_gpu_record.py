@@ -10,6 +10,9 @@ from benchmarks import gpu
 
 ROOT = Path(__file__).parents[2]
 RECORD = ROOT / "book/runs/benchmark-gpu.json"
+# Validation perplexity and BLEU of 2016, set before a GPU has run the recipe,
+# from three runs on a CPU. Perplexities are a subword, of 8,000 and of 4,000.
+BOUNDS = {"adam": (5.15, 39.3), "muon": (4.15, 38.7)}
 
 
 def test_a_rehearsal_measures_without_a_gpu(tmp_path, monkeypatch, capsys):
@@ -57,7 +60,6 @@ def test_a_step_that_fails_keeps_what_it_measured_and_why(
 
 
 def test_the_record_reaches_the_quality_of_a_core():
-    """Bounds that were set before it was made, from three runs on a CPU."""
     record = json.loads(RECORD.read_text("utf-8"))
     steps = record["steps"]
     assert (
@@ -66,8 +68,12 @@ def test_the_record_reaches_the_quality_of_a_core():
     )
     runs = steps["task"]["runs"]
     assert len(runs) == 3
-    assert steps["task"]["mean"]["valid_perplexity"] <= 5.15
-    assert steps["task"]["mean"]["test_2016_flickr"] >= 39.3
+    (name,) = {
+        x["recipe"]["train"].get("optimizer", "adam") for x in runs.values()
+    }
+    perplexity, least = BOUNDS[name]
+    assert steps["task"]["mean"]["valid_perplexity"] <= perplexity
+    assert steps["task"]["mean"]["test_2016_flickr"] >= least
     mean = sum(run["valid_perplexity"] for run in runs.values()) / 3
     assert mean == pytest.approx(steps["task"]["mean"]["valid_perplexity"])
     minutes = sum(run["seconds"] for run in runs.values()) / 3 / 60
