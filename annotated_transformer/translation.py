@@ -1,4 +1,4 @@
-"""Translation: text in, text out, and scores (6.1).
+"""Translation: text in, the best texts out, and scores (6.1).
 
 Written in book/11_translation.ipynb: edit the chapter, then `make package`.
 """

@@ -2,6 +2,6 @@
 
 import sys
 
-from .shared.run_and_record import main
+from .shared.command_line import main
 
 main(sys.argv[1:])

@@ -1,4 +1,7 @@
-"""Build the book as HTML, strictly, with nothing in it from the network."""
+"""Build the book as HTML, strictly, with nothing in it from the network.
+
+No notebook runs: their pages have the outputs that `make run` has stored.
+"""
 
 import argparse
 import hashlib

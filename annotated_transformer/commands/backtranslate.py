@@ -7,6 +7,7 @@ from typer import Argument, Option
 from ..errors import UserError
 from ..system.console import console, put
 from ..system.text_lines import blocks, read_lines
+from .inputs import load, watch_for
 from .options import (
     ALPHA,
     BEAM,
@@ -17,7 +18,6 @@ from .options import (
     Device,
     batch_tokens_option,
 )
-from .translators import load, watch_for
 
 BATCH_TOKENS = {"cuda": 32768}  # elsewhere 4096
 BLOCK = 1000  # lines, after which the console says how far it is

@@ -7,6 +7,7 @@ from pathlib import Path
 from typer import Argument, Option
 
 from ..system.console import console, put
+from .inputs import load, read_given, warn_of_direction
 from .options import (
     ALPHA,
     BEAM,
@@ -17,7 +18,6 @@ from .options import (
     QUIET,
     Device,
 )
-from .translators import load, read_given, warn_of_direction
 
 
 def evaluate(

@@ -6,8 +6,8 @@ from typer import Argument, Option
 
 from ..system.console import in_digits, put
 from ..system.text_lines import blocks
+from .inputs import load, read_given, warn_of_direction
 from .options import DEVICE, MODEL, PAIRS, QUIET, Device, batch_tokens_option
-from .translators import load, read_given, warn_of_direction
 
 
 def score(

@@ -17,6 +17,7 @@ from ..system.text_lines import (
     ending,
     read_bytes,
 )
+from .inputs import load, watch_for
 from .options import (
     ALPHA,
     BEAM,
@@ -27,7 +28,6 @@ from .options import (
     Device,
     batch_tokens_option,
 )
-from .translators import load, watch_for
 
 # What loads PyTorch is imported where it is used: --help does without it.
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from ..errors import UserError
 from ..system.cache import Cache
 from ..system.console import console
 from ..system.text_lines import blocks
-from . import encoder
+from . import encoding_process
 
 BLOCK = 5000  # texts that a process encodes at once
 MOST = 16  # processes: the text is not read fast enough for more
@@ -181,8 +181,8 @@ def encode_all(
 
 @contextmanager
 def started(*given: object) -> Iterator[Encode]:
-    """A process that encodes blocks of texts; see encoder.py."""
-    words = [sys.executable, "-P", encoder.__file__]
+    """A process that encodes blocks of texts; see encoding_process.py."""
+    words = [sys.executable, "-P", encoding_process.__file__]
     process = Popen(words, stdin=PIPE, stdout=PIPE)
     going, coming = cast(Any, process.stdin), cast(Any, process.stdout)
 

@@ -14,7 +14,7 @@ from annotated_transformer.storage.checkpoints import Line
 from annotated_transformer.system.atomic_files import write_text
 from annotated_transformer.system.memory import keep_freed_memory
 
-from .run_and_record import EXPERIMENTS
+from .command_line import EXPERIMENTS
 
 FOLDERS = EXPERIMENTS.parent / "_build"
 

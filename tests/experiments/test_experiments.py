@@ -28,15 +28,15 @@ from annotated_transformer.model import (
 from annotated_transformer.runs.recipes import LabConfig, Recipe
 from annotated_transformer.storage.model_folder import read_config
 from annotated_transformer.training import TrainConfig
-from experiments.shared import run_and_record
-from experiments.shared.reproduction import moved
-from experiments.shared.run_and_record import (
+from experiments.shared import command_line
+from experiments.shared.command_line import (
     Task,
     finished,
     measure,
     measure_run,
     source,
 )
+from experiments.shared.reproduction import moved
 from ledger.claims import as_registered
 
 ROOT = Path(__file__).parents[2]
@@ -176,13 +176,13 @@ def test_a_record_keeps_what_was_registered_and_its_commit(
     name = f"toy_{toy.folder.name}"
     first = {"records": [name], "statement": "A.", "registered": {"seeds": 8}}
     claims = {"B": {"records": [name]}, "C": {"registered": {}}}
-    monkeypatch.setattr(run_and_record, "read_claims", lambda book: claims)
+    monkeypatch.setattr(command_line, "read_claims", lambda book: claims)
     monkeypatch.setattr(toy.module, "CLAIMS", ["A"], raising=False)
     with pytest.raises(UserError, match="measure A; register"):
         toy()
     claims["A"] = first
     root = tmp_path / "repository"
-    monkeypatch.setattr(run_and_record, "ROOT", root)
+    monkeypatch.setattr(command_line, "ROOT", root)
     (root / "experiments").mkdir(parents=True)
     (root / "experiments" / "a.py").touch()
     git = ["git", "-C", str(root), "-c", "user.name=a", "-c", "user.email=b"]
@@ -213,7 +213,7 @@ def test_what_waits_for_its_tuning_says_so(toy, monkeypatch):
 
 def test_help_has_the_hours_of_each_experiment_and_their_sum(capsys):
     with pytest.raises(SystemExit):
-        run_and_record.main(["--help"])
+        command_line.main(["--help"])
     said = capsys.readouterr().out
     known = [RECORDS[name] for name in NAMES if name in RECORDS]
     hours = [record["seconds"] / 3600 for record in known]
@@ -381,7 +381,7 @@ def test_what_has_no_record_is_planned():
     readme = (ROOT / "experiments" / "README.md").read_text("utf-8")
     *_, planned = readme.partition("\n## Planned")
     for name in {*NAMES} - {*RECORDS}:
-        assert f"`{name}`" in planned and name in run_and_record.LONG
+        assert f"`{name}`" in planned and name in command_line.LONG
 
 
 def as_then(now: object, then: object) -> object:

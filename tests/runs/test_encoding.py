@@ -21,8 +21,8 @@ from annotated_transformer.embedding import UNK
 from annotated_transformer.errors import UserError
 from annotated_transformer.runs import (
     batches,
-    encoder,
     encoding,
+    encoding_process,
     subwords,
     windows,
 )
@@ -92,8 +92,8 @@ def test_ids_are_those_of_the_tokenizer(folder, kind, normalize):
 
 
 def test_words_that_are_too_many_to_keep_are_encoded_too(monkeypatch):
-    monkeypatch.setattr(encoder, "MOST", 5)
-    words = encoder.Words(BPE.pieces, "H")
+    monkeypatch.setattr(encoding_process, "MOST", 5)
+    words = encoding_process.Words(BPE.pieces, "H")
     line = "the man the dog runs on a wide beach"
     for word in (line + " " + line).split():
         ids = np.frombuffer(words[word], np.uint16).tolist()
@@ -160,7 +160,7 @@ def test_a_process_that_ends_early_is_told(folder, monkeypatch):
     ended = folder.parent / "ended.py"
     ended.write_text(f"import os\nos.kill(os.getpid(), {signal.SIGKILL:d})\n")
     with monkeypatch.context() as patch:
-        patch.setattr(encoder, "__file__", str(ended))
+        patch.setattr(encoding_process, "__file__", str(ended))
         with pytest.raises(UserError, match="too little memory"):
             encoded(TEXT, BPE, "bpe", CACHE)
     assert not [x for x in folder.iterdir() if x.is_dir()]

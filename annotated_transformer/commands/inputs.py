@@ -1,4 +1,4 @@
-"""A translator for a command, what it is given, and what it says of that."""
+"""What a command works on: a translator, its text, and doubts about both."""
 
 from collections.abc import Iterable, Sequence
 from itertools import repeat
