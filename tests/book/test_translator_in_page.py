@@ -103,12 +103,14 @@ def test_page_and_package_write_the_same_tokens(
     options = {"no_repeat": no_repeat, "stretch": stretch}
     best = beam_decode(model, sources, width, **options)
     expected = [hypothesis for (hypothesis,) in best]
-    started.page.evaluate(
-        "(stretch) => { globalThis.theTranslator.stretch = stretch; }", stretch
-    )
+    stretched = "(to) => { globalThis.theTranslator.stretch = to; }"
+    usual = started.page.evaluate("globalThis.theTranslator.stretch")
+    started.page.evaluate(stretched, stretch)
     found = started.page.evaluate(
         TRANSLATE, [texts, {"width": width, "noRepeat": no_repeat}]
     )
+    started.page.evaluate(stretched, usual)
+    assert usual > 1.0  # as the model's history has it
     assert [tokens for tokens, *_ in found] == [h.tokens for h in expected]
     assert any(not h.finished for h in expected) == (stretch < 0)
     for (_, ours, _), theirs in zip(found, expected, strict=True):
