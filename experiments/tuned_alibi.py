@@ -27,7 +27,7 @@ COMPARED = [
     Comparison(
         claims=["M-alibi"],
         rows={x: partial(learned, x) for x in ("sinusoidal", "alibi")},
-        rates=around(LEARNING["peak_lr"], below=2),
+        rates=around(LEARNING["peak_lr"], above=5),
         warmups=(LEARNING["warmup"] // 3, LEARNING["warmup"]),
         figures=["last"],
         margin="nats",
