@@ -383,19 +383,24 @@ def transformer(
     """
     make = parts_of(config, attention, norm, feed_forward)
     embed = partial(TokenEmbedding, config.vocab_size, config.d_model)
-    read = write = output = embed()  # one matrix for three uses (3.4)
+    of_source = of_target = output = embed()  # one matrix for three uses (3.4)
     if not config.tied:
-        write, output = embed(), embed()
-    source = InputEmbedding(read, make.positions(), config.dropout)
-    target = InputEmbedding(write, make.positions(), config.dropout)
+        of_target, output = embed(), embed()
+    source = InputEmbedding(of_source, make.positions(), config.dropout)
+    target = InputEmbedding(of_target, make.positions(), config.dropout)
 
     def encoder_layer() -> EncoderLayer:
-        sub_layers = make.self_attention(), make.feed_forward()
-        return EncoderLayer(*sub_layers, make.add_norm)
+        return EncoderLayer(
+            make.self_attention(), make.feed_forward(), make.add_norm
+        )
 
     def decoder_layer() -> DecoderLayer:
-        attentions = make.self_attention(), make.cross_attention()
-        return DecoderLayer(*attentions, make.feed_forward(), make.add_norm)
+        return DecoderLayer(
+            make.self_attention(),
+            make.cross_attention(),
+            make.feed_forward(),
+            make.add_norm,
+        )
 
     n, m = config.layers, config.decoder_layers or config.layers
     encoder = Encoder([encoder_layer() for _ in range(n)], make.last_norm())
