@@ -25,7 +25,7 @@ COMPARED = [
     Comparison(
         claims=[claim],
         rows={schedule: partial(learned, schedule)},
-        rates=around(LEARNING["peak_lr"], above=2),
+        rates=around(LEARNING["peak_lr"], above=3),
         warmups=(LEARNING["warmup"], 3 * LEARNING["warmup"]),
         figures=[figure],
         margin="nats",
