@@ -458,10 +458,11 @@ def length_limit(
     """The longest output allowed: the input's length plus 50 (6.1).
 
     The length may be stretched first, for targets that are far longer than
-    their sources. max_positions is the most, if the model has such a limit.
+    their sources; hundredths of stretch count. max_positions is the most, if
+    the model has such a limit.
     """
-    lengths = (source != PAD).sum(1) * stretch + 50
-    return lengths.long().clamp(0, max_positions)
+    lengths = (source != PAD).sum(1) * round(100 * stretch) // 100
+    return (lengths + 50).clamp(0, max_positions)
 
 
 @torch.no_grad()

@@ -37,11 +37,19 @@ class ExpectedError:
     The model translates each source with a beam of `number` candidates. The
     risk of a source is multiplied by the number of tokens in its reference,
     because BLEU is counted over all words of a text. Sums, like batch_loss.
-    language is that of the references.
+    language is that of the references; stretch limits candidates, as in
+    length_limit.
     """
 
-    def __init__(self, tokenizer: Tokenizer, number: int, language: str = ""):
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        number: int,
+        language: str = "",
+        stretch: float = 1.0,
+    ):
         self.tokenizer, self.number = tokenizer, number
+        self.stretch = stretch
         self.bleu = BLEU(
             lowercase=True,
             tokenize=bleu_tokenizer(language),
@@ -63,11 +71,17 @@ class ExpectedError:
         """The model's own translations as labels, and their errors."""
         number = self.number
         with evaluating(model):
-            found = beam_decode(model, batch.source, number, number=number)
+            found = beam_decode(
+                model,
+                batch.source,
+                number,
+                number=number,
+                stretch=self.stretch,
+            )
         rows, errors, most = [], [], model.max_positions
         for beam, reference in zip(found, batch.labels.tolist(), strict=True):
             beam += beam[-1:] * (number - len(beam))  # the search found fewer
-            rows += [[*best.tokens, EOS][:most] for best in beam]
+            rows += [[*x.tokens, *[EOS] * x.finished][:most] for x in beam]
             errors.append([self.error(b.tokens, reference) for b in beam])
         device = batch.source.device
         return pad(rows).to(device), torch.tensor(errors, device=device)

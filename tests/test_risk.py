@@ -18,7 +18,7 @@ from annotated_transformer.data import make_batch, train_tokenizer
 from annotated_transformer.decoding import beam_decode
 from annotated_transformer.embedding import BOS, EOS, PAD
 from annotated_transformer.errors import UserError
-from annotated_transformer.model import ModelConfig, transformer
+from annotated_transformer.model import ModelConfig, length_limit, transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.risk import (
     ExpectedError,
@@ -135,6 +135,21 @@ def test_candidates_end_where_positions_end(tokenizer, corpus):
     assert objective(model, batch, CONFIG).isfinite()
 
 
+def test_candidates_may_be_as_long_as_translations(tokenizer, corpus):
+    """What was cut does not end: no EOS is learned where none was written."""
+    batch, model = batch_of(corpus, tokenizer), fresh(tokenizer)
+    model.output.weight.data[EOS] = -50.0  # never
+    for stretch in (1.0, 2.25):
+        rows, _ = ExpectedError(tokenizer, 2, "", stretch).candidates(
+            model, batch
+        )
+        limits = length_limit(batch.source, stretch=stretch)
+        assert (rows != PAD).sum(1).tolist() == [
+            x for x in limits for _ in "ab"
+        ]
+        assert EOS not in rows
+
+
 def test_objective_is_that_of_a_plain_loop(tokenizer, corpus):
     """Each candidate alone, with no padding, and an error made up for it."""
     model = fresh(tokenizer, dropout=0.0).double()
@@ -148,10 +163,10 @@ def test_objective_is_that_of_a_plain_loop(tokenizer, corpus):
         source = source[source != PAD][None]
         beliefs, errors = [], []
         for best in beam:
-            labels = torch.tensor([*best.tokens, EOS])
+            labels = torch.tensor([*best.tokens, *[EOS] * best.finished])
             inputs = torch.tensor([[BOS, *best.tokens]])
             log_p = model(source, inputs).log_softmax(-1)[0]
-            steps = [p[i] for p, i in zip(log_p, labels, strict=True)]
+            steps = [p[i] for p, i in zip(log_p, labels, strict=False)]
             beliefs.append(sum(steps).item())
             errors.append(made_up(best.tokens, reference.tolist()))
         beliefs = [math.exp(one - max(beliefs)) for one in beliefs]

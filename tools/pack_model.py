@@ -21,6 +21,7 @@ from annotated_transformer.storage.history import History, Search
 from annotated_transformer.storage.model_folder import load_model, save_model
 from annotated_transformer.storage.pretrained import find_model
 from annotated_transformer.system.text_lines import read_lines
+from annotated_transformer.text.checks import Known
 from annotated_transformer.translation import Translator
 
 SCORES = ("bleu", "bleu_lowercase", "bleu_moses", "chrf")
@@ -82,11 +83,14 @@ def pack(
         text = [(x, x) for path in learned for x in read_lines(path)]
         most = history.recipe["train"]["max_length"]
         lines = source_lines(text, tokenizer, data.source, most)
+        lines = replace(lines, stretch=Known.of(history).stretch)
         history = replace(history, data=replace(data, lines=lines))
     if valid is not None:
         history = known_history(history)
-        search = asdict(history.search or Search())
-        translator = Translator(transformer, tokenizer, **search)
+        translator = Translator.load(model)  # which splits as it does
+        translator.known = Known.of(history)
+        for name, value in asdict(history.search or Search()).items():
+            setattr(translator, name, value)
         usual = usual_confidence(translator, read_lines(valid))
         result = replace(history.result, usual_confidence=usual)
         history = replace(history, result=result)

@@ -23,7 +23,8 @@ from .train import train
 from .translate import translate
 
 OUT_OF_MEMORY = (
-    "out of memory; split long lines, or lower --beam or --batch-tokens"
+    "out of memory; split long lines, and lower --beam and --batch-tokens "
+    "where the command has them"
 )
 OTHERS = (
     'All other options, such as --set FIELD=VALUE, are on the page "Options '

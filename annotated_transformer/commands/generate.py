@@ -44,8 +44,8 @@ def generate(
     writer = Writer.load(model, choose_device(device))
     if unknown := writer.reader.unknown(prompt):
         console.out(
-            f"warning: the prompt: the model has never seen {unknown}; its "
-            "card says what it has"
+            f"warning: the prompt: the model has never seen {unknown}; if it "
+            "reads letters, its card says which"
         )
     texts = writer(
         [prompt] * number,

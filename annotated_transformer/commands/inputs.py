@@ -54,9 +54,7 @@ def watch_for(
             "in its translation"
         ]
 
-    if quiet:
-        return Watch(name, translator, lambda told: None)
-    return Watch(name, translator, console.out, skipped)
+    return Watch(name, translator, None if quiet else console.out, skipped)
 
 
 def warn_of_direction(
@@ -71,6 +69,7 @@ def warn_of_direction(
     sure has the confidence of the model's own translations.
     """
     from ..pairs.likelihood import swapped
+    from ..system.text_lines import is_blank
     from ..text.watch import Watch
 
     watch = Watch(name, translator, console.out)
@@ -84,7 +83,7 @@ def warn_of_direction(
         )
         return
     for (source, _), confidence in zip(pairs, sure, strict=False):
-        if source.strip():
+        if not is_blank(source):
             watch.count(source, confidence)
     watch.sum_up_most()
 

@@ -84,8 +84,9 @@ def train(
     preset: Preset | None = sizes(
         None,
         help="size: tiny, the usual one, the same with the parts of today as "
-        "modern, and small for up to a million pairs; base and big as in the "
-        "paper, with its schedule; with --from the model keeps its size",
+        "modern, and small for a hundred thousand pairs or more; base and big "
+        "as in the paper, with its schedule; with --from the model keeps its "
+        "size",
     ),
     fields: list[str] | None = rare(None, "--set"),
     valid_bleu: int = rare(0, min=0),
@@ -170,7 +171,7 @@ def train(
     patience: int | None = learning(
         None,
         help="early stopping: end after so many checkpoints that are no "
-        "better; the best becomes the model",
+        "better; the model is the best of them, or the mean of the last",
     ),
     seed: int | None = learning(
         None, help="start of all random numbers: same seed, same model"

@@ -137,7 +137,9 @@ def translate(
             )
         if as_json:
             columns["finished"] = [one.finished for _, one in flat]
-            columns["warnings"] = [one.warnings for _, one in flat]
+            columns["warnings"] = [
+                watch.reasons(lines[i], one) for i, one in flat
+            ]
             put(json_lines(columns))
         else:
             shown = {"text", "alignment"}

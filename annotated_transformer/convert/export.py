@@ -52,7 +52,8 @@ def export_model(
             values = write(new, model, tokenizer, history, **options)
         (new / "tokenizer.model").write_bytes(tokenizer.model)
         kind = "writer" if model.source is None else "translator"
-        use = (CARDS / f"{to}_{kind}.md").read_text("utf-8")
+        parts = f"{to}_{kind}.md", f"{kind}.md"
+        use = "".join((CARDS / part).read_text("utf-8") for part in parts)
         card = model_card(model, tokenizer, history, {}).removesuffix(CONFIG)
         text = f"{card}\n{use.format(**values)}"
         (new / "README.md").write_bytes(text.encode())

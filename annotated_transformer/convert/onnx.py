@@ -5,8 +5,8 @@ numpy, and goes into the folder with them.
 """
 
 import copy
+import json
 import logging
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +95,7 @@ def write_onnx(
     tokenizer: Tokenizer,
     history: History | None,
 ) -> dict[str, Any]:
-    """Write the graphs and translate_onnx.py, and return how to search.
+    """Write the graphs, translate_onnx.py and how it searches.
 
     The graphs are in float32. They take any number of sentences and places,
     and at most 1024 tokens, or as many as the model has learned positions
@@ -139,5 +139,12 @@ def write_onnx(
     name = "translate_onnx.py"
     (folder / name).write_bytes(Path(__file__).with_name(name).read_bytes())
     search = (history and history.search) or Search()
-    known = {"longest": longest, "stretch": Known.of(history).stretch}
-    return asdict(search) | known
+    options = {
+        "width": search.beam,
+        "alpha": search.alpha,
+        "no_repeat": search.no_repeat,
+        "longest": longest,
+        "stretch": Known.of(history).stretch,
+    }
+    (folder / "search.json").write_text(json.dumps(options, indent=1))
+    return {}

@@ -1,5 +1,7 @@
 """Translate with onnxruntime and numpy alone: greedy or beam search."""
 
+import json
+
 import numpy as np
 from onnxruntime import InferenceSession
 from sentencepiece import SentencePieceProcessor
@@ -19,12 +21,12 @@ def bar_repeats(log_p, tokens, n):
 class Translator:
     """A folder that annotated-transformer has exported for ONNX."""
 
-    def __init__(self, folder, longest=1024, stretch=1.0):
+    def __init__(self, folder):
         self.encoder = InferenceSession(f"{folder}/encoder.onnx")
         self.decoder = InferenceSession(f"{folder}/decoder.onnx")
         self.pieces = SentencePieceProcessor(f"{folder}/tokenizer.model")
-        # the most tokens of an output: in all, and for each of its source
-        self.longest, self.stretch = longest, stretch
+        with open(f"{folder}/search.json") as file:
+            self.options = json.load(file)  # of a search, if not given
 
     def __call__(self, texts, **options):
         """The best translation of each text; for options see search."""
@@ -35,11 +37,18 @@ class Translator:
         found = self.search(source, **options)
         return [self.pieces.decode(tokens) for _, tokens in found]
 
-    def search(self, source, width=5, alpha=0.6, no_repeat=0):
-        """The best output for each row of ids: its score and its tokens."""
+    def search(self, source, **options):
+        """The best output for each row of ids: its score and its tokens.
+
+        The options are width, alpha, no_repeat, and of an output's length
+        longest, in tokens, and stretch, times its source's.
+        """
+        names = "width", "alpha", "no_repeat", "longest", "stretch"
+        chosen = self.options | options
+        width, alpha, no_repeat, longest, stretch = map(chosen.get, names)
         found, free = [(-np.inf, [])] * len(source), [width] * len(source)
-        limits = (source != PAD).sum(1) * self.stretch + 50
-        limits = np.minimum(limits.astype(int), self.longest)
+        limits = (source != PAD).sum(1) * round(100 * stretch) // 100 + 50
+        limits = np.minimum(limits, longest)
         going = np.arange(len(source))  # the rows that are not finished
         tokens = np.full((len(source), 1, 1), BOS)
         live = np.zeros((len(source), 1), np.float32)

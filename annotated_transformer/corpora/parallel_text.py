@@ -125,7 +125,7 @@ def tsv_records(path: Path | str, languages: Names) -> Records:
     as_csv, doubled = True, ""
     for number, line in enumerate(lines_of(path), 1):
         where, row = f"{path}, line {number}", line.split("\t")
-        if not line.strip():
+        if not line:
             raise UserError(f"{where}: it is empty; delete it")
         check_columns(row, 2, where, told)
         if number == 1:

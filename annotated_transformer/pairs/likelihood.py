@@ -10,6 +10,7 @@ from ..decoding import length_penalty
 from ..errors import UserError, check_budget
 from ..loss import log_probabilities
 from ..storage.history import Search
+from ..system.text_lines import is_blank
 from ..training import evaluating
 from ..translation import Translation, Translator
 from .reading import Given, read_pairs
@@ -85,7 +86,7 @@ def swapped(
 
 def readable(translator: Translator, pair: Pair) -> bool:
     """True if the model can read each side and write the other."""
-    if not all(map(str.strip, pair)):
+    if any(map(is_blank, pair)):
         return False
     try:
         [*read_pairs(translator, [pair, pair[::-1]])]

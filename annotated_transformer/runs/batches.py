@@ -8,7 +8,7 @@ import random
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from types import MappingProxyType
 
 import numpy as np
 import torch
@@ -29,7 +29,7 @@ from ..embedding import EOS
 from ..errors import UserError
 from ..system.cache import CACHE, Cache
 from ..system.console import console
-from ..text.casing import by_small_letters, thinned, usual_words
+from ..text.casing import Words
 from ..text.noise import SourceNoise
 from ..text.reading import Reader
 from .encoding import encoded, let_go
@@ -112,13 +112,11 @@ class TrainingText:
         tokenizer: Tokenizer,
         recipe: Recipe,
         cache: Cache = CACHE,
+        words: Words = MappingProxyType({}),
     ):
         self.config, self.seed = recipe.train, recipe.train.seed
         self.labs = recipe.labs
-        reader = Reader(tokenizer)
-        if self.labs.noise:  # else nobody asks for the words
-            words = usual_words(source for source, _ in thinned(corpus.train))
-            reader = replace(reader, words=by_small_letters(words))
+        reader = Reader(tokenizer, words=words)
         self.change = batch_change(reader, recipe)
         kind = recipe.tokenizer
         self.text = encoded(corpus.train, tokenizer, kind, cache)
@@ -222,14 +220,16 @@ def read_corpus(
     tokenizer: Tokenizer,
     recipe: Recipe,
     cache: Cache = CACHE,
+    words: Words = MappingProxyType({}),
 ) -> tuple[TrainingText | TextWindows, Iterable[Batch], list[Pair]]:
     """What a run learns from, what it is validated on, and the pairs of that.
 
+    words are those in which noise reads capitals, as the translator will.
     UserError for a text that is too small.
     """
     config = recipe.train
     if isinstance(corpus, Corpus):
-        text = TrainingText(corpus, tokenizer, recipe, cache)
+        text = TrainingText(corpus, tokenizer, recipe, cache, words)
         valid = encoded(corpus.valid, tokenizer, recipe.tokenizer, cache)
         name, size = "validation text", len(corpus.valid)
         places = short_enough(name, valid, recipe, 0, size).tolist()

@@ -31,9 +31,15 @@ class RDrop:
 
 
 def objective_of(
-    labs: LabConfig, tokenizer: Tokenizer, language: str = ""
+    labs: LabConfig,
+    tokenizer: Tokenizer,
+    language: str = "",
+    stretch: float = 1.0,
 ) -> Objective:
-    """The objective that the settings ask for, for targets of a language."""
+    """The objective that the settings ask for, for targets of a language.
+
+    stretch is that of the length of outputs; see length_limit.
+    """
     if labs.risk:
-        return ExpectedError(tokenizer, labs.risk, language)
+        return ExpectedError(tokenizer, labs.risk, language, stretch)
     return RDrop(labs.r_drop) if labs.r_drop else batch_loss

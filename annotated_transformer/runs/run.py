@@ -40,7 +40,7 @@ from ..system.processes import (
     Together,
 )
 from ..system.signals import stop_signals
-from ..text.checks import Known
+from ..text.checks import NOTHING, Known
 from ..training import (
     Update,
     accumulate,
@@ -73,6 +73,7 @@ class Run:
         *,
         valid_bleu: int = 0,
         fine_tunes: bool = False,
+        known: Known = NOTHING,
         on_metrics: Callable[[Line], object] | None = None,
         cache: Cache = CACHE,
     ):
@@ -81,7 +82,8 @@ class Run:
         self.tokenizer, self.processes = tokenizer, processes
         self.together = Together(processes, recipe.processes)
         self.writes = processes.rank == 0  # the first process, for all
-        read = read_corpus(corpus, tokenizer, recipe, cache)
+        self.known = known  # of the text, and of its parent's
+        read = read_corpus(corpus, tokenizer, recipe, cache, known.words)
         self.text, self.valid, pairs = read
         self.to_translate = pairs[:valid_bleu]
         self.on_metrics = on_metrics
@@ -90,7 +92,9 @@ class Run:
             model, self.config.optimizer, self.config.weight_decay
         )
         self.into = corpus.target if isinstance(corpus, Corpus) else ""
-        self.objective = objective_of(recipe.labs, tokenizer, self.into)
+        self.objective = objective_of(
+            recipe.labs, tokenizer, self.into, known.stretch
+        )
         every, last = self.config.checkpoint_every, self.config.average
         self.checkpoints = Checkpoints(run_dir, every, last)
         self.fine_tunes = fine_tunes
@@ -98,7 +102,6 @@ class Run:
         tunes = fine_tunes and not (recipe.labs.risk or recipe.labs.noise)
         self.takes_best = tunes or self.config.patience > 0
         self.progress = Progress()
-        self.known = Known()
         self.losses: list[Tensor] = []  # summed ones that progress lacks yet
 
     @property
@@ -139,7 +142,6 @@ class Run:
 
         The model that is made then keeps the history, and its own result.
         """
-        self.known = Known.of(history)
         with self.arithmetic():
             self.from_last_checkpoint()
             self.learn(deadline)

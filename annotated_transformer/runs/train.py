@@ -20,7 +20,7 @@ from ..storage.checkpoints import Line
 from ..system.cache import Cache
 from ..system.console import console
 from ..system.processes import joined, restarts
-from ..text.checks import missing_blanks
+from ..text.checks import Known, missing_blanks
 from .description import describe
 from .devices import choose_device, device_line
 from .planning import unplanned
@@ -103,7 +103,7 @@ def train(
     trained model and its subwords. Such a fine-tuning, for which `fine_tuning`
     in runs.recipes makes a recipe, validates before the first update, keeps
     the best checkpoint, and ends with it where later ones are worse, unless
-    the recipe has a risk.
+    the recipe has a risk or noise.
 
     At each checkpoint the first valid_bleu validation sentences that are not
     too long are also translated, and the line of metrics has their BLEU. Then
@@ -162,6 +162,7 @@ def train(
             processes,
             valid_bleu=valid_bleu,
             fine_tunes=start.fine_tunes,
+            known=Known.of(history),
             on_metrics=on_metrics,
             cache=store,
         )

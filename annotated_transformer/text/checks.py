@@ -118,6 +118,9 @@ class Known(NamedTuple):
         )
 
 
+NOTHING = Known()
+
+
 def doubts(
     reading: Reading, output: str, sure: float, cut: int, known: Known
 ) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from math import inf
 
+from ..system.text_lines import is_blank
 from ..translation import Translation, Translator
 from .checks import subwords_per_word
 
@@ -13,14 +14,14 @@ class Watch:
     """Tells what may be wrong with the lines of a file.
 
     It names ten lines, and counts the others. more says what else may be wrong
-    with one.
+    with one. Without `say` it looks at none.
     """
 
     def __init__(
         self,
         name: str,
         translator: Translator,
-        say: Callable[[str], object],
+        say: Callable[[str], object] | None,
         more: Callable[[str, Translation], Iterable[str]] = lambda *_: (),
     ):
         self.name, self.say, self.more = name, say, more
@@ -32,15 +33,21 @@ class Watch:
         self, lines: Iterable[str], translations: Iterable[Translation]
     ) -> None:
         """Name what is doubtful of the next lines; blank ones never are."""
+        if self.say is None:
+            return
         for line, one in zip(lines, translations, strict=True):
             self.number += 1
-            if not line.strip():
+            if is_blank(line):
                 continue
             self.count(line, one.confidence)
-            told = [*one.warnings, *self.more(line, one)]
+            told = self.reasons(line, one)
             self.doubtful += bool(told)
             if told and self.doubtful <= NAMED:
                 self.tell(f", line {self.number}: {'; '.join(told)}")
+
+    def reasons(self, line: str, one: Translation) -> tuple[str, ...]:
+        """What may be wrong with a line or with its translation."""
+        return *one.warnings, *self.more(line, one)
 
     def count(self, line: str, confidence: float = inf) -> None:
         """Count a line, if it is not one that the model usually reads."""
@@ -79,4 +86,5 @@ class Watch:
 
     def tell(self, told: str) -> None:
         """Say something of the file."""
-        self.say(f"warning: {self.name}{told}")
+        if self.say is not None:
+            self.say(f"warning: {self.name}{told}")

@@ -127,7 +127,8 @@ export class Translator {
       }
       const { sentence, ids } = part;
       const source = this.model.encode(ids);
-      const limit = Math.trunc(ids.length * this.stretch + 50);
+      const stretched = ids.length * Math.round(100 * this.stretch);
+      const limit = Math.floor(stretched / 100) + 50;
       const options = { width, alpha, noRepeat, limit };
       const best = yield* beamSearch(this.model, source, options);
       const read = [...this.tokenizer.split(sentence), "</s>"];

@@ -8,7 +8,9 @@ import { Model, Node } from "./model.js";
 import { Reader } from "./reading.js";
 import { BEGIN, END, Tokenizer } from "./tokenizer.js";
 
-const MORE = 14; // tokens that an output may have more than its source
+// Tokens that an output may have more than its source. Chapter 5 allows 50,
+// which a model without one of its parts would fill with the same word.
+const MORE = 14;
 
 /**
  * Tokens as nodes that follow each other.
@@ -75,7 +77,8 @@ export class Machine {
       nodes = [...nodes, new Node(token, nodes[nodes.length - 1])];
     }
     const target = tokens.slice(1).map((id) => this.tokenizer.pieces[id]);
-    const written = this.tokenizer.decode(tokens.slice(1));
+    const cut = tokens.at(-1) === END ? "" : " …";
+    const written = this.tokenizer.decode(tokens.slice(1)) + cut;
     return { text, changes, ids, pieces, tokens, target, written };
   }
 

@@ -76,7 +76,7 @@ def test_prompts_of_any_length_and_the_end_of_a_document(folder):
 def test_letters_of_a_prompt_that_were_never_seen_are_said(
     command, text, folder
 ):
-    words = "the model has never seen z§; its card says what it has"
+    words = "the model has never seen z§; if it reads letters"
     options = ["--max-tokens=1", "--seed=3"]
     status, _, said = command("generate", folder, "--prompt=A z§§z", *options)
     assert status == 0 and words in said

@@ -29,8 +29,11 @@ from annotated_transformer.data import copy_task, train_tokenizer
 from annotated_transformer.errors import UserError, out_of_memory
 from annotated_transformer.model import PRESETS, transformer
 from annotated_transformer.runs import description, objectives
+from annotated_transformer.runs import run as run_module
+from annotated_transformer.runs.batches import read_corpus
 from annotated_transformer.runs.description import describe
 from annotated_transformer.runs.prepare import Prepared, build_model
+from annotated_transformer.runs.recipes import fine_tuning
 from annotated_transformer.runs.run import Run
 from annotated_transformer.runs.run_dir import locked_run
 from annotated_transformer.runs.start import Parent, Start, copy_parent_weights
@@ -42,6 +45,7 @@ from annotated_transformer.storage.checkpoints import (
 from annotated_transformer.storage.history import Origin, SourceLines
 from annotated_transformer.storage.model_folder import (
     load_model,
+    save_model,
 )
 from annotated_transformer.storage.weight_files import (
     read_tensors,
@@ -49,6 +53,7 @@ from annotated_transformer.storage.weight_files import (
 )
 from annotated_transformer.system.console import console
 from annotated_transformer.system.machine import this_machine, versions
+from annotated_transformer.training import batch_loss
 
 
 @pytest.fixture(scope="module")
@@ -605,6 +610,33 @@ def test_a_child_inherits_the_vectors_of_subwords_it_shares(words, tied):
                     shared += 1
             assert torch.equal(weight[row], expected)
     assert 3 * 4 < shared < 3 * 70  # of three tables, under one roof or not
+
+
+def test_a_run_reads_noise_and_cuts_candidates_as_its_translator(
+    tmp_path, monkeypatch
+):
+    """By the words of its text and of its parent's, and by their lengths."""
+    model, tokenizer, _ = load_model(tiny_folder(tmp_path))
+    lines = SourceLines(0.5, 99, 1.5, "Dog NASA", 3.5)
+    history = replace(HISTORY, data=replace(HISTORY.data, lines=lines))
+    save_model(tmp_path / "parent", model, tokenizer, history)
+    made = []
+    monkeypatch.setattr(
+        run_module, "read_corpus", lambda *a: made.append(a) or read_corpus(*a)
+    )
+    monkeypatch.setattr(
+        run_module, "objective_of", lambda *a: made.append(a) or batch_loss
+    )
+    recipe = fine_tuning(learning(RECIPE, noise=1.0))
+    pairs = [("a dog", "ein Hund")] * 9
+    corpus = Corpus.from_pairs(pairs, pairs)
+    folder = train(
+        tmp_path / "run", corpus, recipe, tmp_path / "parent", max_minutes=0.0
+    )
+    known = Translator.load(folder).known
+    (*_, words), (*_, stretch) = made
+    assert words == known.words and {"nasa", "dog"} <= {*words}
+    assert stretch == known.stretch == 3.5
 
 
 def test_a_training_keeps_what_its_source_lines_are_like(tmp_path):

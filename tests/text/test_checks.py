@@ -152,7 +152,7 @@ BAD = replace(SURE, warnings=("why", "not"))
 
 def test_more_than_half_of_a_file():
     low = replace(SURE, log_probability=-9.0)
-    lines = ["A man walks.", "", CHINESE, CHINESE]
+    lines = ["A man walks.", "\u200b", CHINESE, CHINESE]
     told: list[str] = []
     for more in ((), ("A dog.",)):
         watch = Watch("file", translator(), told.append)
@@ -246,6 +246,10 @@ def test_words_without_a_counterpart_are_noticed(command):
     ended = command("translate", NAME, "--no-split", stdin=text)
     assert ended.err.startswith("warning: standard input, line 5: 6 of its")
     assert ended.err.count("\n") == 1
+    words = ("--no-split", "--json", "--quiet")
+    rows = command("translate", NAME, *words, stdin=text).out.splitlines()
+    *none, (told,) = (json.loads(row)["warnings"] for row in rows)
+    assert not any(none) and f"line 5: {told}\n" in ended.err
     assert command("translate", NAME, stdin=text).err == ""
 
 

@@ -149,10 +149,13 @@ def test_what_goes_through_stays_in_sources_as_in_targets():
         assert UNK not in given[0][0] and all(found) == stays
 
 
+WORDS = by_small_letters(usual_words([source for source, _ in PAIRS]))
+
+
 def text_with(**options) -> TrainingText:
     recipe = learning(RECIPES["builtin"], batch_tokens=256, **options)
     corpus = Corpus(PAIRS, PAIRS, {}, "x", "en", "de", {})
-    return TrainingText(corpus, BPE, recipe)
+    return TrainingText(corpus, BPE, recipe, words=WORDS)
 
 
 def test_a_run_reads_sources_with_noise_and_targets_without():
@@ -167,8 +170,7 @@ def test_a_run_reads_sources_with_noise_and_targets_without():
 
 def test_other_subwords_are_those_of_what_was_typed():
     change = text_with(noise=3.0, bpe_dropout=0.3).change
-    words = by_small_letters(usual_words([source for source, _ in PAIRS]))
-    reader = Reader(BPE, words=words)
+    reader = Reader(BPE, words=WORDS)
     typed = SourceNoise(reader, 3.0, 256)(EXAMPLES, "1")
     expected = BPEDropout(BPE.vocabulary, 0.3, 256)(typed, "1")
     assert change(EXAMPLES, "1") == expected != typed

@@ -2651,7 +2651,8 @@ var inPage;
             nodes = [...nodes, new Node(token, nodes[nodes.length - 1])];
           }
           const target = tokens.slice(1).map((id) => this.tokenizer.pieces[id]);
-          const written = this.tokenizer.decode(tokens.slice(1));
+          const cut2 = tokens.at(-1) === END2 ? "" : " …";
+          const written = this.tokenizer.decode(tokens.slice(1)) + cut2;
           return { text, changes, ids, pieces, tokens, target, written };
         }
         /**
@@ -3473,7 +3474,8 @@ var inPage;
             }
             const { sentence, ids } = part;
             const source = this.model.encode(ids);
-            const limit = Math.trunc(ids.length * this.stretch + 50);
+            const stretched = ids.length * Math.round(100 * this.stretch);
+            const limit = Math.floor(stretched / 100) + 50;
             const options = { width, alpha, noRepeat, limit };
             const best = yield* beamSearch(this.model, source, options);
             const read = [...this.tokenizer.split(sentence), "</s>"];
