@@ -50,4 +50,7 @@ def write_ctranslate2(
     spec = to_ctranslate2(model, tokenizer.vocabulary)
     spec.optimize(quantization)
     spec.save(str(folder))
-    return generation(model, history) | {"eos": tokenizer.vocabulary[EOS]}
+    return generation(model, history) | {
+        "eos": tokenizer.vocabulary[EOS],
+        "numbers": quantization or "float32",
+    }

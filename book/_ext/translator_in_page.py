@@ -32,6 +32,7 @@ from annotated_transformer.corpora.generated import builtin_corpus
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.embedding import BOS, EOS
 from annotated_transformer.model import EncoderDecoder, parameter_count
+from annotated_transformer.storage.history import Search
 from annotated_transformer.storage.model_card import TEXT_LICENCES
 from annotated_transformer.text.checks import Known
 from annotated_transformer.translation import Translator
@@ -158,17 +159,12 @@ def gloss_problems(name: str) -> Iterator[str]:
 def shown(name: str) -> Data:
     """A shipped model as the page reads it, and how it is introduced."""
     model, tokenizer, history = shipped(name)
-    search = asdict(history.search) if history.search else {}
+    search = asdict(history.search or Search())
     return {
         **OPENINGS[name],
         "usual": USUAL[name],
         "words": known_words(name),
-        "search": {
-            "alpha": 0.6,
-            "no_repeat": 0,
-            "stretch": Known.of(history).stretch,
-            **search,
-        },
+        "search": search | {"stretch": Known.of(history).stretch},
         "reading": reading(history),
         **packed(model, tokenizer),
     }

@@ -101,6 +101,7 @@ export class Translator {
     this.model = new Model(packed);
     this.tokenizer = new Tokenizer(packed.vocabulary);
     this.reader = new Reader(this.tokenizer, packed.reading);
+    this.beam = packed.search.beam;
     this.alpha = packed.search.alpha;
     this.noRepeat = packed.search.no_repeat;
     this.stretch = packed.search.stretch;
@@ -115,7 +116,7 @@ export class Translator {
    */
   *translate(
     line,
-    { width = 5, alpha = this.alpha, noRepeat = this.noRepeat } = {},
+    { width = this.beam, alpha = this.alpha, noRepeat = this.noRepeat } = {},
   ) {
     const parts = this.reader.line(line);
     const runs = [];

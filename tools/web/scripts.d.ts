@@ -43,7 +43,7 @@ interface PackedTranslator extends Packed {
   label: string;
   kind: string;
   offer: string;
-  search: { alpha: number; no_repeat: number; stretch: number };
+  search: { beam: number; alpha: number; no_repeat: number; stretch: number };
   examples: Record<string, string>;
   glosses: Record<string, string>;
   pieces: string[]; // that the attention is first looked at for

@@ -3452,6 +3452,7 @@ var inPage;
           this.model = new Model(packed);
           this.tokenizer = new Tokenizer(packed.vocabulary);
           this.reader = new Reader(this.tokenizer, packed.reading);
+          this.beam = packed.search.beam;
           this.alpha = packed.search.alpha;
           this.noRepeat = packed.search.no_repeat;
           this.stretch = packed.search.stretch;
@@ -3463,7 +3464,7 @@ var inPage;
          * @param {string} line
          * @param {{width?: number, alpha?: number, noRepeat?: number}} options
          */
-        *translate(line, { width = 5, alpha = this.alpha, noRepeat = this.noRepeat } = {}) {
+        *translate(line, { width = this.beam, alpha = this.alpha, noRepeat = this.noRepeat } = {}) {
           const parts = this.reader.line(line);
           const runs = [];
           const texts = [];

@@ -99,8 +99,7 @@ function term(word) {
 }
 
 // a letter and its accent are one character, as the pages have it
-const tokenize = (text) =>
-  (text.normalize().match(WORD) ?? []).flatMap(parts);
+const tokenize = (text) => (text.normalize().match(WORD) ?? []).flatMap(parts);
 
 const index = new MiniSearch({
   fields: ["title", "page", "text", "names"],
