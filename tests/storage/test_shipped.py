@@ -18,6 +18,7 @@ from models_in_page import rounded
 from safetensors.torch import load_file
 from writer_in_page import BITS
 
+from annotated_transformer.corpora.parallel_text import read_parallel
 from annotated_transformer.corpora.running_text import plays
 from annotated_transformer.errors import UserError
 from annotated_transformer.runs.windows import TextWindows, token_ids
