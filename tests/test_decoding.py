@@ -272,12 +272,6 @@ def test_stopping_early_never_changes_the_result(seed, alpha):
     assert early == late
 
 
-def test_length_penalty_of_the_paper():
-    values = [length_penalty(n, 0.6) for n in (1, 10, 20, 50)]
-    assert values == pytest.approx([1, 1.733, 2.354, 3.779], abs=5e-4)
-    assert length_penalty(17, 0.0) == 1.0
-
-
 # The same search over the model, with its cached keys and values
 
 

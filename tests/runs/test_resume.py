@@ -89,7 +89,6 @@ KINDS = {
         learning(BPE, **vars(MUON.train) | {"bf16": True}, adapters=1),
         lambda: Start("parent"),
     ),
-    "patience": (learning(SMALL, patience=2), Start),
     "new subwords": (BPE, lambda: Start("parent", new_subwords=True)),
 }
 

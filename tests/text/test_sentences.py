@@ -150,7 +150,10 @@ CHINESE = ["一个人走路。", "两只狗跑！", "有一个女孩。"]
 
 @pytest.mark.parametrize(
     ("into", "between"),
-    [("zh", ""), ("ja-JP", ""), ("th", " "), ("de", " "), ("", " ")],
+    [
+        *(("zh", ""), ("ja-JP", ""), ("Cantonese", "")),
+        *(("th", " "), ("my_MM", " "), ("bod", " "), ("de", " "), ("", " ")),
+    ],
 )
 def test_translations_are_joined_as_their_language_is(into, between):
     pieces = train_tokenizer([*ONE, *CHINESE] * 4, 60, "char")
