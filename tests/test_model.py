@@ -6,6 +6,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiny_models import SMALL
 from torch import nn
 from torch_twins import sentences, shake
 
@@ -23,9 +24,6 @@ from annotated_transformer.model import (
     transformer,
 )
 
-SMALL = ModelConfig(
-    vocab_size=11, layers=2, d_model=8, d_ff=12, heads=2, dropout=0.0
-)
 both_orders = pytest.mark.parametrize("pre_norm", [False, True])
 quickly = settings(deadline=None, max_examples=20)
 
