@@ -60,13 +60,13 @@ def test_a_line_without_end_is_refused(command, trained, monkeypatch):
     assert "line 2" in ended.err and "without a line feed" in ended.err
 
 
-def test_escapes_are_written_out(command, trained, tmp_path):
+def test_escapes_are_written_out(command, tmp_path):
     assert printable("a\x1b[2J\u202eb\n") == "a\\x1b[2J\\u202eb\n"
     ended = command("translate", tmp_path / "no\x1b[2Jmodel", stdin=b"abc\n")
     refused(ended, "no\\x1b[2Jmodel")
 
 
-def test_hanging_up_is_ignored_where_it_was(monkeypatch):
+def test_hanging_up_is_ignored_where_it_was():
     before = signal.getsignal(signal.SIGHUP)
     try:
         signal.signal(signal.SIGHUP, signal.SIG_IGN)

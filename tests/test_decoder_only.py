@@ -57,16 +57,6 @@ def test_causal_it_is_the_language_model():
     torch.testing.assert_close(model(source, target), expected)
 
 
-@torch.no_grad()
-def test_only_a_prefix_sees_what_comes_after_it(model):
-    (short, _), (long, _) = (
-        model.read(torch.tensor([source]))
-        for source in (SOURCES[0][:3], SOURCES[0])
-    )
-    apart = (short[-1][0] - long[-1][0][:, :, :3]).abs().max()
-    assert (apart > 0.1) == model.prefix
-
-
 def test_the_cached_search_finds_what_the_whole_row_says(model):
     """Greedily; and by a beam, a sentence alone and among others."""
     together = beam_decode(model, pad(SOURCES), width=4)

@@ -1,4 +1,4 @@
-"""Tokens and positions as vectors, against torch's layers and plain loops."""
+"""Tokens and positions as vectors, against plain loops."""
 
 import math
 
@@ -6,7 +6,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import nn
 
 from annotated_transformer.embedding import (
     LearnedPositions,
@@ -31,16 +30,6 @@ def sinusoids_by_loop(length, d_model):
 
 
 # Tokens (3.4)
-
-
-@quickly
-@given(st.integers(1, 30), st.integers(1, 20), st.integers(0, 999))
-def test_rows_are_looked_up_and_scaled_as_torch_does(vocab, d_model, seed):
-    torch.manual_seed(seed)
-    ours, theirs = TokenEmbedding(vocab, d_model), nn.Embedding(vocab, d_model)
-    theirs.weight = ours.weight
-    tokens = torch.randint(vocab, (2, 5))
-    torch.testing.assert_close(ours(tokens), theirs(tokens) * d_model**0.5)
 
 
 def test_logits_are_dot_products_with_unscaled_rows():
@@ -97,14 +86,6 @@ def test_sinusoids_are_neither_trained_nor_saved():
     ours = SinusoidalPositions(8)
     assert list(ours.parameters()) == []
     assert ours.state_dict() == {}
-
-
-def test_learned_positions_are_torchs_embedding_without_a_scale():
-    ours, theirs = LearnedPositions(8, 20), nn.Embedding(20, 8)
-    theirs.weight = ours.weight
-    x = torch.randn(3, 5, 8)
-    torch.testing.assert_close(ours(x), x + theirs(torch.arange(5)))
-    torch.testing.assert_close(ours(x, 15), x + theirs(torch.arange(15, 20)))
 
 
 def test_learned_positions_end_with_a_clear_error():

@@ -25,16 +25,6 @@ from annotated_transformer.optimizer import (
 from annotated_transformer.storage.builders import build
 
 
-def test_the_papers_rates():
-    """Base and big at update 1, at the end of warm-up, and beyond (5.3)."""
-    assert inverse_sqrt_rate(1, 512) == pytest.approx(1.7469e-7, rel=1e-4)
-    assert inverse_sqrt_rate(4000, 512) == pytest.approx(6.9877e-4, rel=1e-4)
-    assert inverse_sqrt_rate(100_000, 512) == pytest.approx(
-        1.3975e-4, rel=1e-4
-    )
-    assert inverse_sqrt_rate(4000, 1024) == pytest.approx(4.9411e-4, rel=1e-4)
-
-
 @given(st.integers(1, 10_000), st.integers(1, 5000), st.integers(16, 1024))
 def test_linear_before_and_inverse_root_after(step, warmup, d_model):
     rate = inverse_sqrt_rate(step, d_model, warmup)

@@ -3,7 +3,6 @@
 import copy
 import math
 import operator
-import os
 from dataclasses import replace
 
 import pytest
@@ -17,7 +16,6 @@ from annotated_transformer.corpora.generated import builtin_corpus
 from annotated_transformer.data import make_batch, train_tokenizer
 from annotated_transformer.decoding import beam_decode
 from annotated_transformer.embedding import BOS, EOS, PAD
-from annotated_transformer.errors import UserError
 from annotated_transformer.model import ModelConfig, length_limit, transformer
 from annotated_transformer.optimizer import adam
 from annotated_transformer.risk import (
@@ -27,8 +25,7 @@ from annotated_transformer.risk import (
     risk,
 )
 from annotated_transformer.runs.objectives import objective_of
-from annotated_transformer.runs.recipes import LabConfig, Recipe
-from annotated_transformer.runs.train import train
+from annotated_transformer.runs.recipes import LabConfig
 from annotated_transformer.training import TrainConfig, updates
 
 CONFIG = TrainConfig(
@@ -211,19 +208,6 @@ def test_it_makes_the_expected_error_smaller(tokenizer, corpus):
     strong = pull()
     errors.fill_(0.5)
     assert pull() < 1e-3 * strong
-
-
-def test_a_run_needs_a_model(tmp_path, corpus):
-    recipe = Recipe(SIZES, CONFIG, 300, labs=LabConfig(risk=4))
-    with pytest.raises(UserError, match="add `start=MODEL`"):
-        train(tmp_path / "x", corpus, recipe, device="cpu")
-    assert os.listdir(tmp_path / "x") == [".lock"]
-
-
-@pytest.mark.parametrize("wrong", [{"risk": 1}, {"r_drop": 1.0}])
-def test_impossible_settings_are_refused(wrong):
-    with pytest.raises(ValueError, match="`risk`: 0, or at least 2"):
-        LabConfig(**{"risk": 2} | wrong)
 
 
 def test_log_probabilities_survive_bfloat16(tokenizer, corpus):

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 from torch.nn import functional as F
-from torch.utils.flop_counter import FlopCounterMode
 from torch_twins import close, randn
 
 from annotated_transformer.attention import causal_mask, padding_mask
@@ -124,20 +123,3 @@ def test_an_encoder_layer_takes_it():
     layer = EncoderLayer(attention, FeedForward(6, 8), box).double()
     rows = sees(lambda x: layer(x), 7)
     assert rows == places(7, lambda i, j: abs(i - j) <= 1)
-
-
-# What they cost (Table 1)
-
-
-@pytest.mark.parametrize(("n", "d"), [(4, 8), (12, 8), (9, 16)])
-def test_operations_are_those_of_table_1(n, d):
-    near = RestrictedAttention(5, d, 2)
-    for layer, expected in (
-        (Recurrence(d), 4 * n * d**2),
-        (LSTM(d), 16 * n * d**2),
-        (Convolution(d, 3), 2 * 3 * n * d**2),
-        (lambda x: near(x, x), 4 * 5 * n * d + 8 * n * d**2),
-    ):
-        with FlopCounterMode(display=False) as counter:
-            layer(torch.zeros(1, n, d))
-        assert counter.get_total_flops() == expected

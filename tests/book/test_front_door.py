@@ -94,8 +94,6 @@ def test_lines_lead_over_what_a_way_leaves_out(intro):
                 r"This way leaves out \d+\.\d+( to \d+\.\d+)?: continue at",
                 left[-1][0],
             )
-    page.get_by_role("button", name="Leave this way").click()
-    assert page.locator(".way:visible").count() == 0
 
 
 def test_the_end_of_the_first_way_is_in_sight(window, book):

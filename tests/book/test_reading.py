@@ -121,20 +121,6 @@ def test_a_phone_shows_all_of_a_plot_and_its_labels_can_be_read(path):
             assert svg is None or labels.readable(svg) <= frame, cell.id
 
 
-WIDE = """all => all.filter(e => e.checkVisibility()
-  && e.scrollWidth > e.clientWidth + 1).map(e => e.innerText)"""
-
-
-TABLES = ("02_heads", "05_model", "14_recurrence", "16_bugs", "19_scale")
-TABLES += ("bert_and_relatives", "few_pairs", "risk", "toolkit_convert")
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_a_phone_shows_all_columns_of_a_table(phone, book, name):
-    tables = turn(phone, book, name).locator("article table.table")
-    assert tables.count() and tables.evaluate_all(WIDE) == []
-
-
 def test_story_and_code_are_chosen_once_for_all_pages(phone, book):
     page = turn(phone, book, "13_sequences")
     folds = page.locator("article details.hide").count()

@@ -14,6 +14,7 @@ import torch
 import translator_in_page as extension
 from browser import Window, opened
 from odd_text import odd_lines, odd_strings, visible
+from own_sentences import OWN
 from playwright.sync_api import Browser, Page
 
 from annotated_transformer.corpora.builtin import sentence_pairs, words
@@ -34,8 +35,6 @@ from annotated_transformer.text.sentences import (
 from annotated_transformer.translation import Translator
 
 NAME = "multi30k-en-de"
-FILE = Path(__file__).parents[1] / "storage" / "own_sentences.tsv"
-OWN = [line.split("\t") for line in FILE.read_text("utf-8").splitlines()]
 TWELVE = "Two small dogs run after a red ball on the wide beach."
 TRANSLATE = """
 ([texts, options]) => texts.map((text) => {

@@ -57,6 +57,13 @@ TRAIN = {
     "--task=copy --risk=4 --r-drop=5": "without --r-drop",
     "--task=copy --risk=4": "add --from MODEL",
     "--task=copy --new-subwords": "add --from MODEL",
+    "--task=copy --adapters=2": "--adapters change a trained model",
+    "--task=copy --adapters=2 --from=model --new-subwords": (
+        "--adapters change a trained model"
+    ),
+    "--task=copy --plan-minutes=1 --max-steps=4": (
+        "finds --max-steps: leave one out"
+    ),
     "--task=copy --set train.clip=-1": "`clip=-1.0`: must be from 1e-09",
     "--task=copy --set processes=4": "no field 'processes'",
     "--task=copy --tokenizer=char --bpe-dropout=0.1": "merges",
@@ -72,6 +79,8 @@ TRAIN = {
     "latin --task=text": "latin, line 2: byte 2 .* not UTF-8",
     "empty --task=text": "empty is empty; leave it out",
     "--task=text": "name at least one file",
+    "gone --task=text": "gone cannot be read .*No such file",
+    "good --task=text '--mark= * '": "--mark.*blanks at its ends",
     "good --task=text": "the training text has .*, or lower --max-length",
     "good --task=text --held-out=1": "from 0.001 to",
     "good --task=text --noise=1": "--noise is for",
@@ -90,6 +99,7 @@ OUTPUTS = {
     "train link --task=copy": "File exists.; .* choose a folder that",
 }
 OTHERS = {
+    "train out --task=copy --plan-minutes=1 --dry-run": "leave one out",
     "translate gone": "gone: no such folder",
     "translate good": "good: no trained model",
     "translate model 'a dog'": "'a dog': no such file; .* echo SENTENCE",

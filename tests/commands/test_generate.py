@@ -84,9 +84,3 @@ def test_letters_of_a_prompt_that_were_never_seen_are_said(
     card = (folder / "README.md").read_text()
     letters = card.partition("included:\n\n    ")[2].partition("\n")[0]
     assert {*letters} == {*text.read_text()} - {" ", "\n"}
-
-
-def test_a_mark_with_blanks_is_refused(command, text, tmp_path):
-    train = ["train", tmp_path / "m", text, "--task=text", "--mark= * "]
-    status, _, said = command(*train)
-    assert status == 1 and "--mark" in said and "blanks at its ends" in said

@@ -17,6 +17,7 @@ from histories import HISTORY
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from odd_text import odd_strings
+from own_sentences import OWN
 from refusal import refused
 from sentencepiece import SentencePieceProcessor
 from tiny_models import TINY
@@ -31,7 +32,6 @@ from annotated_transformer import Translator, Writer
 from annotated_transformer.convert import translate_onnx
 from annotated_transformer.convert.export import export_model
 from annotated_transformer.corpora.generated import builtin_corpus
-from annotated_transformer.corpora.parallel_text import read_parallel
 from annotated_transformer.data import Tokenizer, pad, train_tokenizer
 from annotated_transformer.decoding import beam_decode
 from annotated_transformer.embedding import UNK
@@ -45,7 +45,6 @@ from annotated_transformer.storage.model_folder import load_model, save_model
 NAME = "pronouns"  # exported to each program
 TEXTS = [text for text, _ in builtin_corpus(train=24).train]
 TEXT = train_tokenizer(TEXTS, 60)
-OWN = Path(__file__).parents[1] / "storage" / "own_sentences.tsv"
 LONGEST = 120  # tokens, of the random model
 
 
@@ -190,7 +189,7 @@ def test_smaller_numbers_say_almost_the_same(kind, share, tmp_path):
     Processors differ most here: where int8 has no instructions of its own,
     what is added up may be cut off.
     """
-    captions = [source for source, _ in read_parallel([OWN])]
+    captions = [source for source, _ in OWN]
     model, *others = load_model("multi30k-en-de")
     for name, quantization in (("whole", None), ("small", kind)):
         export_model(

@@ -7,6 +7,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"  # what is loaded here is on this disk
 
 import pytest
 import torch
+from tiny_models import SMALL
 from torch_twins import lively, sentences
 from transformers import (
     AutoModelForSeq2SeqLM,
@@ -25,9 +26,6 @@ from annotated_transformer.modern import MODERN
 from annotated_transformer.storage.builders import build
 from annotated_transformer.writing import LanguageModelConfig
 
-SMALL = ModelConfig(
-    vocab_size=11, layers=2, d_model=8, d_ff=12, heads=2, dropout=0.0
-)
 WRITES = LanguageModelConfig(
     **{"vocab_size": 11, "layers": 2, "d_model": 8, "d_ff": 12, "heads": 2},
     **{"dropout": 0.0, "max_length": 16},

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from tiny_models import TINY
+from tiny_models import SMALL, TINY
 from torch import nn
 from torch_twins import shake
 
@@ -16,13 +16,8 @@ from annotated_transformer.convert.torch_layers import (
 from annotated_transformer.embedding import PAD
 from annotated_transformer.errors import UserError
 from annotated_transformer.heads import MultiHeadAttention
-from annotated_transformer.model import ModelConfig, transformer
+from annotated_transformer.model import transformer
 from annotated_transformer.storage.builders import build
-
-SMALL = ModelConfig(
-    vocab_size=11, layers=2, d_model=8, d_ff=12, heads=2, dropout=0.0
-)
-
 
 KINDS = [
     SMALL,

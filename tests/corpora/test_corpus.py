@@ -3,6 +3,7 @@
 import gzip
 
 import pytest
+from test_parallel_text import write
 
 from annotated_transformer.corpora.builtin import example_splits
 from annotated_transformer.corpora.corpus import Corpus, Extra
@@ -11,11 +12,6 @@ from annotated_transformer.corpora.large_text import pairs_sha256
 from annotated_transformer.corpora.parallel_text import read_parallel
 from annotated_transformer.errors import UserError
 from annotated_transformer.system.atomic_files import sha256
-
-
-def write(path, data):
-    path.write_bytes(data if isinstance(data, bytes) else data.encode())
-    return path
 
 
 def test_two_files_and_a_table_give_the_same_corpus(tmp_path):

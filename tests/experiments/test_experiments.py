@@ -10,8 +10,10 @@ from collections.abc import Callable
 from dataclasses import fields
 from functools import cache
 from importlib import import_module
+from inspect import getsource
 from pathlib import Path
 
+import chapters
 import pytest
 import torch
 from drawn_once import drawn_once
@@ -28,6 +30,9 @@ from annotated_transformer.model import (
 from annotated_transformer.runs.recipes import LabConfig, Recipe
 from annotated_transformer.storage.model_folder import read_config
 from annotated_transformer.training import TrainConfig
+from experiments.forced_terms import Required
+from experiments.linear_attention import linear_attention
+from experiments.mixture_of_experts import MixtureOfExperts
 from experiments.shared import command_line
 from experiments.shared.command_line import (
     Task,
@@ -456,6 +461,19 @@ def test_the_page_shows_the_bugs_that_were_trained():
         assert shown[bug.__name__] == trained[bug.__name__]
     for name in ("Program", "unchanged", "translate", "attentions"):
         assert shown[name] == trained[name]
+
+
+@pytest.mark.parametrize(
+    ("page", "shown"),
+    [
+        ("ladder", linear_attention),
+        ("ladder", MixtureOfExperts),
+        ("beam_search_settings", Required),
+    ],
+)
+def test_a_lab_shows_what_was_measured(page, shown):
+    cells = chapters.read(ROOT / "book" / f"{page}.ipynb").cells
+    assert getsource(shown).rstrip() in [cell.source for cell in cells]
 
 
 # ---- the bugs: each is the one that it is named for ----

@@ -1,13 +1,12 @@
 """Terms that an output must have, against all outputs of tiny vocabularies."""
 
-import itertools
 from types import SimpleNamespace
 
-import chapters
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_decoding import every_output, log_probability, random_table
 
 from annotated_transformer.decoding import beam_search, length_penalty
 from annotated_transformer.embedding import BOS, EOS
@@ -67,33 +66,18 @@ def allowed(output, term):
     return not joined and (output[-1] != EOS or has_term(output, term))
 
 
-def every_output(limit):
-    others = [token for token in range(len(NAMES)) if token != EOS]
-    for length in range(1, limit + 1):
-        for start in itertools.product(others, repeat=length - 1):
-            yield (*start, EOS)
-    yield from itertools.product(others, repeat=limit)
-
-
 def score(table, output):
-    steps = zip((BOS, *output), output, strict=False)
-    total = sum(table[a, b].item() for a, b in steps)
-    return total / length_penalty(len(output), 0.6)
-
-
-def random_table(seed):
-    random = torch.Generator().manual_seed(seed)
-    scores = 2 * torch.randn(len(NAMES), len(NAMES), generator=random)
-    return scores.log_softmax(-1)
+    return log_probability(table, output) / length_penalty(len(output), 0.6)
 
 
 @given(st.integers(0, 10_000), st.sampled_from([*TERMS]))
 @settings(max_examples=25, deadline=None)
 def test_with_room_for_all_it_finds_the_best_of_all_that_have_it(seed, term):
-    table, limit = random_table(seed), 4
+    table, limit = random_table(seed, vocab=len(NAMES))[0], 4
     rule = Required(Pieces(), term, each=len(NAMES) ** limit)
     found = searched(table, rule, len(NAMES) ** limit, limit)
-    outputs = (x for x in every_output(limit) if allowed(x, TERMS[term]))
+    every = every_output(limit, len(NAMES))
+    outputs = (x for x in every if allowed(x, TERMS[term]))
     ranked = sorted((score(table, x) for x in outputs), reverse=True)
     assert [h.score for h in found[:3]] == pytest.approx(ranked[:3], abs=1e-4)
 
@@ -101,7 +85,7 @@ def test_with_room_for_all_it_finds_the_best_of_all_that_have_it(seed, term):
 @given(st.integers(0, 10_000), st.sampled_from([*TERMS]), st.integers(1, 3))
 @settings(max_examples=40, deadline=None)
 def test_what_has_ended_has_the_term(seed, term, each):
-    table = random_table(seed)
+    table = random_table(seed, vocab=len(NAMES))[0]
     rule = Required(Pieces(), term, each)
     assert rule.width == each * (len(TERMS[term]) + 1)
     found = searched(table, rule, rule.width, 9)
@@ -156,15 +140,6 @@ def test_words_of_a_caption():
 )
 def test_what_a_search_changed(before, after, kind):
     assert change(before, after) == kind
-
-
-def test_the_lab_shows_the_rule_that_was_measured():
-    lab = chapters.read(chapters.BOOK / "beam_search_settings.ipynb")
-    source = (
-        chapters.BOOK.parent / "experiments" / "forced_terms.py"
-    ).read_text("utf-8")
-    rule = source[source.index("class Required") : source.index("class Late")]
-    assert any(rule.strip() in cell.source for cell in lab.cells)
 
 
 def test_the_record_agrees_with_itself():

@@ -1,14 +1,11 @@
 """The judge of grammatical sentences, against sentences judged by hand."""
 
-from itertools import pairwise
-
 import pytest
 import torch
 from torch import nn
 
 from experiments import grammatical_by_words
 from experiments.grammatical_by_words import (
-    READ,
     classified,
     names,
     numbered,
@@ -17,7 +14,6 @@ from experiments.grammatical_by_words import (
     texts,
     written,
 )
-from ledger.records import read_run
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -101,15 +97,3 @@ def test_what_is_written_ends_at_the_mark(monkeypatch):
     assert written(ends) == 3 * [sentence]
     assert written(Certain({end: first})) == 3 * [("...",)]
     assert share([("...",)]) == 0
-
-
-def test_the_record_rises_with_the_words_read():
-    results = read_run("grammatical_by_words")["results"]
-    bounds = results["bounds seed=0"]
-    shares = [
-        [results[f"read={read} seed={i}"]["grammatical"] for i in range(3)]
-        for read in READ
-    ]
-    assert bounds["swapped"] < 0.02 and bounds["shuffled"] == 0
-    for fewer_words, more in pairwise(shares[:4]):
-        assert max(fewer_words) < min(more) < bounds["fresh"]

@@ -1,8 +1,5 @@
 """A mixture of experts against a loop over tokens."""
 
-import inspect
-import json
-
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -17,14 +14,7 @@ from experiments.mixture_of_experts import (
     mixtures,
     shares,
 )
-from ledger import BOOK
 from ledger.records import read_run
-
-
-def test_the_lab_shows_the_class_that_was_measured():
-    text = (BOOK / "ladder.ipynb").read_text("utf-8")
-    cells = ["".join(cell["source"]) for cell in json.loads(text)["cells"]]
-    assert inspect.getsource(MixtureOfExperts).rstrip() in cells
 
 
 def test_each_token_goes_through_its_likeliest_expert():

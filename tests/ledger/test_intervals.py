@@ -62,12 +62,6 @@ def test_a_difference_is_welch_s_test(first, second, margin):
     agrees(found, test(0), {of: test(of) for of in (0, margin, -margin)})
 
 
-@given(figures, figures)
-def test_swapped_sides_have_the_mirrored_interval(first, second):
-    one, other = difference(first, second), difference(second, first)
-    assert (one.low, one.high) == pytest.approx((-other.high, -other.low))
-
-
 @pytest.mark.parametrize("sides", [(1.0, 1.0), (1.0, 5.0)])
 def test_nine_of_ten_intervals_hold_the_truth(sides):
     """Drawn from a known law: five seeds a side, alike or not."""

@@ -124,12 +124,3 @@ def test_a_training_that_is_cut_off_says_what_that_means(
     train(folder, CORPUS, recipe, resume=True, **options)
     told = " ".join(capsys.readouterr().err.split())
     assert "the model is ready" in told and "cut off" not in told
-
-
-def test_options_that_do_not_go_with_a_plan(command, recipe_options, tmp_path):
-    words = ["train", tmp_path / "x", *recipe_options, "--plan-minutes=1"]
-    assert "finds --max-steps: leave one out" in command(*words).err
-    words = [word for word in words if "max-steps" not in str(word)]
-    ended = command(*words, "--dry-run")
-    assert ended.status == 1 and "leave one out" in ended.err
-    assert not any(tmp_path.iterdir())

@@ -13,7 +13,6 @@ from torch.nn import functional as F
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.running_text import RunningText
 from annotated_transformer.data import train_tokenizer
-from annotated_transformer.embedding import EOS, UNK
 from annotated_transformer.errors import UserError
 from annotated_transformer.modern import MODERN
 from annotated_transformer.runs.batches import read_corpus
@@ -50,15 +49,6 @@ def writer_of(tokenizer, **sizes):
     torch.manual_seed(0)
     config = LanguageModelConfig(len(tokenizer), **sizes, **MODERN)
     return Writer(LanguageModel(config), tokenizer)
-
-
-def test_a_text_comes_back_from_its_tokens(text, tokenizer):
-    """To the last blank, but for the mark that the end of a file has."""
-    ids = token_ids(text, tokenizer)
-    assert ids[0] == EOS and UNK not in ids
-    written = writer_of(tokenizer).text(ids[1:].tolist(), stop=False)
-    assert written == TEXT + "\n"
-    assert sum(ids == EOS) == 1 + TEXT.count("\n\n") + 1 + 1
 
 
 def test_a_text_is_read_line_by_line(tokenizer):

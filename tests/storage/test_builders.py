@@ -81,8 +81,17 @@ def test_a_model_is_pickled_saved_and_copied_whole(config):
         (None, {}, "`builder=None`: must be a word"),
         ("__import__", {}, "choose transformer, LanguageModel"),
         ("transformer", None, "`model=None`: must be an object"),
-        ("recurrent_translator", {"heads": 2}, "no field 'model.heads'"),
-        ("recurrent_translator", {"width": 3}, "`width=3`"),
+        ("recurrent_translator", {"width": 3}, "`width=3`: must be even"),
+        (
+            "recurrent_translator",
+            {"dropout": 1.0},
+            "`dropout=1.0`: must be from 0",
+        ),
+        (
+            "convolutional_translator",
+            {"kernel_size": 0},
+            "`kernel_size=0`: must be from 1",
+        ),
     ],
 )
 def test_sizes_of_a_stranger(builder, plain, told):

@@ -108,12 +108,6 @@ def test_a_field_that_is_wrong_is_named():
             from_plain(History, plain)
 
 
-def test_an_older_history_was_resumed_nowhere_else():
-    plain = asdict(HISTORY)
-    del plain["resumed"]
-    assert from_plain(History, plain) == HISTORY
-
-
 def test_only_what_is_known_of_both_differs():
     one, other = (
         replace(HISTORY, versions=known).environment

@@ -15,9 +15,11 @@ from pathlib import Path
 
 import pytest
 from models_in_page import rounded
+from own_sentences import OWN
 from safetensors.torch import load_file
 from writer_in_page import BITS
 
+from annotated_transformer.corpora.parallel_text import read_parallel
 from annotated_transformer.corpora.running_text import plays
 from annotated_transformer.errors import UserError
 from annotated_transformer.runs.windows import TextWindows, token_ids
@@ -209,10 +211,8 @@ def test_a_shipped_model_is_the_one_it_was(name):
         for x in tensors
     ]
     assert total(sorted(x.hexdigest() for x in sums)) == weights
-    lines = Path(__file__).with_name("own_sentences.tsv").read_text("utf-8")
-    pairs = [line.split("\t") for line in lines.splitlines()]
     side = ["en", "de"].index(load_model(name)[2].data.source)
-    found = Translator.load(name)([pair[side] for pair in pairs])
+    found = Translator.load(name)([pair[side] for pair in OWN])
     assert total(f"{line}\n" for line in found) == translations
 
 

@@ -10,6 +10,7 @@ from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import copy_task
 from annotated_transformer.model import ModelConfig
 from annotated_transformer.runs.recipes import Recipe
+from annotated_transformer.storage.checkpoints import read_metrics
 from annotated_transformer.storage.weight_files import read_tensors
 from annotated_transformer.training import TrainConfig
 
@@ -50,6 +51,11 @@ FEW = (
 def shrunk(recipe: Recipe, *settings: str) -> Recipe:
     """A known recipe with its parts and its optimizer, for a small model."""
     return recipe.with_fields([*FEW, *settings])
+
+
+def curve(folder: Path) -> list[dict[str, Any]]:
+    """What a run has measured, but for the seconds that it took."""
+    return [{**line, "seconds": 0} for line in read_metrics(folder)]
 
 
 def same_weights(one: Path, other: Path) -> bool:

@@ -18,6 +18,9 @@ from annotated_transformer.storage.model_folder import save_model
 from annotated_transformer.translation import Translator
 from annotated_transformer.writing import LanguageModelConfig
 
+SMALL = ModelConfig(
+    vocab_size=11, layers=2, d_model=8, d_ff=12, heads=2, dropout=0.0
+)
 # each with other parts than by default
 TINY = {
     "transformer": ModelConfig(

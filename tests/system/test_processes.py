@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from small_runs import CORPUS, SMALL, same_weights
+from small_runs import CORPUS, SMALL, curve, same_weights
 from started import PATIENCE, ends, start
 
 from annotated_transformer.corpora.corpus import Corpus
@@ -298,11 +298,7 @@ def whole(options, tmp_path_factory):
 
 def same(output, whole):
     assert same_weights(output, whole)
-    curves = [
-        [{**line, "seconds": 0} for line in read_metrics(one)]
-        for one in (output, whole)
-    ]
-    assert curves[0] == curves[1]
+    assert curve(output) == curve(whole)
 
 
 def test_one_log_and_one_checkpoint(whole):

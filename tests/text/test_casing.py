@@ -1,11 +1,11 @@
 """Capitals and small letters: read as a sentence, and set again."""
 
 from functools import cache
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from own_sentences import OWN
 
 from annotated_transformer.data import train_tokenizer
 from annotated_transformer.text.casing import (
@@ -15,8 +15,6 @@ from annotated_transformer.text.casing import (
 )
 from annotated_transformer.translation import Translator
 
-OWN = Path(__file__).parents[1] / "storage" / "own_sentences.tsv"
-PAIRS = [line.split("\t") for line in OWN.read_text("utf-8").splitlines()]
 WAYS = [str.upper, in_title_case, str.lower]
 
 
@@ -30,7 +28,7 @@ def test_a_sentence_comes_back(way):
     """But for names and for words that the tokenizer knows in both ways."""
     tokenizer = translator().tokenizer
     for side in (0, 1):
-        sentences = [pair[side] for pair in PAIRS]
+        sentences = [pair[side] for pair in OWN]
         words = " ".join(sentences).split()
         back = [as_sentence(way(x), tokenizer)[0] for x in sentences]
         same = map(str.__eq__, " ".join(back).split(), words)
@@ -39,7 +37,7 @@ def test_a_sentence_comes_back(way):
 
 
 def test_a_translation_is_set_like_its_source():
-    sentences = [source for source, _ in PAIRS[:30]]
+    sentences = [source for source, _ in OWN[:30]]
     usual = translator()(sentences)
     for way, setting in zip(
         WAYS, (in_capitals, in_title_case, str), strict=True

@@ -4,25 +4,12 @@ import pytest
 from without_blanks import LANGUAGES, SENTENCES
 
 from annotated_transformer.text.checks import LONG, missing_blanks
-from annotated_transformer.text.languages import (
-    between_sentences,
-    bleu_tokenizer,
-)
+from annotated_transformer.text.languages import bleu_tokenizer
 
 
 @pytest.mark.parametrize(("language", "cut", "_"), LANGUAGES)
 def test_a_language_is_known_by_code_and_name(language, cut, _):
     assert bleu_tokenizer(language) == cut
-
-
-@pytest.mark.parametrize("language", ["zh-CN", "Cantonese", "JA", "jpn"])
-def test_sentences_stand_side_by_side(language):
-    assert between_sentences(language) == ""
-
-
-@pytest.mark.parametrize("language", ["th", "km", "my_MM", "Lao", "bod", "de"])
-def test_sentences_are_set_apart(language):
-    assert between_sentences(language) == " "
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,11 @@
 import re
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 import chapters
 import pytest
 from odd_text import odd_strings, visible
+from own_sentences import OWN
 from tiny_models import make_translator
 
 from annotated_transformer import Translator
@@ -21,13 +21,11 @@ from annotated_transformer.text.checks import Known
 from annotated_transformer.text.reading import LONGEST, Reader
 
 MODELS = ("multi30k-en-de", "multi30k-de-en", "multi30k-en-fr", "pronouns")
-OWN = Path(__file__).parents[1] / "storage" / "own_sentences.tsv"
-PAIRS = [line.split("\t") for line in OWN.read_text("utf-8").splitlines()]
 
 
 def lines(name):
     """Lines of the language that a model reads, as they are often typed."""
-    own = [pair[name.startswith("multi30k-de")] for pair in PAIRS]
+    own = [pair[name.startswith("multi30k-de")] for pair in OWN]
     return [
         *own[:8],
         *map(str.upper, own[8:14]),
@@ -200,7 +198,7 @@ def test_captions_as_captions_are_written_are_read_as_they_are(name):
     """And so are names, abbreviations and quoted words in them."""
     reader = load(name).reader
     column = name.startswith("multi30k-de")
-    for pair in PAIRS:
+    for pair in OWN:
         (part,) = reader.line(pair[column]).parts
         assert part.whole(part.sentence) == part.sentence == pair[column]
     for line in (
@@ -257,7 +255,7 @@ def test_words_in_capitals_are_so_in_the_translation(name):
 def test_capitals_of_a_word_change_case_alone(name):
     """And most of them find their word: of the captions, not of all lines."""
     translator = load(name)
-    own = [pair[name.startswith("multi30k-de")] for pair in PAIRS[:28]]
+    own = [pair[name.startswith("multi30k-de")] for pair in OWN[:28]]
     loud = [*map(with_one_loud_word, own)]
     pairs = [
         (x, y)

@@ -2,12 +2,12 @@
 
 import json
 from functools import cache
-from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from odd_text import odd_strings
+from own_sentences import OWN
 from tiny_models import make_translator
 
 from annotated_transformer.data import train_tokenizer
@@ -23,8 +23,6 @@ from annotated_transformer.text.sentences import (
 )
 from annotated_transformer.translation import Translation, Translator
 
-OWN = Path(__file__).parents[1] / "storage" / "own_sentences.tsv"
-PAIRS = [line.split("\t") for line in OWN.read_text("utf-8").splitlines()]
 ONE = ["A man walks.", "Two dogs run!", "Dr. Smith eats.", "TWO MEN TALK."]
 TEXT = st.lists(st.sampled_from([*"aB.!? \xa0\t“”\u2028\x85\ud800"])).map(
     "".join
@@ -65,7 +63,7 @@ def test_sentences_come_back_in_their_order(parts):
 @pytest.mark.parametrize("way", [str, str.upper, str.lower, in_title_case])
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_sentences_are_found_however_they_are_typed(language, way):
-    side = [way(pair[language == "de"]) for pair in PAIRS]
+    side = [way(pair[language == "de"]) for pair in OWN]
     for i in range(len(side) - 3):
         for number in (1, 2, 3):
             some = side[i : i + number]
@@ -73,14 +71,14 @@ def test_sentences_are_found_however_they_are_typed(language, way):
 
 
 def test_sentencex_finds_the_same_but_in_german_without_capitals(monkeypatch):
-    lines = [" ".join(side) for side in zip(*PAIRS, strict=True)]
+    lines = [" ".join(side) for side in zip(*OWN, strict=True)]
     ours = [sentences(*x) for x in zip(lines, ("en", "de"), strict=True)]
     small = sentences(lines[1].lower(), "de")
     monkeypatch.delitem(ABBREVIATIONS, "en")
     monkeypatch.delitem(ABBREVIATIONS, "de")
     theirs = [sentences(*x) for x in zip(lines, ("en", "de"), strict=True)]
-    assert ours == theirs and len(small) == len(PAIRS)
-    assert len(sentences(lines[1].lower(), "de")) < len(PAIRS)
+    assert ours == theirs and len(small) == len(OWN)
+    assert len(sentences(lines[1].lower(), "de")) < len(OWN)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +148,10 @@ CHINESE = ["一个人走路。", "两只狗跑！", "有一个女孩。"]
 
 @pytest.mark.parametrize(
     ("into", "between"),
-    [("zh", ""), ("ja-JP", ""), ("th", " "), ("de", " "), ("", " ")],
+    [
+        *(("zh", ""), ("ja-JP", ""), ("Cantonese", "")),
+        *(("th", " "), ("my_MM", " "), ("bod", " "), ("de", " "), ("", " ")),
+    ],
 )
 def test_translations_are_joined_as_their_language_is(into, between):
     pieces = train_tokenizer([*ONE, *CHINESE] * 4, 60, "char")
