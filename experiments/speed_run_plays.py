@@ -43,10 +43,15 @@ SMALL_BATCHES = (
     "train.checkpoint_every=400",
 )
 # an hour
-HOUR = ("train.steps=8000", "train.checkpoint_every=500")
+HOUR = (
+    "train.steps=8000",
+    "train.checkpoint_every=500",
+    "train.peak_lr=0.008",
+)
 TRIALS: dict[str, tuple[str, ...]] = {
     "base": (),
     "rate 0.008": ("train.peak_lr=0.008",),
+    "rate 0.016": ("train.peak_lr=0.016",),
     "batches of 2,048": SMALL_BATCHES,
     "bfloat16": ("train.bf16=true", "train.steps=2550"),
     "6 layers": ("model.layers=6", "train.steps=1500"),
