@@ -5,12 +5,15 @@ import math
 import re
 from dataclasses import fields, replace
 from itertools import product
+from pathlib import Path
 
 import pytest
 
+from annotated_transformer.commands import options
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import parameter_count
 from annotated_transformer.runs.recipes import (
+    FINE_TUNING,
     RECIPES,
     SIZES,
     LabConfig,
@@ -19,8 +22,11 @@ from annotated_transformer.runs.recipes import (
     recipe_of,
 )
 from annotated_transformer.storage.builders import parameters_of
+from annotated_transformer.storage.history import Search
 from annotated_transformer.training import TrainConfig
 from experiments.speed_run_captions import NOW, TASK
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(
@@ -158,3 +164,33 @@ def test_a_field_is_of_its_type_and_within_bounds(config, name):
         if not unbounded:
             with pytest.raises(ValueError, match=rf"^`{name}=.*`: must be "):
                 replace(config, **{name: one})
+
+
+def test_the_manual_and_the_help_say_what_settings_are_usual():
+    """Typed there, for people; so they are compared."""
+    pages = (ROOT / "book").glob("toolkit*.md")
+    manual = " ".join(" ".join(x.read_text("utf-8") for x in pages).split())
+    recipe, fine = recipe_of(), FINE_TUNING
+    usual, search = recipe.train, Search()
+    for told in (
+        f"with {recipe.vocab_size:,} `{recipe.tokenizer}` subwords, a dropout "
+        f"of `{recipe.model.dropout}`",
+        f"The run has {usual.steps:,} updates of {usual.batch_tokens:,} "
+        f"tokens, with a {usual.schedule} schedule, {usual.warmup} updates of "
+        f"warm-up, a peak of `{usual.peak_lr}` and label smoothing of "
+        f"`{usual.label_smoothing}`. Pairs have at most {usual.max_length} "
+        f"tokens a side, and the seed is {usual.seed}. Every "
+        f"{usual.checkpoint_every} updates there is a checkpoint, and the "
+        f"last {usual.average} are averaged.",
+        f"gets {fine['steps']} updates of {fine['batch_tokens']:,} tokens, of "
+        f"which {fine['warmup']} are warm-up, with a peak of "
+        f"`{fine['peak_lr']}` and a checkpoint every "
+        f"{fine['checkpoint_every']} updates",
+        f"only {fine['steps']} small updates (of {fine['batch_tokens']:,} "
+        f"tokens, with a learning rate of at most `{fine['peak_lr']}` after "
+        f"{fine['warmup']} of warm-up)",
+    ):
+        assert told in manual
+    assert f"(1: greedy); {search.beam}, or" in options.BEAM.help
+    assert f"output; {search.alpha}, or" in options.ALPHA.help
+    assert f"twice; {search.no_repeat}, which" in options.NO_REPEAT.help
