@@ -29,7 +29,7 @@ class Translator:
             self.options = json.load(file)  # of a search, if not given
 
     def __call__(self, texts, **options):
-        """The best translation of each text; for options see search."""
+        """The best translation of each text; for options see beam_search."""
         rows = [[*ids, EOS] for ids in self.pieces.encode(texts)]
         source = np.full((len(rows), max(map(len, rows))), PAD)
         for i, ids in enumerate(rows):
@@ -38,14 +38,11 @@ class Translator:
         return [self.pieces.decode(tokens) for _, tokens in found]
 
     def search(self, source, **options):
-        """The best output for each row of ids: its score and its tokens.
+        """The best output for each row of ids: its score and its tokens."""
+        return self.beam_search(source, **self.options | options)
 
-        The options are width, alpha, no_repeat, and of an output's length
-        longest, in tokens, and stretch, times its source's.
-        """
-        names = "width", "alpha", "no_repeat", "longest", "stretch"
-        chosen = self.options | options
-        width, alpha, no_repeat, longest, stretch = map(chosen.get, names)
+    def beam_search(self, source, width, alpha, no_repeat, longest, stretch):
+        """As search; an output is limited by longest and by its source."""
         found, free = [(-np.inf, [])] * len(source), [width] * len(source)
         limits = (source != PAD).sum(1) * round(100 * stretch) // 100 + 50
         limits = np.minimum(limits, longest)

@@ -167,6 +167,8 @@ def test_the_search_in_numpy_finds_the_same_tokens(
     for (best,), (score, tokens) in zip(expected, found, strict=True):
         assert score == pytest.approx(best.score, abs=1e-4)
         assert tokens == best.tokens
+    with pytest.raises(TypeError, match="beam"):
+        theirs.search(pad(rows).numpy(), beam=width)
 
 
 def test_ctranslate2_has_the_norm_last_too(tmp_path):
