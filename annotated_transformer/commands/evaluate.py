@@ -17,6 +17,7 @@ from .options import (
     PAIRS,
     QUIET,
     Device,
+    batch_tokens_option,
 )
 
 
@@ -41,6 +42,7 @@ def evaluate(
     beam: int | None = BEAM,
     alpha: float | None = ALPHA,
     no_repeat: int | None = NO_REPEAT,
+    batch_tokens: int = batch_tokens_option(4096),
 ) -> None:
     """Score a model's translations: BLEU, of three kinds, and chrF.
 
@@ -61,18 +63,23 @@ def evaluate(
         console.out(f"warning: {reference or pairs}: {told}")
     translator = load(model, device, beam, alpha, no_repeat)
     translator.split = ""
-    best = translator.n_best([*sources], 1, where=where, first=1)
+    best = translator.n_best(
+        [*sources], 1, batch_tokens=batch_tokens, where=where, first=1
+    )
     outputs = [one.text for (one,) in best]
     sure = [one.confidence for (one,) in best]
     if not quiet:
-        warn_of_direction(translator, given, str(source or pairs), sure)
+        name, budget = str(source or pairs), min(batch_tokens, 1024)
+        warn_of_direction(translator, given, name, sure, budget)
     scores = corpus_scores(outputs, references, language)
     search = ("beam", "alpha", "no_repeat")
     result = {name: getattr(translator, name) for name in search}
     result |= asdict(scores)
     others = {}
     if typed:
-        found = scores_as_typed(translator, sources, references, language)
+        found = scores_as_typed(
+            translator, sources, references, language, batch_tokens
+        )
         others = {way: asdict(one) for way, one in found.items()}
         result["typed"] = others
     if as_json:

@@ -5,6 +5,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean
 
 from ..data import Example
@@ -180,25 +181,26 @@ def scores_as_typed(
     sources: Sequence[str],
     references: Sequence[str],
     language: str = "en",
+    batch_tokens: int = 4096,
 ) -> dict[str, AsTyped]:
     """The scores of each way to type the sources, as evaluate shows them.
 
     They are not split into sentences, as nothing is that is scored.
+    batch_tokens is that of `Translator`.
     """
     ways: dict[str, tuple[Way, int]] = {
         "as it is": (lambda text, _: text, 1),
         **WAYS,
     }
-    usual = translator(sources := [*sources], split="")
+    translate = partial(translator, split="", batch_tokens=batch_tokens)
+    usual = translate(sources := [*sources])
     found = {}
     for name, (way, times) in ways.items():
         drawn = []
         for number in range(times):
             rng = random.Random(f"{name} {number}")
             typed = [way(source, rng) for source in sources]
-            outputs = (
-                usual if typed == sources else translator(typed, split="")
-            )
+            outputs = usual if typed == sources else translate(typed)
             scores = corpus_scores(outputs, references, language)
             lines = sum(map(str.__ne__, typed, sources))
             others = sum(map(str.__ne__, outputs, usual))

@@ -162,9 +162,16 @@ def test_a_long_file_comes_in_parts_and_in_order(command, trained, tmp_path):
     assert ended.out == command(*words, stdin="\n".join(lines).encode()).out
 
 
-@pytest.mark.parametrize(("name", "beam"), [("translate", 2), ("score", 1)])
+@pytest.mark.parametrize(
+    ("name", "beam", "more"),
+    [
+        ("translate", 2, ["--beam=2"]),
+        ("score", 1, []),
+        ("evaluate", 1, ["--beam=1", "--typed"]),
+    ],
+)
 def test_no_batch_has_more_tokens_than_asked_for(
-    command, trained, tmp_path, monkeypatch, name, beam
+    command, trained, tmp_path, monkeypatch, name, beam, more
 ):
     cells, encode = [], Transformer.encode
 
@@ -173,9 +180,9 @@ def test_no_batch_has_more_tokens_than_asked_for(
         return encode(model, source)
 
     monkeypatch.setattr(Transformer, "encode", watched)
-    (tmp_path / "text").write_text("abc\n\nabcdefgh\nab\n" * 5)
-    files = [tmp_path / "text"] * (2 if name == "score" else 1)
-    more = [f"--beam={beam}"] if name == "translate" else []
+    blank = "" if name == "evaluate" else "\n"
+    (tmp_path / "text").write_text(f"abc\n{blank}abcdefgh\nab\n" * 5)
+    files = [tmp_path / "text"] * (1 if name == "translate" else 2)
     told, batches = set(), []
     for budget in (1, 60, 100_000):
         cells.clear()
