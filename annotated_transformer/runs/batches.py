@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -215,14 +216,23 @@ def fixed_batches(
     return [text.batch(some) for some in bucket(text.lengths, max_tokens)]
 
 
+class Texts(NamedTuple):
+    """What a run reads, as ids in batches."""
+
+    learned: TrainingText | TextWindows
+    valid: Iterable[Batch]
+    pairs: list[Pair]  # of the validation text, if it has such
+    into: str  # the language of the targets; "" for running text
+
+
 def read_corpus(
     corpus: Corpus | RunningText,
     tokenizer: Tokenizer,
     recipe: Recipe,
     cache: Cache = CACHE,
     words: Words = MappingProxyType({}),
-) -> tuple[TrainingText | TextWindows, Iterable[Batch], list[Pair]]:
-    """What a run learns from, what it is validated on, and the pairs of that.
+) -> Texts:
+    """The texts of a run, encoded.
 
     words are those in which noise reads capitals, as the translator will.
     UserError for a text that is too small.
@@ -235,7 +245,8 @@ def read_corpus(
         places = short_enough(name, valid, recipe, 0, size).tolist()
         examples = [valid[i] for i in places]
         batches = fixed_batches(examples, config.batch_tokens)
-        return text, batches, [corpus.valid[i] for i in places]
+        pairs = [corpus.valid[i] for i in places]
+        return Texts(text, batches, pairs, corpus.target)
     length = longest_side(recipe)
     ids = {}
     for name, held_out in ("training", False), ("held-out", True):
@@ -253,7 +264,8 @@ def read_corpus(
     rows = config.batch_tokens // length
     learned = TextWindows(ids["training"], length, rows, config.seed)
     rows = max(VALID_TOKENS // length, 1)
-    return learned, TextWindows(ids["held-out"], length, rows), []
+    unseen = TextWindows(ids["held-out"], length, rows)
+    return Texts(learned, unseen, [], "")
 
 
 def prefetch(

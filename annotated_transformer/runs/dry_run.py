@@ -8,7 +8,6 @@ from contextlib import closing, contextmanager
 from rich.filesize import decimal
 from torch import nn
 
-from ..adapting import add_adapters
 from ..corpora.corpus import Corpus
 from ..corpora.running_text import RunningText
 from ..model import EncoderDecoder
@@ -20,7 +19,7 @@ from .batches import TrainingText, read_corpus
 from .cost import Cost, Ring, measured_cost
 from .devices import allow_tf32, attention_kernel, choose_device
 from .objectives import objective_of
-from .prepare import build_model, prepare
+from .prepare import begun_model, prepare
 from .recipes import Recipe
 from .start import NEW, Start
 from .train import restored
@@ -48,16 +47,14 @@ def plan(
     torchrun has started measure how long they take to exchange gradients.
     """
     began = time.monotonic()
-    recipe, tokenizer, _ = prepare(recipe, corpus, start, cache=cache)
-    text, _, _ = read_corpus(corpus, tokenizer, recipe, cache)
+    ready = prepare(recipe, corpus, start, cache=cache)
+    recipe, tokenizer, _ = ready
+    text, _, _, into = read_corpus(corpus, tokenizer, recipe, cache)
     (source, target), read = text.amount(recipe)
     prepared = time.monotonic() - began
-    into = corpus.target if isinstance(corpus, Corpus) else ""
     objective = objective_of(recipe.labs, tokenizer, into)
     device = choose_device(device)
-    model = build_model(recipe, device, compiled, start.model)
-    if recipe.labs.adapters:
-        add_adapters(model, recipe.labs.adapters)
+    model = begun_model(ready, device, compiled, start.model)
     found, ring = measured(recipe, text, model, objective)
     rows = memory(recipe, model, found.kept) | read
     needed = operations(recipe, model, source, target)

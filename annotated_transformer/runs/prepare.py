@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import torch
 
+from ..adapting import add_adapters
 from ..corpora.corpus import Corpus
 from ..corpora.large_text import text_sums
 from ..corpora.running_text import RunningText
@@ -22,7 +23,7 @@ from ..system.console import console
 from ..text.checks import on_other_side, small_words
 from ..writing import LanguageModelConfig
 from .recipes import Recipe
-from .start import NEW, Parent, Start, start_from
+from .start import NEW, Parent, Start, copy_parent_weights, start_from
 from .subwords import found_in, given_tokenizer, learn_tokenizer
 
 SIDES = 2_000  # pairs that show which side is which
@@ -180,6 +181,27 @@ def swapped(corpus: Corpus, parent: Parent | None) -> str:
                 "model knows as those of its sources"
             )
     return ""
+
+
+def begun_model(
+    ready: Prepared,
+    device: str,
+    compiled: bool = False,
+    given: EncoderDecoder | None = None,
+    resumed: bool = False,
+) -> EncoderDecoder:
+    """What a run trains: the weights of its start, and adapters if asked for.
+
+    Those of a resumed run are in its checkpoint.
+    """
+    recipe = ready.recipe
+    model = build_model(recipe, device, compiled, given)
+    if ready.parent is not None and not resumed:
+        copy_parent_weights(model, ready.tokenizer, ready.parent)
+    if recipe.labs.adapters:
+        torch.manual_seed(recipe.train.seed)
+        add_adapters(model, recipe.labs.adapters)
+    return model
 
 
 def build_model(

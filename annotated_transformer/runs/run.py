@@ -16,8 +16,6 @@ from rich.progress import Progress as Bar
 from torch import Tensor
 
 from ..adapting import merge_adapters
-from ..corpora.corpus import Corpus
-from ..corpora.running_text import RunningText
 from ..data import Batch, Tokenizer
 from ..errors import Interrupted
 from ..model import EncoderDecoder
@@ -32,7 +30,6 @@ from ..storage.checkpoints import (
 from ..storage.history import History, Result
 from ..storage.model_folder import save_model
 from ..storage.weight_files import set_weights
-from ..system.cache import CACHE, Cache
 from ..system.console import console
 from ..system.processes import (
     ALONE,
@@ -50,7 +47,7 @@ from ..training import (
     validate,
 )
 from ..translation import Translator, corpus_scores
-from .batches import prefetch, read_corpus
+from .batches import Texts, prefetch
 from .devices import allow_tf32, attention_kernel
 from .objectives import objective_of
 from .planning import planned, trial
@@ -65,7 +62,7 @@ class Run:
     def __init__(
         self,
         run_dir: Path,
-        corpus: Corpus | RunningText,
+        texts: Texts,
         recipe: Recipe,
         tokenizer: Tokenizer,
         model: EncoderDecoder,
@@ -75,7 +72,6 @@ class Run:
         fine_tunes: bool = False,
         known: Known = NOTHING,
         on_metrics: Callable[[Line], object] | None = None,
-        cache: Cache = CACHE,
     ):
         self.run_dir = run_dir
         self.recipe, self.config = recipe, recipe.train
@@ -83,15 +79,13 @@ class Run:
         self.together = Together(processes, recipe.processes)
         self.writes = processes.rank == 0  # the first process, for all
         self.known = known  # of the text, and of its parent's
-        read = read_corpus(corpus, tokenizer, recipe, cache, known.words)
-        self.text, self.valid, pairs = read
+        self.text, self.valid, pairs, self.into = texts
         self.to_translate = pairs[:valid_bleu]
         self.on_metrics = on_metrics
         self.model, self.device = model, next(model.parameters()).device
         self.optimizer = make_optimizer(
             model, self.config.optimizer, self.config.weight_decay
         )
-        self.into = corpus.target if isinstance(corpus, Corpus) else ""
         self.objective = objective_of(
             recipe.labs, tokenizer, self.into, known.stretch
         )

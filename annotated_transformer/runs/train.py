@@ -12,7 +12,6 @@ from pathlib import Path
 
 import torch
 
-from ..adapting import add_adapters
 from ..corpora.corpus import Corpus
 from ..corpora.running_text import RunningText
 from ..errors import UserError, out_of_memory
@@ -21,10 +20,11 @@ from ..system.cache import Cache
 from ..system.console import console
 from ..system.processes import joined, restarts
 from ..text.checks import Known, missing_blanks
+from .batches import read_corpus
 from .description import describe
 from .devices import choose_device, device_line
 from .planning import unplanned
-from .prepare import build_model, prepare
+from .prepare import begun_model, prepare
 from .recipes import Recipe
 from .run import Run
 from .run_dir import (
@@ -35,7 +35,7 @@ from .run_dir import (
     read_history,
     resumed,
 )
-from .start import NEW, Start, copy_parent_weights
+from .start import NEW, Start
 
 
 def out_of_memory_error(step: int, error: BaseException) -> UserError:
@@ -142,36 +142,33 @@ def train(
             targets = (target for _, target in corpus.valid)
             if told := missing_blanks(targets, corpus.target):
                 console.out(f"warning: validation text: {told}")
-        model = build_model(ready.recipe, device, compiled, start.model)
         if began is not None:
             check_same_run(output, began, history)
             if processes.rank == 0:  # which writes for all
                 began = resumed(output, began, history)
             history = began
-        elif ready.parent is not None:
-            copy_parent_weights(model, ready.tokenizer, ready.parent)
-        if recipe.labs.adapters:
-            torch.manual_seed(recipe.train.seed)
-            add_adapters(model, recipe.labs.adapters)
+        recipe, tokenizer, _ = ready
+        known, again = Known.of(history), began is not None
+        texts = read_corpus(corpus, tokenizer, recipe, store, known.words)
+        model = begun_model(ready, device, compiled, start.model, again)
         run = Run(
             output,
-            corpus,
-            ready.recipe,
-            ready.tokenizer,
+            texts,
+            recipe,
+            tokenizer,
             model,
             processes,
             valid_bleu=valid_bleu,
             fine_tunes=start.fine_tunes,
-            known=Known.of(history),
+            known=known,
             on_metrics=on_metrics,
-            cache=store,
         )
         try:
             if began is None and plan_minutes is not None:
                 run.fit(60 * plan_minutes - (time.monotonic() - began_at))
                 history = replace(history, recipe=run.recipe.as_json())
             if began is None:
-                begin_run(output, history, ready.tokenizer, run.save)
+                begin_run(output, history, tokenizer, run.save)
             if processes.rank == 0:
                 processes.wait()
             run.go(history, deadline)

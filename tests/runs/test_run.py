@@ -29,7 +29,6 @@ from annotated_transformer.data import copy_task, train_tokenizer
 from annotated_transformer.errors import UserError, out_of_memory
 from annotated_transformer.model import PRESETS, transformer
 from annotated_transformer.runs import description, objectives
-from annotated_transformer.runs import run as run_module
 from annotated_transformer.runs.batches import read_corpus
 from annotated_transformer.runs.description import describe
 from annotated_transformer.runs.prepare import Prepared, build_model
@@ -283,7 +282,7 @@ def test_sentences_that_are_left_out_are_not_translated(corpus, tmp_path):
     model = transformer(replace(recipe.model, vocab_size=len(tokenizer)))
     few = replace(corpus, train=pairs[1:2], valid=pairs)
     for asked, found in ((0, []), (1, pairs[1:2]), (10**30, pairs[1::2])):
-        parts = few, recipe, tokenizer, model
+        parts = read_corpus(few, tokenizer, recipe), recipe, tokenizer, model
         one = Run(tmp_path, *parts, valid_bleu=asked)
         assert one.to_translate == found
 
@@ -297,7 +296,8 @@ def test_what_is_right_has_a_bleu_of_100_without_blanks(
     tokenizer = train_tokenizer(map("".join, pairs), 60, "char")
     torch.manual_seed(0)
     model = transformer(replace(SMALL.model, vocab_size=len(tokenizer)))
-    run = Run(tmp_path, corpus, SMALL, tokenizer, model, valid_bleu=3)
+    texts = read_corpus(corpus, tokenizer, SMALL)
+    run = Run(tmp_path, texts, SMALL, tokenizer, model, valid_bleu=3)
     sources = [source for source, _ in run.to_translate]
     outputs = Translator(model, tokenizer)(sources, beam=1)
     assert run.bleu() < 50
@@ -621,12 +621,16 @@ def test_a_run_reads_noise_and_cuts_candidates_as_its_translator(
     history = replace(HISTORY, data=replace(HISTORY.data, lines=lines))
     save_model(tmp_path / "parent", model, tokenizer, history)
     made = []
-    monkeypatch.setattr(
-        run_module, "read_corpus", lambda *a: made.append(a) or read_corpus(*a)
-    )
-    monkeypatch.setattr(
-        run_module, "objective_of", lambda *a: made.append(a) or batch_loss
-    )
+    for name, function in (
+        ("train.read_corpus", read_corpus),
+        ("run.objective_of", lambda *_: batch_loss),
+    ):
+        monkeypatch.setattr(
+            f"annotated_transformer.runs.{name}",
+            lambda *given, function=function: (
+                made.append(given) or function(*given)
+            ),
+        )
     recipe = fine_tuning(learning(RECIPE, noise=1.0))
     pairs = [("a dog", "ein Hund")] * 9
     corpus = Corpus.from_pairs(pairs, pairs)

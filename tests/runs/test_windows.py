@@ -146,5 +146,5 @@ def test_one_long_line_is_refused_and_the_advice_helps(tmp_path):
     path.write_text(path.read_text().replace(". ", ".\n"))
     text = RunningText.from_files([path])
     ready = prepare(recipe, text)
-    learned, held_out, _ = read_corpus(text, ready.tokenizer, ready.recipe)
+    learned, held_out, *_ = read_corpus(text, ready.tokenizer, ready.recipe)
     assert len(learned.ids) > 8 * len(held_out.ids) > 1000

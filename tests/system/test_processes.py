@@ -24,6 +24,7 @@ from annotated_transformer.data import copy_task, make_batch
 from annotated_transformer.errors import UserError, out_of_memory
 from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.optimizer import adam
+from annotated_transformer.runs.batches import read_corpus
 from annotated_transformer.runs.devices import choose_device
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.runs.run import Run
@@ -187,7 +188,8 @@ def small(processes=1, **given):
 def stream(recipe, corpus, processes, step=0):
     tokenizer = learn_tokenizer(corpus, recipe)
     model = transformer(replace(SIZES, vocab_size=len(tokenizer)))
-    run = Run(Path("none"), corpus, recipe, tokenizer, model, processes)
+    texts = read_corpus(corpus, tokenizer, recipe)
+    run = Run(Path("none"), texts, recipe, tokenizer, model, processes)
     run.progress = Progress(step)
     return (batch.source for batch in run.batches())
 
