@@ -41,6 +41,7 @@ __all__ = [
     "ORDERS",
     "bucket",
     "training_batches",
+    "batches_of",
     "copy_task",
     "BPEDropout",
 ]
@@ -350,23 +351,30 @@ def training_batches(
     skip: int = 0,
     every: int = 1,
     resplit: Callable[[list[Example], str], list[Example]] | None = None,
-    epochs: Callable[[int], list[np.ndarray]] | None = None,
 ) -> Iterator[Batch]:
     """Endless batches: each epoch is a function of the seed and its number.
 
     skip passes over the first batches, and every=n takes one batch in n,
     without building the others. resplit cuts a batch's text into other
     subwords, chosen by a seed; max_tokens still counts the usual ones.
-    epochs gives the indices of an epoch's batches, if not all in buckets.
     """
     if len(examples) == 0:
         raise UserError("there is no sentence pair to make batches of")
     text = Examples.of(examples)
+    epochs = (bucket(text.lengths, max_tokens, f"{seed} {n}") for n in count())
+    return batches_of(text, epochs, seed, skip, every, resplit)
 
-    def buckets(epoch: int) -> list[np.ndarray]:
-        return bucket(text.lengths, max_tokens, f"{seed} {epoch}")
 
-    batches = chain.from_iterable(map(epochs or buckets, count()))
+def batches_of(
+    text: Examples,
+    epochs: Iterable[list[np.ndarray]],
+    seed: int,
+    skip: int = 0,
+    every: int = 1,
+    resplit: Callable[[list[Example], str], list[Example]] | None = None,
+) -> Iterator[Batch]:
+    """The batches of epochs, each given as its batches' places in the text."""
+    batches = chain.from_iterable(epochs)
     for number, places in islice(enumerate(batches), skip, None, every):
         if resplit:
             chosen = [text[place] for place in places.tolist()]

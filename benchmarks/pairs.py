@@ -66,7 +66,8 @@ def work(job: str, folder: Path) -> None:
         encoded(corpus.train, tokenizer, "bpe", CACHE)
     elif job == EPOCH:  # what the update's memory was is kept for the next
         corpus = Corpus.from_files(paths, few, "en", "de")
-        text = TrainingText(corpus, tokenizer, recipe_of())
+        ids = encoded(corpus.train, tokenizer, "bpe", CACHE)
+        text = TrainingText(ids, (), recipe_of())
         for _ in islice(text.batches(), len(text.epoch_batches(0))):
             pass
 

@@ -32,7 +32,6 @@ from annotated_transformer.runs.batches import (
 from annotated_transformer.runs.objectives import objective_of
 from annotated_transformer.runs.recipes import LabConfig, Recipe
 from annotated_transformer.runs.subwords import learn_tokenizer
-from annotated_transformer.text.reading import Reader
 from annotated_transformer.training import TrainConfig, average, validate
 
 from .shared.grid import Arguments, Result, grid
@@ -96,7 +95,7 @@ def trained(
         train.seed,
         learned,
         pieces,
-        resplit=batch_change(Reader(pieces), replace(BASE, labs=labs)),
+        resplit=batch_change(pieces, replace(BASE, labs=labs)),
         objective=objective_of(labs, pieces),
     )
     every, saved = train.steps // (4 * SAVED), []

@@ -136,7 +136,7 @@ class Corpus:
             "shares": self.shares,
         }
 
-    def sample(self) -> Iterator[str]:
+    def text_of_subwords(self) -> Iterator[str]:
         """Text to learn subwords from: both sides of every pair.
 
         Of a large text they are those of every n-th, fewer than LARGE.

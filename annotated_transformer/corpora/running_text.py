@@ -72,7 +72,7 @@ class RunningText:
             if held_out in (None, seen > first):
                 yield self.mark + "\n"
 
-    def sample(self, size: int = 20_000_000) -> Iterator[str]:
+    def text_of_subwords(self, size: int = 20_000_000) -> Iterator[str]:
         """Lines to learn subwords from, of about so many bytes at most."""
         every = self.size // size + 1
         for number, line in enumerate(self.lines(held_out=False)):

@@ -6,8 +6,15 @@ passes over those that it has had.
 
 import random
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import (
+    Callable,
+    Generator,
+    Iterable,
+    Iterator,
+    Sequence,
+)
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -23,8 +30,8 @@ from ..data import (
     Examples,
     Pair,
     Tokenizer,
+    batches_of,
     bucket,
-    training_batches,
 )
 from ..embedding import EOS
 from ..errors import UserError
@@ -72,15 +79,21 @@ def short_enough(
     return places + start
 
 
-def batch_change(reader: Reader, recipe: Recipe) -> Change | None:
+def batch_change(
+    tokenizer: Tokenizer,
+    recipe: Recipe,
+    words: Words = MappingProxyType({}),
+) -> Change | None:
     """What changes a batch each time it is read: noise, other subwords.
 
-    UserError for BPE-dropout of subwords that are not made by merges:
-    sentencepiece draws those, too, but its number means something else there.
+    Noise reads capitals by words, as the translator will. UserError for
+    BPE-dropout of subwords that are not made by merges: sentencepiece draws
+    those, too, but its number means something else there.
     """
     labs, limit = recipe.labs, longest_side(recipe)
     changes: list[Change] = []
     if labs.noise:
+        reader = Reader(tokenizer, words=words)
         changes.append(SourceNoise(reader, labs.noise, limit))
     if labs.bpe_dropout:
         if recipe.tokenizer != "bpe":
@@ -88,7 +101,7 @@ def batch_change(reader: Reader, recipe: Recipe) -> Change | None:
                 f"`bpe_dropout` leaves out merges, and of {recipe.tokenizer} "
                 "subwords none are known; use `tokenizer='bpe'`"
             )
-        pieces = reader.tokenizer.vocabulary
+        pieces = tokenizer.vocabulary
         changes.append(BPEDropout(pieces, labs.bpe_dropout, limit))
 
     def change(examples: list[Example], seed: str) -> list[Example]:
@@ -109,24 +122,19 @@ class TrainingText:
 
     def __init__(
         self,
-        corpus: Corpus,
-        tokenizer: Tokenizer,
+        text: Examples,
+        extras: Sequence[Extra],
         recipe: Recipe,
-        cache: Cache = CACHE,
-        words: Words = MappingProxyType({}),
+        change: Change | None = None,
     ):
+        self.text, self.change = text, change
         self.config, self.seed = recipe.train, recipe.train.seed
         self.labs = recipe.labs
-        reader = Reader(tokenizer, words=words)
-        self.change = batch_change(reader, recipe)
-        kind = recipe.tokenizer
-        self.text = encoded(corpus.train, tokenizer, kind, cache)
-        extra = sum(x.pairs for x in corpus.extras)
-        own = Extra("training text", len(corpus.train) - extra)
+        own = Extra("training text", len(text) - sum(x.pairs for x in extras))
         whole: list[np.ndarray] = []
         shares: list[tuple[str, np.ndarray, float]] = []
         start = kept = 0
-        for part in (own, *corpus.extras):
+        for part in (own, *extras):
             end = start + part.pairs
             places = short_enough(part.name, self.text, recipe, start, end)
             if part.share is None:
@@ -176,14 +184,9 @@ class TrainingText:
         self, skip: int = 0, every: int = 1
     ) -> Generator[Batch, None, None]:
         """All batches after the first `skip`, or one in `every` of them."""
-        made = training_batches(
-            self.text,
-            self.config.batch_tokens,
-            self.seed,
-            skip,
-            every,
-            resplit=self.change,
-            epochs=self.epoch_batches,
+        epochs = map(self.epoch_batches, count())
+        made = batches_of(
+            self.text, epochs, self.seed, skip, every, self.change
         )
         for number, batch in enumerate(made, 1):
             yield batch
@@ -234,19 +237,21 @@ def read_corpus(
 ) -> Texts:
     """The texts of a run, encoded.
 
-    words are those in which noise reads capitals, as the translator will.
-    UserError for a text that is too small.
+    words are those of `batch_change`. UserError for a text that is too small.
     """
     config = recipe.train
     if isinstance(corpus, Corpus):
-        text = TrainingText(corpus, tokenizer, recipe, cache, words)
-        valid = encoded(corpus.valid, tokenizer, recipe.tokenizer, cache)
+        kind, extras = recipe.tokenizer, corpus.extras
+        train = encoded(corpus.train, tokenizer, kind, cache)
+        valid = encoded(corpus.valid, tokenizer, kind, cache)
+        change = batch_change(tokenizer, recipe, words)
+        learned = TrainingText(train, extras, recipe, change)
         name, size = "validation text", len(corpus.valid)
         places = short_enough(name, valid, recipe, 0, size).tolist()
         examples = [valid[i] for i in places]
         batches = fixed_batches(examples, config.batch_tokens)
         pairs = [corpus.valid[i] for i in places]
-        return Texts(text, batches, pairs, corpus.target)
+        return Texts(learned, batches, pairs, corpus.target)
     length = longest_side(recipe)
     ids = {}
     for name, held_out in ("training", False), ("held-out", True):
@@ -262,10 +267,10 @@ def read_corpus(
                 f"window has {length}: {told}"
             )
     rows = config.batch_tokens // length
-    learned = TextWindows(ids["training"], length, rows, config.seed)
+    windows = TextWindows(ids["training"], length, rows, config.seed)
     rows = max(VALID_TOKENS // length, 1)
     unseen = TextWindows(ids["held-out"], length, rows)
-    return Texts(learned, unseen, [], "")
+    return Texts(windows, unseen, [], "")
 
 
 def prefetch(

@@ -42,7 +42,9 @@ def encoded(
 ) -> Examples:
     """The pairs as ids; those of a large text are in the cache.
 
-    The kind of subwords says whether each word is cut by itself.
+    What is learned from is normalized, by the tokenizer, and nothing more;
+    capitals and signs are read otherwise where lines are translated. The kind
+    of subwords says whether each word is cut by itself.
     """
     if len(pairs) < LARGE:
         return Examples.of(

@@ -1,4 +1,4 @@
-"""What a run needs before its first update: subwords and a model."""
+"""What a run needs: subwords, before its text is ids, and then a model."""
 
 from copy import deepcopy
 from dataclasses import replace

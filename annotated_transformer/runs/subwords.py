@@ -70,7 +70,9 @@ def learn_tokenizer(
 
     def learn() -> str:
         try:
-            return train_tokenizer(corpus.sample(), **asked).model.hex()
+            return train_tokenizer(
+                corpus.text_of_subwords(), **asked
+            ).model.hex()
         except UserError as error:
             raise UserError(f"`vocab_size`: {error}") from error
         except RuntimeError as error:

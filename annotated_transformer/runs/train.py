@@ -1,7 +1,11 @@
 """A training: what it is asked for, made ready, and run in its folder.
 
+A sentence's way: a module of corpora has read it, `prepare` learns subwords
+from it, `read_corpus` puts its ids in a batch, and `Run.learn` asks for the
+batch and gives it to `updates` of the chapter on training.
+
 What of a killed run is lost, and how it goes on, stands in
-book/toolkit_modules.md; `Run.learn` is the loop around its updates.
+book/toolkit_modules.md.
 """
 
 import time

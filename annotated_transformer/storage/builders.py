@@ -14,8 +14,8 @@ from ..model import EncoderDecoder
 from .dataclass_json import from_plain, of_type
 
 PACKAGE = __name__.partition(".")[0]
-# The chapter of each, which is imported when it is asked for, and the class
-# of the sizes that it takes.
+# What builds a model, by its name in a chapter, which is imported when it is
+# asked for; and there the class of the sizes that it takes.
 BUILDERS = {
     "transformer": "model:ModelConfig",
     "LanguageModel": "writing:LanguageModelConfig",

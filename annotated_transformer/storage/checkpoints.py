@@ -135,7 +135,10 @@ class Checkpoints:
     def load(
         self, model: nn.Module, optimizer: torch.optim.Optimizer
     ) -> Progress:
-        """Put the last one back into a model and its optimizer."""
+        """Put the last one back into a model and its optimizer.
+
+        The optimizer has no other state: an update sets its rate anew.
+        """
         paths = self.paths()
         path = paths[max(paths)]
         parts, progress = read_checkpoint(path)

@@ -54,7 +54,7 @@ def test_it_is_read_as_a_list_is(corpora):
             large.train[size]
         assert large.checksums == plain.checksums
         assert large.about == plain.about
-        assert [*large.sample()] == [*plain.sample()]
+        assert [*large.text_of_subwords()] == [*plain.text_of_subwords()]
         assert [*(FEW + large.train)] == FEW + whole
 
 
@@ -63,7 +63,7 @@ def test_subwords_are_learned_from_all_parts_of_it(corpora, monkeypatch):
     monkeypatch.setattr(corpus_module, "LARGE", 20)
     expected = [side for pair in PAIRS[::2] for side in pair]
     for corpus, _ in corpora:
-        assert [*corpus.sample()] == expected
+        assert [*corpus.text_of_subwords()] == expected
 
 
 def test_a_text_that_changes_after_it_was_summed_is_refused(corpora, tmp_path):

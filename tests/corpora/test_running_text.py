@@ -90,5 +90,7 @@ def test_the_plays_are_those_that_everybody_knows():
     assert hashlib.sha256(data).hexdigest().startswith("86c4e6aa9db7c042")
     assert "".join(text.lines()).encode() == data + b"\n"
     assert text.size == len(data) == 1_115_394
-    words = sum(len(line.split()) for line in text.sample(size=10_000))
+    words = sum(
+        len(line.split()) for line in text.text_of_subwords(size=10_000)
+    )
     assert 1000 < words < 3000

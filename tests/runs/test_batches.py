@@ -19,9 +19,9 @@ from annotated_transformer.data import (
 from annotated_transformer.errors import UserError
 from annotated_transformer.runs import batches as batches_module
 from annotated_transformer.runs.batches import (
-    TrainingText,
     fixed_batches,
     prefetch,
+    read_corpus,
 )
 from annotated_transformer.runs.prepare import prepare
 from annotated_transformer.runs.recipes import RECIPES
@@ -53,7 +53,7 @@ def text_of(*sizes, long=(), **options):
     ]
     corpus = Corpus(pairs, pairs, {}, "numbers", "x", "x", {}, tuple(extras))
     options = {"max_length": 9, "seed": 3} | options
-    return TrainingText(corpus, LETTERS, recipe_with(**options))
+    return read_corpus(corpus, LETTERS, recipe_with(**options)).learned
 
 
 parts = st.lists(
@@ -132,8 +132,8 @@ def test_an_epoch_is_sorted_once(monkeypatch):
         seeds.append(seed)
         return bucket(lengths, max_tokens, seed, order)
 
-    monkeypatch.setattr(batches_module, "bucket", counted)
     text = text_of((30, None), batch_tokens=24)
+    monkeypatch.setattr(batches_module, "bucket", counted)
     text.amount(recipe_with(batch_tokens=24))
     first = len(text.epoch_batches(0))
     assert len([*islice(text.batches(), first)]) == first > 1
@@ -161,7 +161,7 @@ def test_pairs_that_are_too_long_are_told_and_left_out(capsys):
     pairs = [("a", "b"), ("abcd", "b")]
     corpus = Corpus.from_pairs(pairs, pairs)
     ready = prepare(recipe, corpus)
-    TrainingText(corpus, ready.tokenizer, ready.recipe)
+    read_corpus(corpus, ready.tokenizer, ready.recipe)
     assert "1 of 2 pairs have more than 4 tokens" in capsys.readouterr().err
 
 

@@ -26,7 +26,7 @@ from annotated_transformer.runs import (
     subwords,
     windows,
 )
-from annotated_transformer.runs.batches import TrainingText
+from annotated_transformer.runs.batches import read_corpus
 from annotated_transformer.runs.encoding import dtype, encoded
 from annotated_transformer.runs.recipes import recipe_of
 from annotated_transformer.runs.start import Start
@@ -203,7 +203,7 @@ def test_a_run_lets_go_of_pages_again_and_again(folder, monkeypatch):
     monkeypatch.setattr(batches, "let_go", calls.append)
     monkeypatch.setattr(batches, "SOME", 3)
     corpus = Corpus(TEXT, TEXT[:20], {}, "odd", "x", "y", {})
-    text = TrainingText(corpus, BPE, SMALL, CACHE)
+    text = read_corpus(corpus, BPE, SMALL, CACHE).learned
     assert len([*islice(text.batches(), 10)]) == 10
     assert calls == [text.text.rows] * 3
 
@@ -308,11 +308,11 @@ def test_two_hundred_thousand_pairs_take_forty_bytes_each(
     valid = write_pairs(100, tmp_path / "v", seed=1)
     assert valid[0].read_text() != "".join(islice(paths[0].open(), 100))
     corpus = Corpus.from_files(paths, valid, "en", "de")
-    words = train_tokenizer(islice(corpus.sample(), 2000), 1000)
+    words = train_tokenizer(islice(corpus.text_of_subwords(), 2000), 1000)
     recipe = recipe_of(None, "tiny")
 
     def read():
-        text = TrainingText(corpus, words, recipe, CACHE)
+        text = read_corpus(corpus, words, recipe, CACHE).learned
         text.amount(recipe)
         return [*islice(text.batches(), 10)]
 
