@@ -46,16 +46,18 @@ SMALL_BATCHES = (
 HOUR = (
     "train.steps=8000",
     "train.checkpoint_every=500",
-    "train.peak_lr=0.008",
+    "train.peak_lr=0.016",
 )
 TRIALS: dict[str, tuple[str, ...]] = {
     "base": (),
     "rate 0.008": ("train.peak_lr=0.008",),
     "rate 0.016": ("train.peak_lr=0.016",),
+    "rate 0.032": ("train.peak_lr=0.032",),
     "batches of 2,048": SMALL_BATCHES,
     "bfloat16": ("train.bf16=true", "train.steps=2550"),
     "6 layers": ("model.layers=6", "train.steps=1500"),
     "a longer fall": ("train.decay=0.8",),
+    "a shorter fall": ("train.decay=0.2",),
     "decay 0.5": ("train.weight_decay=0.5",),
     "dropout 0.1": ("model.dropout=0.1", "train.steps=2100"),
     "an hour, dropout 0.1": (*HOUR, "model.dropout=0.1"),
