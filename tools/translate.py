@@ -21,7 +21,7 @@ from sphinx.util.nodes import extract_messages
 sys.path += [str(ROOT / "book"), str(ROOT / "book" / "_ext")]
 import checked
 from drawings import words
-from edition import CATALOGUE, LANGUAGE, LOCALE, PAGES, spoken
+from edition import CATALOGUE, LANGUAGE, LOCALE, PAGES, THEME, spoken
 from ledger_page import claimed
 from story import PROMPTS
 from translator_in_page import OPENINGS
@@ -92,6 +92,7 @@ def inserted(pages: list[nodes.document]) -> list[str]:
                 *models,
                 *map(str, called),
                 *spoken(),
+                *THEME,
                 *tried,
                 *equal,
                 *labels,

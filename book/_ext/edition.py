@@ -32,6 +32,29 @@ NOTE = (
     '<p class="edition-note">本书已有九页译成中文，其余各章、实验和手册仍是'
     "英文。左边有虚线的段落尚无译文，显示原文。</p>"
 )
+# What the theme and Sphinx say in English, since their catalogues lack it or
+# their templates ask for none: an attribute or all the text of an element.
+THEME = (
+    "Color mode",
+    "Colab logo",
+    "Launch interactive content",
+    "Launch on Colab",
+    "Link to this equation",
+    "Link to this heading",
+    "Link to this image",
+    "Main",
+    "Page",
+    "Repository",
+    "Search this book...",
+    "Source repositories",
+    "Suggest edit",
+    "System Settings",
+    "Toggle primary sidebar",
+    "Toggle secondary sidebar",
+)
+THEME_SAYS = re.compile(
+    rf"(?<=[\">])({'|'.join(map(re.escape, THEME))})(?=[\"<])"
+)
 PLAIN_LINK = re.compile(r'href="(\w+\.html[^"]*)"')
 LANGUAGE = "zh_CN"
 HTML_LANGUAGE = "zh-CN"
@@ -113,6 +136,23 @@ class Edition(WithoutIndex):
 
     def get_outfilename(self, pagename: str) -> str:
         return super().get_outfilename(f"{NAME}/{pagename}")
+
+    def handle_page(
+        self,
+        pagename: str,
+        addctx: dict[str, Any],
+        templatename: str = "page.html",
+        outfilename: str | None = None,
+        event_arg: Any = None,
+    ) -> None:
+        super().handle_page(
+            pagename, addctx, templatename, outfilename, event_arg
+        )
+        path = Path(outfilename or self.get_outfilename(pagename))
+        page = THEME_SAYS.sub(
+            lambda found: say(found[0]), path.read_text("utf-8")
+        )
+        path.write_text(page, "utf-8")
 
     def load_indexer(self, docnames: object) -> None:
         pass

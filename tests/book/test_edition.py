@@ -113,6 +113,20 @@ def test_a_page_has_its_title_and_says_in_chinese_what_it_is(book):
         assert len(summary) > 30 and "<" not in summary, summary
 
 
+def test_what_stands_around_a_page_is_chinese(book):
+    """All that is shown or read aloud, but for links to what is English."""
+    for page in PAGES:
+        tree = html.parse(book / f"{NAME}/{page}.html")
+        kinds = "title", "aria-label", "placeholder", "data-bs-title"
+        around = "//body//*[not(ancestor-or-self::article)]"
+        said = [x for kind in kinds for x in tree.xpath(f"{around}/@{kind}")]
+        said += tree.xpath("//header//button//text()")
+        said += tree.xpath("//a[contains(@class, 'headerlink')]/@title")
+        words = [x for x in said if re.search("[A-Za-z]{3}", x)]
+        assert len(said) > 20
+        assert not [x for x in words if not SIGN.search(x)]
+
+
 def test_chinese_says_so_on_every_english_page(book):
     """Whatever the page, the sign's nearest language is Chinese."""
     found = 0
