@@ -6,13 +6,14 @@ reference, and BLEU. Recipes that are compared have three, and are scored on
 the test sets too, once.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.multi30k import multi30k
 from annotated_transformer.data import Pair
 from annotated_transformer.pairs.likelihood import score_pairs
-from annotated_transformer.runs.recipes import recipe_of
+from annotated_transformer.runs.recipes import Recipe, recipe_of
 from annotated_transformer.translation import Translator, corpus_scores
 
 from .shared.grid import Result, grid
@@ -65,11 +66,15 @@ def scores(translator: Translator, pairs: list[Pair]) -> dict[str, float]:
     }
 
 
-def learned(key: str, seed: int, fields: Iterable[str]) -> Result:
-    """Train a translator with other settings than those of 2017; validate."""
-    recipe = TASK.with_fields([*fields, f"train.seed={seed}"])
-    made = train_timed(FOLDER / f"{key} {seed}", corpus, recipe)
-    translator, valid = Translator.load(made.folder), corpus().valid
+def learned(
+    folder: Path,
+    read: Callable[[], Corpus],
+    task: Recipe,
+    fields: Iterable[str],
+) -> Result:
+    """Train a translator with some other settings; validate."""
+    made = train_timed(folder, read, task.with_fields(fields))
+    translator, valid = Translator.load(made.folder), read().valid
     targets = [target for _, target in valid]
     tokens = sum(len(translator.tokenizer.encode(x)) for x in targets)
     a_letter = tokens / sum(map(len, targets))
@@ -83,13 +88,16 @@ def learned(key: str, seed: int, fields: Iterable[str]) -> Result:
 
 def tried(seed: int, name: str) -> Result:
     """A trial."""
-    return learned(name, seed, TRIALS[name])
+    fields = *TRIALS[name], f"train.seed={seed}"
+    return learned(FOLDER / f"{name} {seed}", corpus, TASK, fields)
 
 
 def compared(seed: int, name: str) -> Result:
     """A recipe that is compared, scored on the test sets, too."""
-    found = learned(name, seed, COMPARED[name])
-    translator = Translator.load(FOLDER / f"{name} {seed}")
+    folder = FOLDER / f"{name} {seed}"
+    fields = *COMPARED[name], f"train.seed={seed}"
+    found = learned(folder, corpus, TASK, fields)
+    translator = Translator.load(folder)
     tests = {
         test: scores(translator, pairs)
         for test, pairs in corpus().tests.items()

@@ -46,7 +46,8 @@ KEPT = ROOT / "_build" / "measure"
 # hours by itself, or for a GPU, or planned: measured if asked for
 LONG = {
     *("back_translation", "deep_encoder", "size_and_dropout"),
-    *("single_words", "speed_run_captions", "speed_run_plays"),
+    *("single_words", "speed_run_builtin"),
+    *("speed_run_captions", "speed_run_plays"),
     *("tuned_alibi", "tuned_averaging", "tuned_encoder"),
     *("tuned_ladder", "tuned_translators", "tuned_warmup"),
     *("registered_alibi", "registered_averaging", "registered_encoder"),
@@ -405,7 +406,12 @@ def main(arguments: Sequence[str]) -> None:
         + f"together {total(names):.1f} h, without * "
         f"{total({*names} - LONG):.1f} h; * is measured where --only names it",
     )
-    parser.add_argument("--only", choices=names, help="one experiment")
+    parser.add_argument(
+        "--only",
+        choices=names,
+        metavar="EXPERIMENT",
+        help="one of those below",
+    )
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument(
         "--seed-offset",
