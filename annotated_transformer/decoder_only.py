@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from annotated_transformer.attention import Mask, causal_mask, padding_mask
+from annotated_transformer.decoding import tree_map
 from annotated_transformer.embedding import PAD
 from annotated_transformer.errors import check_kind
 from annotated_transformer.layers import KeysValues, Vectors
@@ -57,6 +58,9 @@ class SourceAndTarget(LanguageModel):
         """A vector for each target token, and the state after the last."""
         written, (pasts, real) = state or (0, memory)
         rows, length = target.shape
+        if rows > len(real):  # several share a sentence
+            each = torch.arange(rows, device=real.device) * len(real) // rows
+            pasts, real = tree_map(lambda x: x[each], (pasts, real))
         own = causal_mask(length, target.device).expand(rows, 1, -1, -1)
         mask = torch.cat([real.expand(-1, -1, length, -1), own], dim=-1)
         start = real.sum(-1).view(rows, 1)

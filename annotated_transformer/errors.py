@@ -91,12 +91,6 @@ def check_fields(config: Any, **known: Collection[Any]) -> None:
         check_kind(name, value, kinds[name], known.get(name, count))
 
 
-def check_budget(batch_tokens: int) -> None:
-    """UserError for a batch that would have room for no token."""
-    if batch_tokens < 1:
-        raise UserError(f"`batch_tokens={batch_tokens}`: at least 1")
-
-
 def check_texts(texts: Iterable[object]) -> list[str]:
     """The texts as a list; UserError if one of them is no string."""
     if isinstance(texts, str):

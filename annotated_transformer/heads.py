@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from annotated_transformer.attention import Mask, check_mask, with_bias
+from annotated_transformer.errors import UserError
 
 __all__ = ["head_width", "Projections", "MultiHeadAttention"]
 
@@ -18,9 +19,9 @@ __all__ = ["head_width", "Projections", "MultiHeadAttention"]
 def head_width(d_model: int, heads: int) -> int:
     """The default width of a head: d_model / heads (3.2.2)."""
     if d_model % heads:
-        raise ValueError(
-            f"d_model = {d_model} is not a multiple of {heads} heads: "
-            "change one of them, or give d_k and d_v"
+        raise UserError(
+            f"`heads={heads}`: must divide `d_model={d_model}`, unless `d_k` "
+            "and `d_v` are given"
         )
     return d_model // heads
 

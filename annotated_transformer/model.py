@@ -116,8 +116,15 @@ class ModelConfig:
             norm=("layer", "rms"),
             feed_forward=("relu", "gelu", "relu2", "swiglu"),
         )
-        if self.d_k is None or self.d_v is None:
-            head_width(self.d_model, self.heads)
+        width = self.d_k
+        if width is None or self.d_v is None:
+            default = head_width(self.d_model, self.heads)
+            width = width or default
+        if self.positions == "rotary" and width % 2:
+            raise UserError(
+                f"`positions='rotary'`: turns pairs of numbers, and `d_k` is "
+                f"{width}"
+            )
         if self.heads % (self.kv_heads or 1):
             raise UserError(
                 f"`kv_heads={self.kv_heads}`: must divide `heads={self.heads}`"
@@ -297,7 +304,10 @@ class Transformer(EncoderDecoder):
     """Figure 1: from source and target tokens to logits of the next token.
 
     source and target are InputEmbeddings, encoder an Encoder, decoder a
-    Decoder and output a TokenEmbedding, which the other two may share.
+    Decoder and output a TokenEmbedding, which the other two may share. A layer
+    of the encoder is self-attention and a feed-forward network, one of the
+    decoder has attention to the encoder's output between them, and each of
+    these parts is within an AddNorm (3.1).
     """
 
 
@@ -420,7 +430,7 @@ def check_published(config: ModelConfig) -> None:
         value, published = getattr(config, name), getattr(ModelConfig, name)
         if value not in (published, "learned"):
             raise ValueError(
-                f"{name} = {value!r}: only the paper's parts are supported "
+                f"`{name}={value!r}`: only the paper's parts are supported "
                 f"here, such as {published!r}"
             )
 

@@ -150,7 +150,9 @@ class GroupedProjections(MultiHeadAttention):
     def __init__(self, d_model: int, heads: int, kv_heads: int, *sizes):
         super().__init__(d_model, heads, *sizes)
         if heads % kv_heads:
-            raise ValueError(f"{heads} heads cannot form {kv_heads} groups")
+            raise ValueError(
+                f"`kv_heads={kv_heads}`: must divide `heads={heads}`"
+            )
         self.kv_heads = kv_heads
         self.widths = [kv_heads * self.d_k, kv_heads * self.d_v]
         self.key_value = nn.Linear(d_model, sum(self.widths))
@@ -265,7 +267,7 @@ class RotaryPositions:
 
     def __init__(self, d_k: int):
         if d_k % 2:
-            raise ValueError(f"d_k = {d_k}: rotations need pairs of numbers")
+            raise ValueError(f"`d_k={d_k}`: rotations need pairs of numbers")
         self.table = PositionCache(partial(rotations, d_k=d_k))
 
     def __call__(

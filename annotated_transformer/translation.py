@@ -19,8 +19,9 @@ from annotated_transformer.data import Tokenizer, bucket, pad
 from annotated_transformer.decoding import Hypothesis, Rule, beam_decode
 from annotated_transformer.embedding import BOS, PAD
 from annotated_transformer.errors import (
+    COUNT,
     UserError,
-    check_budget,
+    check_kind,
     check_texts,
 )
 from annotated_transformer.model import EncoderDecoder, Transformer
@@ -363,7 +364,7 @@ class Translator(TextModel):
         that counts from first, and where the rule allows no output;
         ValueError for an impossible search or batch.
         """
-        check_budget(batch_tokens)
+        check_kind("batch_tokens", batch_tokens, int, COUNT)
         reader = self.reader
         if split is not None:
             reader = replace(reader, split=split)

@@ -65,16 +65,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=late)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Check shapes in the tests of the chapters, which lie beside this file.
-
-    Elsewhere, where whole texts are translated, it took half of the time.
-    """
-    here = item.path.parent == Path(__file__).parent
-    jaxtyping.config.update("jaxtyping_disable", not here)
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol() -> Generator[None, object, object]:
     """Add up in another order, fixtures included, where that is asked for."""

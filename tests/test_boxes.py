@@ -17,6 +17,7 @@ from annotated_transformer.data import (
     train_tokenizer,
     training_batches,
 )
+from annotated_transformer.decoder_only import SourceAndTarget
 from annotated_transformer.decoding import (
     beam_decode,
     length_penalty,
@@ -150,6 +151,9 @@ BUILD = {
     ),
     "own parts": lambda n: transformer(
         ModelConfig(n, 1, 16, 32, 4), Cosines, nn.RMSNorm, SwiGLU
+    ),
+    "decoder alone": lambda n: SourceAndTarget(
+        ModelConfig(n, 2, 16, 32, 4, pre_norm=True)
     ),
 }
 each_model = pytest.mark.parametrize("name", BUILD)

@@ -90,7 +90,8 @@ def test_heads_in_one_product_are_a_loop_over_heads(d_k, d_v):
 def test_heads_must_divide_the_width_or_be_given_one():
     assert head_width(512, 8) == 64
     for sizes in ((512, 6), (512, 6, 64), (512, 6, None, 64)):
-        with pytest.raises(ValueError, match="512 is not a multiple of 6"):
+        told = "`heads=6`: must divide `d_model=512`"
+        with pytest.raises(ValueError, match=told):
             MultiHeadAttention(*sizes)
     layer = MultiHeadAttention(10, 3, d_k=4, d_v=7)
     x = torch.randn(2, 5, 10)

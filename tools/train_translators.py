@@ -174,7 +174,7 @@ class Workshop:
         output = self.folder / name
         if (output / "config.json").exists():
             return
-        if (output / "checkpoints").is_dir():
+        if (output / "run.json").exists():
             words = (*words, "--resume")
         if self.updates:
             words = (*words, "--max-steps", str(self.updates))

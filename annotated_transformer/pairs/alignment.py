@@ -6,7 +6,7 @@ from itertools import pairwise
 import torch
 
 from ..data import bucket, make_batch
-from ..errors import UserError, check_budget
+from ..errors import COUNT, UserError, check_kind
 from ..text.emphasis import weights_of_words
 from ..text.reading import Part
 from ..translation import TextModel, Translation, attention_maps
@@ -41,7 +41,7 @@ def align_pairs(
     batches are read as those of score_pairs are. UserError for what is not
     text, ValueError for a batch that cannot be.
     """
-    check_budget(batch_tokens)
+    check_kind("batch_tokens", batch_tokens, int, COUNT)
     pairs = [*pairs]
     encode, split = translator.tokenizer.encode, translator.tokenizer.split
     most = translator.model.max_positions  # outputs may end there

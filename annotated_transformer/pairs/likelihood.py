@@ -7,7 +7,7 @@ import torch
 
 from ..data import Pair, bucket, make_batch
 from ..decoding import length_penalty
-from ..errors import UserError, check_budget
+from ..errors import COUNT, UserError, check_kind
 from ..loss import log_probabilities
 from ..storage.history import Search
 from ..system.text_lines import is_blank
@@ -35,7 +35,7 @@ def score_pairs(
     UserError for what is not text or too long, and for an alpha or a batch
     that cannot be.
     """
-    check_budget(batch_tokens)
+    check_kind("batch_tokens", batch_tokens, int, COUNT)
     alpha = translator.alpha if alpha is None else alpha
     Search(alpha=alpha)  # ValueError for one that cannot be
     read = [*read_pairs(translator, pairs)]

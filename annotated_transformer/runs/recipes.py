@@ -46,7 +46,10 @@ class LabConfig:
             order=tuple(ORDERS),
         )
         if self.risk == 1 or (self.risk and self.r_drop):
-            raise ValueError("`risk`: 0, or at least 2 and without `r_drop`")
+            raise UserError(
+                f"`risk={self.risk}`: must be 0, or at least 2 and without "
+                "`r_drop`"
+            )
 
 
 @dataclass(frozen=True)

@@ -194,7 +194,9 @@ class Run:
                 self.count(update, time.monotonic() - began)
                 show(update)
                 late = deadline is not None and time.monotonic() > deadline
-                why = processes.largest(LATE + stop[0] if stop else int(late))
+                why = processes.largest(
+                    LATE + stop[0] if stop else LATE * late
+                )
                 signal, due = max(why - LATE, 0), self.due
                 if why or due:
                     update.check()  # so that nothing spoilt is written

@@ -37,8 +37,8 @@ def builder_of(config: object) -> str:
     name = find_builder(config)
     if name is None:
         raise UserError(
-            f"no builder takes sizes that are a {type(config).__name__}: pass "
-            f"those of one of {', '.join(BUILDERS)}"
+            f"`model={config!r:.40}`: no sizes of a model; pass those of one "
+            f"of {', '.join(BUILDERS)}"
         )
     return name
 

@@ -53,7 +53,7 @@ TRAIN = {
     "--task=copy --max-steps=0": "--max-steps 0: must be from 1 to",
     "--task=copy --seed=20261122103000": "--seed 20261122103000: must be",
     "--task=copy --tokenizer=letters": "--tokenizer letters: must be bpe or",
-    "--task=copy --risk=1": "--risk: 0, or at least 2",
+    "--task=copy --risk=1": "--risk 1: must be 0, or at least 2",
     "--task=copy --risk=4 --r-drop=5": "without --r-drop",
     "--task=copy --risk=4": "add --from MODEL",
     "--task=copy --new-subwords": "add --from MODEL",
@@ -65,6 +65,10 @@ TRAIN = {
         "finds --max-steps: leave one out"
     ),
     "--task=copy --set train.clip=-1": "`clip=-1.0`: must be from 1e-09",
+    "--task=copy --set model.heads=5": "`heads=5`: must divide `d_model=",
+    "--task=copy --set model.positions=rotary --set model.d_k=5": (
+        "`positions='rotary'`: turns pairs of numbers"
+    ),
     "--task=copy --set processes=4": "no field 'processes'",
     "--task=copy --tokenizer=char --bpe-dropout=0.1": "merges",
     "--task=copy --from=model --vocab-size=30": "--vocab-size: the model that",

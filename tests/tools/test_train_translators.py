@@ -104,7 +104,9 @@ def test_what_was_broken_off_goes_on(tmp_path, monkeypatch):
     monkeypatch.setattr(
         train_translators, "transformer", lambda *words: calls.append(words)
     )
-    (tmp_path / "en-de-0" / "checkpoints").mkdir(parents=True)
+    for name in ("de-en-0", "en-de-0"):  # the first before its run.json
+        (tmp_path / name / "checkpoints").mkdir(parents=True)
+    (tmp_path / "en-de-0" / "run.json").touch()
     shop = Workshop(tmp_path, updates=5)
     for name in ("de-en-0", "en-de-0"):
         shop.translator(name, "--preset tiny")
