@@ -1,16 +1,18 @@
 """Measured numbers of the prose, looked up where they come from.
 
 A decimal or a percentage in a sentence, a caption or a typed table has to
-stand in an output of its own page, digit for digit. One from elsewhere names
-its source, a row of what another page prints, or a record of book/runs, whose
-numbers are rounded to it: {number}`28.0 12_inside_heads: 75%  cheapest`,
-{number}`6.62 size_and_dropout`. What an author
+stand in an output of its own section, digit for digit. One from elsewhere
+names its source and the row there: words of a line that a page prints, or the
+last words of the key in a record of book/runs whose value rounds to it:
+{number}`28.0 12_inside_heads: 75%  cheapest`,
+{number}`63.0% update_profile: seed=2 products of matrices`. What an author
 sets or works out by hand is written as code or as a formula, which nobody
 looks up.
 """
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -54,33 +56,34 @@ def outputs(page: str) -> str:
         for output in cell.get("outputs", []):
             data = output.get("data", {})
             said += [output.get("text", ""), data.get("text/plain", "")]
-            said += [data.get("text/html", ""), data.get("text/markdown", "")]
     return "\n".join(said)
 
 
-def values(part: object) -> Iterator[float]:
-    """Every number of a record, however deep it lies."""
+def values(part: object, key: str = "") -> Iterator[tuple[str, float]]:
+    """Every number of a record, after the words that lead to it."""
+    if isinstance(part, list):
+        part = dict(enumerate(part))
     if isinstance(part, dict):
-        for one in part.values():
-            yield from values(one)
-    elif isinstance(part, list):
-        for one in part:
-            yield from values(one)
+        for name, one in part.items():
+            yield from values(one, f"{key} {name}")
     elif isinstance(part, (int, float)) and not isinstance(part, bool):
-        yield float(part)
+        yield key, float(part)
 
 
 @cache
-def recorded(record: str) -> tuple[float, ...]:
-    """The numbers of a record of book/runs; none if there is no such one."""
+def recorded(record: str, row: str) -> list[float]:
+    """The numbers of a record of book/runs whose keys end in these words."""
     path = BOOK / "runs" / f"{record}.json"
-    return tuple(values(json.loads(path.read_text()))) if path.exists() else ()
+    if not path.exists():
+        return []
+    found = values(json.loads(path.read_text()))
+    return [value for key, value in found if key.endswith(f" {row}")]
 
 
 def printed(number: str, text: str) -> bool:
     """Whether a text has the number digit for digit, or its full count.
 
-    Among all numbers of a page one rounds to nearly anything.
+    Among many numbers one rounds to nearly anything.
     """
     bare = number.rstrip("% ").replace(",", "")
     text = text.replace(",", "")
@@ -99,21 +102,20 @@ def rounds(number: str, value: float) -> bool:
 
 
 class Number(SphinxRole):
-    """{number}`41.8 page: row`, in that row; {number}`6.62 record`."""
+    """{number}`41.8 page: row` or {number}`6.62 record: row`, found there."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         named, _, row = self.text.partition(": ")
         said, _, source = named.rpartition(" ")
-        page = outputs(source)
-        if page:
-            found = bool(row) and printed(said, lines(page, row))
-        else:
-            found = any(rounds(said, value) for value in recorded(source))
+        found = row and (
+            printed(said, lines(outputs(source), row))
+            or any(rounds(said, value) for value in recorded(source, row))
+        )
         if not said or not found:
             logger.warning(
-                "%s: no %s in %s; a number of a page is named with its row, "
-                "{number}`%s page: row`",
-                *(self.rawtext, said or "number", source, said),
+                "%s: no %s there; a number is named with its source and row, "
+                "{number}`%s page: row` or {number}`%s record: row`",
+                *(self.rawtext, *[said or "number"] * 3),
                 location=(self.env.docname, self.lineno),
             )
         return [Sourced(said, said)], []
@@ -137,27 +139,33 @@ def sentences(node: nodes.Node) -> str:
 
 
 def look_up(app: Sphinx, doctree: nodes.document) -> None:
-    """Warn of each number that no output of its page has."""
-    page = Path(app.env.docname).name
-    if page.startswith("api"):  # docstrings, which their modules answer for
-        return
+    """Warn of each number that no output of its section has."""
+    if Path(app.env.docname).name.startswith("api"):
+        return  # docstrings, which their modules answer for
     if app.config.edition:  # a translation has its original's, by a test
         return
+    shown = defaultdict[nodes.Node, str](str)
+    for output in doctree.findall(is_output):
+        shown[section_of(output)] += f"{output.astext()}\n"
     for paragraph in doctree.findall(is_text):
         if paragraph.line is None:  # an extension wrote it, from its source
             continue
-        within = list(ancestors(paragraph))
-        if any(isinstance(part, APART) for part in within):
+        if any(isinstance(part, APART) for part in ancestors(paragraph)):
             continue
         for found in NUMBER.findall(ADDRESS.sub("", sentences(paragraph))):
-            if not printed(found, outputs(page)):
+            if not printed(found, shown[section_of(paragraph)]):
                 logger.warning(
-                    "%s is printed by no cell of this page; name its source, "
-                    "{number}`%s record` or {number}`%s page: row`, or write "
-                    "a setting as code",
+                    "%s is printed by no cell of this section; name its "
+                    "source, {number}`%s page: row` or {number}`%s record: "
+                    "row`, or write a setting as code",
                     *[found] * 3,
                     location=paragraph,
                 )
+
+
+def is_output(node: nodes.Node) -> bool:
+    """What a cell printed, as it is or as a table."""
+    return isinstance(node, nodes.Element) and "output" in node["classes"]
 
 
 def is_text(node: nodes.Node) -> bool:
@@ -170,6 +178,12 @@ def ancestors(node: nodes.Node) -> Iterator[nodes.Node]:
     while node.parent is not None:
         node = node.parent
         yield node
+
+
+def section_of(node: nodes.Node) -> nodes.Node:
+    """The innermost section that a node stands in, or the page."""
+    kinds = nodes.section, nodes.document
+    return next(part for part in ancestors(node) if isinstance(part, kinds))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -17,6 +17,7 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 from small_book import build_pages
 
 EXTENSIONS = ["german", "measured_numbers", "page_rules"]
+CELL = "\n\n.. rst-class:: output\n\n::\n\n    BLEU 41.82, 63,082,496\n\n"
 PICTURE = "\n.. image:: picture.svg\n   :alt: A line.\n\n"
 Build = Callable[..., str]
 
@@ -33,7 +34,7 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Build:
     cell = new_code_cell("print()", outputs=[output])
     nbformat.write(new_notebook(cells=[cell]), source / "page.ipynb")
     (source / "runs").mkdir()
-    record = {"results": {"a": [0.12345, 6.6249]}}
+    record = {"results": {"a": [0.12345, 6.6249], "b": {"loss": 0.77}}}
     (source / "runs" / "record.json").write_text(json.dumps(record))
     monkeypatch.setattr(measured_numbers, "BOOK", source)
 
@@ -55,15 +56,17 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Build:
 
 
 def test_number_with_a_source_passes(build: Build):
-    text = """It has 41.82 BLEU.
-
+    text = f"""It has 41.82 BLEU.
+{CELL}
 It has 63.1 million parameters.
 
 See section 5.4, sections 3.1 and 6.2, and Python 3.11.
 
 The claim is P-3.1-d, the rate is ``0.003``, and :math:`0.1` is set.
 
-The record says :number:`6.62 record`, or :number:`12.3 % record`.
+The record says :number:`6.62 record: a 1`, or :number:`12.3 % record: a 0`.
+
+Its last words are enough: :number:`0.77 record: loss`.
 
 The page says :number:`41.82 page: BLEU` and :number:`0.7 page: 5`.
 
@@ -77,21 +80,43 @@ def test_number_without_one_is_found(build: Build):
         "It has 41.83 BLEU.": "41.83",
         "It has 41.9 BLEU.": "41.9 is printed by no cell",
         "A share of 90 % is left.": "90 %",
-        "The record says :number:`6.63 record`.": "no 6.63 in record;",
-        "It has :number:`41.82 page`.": "no 41.82 in page; a number of a",
-        "It has :number:`41.8 page: BLEU`.": "no 41.8 in page;",
-        "It has :number:`41.82 page: BLE`.": "no 41.82 in page;",
-        "It has :number:`0.7 page: BLEU`.": "no 0.7 in page;",
+        "The record says :number:`6.63 record: a 1`.": "no 6.63 there;",
+        "It has :number:`6.62 record`.": "6.62 record`: no 6.62 there;",
+        "It has :number:`6.62 record: a 0`.": "a 0`: no 6.62 there;",
+        "It has :number:`6.62 record: a`.": "record: a`: no 6.62 there;",
+        "It has :number:`0.77 record: oss`.": "oss`: no 0.77 there;",
+        "It has :number:`41.82 page`.": "41.82 page`: no 41.82 there; a",
+        "It has :number:`41.8 page: BLEU`.": "no 41.8 there;",
+        "It has :number:`41.82 page: BLE`.": "BLE`: no 41.82 there;",
+        "It has :number:`0.7 page: BLEU`.": "no 0.7 there;",
         "Rounded, it has 41.8 BLEU.": "41.8 is printed by no cell",
         "Cut off, it has 41 %.": "41 % is printed by no cell",
-        "No record is called :number:`6.62 recorder`.": "no 6.62 in recorder;",
+        "It is not :number:`6.62 recorder: a 1`.": "a 1`: no 6.62 there;",
         "- a list\n- with 0.6 in it": "0.6",
         "==== =====\nours 0.77\n==== =====": "0.77",
         ".. figure:: picture.svg\n   :alt: A line.\n\n   It is 0.88.": "0.88",
     }
-    said = build(page="\n\n".join(wrong))
+    said = build(page="\n\n".join([CELL, *wrong]))
     for number in wrong.values():
         assert number in said
+    assert said.count("WARNING") == len(wrong)
+
+
+@pytest.mark.parametrize(
+    ("before", "first", "second", "found"),
+    [
+        ("", CELL + "It has 41.82 BLEU.", "", 0),
+        ("", "It has 41.82 BLEU." + CELL, "", 0),
+        ("", CELL, "It has 41.82 BLEU.", 1),
+        (CELL, "It has 41.82 BLEU.", "", 1),
+        ("It has 41.82 BLEU.", CELL, "", 1),
+    ],
+)
+def test_number_is_one_of_its_own_section(
+    build: Build, before: str, first: str, second: str, found: int
+):
+    text = f"{before}\n\nOne\n---\n\n{first}\n\nTwo\n---\n\n{second}\n"
+    assert build(page=text).count("41.82 is printed by no cell") == found
 
 
 @pytest.mark.parametrize(
