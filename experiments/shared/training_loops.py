@@ -17,7 +17,11 @@ from annotated_transformer.data import (
     encode_pairs,
     training_batches,
 )
-from annotated_transformer.model import EncoderDecoder, transformer
+from annotated_transformer.model import (
+    EncoderDecoder,
+    Transformer,
+    transformer,
+)
 from annotated_transformer.optimizer import adam, linear_rate, set_rate
 from annotated_transformer.runs.batches import Change, fixed_batches
 from annotated_transformer.runs.recipes import Recipe
@@ -75,12 +79,14 @@ def updates_on(
 
 
 def make_updates(
-    examples: list[Example],
+    pairs: list[Pair],
+    pieces: Tokenizer,
     model: EncoderDecoder,
     config: TrainConfig,
     objective: Objective = batch_loss,
 ) -> None:
     """Make all updates of a recipe on pairs."""
+    examples, _ = encode_pairs(pairs, pieces, config.max_length)
     for _ in updates_on(examples, model, config, objective=objective):
         pass
 
@@ -102,6 +108,17 @@ def begun(
     torch.manual_seed(seed)
     model = build(replace(recipe.model, vocab_size=len(pieces)))
     return model, updates_on(examples, model, config, **options)
+
+
+def trained(
+    recipe: Recipe, seed: int, pairs: list[Pair], pieces: Tokenizer
+) -> Transformer:
+    """A new model after all updates of a recipe on pairs."""
+    model: Transformer
+    model, turns = begun(recipe, seed, pairs, pieces)
+    for _ in turns:
+        pass
+    return model
 
 
 def validated(
