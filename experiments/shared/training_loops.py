@@ -5,6 +5,7 @@ Of a model of pairs also how well it predicts and translates others.
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -43,17 +44,20 @@ def fit(
     steps: int,
     peak_lr: float | None = None,
     warmup: int = 1,
+    rate: Callable[[int], float] | None = None,
 ) -> list[float]:
     """Minimise a loss that draws a new batch each time; all its values.
 
-    With a peak the rate rises to it in warmup steps and falls to zero;
-    without one it is the optimizer's own.
+    With a peak the rate rises to it in warmup steps and falls to zero. Else
+    it is what `rate` gives for a step or, without that, the optimizer's own.
     """
+    if peak_lr:
+        rate = partial(linear_rate, peak=peak_lr, warmup=warmup, steps=steps)
     losses = []
     for step in range(1, steps + 1):
         now = loss()
-        if peak_lr:
-            set_rate(optimizer, linear_rate(step, peak_lr, warmup, steps))
+        if rate:
+            set_rate(optimizer, rate(step))
         optimizer.zero_grad()
         now.backward()
         optimizer.step()
