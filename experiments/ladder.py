@@ -8,7 +8,6 @@ better direction while the loss on the first half of the held-out text falls.
 The seeds that count are measured on the second half.
 """
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -30,7 +29,7 @@ from annotated_transformer.writing import LanguageModel
 
 from .shared.grid import Arguments, Result, grid
 from .shared.settings import Sizes
-from .shared.training_loops import fit
+from .shared.training_loops import fit, lowest
 
 VOCABULARY = 65  # letters and signs of the plays
 SIZES: Sizes = {
@@ -221,22 +220,6 @@ def split(change: Arguments) -> tuple[dict[str, Any], dict[str, Any]]:
         {name: x for name, x in change.items() if name in how},
         {name: x for name, x in change.items() if name not in how},
     )
-
-
-def lowest(
-    loss: Callable[[float], float], rate: float, factor: float = 2
-) -> float:
-    """The rate that going up and down by a factor bring to the lowest loss."""
-
-    @cache
-    def found(rate: float) -> float:
-        nats = loss(rate)
-        return nats if math.isfinite(nats) else math.inf
-
-    for change in (factor, 1 / factor):
-        while found(rate * change) < found(rate):
-            rate *= change
-    return rate
 
 
 @cache

@@ -1,12 +1,14 @@
 """Training loops: of a loss that draws its batches, and of pairs.
 
-Of a model of pairs also how well it predicts and translates others.
+Of what was tried also the best, and of a model of pairs how well it predicts
+and translates others.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from functools import partial
-from typing import Any
+from functools import cache, partial
+from math import inf, isfinite
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -36,6 +38,29 @@ from annotated_transformer.training import (
     validate,
 )
 from annotated_transformer.translation import Translator, corpus_scores
+
+T = TypeVar("T")
+
+
+def best(tried: Iterable[T], loss: Callable[[T], float]) -> T:
+    """What ends with the least loss; what diverges does not."""
+
+    def found(one: T) -> float:
+        nats = loss(one)
+        return nats if isfinite(nats) else inf
+
+    return min(tried, key=found)
+
+
+def lowest(
+    loss: Callable[[float], float], rate: float, factor: float = 2
+) -> float:
+    """The rate that going up and down by a factor bring to the lowest loss."""
+    loss = cache(loss)
+    for change in (factor, 1 / factor):
+        while best((rate, rate * change), loss) != rate:
+            rate *= change
+    return rate
 
 
 def fit(
