@@ -17,7 +17,7 @@ from annotated_transformer.adapting import add_adapters, merge_adapters
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.generated import builtin_corpus
 from annotated_transformer.corpora.multi30k import multi30k
-from annotated_transformer.data import Pair, encode_pairs
+from annotated_transformer.data import Pair
 from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.training import TrainConfig
 
@@ -87,13 +87,13 @@ def run(seed: int, rate: float = 0.0, old: int = 0, rank: int = 0) -> Result:
     drawn = random.Random(seed)
     pairs = drawn.sample(texts()["new"][0], PAIRS)
     pairs += drawn.sample(texts()["old"][0], old)
-    examples, _ = encode_pairs(pairs, translator().tokenizer, 256)
     torch.manual_seed(seed)
     if rank:
         add_adapters(model, rank)
     trained = [x.numel() for x in model.parameters() if x.requires_grad]
     learning: Learning = {**LEARNING, "peak_lr": rate}
-    make_updates(examples, model, TrainConfig(**learning, seed=seed))
+    config = TrainConfig(**learning, seed=seed)
+    make_updates(pairs, translator().tokenizer, model, config)
     if rank:
         merge_adapters(model)
     return {"trained": sum(trained), **measured(model)}

@@ -7,13 +7,12 @@ loss of validation text is measured before the first update and after the last.
 """
 
 import copy
-from functools import cache
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
 from annotated_transformer.adapting import group_heads, mean_head
-from annotated_transformer.data import Example, encode_pairs
 from annotated_transformer.model import Transformer
 from annotated_transformer.training import TrainConfig
 
@@ -56,12 +55,6 @@ WAYS: dict[str, Arguments] = {
 }
 
 
-@cache
-def examples() -> list[Example]:
-    """The text to learn from, as ids."""
-    return encode_pairs(corpus().train, translator(MODEL).tokenizer, 64)[0]
-
-
 def run(seed: int, groups: int = 0, pool: str = "") -> Result:
     """Group the heads in one way, and go on; the loss before and after."""
     torch.manual_seed(seed)
@@ -69,9 +62,11 @@ def run(seed: int, groups: int = 0, pool: str = "") -> Result:
     if groups:
         assert isinstance(model, Transformer)
         model = group_heads(model, groups, POOLS[pool])
-    to_validate = translator(MODEL).tokenizer, corpus().valid, 64
+    pieces, longest = translator(MODEL).tokenizer, 64
+    to_validate = pieces, corpus().valid, longest
     before = validated(model, *to_validate).loss
-    make_updates(examples(), model, TrainConfig(**LEARNING, seed=seed))
+    config = replace(TrainConfig(**LEARNING), seed=seed, max_length=longest)
+    make_updates(corpus().train, pieces, model, config)
     return {"before": before, "after": validated(model, *to_validate).loss}
 
 

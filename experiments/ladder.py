@@ -8,11 +8,10 @@ better direction while the loss on the first half of the held-out text falls.
 The seeds that count are measured on the second half.
 """
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from itertools import accumulate
 from operator import or_
 from typing import Any, TypedDict
@@ -24,12 +23,13 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from annotated_transformer.corpora.running_text import RunningText, plays
 from annotated_transformer.model import ModelConfig
-from annotated_transformer.optimizer import adam, make_optimizer, set_rate
+from annotated_transformer.optimizer import adam, make_optimizer
 from annotated_transformer.training import TrainConfig
 from annotated_transformer.writing import LanguageModel
 
 from .shared.grid import Arguments, Result, grid
 from .shared.settings import Sizes
+from .shared.training_loops import fit, lowest
 
 VOCABULARY = 65  # letters and signs of the plays
 SIZES: Sizes = {
@@ -172,14 +172,9 @@ def learn(
         peak_lr=rate,
         decay=learning["decay"] / learning["steps"],
     )
-    losses, begin = [], time.process_time()
-    for step in range(1, config.steps + 1):
-        loss = next_loss()
-        model.zero_grad()
-        loss.backward()
-        set_rate(optimizer, config.rate(step, SIZES["d_model"]))
-        optimizer.step()
-        losses.append(loss.item())
+    rates = partial(config.rate, d_model=SIZES["d_model"])
+    begin = time.process_time()
+    losses = fit(next_loss, optimizer, config.steps, rate=rates)
     seconds = time.process_time() - begin
     with FlopCounterMode(display=False) as counter:
         next_loss().backward()
@@ -225,22 +220,6 @@ def split(change: Arguments) -> tuple[dict[str, Any], dict[str, Any]]:
         {name: x for name, x in change.items() if name in how},
         {name: x for name, x in change.items() if name not in how},
     )
-
-
-def lowest(
-    loss: Callable[[float], float], rate: float, factor: float = 2
-) -> float:
-    """The rate that going up and down by a factor bring to the lowest loss."""
-
-    @cache
-    def found(rate: float) -> float:
-        nats = loss(rate)
-        return nats if math.isfinite(nats) else math.inf
-
-    for change in (factor, 1 / factor):
-        while found(rate * change) < found(rate):
-            rate *= change
-    return rate
 
 
 @cache

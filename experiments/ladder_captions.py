@@ -34,13 +34,13 @@ from .ladder import (
     RIVAL,
     Schedule,
     learn,
-    lowest,
     softly_capped,
     split,
 )
 from .ladder import LEARNING as LETTERS
 from .shared.grid import Arguments, Result, grid
 from .shared.settings import Sizes
+from .shared.training_loops import lowest
 from .table3_captions import HELD_OUT, corpus
 
 __all__ = ["BASE", "RECIPE", "RUNS", "corpus"]

@@ -15,7 +15,6 @@ the model with a softmax.
 All have as many parameters, and each learns at its own rate.
 """
 
-import math
 from collections.abc import Callable
 from functools import cache, partial
 from typing import NamedTuple
@@ -37,12 +36,12 @@ from .ladder import (
     held_out_loss,
     learn,
     letters,
-    lowest,
     mean_loss,
 )
 from .shared.grid import Result, grid
 from .shared.lookups import RECIPE as LOOKUPS
 from .shared.lookups import Lookups, answered, questions
+from .shared.training_loops import best, lowest
 
 __all__ = ["RECIPE", "RUNS", "corpus"]
 
@@ -124,7 +123,7 @@ def recall_rate(name: str, words: int) -> float:
         _, losses = recalled(name, words, TUNED, rate)
         return sum(losses[-50:])
 
-    return min(TRIED, key=last)
+    return best(TRIED, last)
 
 
 def recall(name: str, words: int, seed: int) -> Result:
@@ -164,8 +163,7 @@ def plays_rate(name: str) -> float:
 
     def loss(rate: float) -> float:
         model, _ = train(name, TUNED, rate)
-        found = held_out_loss(model, tuned, cap=False)
-        return found if math.isfinite(found) else math.inf
+        return held_out_loss(model, tuned, cap=False)
 
     return lowest(loss, LEARNING["first_rate"])
 

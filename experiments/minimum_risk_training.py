@@ -14,7 +14,7 @@ from functools import cache
 
 from torch import Tensor
 
-from annotated_transformer.data import Batch, Example, Tokenizer, encode_pairs
+from annotated_transformer.data import Batch, Tokenizer
 from annotated_transformer.model import (
     EncoderDecoder,
     Transformer,
@@ -25,7 +25,7 @@ from annotated_transformer.translation import Translator, corpus_scores
 
 from .shared.grid import Arguments, Result, grid
 from .shared.settings import Learning
-from .shared.training_loops import begun, make_updates, validated
+from .shared.training_loops import make_updates, trained, validated
 from .table3_captions import BASE, HELD_OUT, corpus, tokenizer
 from .table3_captions import RECIPE as CAPTIONS
 
@@ -60,17 +60,10 @@ OBJECTIVES: dict[str, Callable[[Tokenizer, int], Objective]] = {
 }
 
 
-def examples() -> list[Example]:
-    """The training captions as ids."""
-    return encode_pairs(corpus().train, tokenizer(), BASE.train.max_length)[0]
-
-
 @cache
 def first(seed: int) -> Transformer:
     """The model that all of a seed's runs go on from."""
-    model, turns = begun(BASE, seed, corpus().train, tokenizer())
-    list(turns)
-    return model
+    return trained(BASE, seed, corpus().train, tokenizer())
 
 
 def measured(model: Transformer) -> Result:
@@ -100,7 +93,7 @@ def run(seed: int, way: str | None = None) -> Result:
         model = copy.deepcopy(model)
         on = replace(BASE.train, **ON, seed=seed)
         objective = OBJECTIVES[way](tokenizer(), CANDIDATES)
-        make_updates(examples(), model, on, objective)
+        make_updates(corpus().train, tokenizer(), model, on, objective)
     return measured(model)
 
 

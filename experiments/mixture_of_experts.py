@@ -31,11 +31,11 @@ from .ladder import (
     held_out_loss,
     learn,
     letters,
-    lowest,
     mean_loss,
 )
 from .shared.grid import Arguments, Result, grid
 from .shared.settings import Sizes
+from .shared.training_loops import lowest
 
 __all__ = ["RECIPE", "RUNS", "corpus"]
 

@@ -25,7 +25,6 @@ from annotated_transformer.data import Pair
 from annotated_transformer.optimizer import adam
 from annotated_transformer.writing import LanguageModel
 
-from .ladder import lowest
 from .shared import small_translator
 from .shared.grid import Result, grid
 from .shared.settings import Learning, Sizes
@@ -37,7 +36,7 @@ from .shared.small_translator import (
     measured,
     tokenizer,
 )
-from .shared.training_loops import fit
+from .shared.training_loops import fit, lowest
 
 READING = {
     "trained": 32,  # tokens of a window

@@ -33,9 +33,9 @@ from annotated_transformer.corpora.builtin import (
 )
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.generated import FOLLOWED
-from annotated_transformer.data import Pair, Tokenizer, encode_pairs, pad
+from annotated_transformer.data import Pair, Tokenizer, pad
 from annotated_transformer.embedding import BOS
-from annotated_transformer.model import Transformer, transformer
+from annotated_transformer.model import Transformer
 from annotated_transformer.runs.recipes import RECIPES
 from annotated_transformer.runs.subwords import learn_tokenizer
 from annotated_transformer.teaching.pronoun_sentences import (
@@ -46,7 +46,7 @@ from annotated_transformer.translation import Translator, corpus_scores
 
 from .pronoun_resolution import cases, pronouns_in
 from .shared.grid import Result, grid
-from .shared.training_loops import make_updates
+from .shared.training_loops import trained
 
 DRAWN = {"train": 120_000, "valid": 2_000, "test": 25_000}  # before the cut
 DRAWN_SEED = 2000
@@ -202,17 +202,11 @@ def given(way: str, text: Text) -> Pair:
 def train(way: str, seed: int) -> Result:
     """Train; pronouns that are right, and how well they are predicted."""
     pieces = tokenizer()
-    recipe = replace(BASE.train, seed=seed)
-    sizes = replace(BASE.model, vocab_size=len(pieces))
-    torch.manual_seed(seed)
-    model = transformer(sizes)
     learned = texts()["train"]
     pairs = [text.pair for text in learned]
     if way == "one at a time":
         pairs = [pair for text in learned for pair in text.singles]
-    make_updates(
-        encode_pairs(pairs, pieces, recipe.max_length)[0], model, recipe
-    )
+    model = trained(BASE, seed, pairs, pieces)
     split = "en" if way == "one at a time" else ""
     translator = Translator(model.eval(), pieces, beam=1, split=split)
     some = asked()["all"]

@@ -16,7 +16,7 @@ from statistics import fmean
 
 import torch
 
-from annotated_transformer.data import Example, encode_pairs, make_batch
+from annotated_transformer.data import encode_pairs, make_batch
 from annotated_transformer.model import (
     EncoderDecoder,
     Transformer,
@@ -29,7 +29,7 @@ from .shared.grid import Arguments, Result, grid
 from .shared.settings import Learning
 from .shared.small_translator import BASE, corpus, tokenizer
 from .shared.small_translator import RECIPE as SMALL
-from .shared.training_loops import begun, make_updates, validated
+from .shared.training_loops import make_updates, trained, validated
 
 SEEDS = (0, 1, 2)
 NUMBER = 4  # candidates
@@ -42,17 +42,10 @@ RECIPE = SMALL | {"on": ON, "steps": STEPS, "candidates": NUMBER, "beta": BETA}
 __all__ = ["RECIPE", "RUNS", "corpus"]
 
 
-def examples() -> list[Example]:
-    """The training sentences as ids."""
-    return encode_pairs(corpus().train, tokenizer(), BASE.train.max_length)[0]
-
-
 @cache
 def first(seed: int) -> Transformer:
     """The model that all of a seed's runs go on from."""
-    model, turns = begun(BASE, seed, corpus().train, tokenizer())
-    list(turns)
-    return model
+    return trained(BASE, seed, corpus().train, tokenizer())
 
 
 def mean_error(model: EncoderDecoder) -> float:
@@ -95,7 +88,7 @@ def run(seed: int, way: str | None = None) -> Result:
     steps = STEPS[way]
     learning: Learning = {**ON, "steps": steps}
     on = replace(BASE.train, **learning, seed=seed)
-    make_updates(examples(), model, on, objectives[way])
+    make_updates(corpus().train, tokenizer(), model, on, objectives[way])
     seconds = time.process_time() - before
     return {"updates": steps, "seconds": seconds, **measured(model)}
 

@@ -51,6 +51,7 @@ from annotated_transformer.training import predict, validate
 from annotated_transformer.writing import LanguageModel, LanguageModelConfig
 
 from .shared.grid import Result, grid
+from .shared.training_loops import best
 
 LAYERS = {32: 2, 48: 2, 64: 3, 72: 4, 96: 5, 128: 6}  # by width
 RECIPE: dict[str, Any] = {
@@ -194,6 +195,7 @@ def build(text: Text, width: int) -> LanguageModel:
     return LanguageModel(config)
 
 
+# not `fit`: gradients are clipped, and copies learn on beside the training
 def update(
     model: nn.Module, optimizer: torch.optim.Optimizer, batch: Batch
 ) -> Tensor:
@@ -257,7 +259,7 @@ def trials(name: str, width: int) -> dict[float, float]:
 def curve(seed: int, name: str, width: int, largest: float) -> Result:
     """The test loss of a size at every budget that it can spend."""
     text, losses = TEXTS[name](), trials(name, width)
-    rate = min(losses, key=losses.__getitem__)
+    rate = best(losses, losses.__getitem__)
     parameters = sum(x.numel() for x in build(text, width).parameters())
     budgets = [
         RECIPE["least"] * 2**i

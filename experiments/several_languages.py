@@ -32,7 +32,7 @@ from annotated_transformer.translation import Translator, corpus_scores
 from .ladder_captions import SIZES as LADDER
 from .shared.grid import Result, grid
 from .shared.settings import Learning, Sizes
-from .shared.training_loops import begun, validated
+from .shared.training_loops import trained, validated
 from .table3_captions import HELD_OUT
 
 LEARNED = ("en-de", "de-en", "en-fr", "fr-en")
@@ -111,11 +111,7 @@ def learned(
     steps = times * BASE.train.steps
     recipe = replace(BASE, train=replace(BASE.train, steps=steps))
     text = [pair for one in directions for pair in pairs(one, "train")]
-    model, turns = begun(recipe, seed, text, tokenizer())
-    for _ in turns:
-        pass
-    found: EncoderDecoder = model.eval()
-    return found
+    return trained(recipe, seed, text, tokenizer()).eval()
 
 
 def translated(

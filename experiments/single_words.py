@@ -17,7 +17,7 @@ import torch
 
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.multi30k import multi30k
-from annotated_transformer.data import Pair, encode_pairs
+from annotated_transformer.data import Pair
 from annotated_transformer.pairs.likelihood import score_pairs
 from annotated_transformer.training import TrainConfig
 from annotated_transformer.translation import Translator, corpus_scores
@@ -137,9 +137,9 @@ def stage(seed: int, name: str) -> Result:
         number = round(SHARE / (1 - SHARE) * len(pairs))
         pairs = pairs + random.Random(seed).choices(some, k=number)
     model = Translator.load(FOLDER / "base")
-    examples, _ = encode_pairs(pairs, model.tokenizer, 256)
     torch.manual_seed(seed)
-    make_updates(examples, model.model, TrainConfig(**LEARNING, seed=seed))
+    config = TrainConfig(**LEARNING, seed=seed)
+    make_updates(pairs, model.tokenizer, model.model, config)
     return measured(model)
 
 

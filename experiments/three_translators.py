@@ -22,6 +22,7 @@ from .recurrence_convolution_attention import (
 from .shared import translators
 from .shared.grid import Runs, grid
 from .shared.small_translator import corpus, tokenizer
+from .shared.training_loops import best
 from .shared.translators import TRAIN, models, trained
 
 __all__ = ["RECIPE", "RUNS", "corpus"]
@@ -74,10 +75,11 @@ def try_rate(
 @cache
 def best_rate(name: str, pairs: int | None) -> float:
     """The best of the rates that are tried, for the seed that chooses."""
-    return min(
-        TRIED,
-        key=lambda rate: try_rate(name, rate, CHOOSES, pairs)["valid_loss"],
-    )
+
+    def loss(rate: float) -> float:
+        return try_rate(name, rate, CHOOSES, pairs)["valid_loss"]
+
+    return best(TRIED, loss)
 
 
 def compare(

@@ -31,6 +31,7 @@ from . import table3_captions as captions
 from .shared import small_translator as grammar
 from .shared.grid import Result, grid
 from .shared.small_translator import measured
+from .shared.training_loops import best
 
 RATES = (0.006, 0.009, 0.012, 0.018)
 CHOOSING, SEEDS, FURTHER = (0, 1, 2), (3, 4, 5, 6, 7), (8, 9, 10, 11, 12)
@@ -110,7 +111,7 @@ def at_best_rate(seed: int, text: str, kind: Kind, like: Kind) -> Result:
     def loss(rate: float) -> float:
         return fmean(trained(text, like, rate, x)["loss"] for x in CHOOSING)
 
-    return trained(text, kind, min(RATES, key=loss), seed)
+    return trained(text, kind, best(RATES, loss), seed)
 
 
 TEXTS = ("grammar", "captions")

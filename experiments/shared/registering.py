@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from itertools import product
-from math import inf, isfinite
 from statistics import stdev
 
 from ledger.claims import MARGINS, SEEDS
@@ -25,6 +24,7 @@ from ledger.intervals import seeds_needed
 from ledger.records import read_run
 
 from .grid import Arguments, Result, Runs, grid
+from .training_loops import best
 
 TUNING, PILOT = 100, range(101, 105)  # seeds that do not count
 COUNTED, AGAIN = 200, 300  # the first of those that do
@@ -83,16 +83,15 @@ class Comparison:
         """The rows, each with the setting that ended with the least loss."""
 
         def loss(row: str, setting: str) -> float:
-            found: float = known[f"{row}, {setting} seed={TUNING}"]["loss"]
-            return found if isfinite(found) else inf
+            return float(known[f"{row}, {setting} seed={TUNING}"]["loss"])
 
-        best = {}
+        chosen = {}
         for row, learn in self.all_rows.items():
-            chosen, *others = self.settings
+            setting, *others = self.settings
             if others:
-                chosen = min(self.settings, key=partial(loss, row))
-            best[row] = partial(learn, **self.settings[chosen])
-        return best
+                setting = best(self.settings, partial(loss, row))
+            chosen[row] = partial(learn, **self.settings[setting])
+        return chosen
 
     def pilot(self, known: Known) -> float:
         """The largest deviation of a figure among a row's four seeds."""

@@ -1,11 +1,14 @@
 """Training loops: of a loss that draws its batches, and of pairs.
 
-Of a model of pairs also how well it predicts and translates others.
+Of what was tried also the best, and of a model of pairs how well it predicts
+and translates others.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from functools import cache, partial
+from math import inf, isfinite
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -17,7 +20,11 @@ from annotated_transformer.data import (
     encode_pairs,
     training_batches,
 )
-from annotated_transformer.model import EncoderDecoder, transformer
+from annotated_transformer.model import (
+    EncoderDecoder,
+    Transformer,
+    transformer,
+)
 from annotated_transformer.optimizer import adam, linear_rate, set_rate
 from annotated_transformer.runs.batches import Change, fixed_batches
 from annotated_transformer.runs.recipes import Recipe
@@ -32,6 +39,29 @@ from annotated_transformer.training import (
 )
 from annotated_transformer.translation import Translator, corpus_scores
 
+T = TypeVar("T")
+
+
+def best(tried: Iterable[T], loss: Callable[[T], float]) -> T:
+    """What ends with the least loss; what diverges does not."""
+
+    def found(one: T) -> float:
+        nats = loss(one)
+        return nats if isfinite(nats) else inf
+
+    return min(tried, key=found)
+
+
+def lowest(
+    loss: Callable[[float], float], rate: float, factor: float = 2
+) -> float:
+    """The rate that going up and down by a factor bring to the lowest loss."""
+    loss = cache(loss)
+    for change in (factor, 1 / factor):
+        while best((rate, rate * change), loss) != rate:
+            rate *= change
+    return rate
+
 
 def fit(
     loss: Callable[[], Tensor],
@@ -39,17 +69,20 @@ def fit(
     steps: int,
     peak_lr: float | None = None,
     warmup: int = 1,
+    rate: Callable[[int], float] | None = None,
 ) -> list[float]:
     """Minimise a loss that draws a new batch each time; all its values.
 
-    With a peak the rate rises to it in warmup steps and falls to zero;
-    without one it is the optimizer's own.
+    With a peak the rate rises to it in warmup steps and falls to zero. Else
+    it is what `rate` gives for a step or, without that, the optimizer's own.
     """
+    if peak_lr:
+        rate = partial(linear_rate, peak=peak_lr, warmup=warmup, steps=steps)
     losses = []
     for step in range(1, steps + 1):
         now = loss()
-        if peak_lr:
-            set_rate(optimizer, linear_rate(step, peak_lr, warmup, steps))
+        if rate:
+            set_rate(optimizer, rate(step))
         optimizer.zero_grad()
         now.backward()
         optimizer.step()
@@ -75,12 +108,14 @@ def updates_on(
 
 
 def make_updates(
-    examples: list[Example],
+    pairs: list[Pair],
+    pieces: Tokenizer,
     model: EncoderDecoder,
     config: TrainConfig,
     objective: Objective = batch_loss,
 ) -> None:
     """Make all updates of a recipe on pairs."""
+    examples, _ = encode_pairs(pairs, pieces, config.max_length)
     for _ in updates_on(examples, model, config, objective=objective):
         pass
 
@@ -102,6 +137,17 @@ def begun(
     torch.manual_seed(seed)
     model = build(replace(recipe.model, vocab_size=len(pieces)))
     return model, updates_on(examples, model, config, **options)
+
+
+def trained(
+    recipe: Recipe, seed: int, pairs: list[Pair], pieces: Tokenizer
+) -> Transformer:
+    """A new model after all updates of a recipe on pairs."""
+    model: Transformer
+    model, turns = begun(recipe, seed, pairs, pieces)
+    for _ in turns:
+        pass
+    return model
 
 
 def validated(
