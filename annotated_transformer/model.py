@@ -16,6 +16,8 @@ Written in book/05_model.ipynb: edit the chapter, then `make package`.
 # - Attention weights have no dropout unless asked for, as outside of 6.3.
 # - Keys and values share a projection and are kept from word to word, and
 #   logits are computed where they are asked for: the same numbers, sooner.
+# - An output may be longer than in 6.1, by as much as the targets that a model
+#   has learned are longer than their sources.
 # - Norm, feed-forward network, positions and attention may be later ones,
 #   which are in chapter 17. By default all are the paper's.
 
