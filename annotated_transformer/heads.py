@@ -20,8 +20,8 @@ def head_width(d_model: int, heads: int) -> int:
     """The default width of a head: d_model / heads (3.2.2)."""
     if d_model % heads:
         raise UserError(
-            f"`heads={heads}`: must divide `d_model={d_model}`, unless `d_k` "
-            "and `d_v` are given"
+            f"`heads={heads}`: must divide `d_model={d_model}`, unless d_k "
+            "and d_v are given"
         )
     return d_model // heads
 

@@ -124,8 +124,8 @@ class ModelConfig:
             width = width or default
         if self.positions == "rotary" and width % 2:
             raise UserError(
-                f"`positions='rotary'`: turns pairs of numbers, and `d_k` is "
-                f"{width}"
+                f"`positions={self.positions!r}`: turns pairs of numbers, and "
+                f"d_k is {width}"
             )
         if self.heads % (self.kv_heads or 1):
             raise UserError(

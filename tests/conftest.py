@@ -65,6 +65,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=late)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Check shapes and types, but where a test says that they are not."""
+    free = item.get_closest_marker("unchecked") is not None
+    jaxtyping.config.update("jaxtyping_disable", free)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol() -> Generator[None, object, object]:
     """Add up in another order, fixtures included, where that is asked for."""

@@ -306,7 +306,7 @@ def test_what_cannot_be_is_refused():
         modern(norm="batch")
     with pytest.raises(ValueError, match="`kv_heads=3`: must divide"):
         modern(kv_heads=3)
-    with pytest.raises(ValueError, match="pairs of numbers, and `d_k` is 3"):
+    with pytest.raises(ValueError, match="pairs of numbers, and d_k is 3"):
         transformer(modern(d_k=3))
     with pytest.raises(ValueError, match="an attention of your own takes no"):
         transformer(modern(), MultiHeadAttention)

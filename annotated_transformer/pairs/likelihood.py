@@ -54,11 +54,12 @@ def score_pairs(
     for text, parts in read:
         sizes = [len(target.ids) for _, target in parts]
         nats = [next(each) for _ in parts]
-        score = sum(
+        scores = [
             x / length_penalty(size, alpha)
             for x, size in zip(nats, sizes, strict=True)
-        )
-        found.append(Translation(text, score, sum(nats), sum(sizes)))
+        ]
+        totals = sum(scores, 0.0), sum(nats, 0.0), sum(sizes)
+        found.append(Translation(text, *totals))
     return found
 
 

@@ -42,6 +42,8 @@ from annotated_transformer.storage.builders import build
 from annotated_transformer.storage.history import Search
 from annotated_transformer.storage.model_folder import load_model, save_model
 
+pytestmark = pytest.mark.unchecked
+
 NAME = "pronouns"  # exported to each program
 TEXTS = [text for text, _ in builtin_corpus(train=24).train]
 TEXT = train_tokenizer(TEXTS, 60)

@@ -130,6 +130,7 @@ def test_what_does_not_fit_is_refused(parent, child, tmp_path):
         load_adapters(model, file)
 
 
+@pytest.mark.unchecked
 def test_on_the_command_line(command, parent, recipe_options, tmp_path):
     """With the rate of adapters; what is exported is the merged model."""
     files = [x for x in recipe_options if "pairs" in x or "device" in x]
