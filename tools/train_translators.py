@@ -330,8 +330,9 @@ def make_all(shop: Workshop) -> None:
     from_pairs(shop)
     from_descriptions(shop)
     french(shop)
-    shop.train("pronouns", "--task", "pronouns")  # the built-in grammar
-    shop.once("packed-pronouns", pack, "pronouns")
+    for task in ("pronouns", "plays"):  # of the grammar, and of letters
+        shop.train(task, "--task", task)
+        shop.once(f"packed-{task}", pack, task)
 
 
 def main() -> None:

@@ -288,7 +288,7 @@ RECIPES |= {
         model=replace(RUNNING_TEXT.model, dropout=0.1, max_length=256),
         train=replace(
             RUNNING_TEXT.train,
-            steps=7000,
+            steps=6000,
             batch_tokens=4096,
             optimizer="muon",
             weight_decay=0.1,

@@ -26,6 +26,7 @@ SHIPPED = {
     "multi30k-de-en": "de-en",
     "multi30k-en-fr": "en-fr",
     "pronouns": "pronouns",
+    "plays": "plays",
 }
 MEANS = {"en-fr-8": "en-fr-7"}  # and of what became which model
 STEPS = {
