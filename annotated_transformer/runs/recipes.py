@@ -283,7 +283,7 @@ RUNNING_TEXT = Recipe(
     normalize=False,
 )
 RECIPES |= {
-    "plays": replace(  # found by experiments/speed_run_plays.py
+    "plays": replace(  # found by experiments/speed_run_plays_tried.py
         RUNNING_TEXT,
         model=replace(RUNNING_TEXT.model, dropout=0.1, max_length=256),
         train=replace(

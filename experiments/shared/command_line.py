@@ -47,7 +47,7 @@ KEPT = ROOT / "_build" / "measure"
 LONG = {
     *("back_translation", "deep_encoder", "size_and_dropout"),
     *("single_words", "speed_run_builtin"),
-    *("speed_run_captions", "speed_run_plays"),
+    *("speed_run_captions", "speed_run_plays", "speed_run_plays_tried"),
     *("tuned_alibi", "tuned_averaging", "tuned_encoder"),
     *("tuned_ladder", "tuned_translators", "tuned_warmup"),
     *("registered_alibi", "registered_averaging", "registered_encoder"),
