@@ -16,7 +16,7 @@ from .large_text import (
     pairs_sha256,
     text_sums,
 )
-from .parallel_text import Pairs, read_parallel
+from .parallel_text import HALF, Pairs, read_parallel
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,8 @@ class Corpus:
     ) -> "Corpus":
         """A corpus of pairs of strings, from one language to another.
 
-        UserError says which pair is no two strings, or has a blank side.
+        UserError says which pair is no two strings, has a blank side, or has
+        half of a character, which no file can hold.
         """
         given = {"train": train, "valid": valid, **(tests or {})}
         texts = {text: check_pairs(pairs) for text, pairs in given.items()}
@@ -75,6 +76,11 @@ class Corpus:
                     raise UserError(
                         f"{text}, pair {place}: a side is blank; fill it in, "
                         "or leave the pair out"
+                    )
+                if any(map(HALF.search, pair)):
+                    raise UserError(
+                        f"{text}, pair {place}: {pair!r:.80} has half of a "
+                        "character; leave the pair out"
                     )
         sums = {text: pairs_sha256(pairs) for text, pairs in texts.items()}
         train, valid = texts.pop("train"), texts.pop("valid")

@@ -44,6 +44,7 @@ def test_a_corpus_of_pairs_is_that_of_their_file(tmp_path):
     assert (corpus.source, corpus.target) == (read.source, read.target)
     for wrong, told in [
         ([("a", "b"), ("a", " ")], "train, pair 1: a side is blank"),
+        ([("a", "\ud83d")], "train, pair 0: .* half of a character"),
         ([("a", "b", "c")], "pair 0 is .*; a pair is two strings"),
         (["ab"], "pair 0 is 'ab'"),
     ]:
