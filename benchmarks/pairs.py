@@ -27,8 +27,8 @@ from annotated_transformer.corpora.parallel_text import read_parallel
 from annotated_transformer.data import Tokenizer, encode_pairs
 from annotated_transformer.runs.batches import TrainingText
 from annotated_transformer.runs.encoding import encoded
+from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import recipe_of
-from annotated_transformer.runs.subwords import learn_tokenizer
 from annotated_transformer.system.atomic_files import write_text
 from annotated_transformer.system.cache import CACHE, VARIABLE, Cache
 from annotated_transformer.system.machine import environment

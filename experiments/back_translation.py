@@ -24,9 +24,9 @@ from annotated_transformer.corpora.parallel_text import (
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.pairs.back_translation import back_translate
 from annotated_transformer.runs.devices import choose_device
+from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import recipe_of
 from annotated_transformer.runs.start import Start
-from annotated_transformer.runs.subwords import learn_tokenizer
 from annotated_transformer.runs.train import train
 from annotated_transformer.translation import Translator, corpus_scores
 

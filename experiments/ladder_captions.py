@@ -24,8 +24,8 @@ from annotated_transformer.data import (
 )
 from annotated_transformer.model import ModelConfig, Transformer, transformer
 from annotated_transformer.runs.batches import fixed_batches
+from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.runs.subwords import learn_tokenizer
 from annotated_transformer.training import TrainConfig, predict
 
 from .ladder import (

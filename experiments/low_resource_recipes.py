@@ -30,8 +30,8 @@ from annotated_transformer.runs.batches import (
     fixed_batches,
 )
 from annotated_transformer.runs.objectives import objective_of
+from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import LabConfig, Recipe
-from annotated_transformer.runs.subwords import learn_tokenizer
 from annotated_transformer.training import TrainConfig, average, validate
 
 from .shared.grid import Arguments, Result, grid

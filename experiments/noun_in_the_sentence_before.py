@@ -36,8 +36,8 @@ from annotated_transformer.corpora.generated import FOLLOWED
 from annotated_transformer.data import Pair, Tokenizer, pad
 from annotated_transformer.embedding import BOS
 from annotated_transformer.model import Transformer
+from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import RECIPES
-from annotated_transformer.runs.subwords import learn_tokenizer
 from annotated_transformer.teaching.pronoun_sentences import (
     PRONOUNS,
     variations,

@@ -40,8 +40,8 @@ from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.model import (
     EncoderDecoder,
 )
+from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import RECIPES
-from annotated_transformer.runs.subwords import learn_tokenizer
 from annotated_transformer.storage.pretrained import find_model
 from annotated_transformer.teaching.pronoun_sentences import (
     PRONOUNS,

@@ -44,8 +44,8 @@ from annotated_transformer.embedding import PAD
 from annotated_transformer.loss import label_smoothing_loss
 from annotated_transformer.modern import MODERN
 from annotated_transformer.optimizer import adam, set_rate
+from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import RUNNING_TEXT
-from annotated_transformer.runs.subwords import learn_tokenizer
 from annotated_transformer.runs.windows import TextWindows, token_ids
 from annotated_transformer.training import predict, validate
 from annotated_transformer.writing import LanguageModel, LanguageModelConfig

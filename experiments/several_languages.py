@@ -24,8 +24,8 @@ from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.multi30k import MULTI30K_SUMS, multi30k
 from annotated_transformer.data import Pair, Tokenizer
 from annotated_transformer.model import EncoderDecoder, ModelConfig
+from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.runs.subwords import learn_tokenizer
 from annotated_transformer.training import TrainConfig
 from annotated_transformer.translation import Translator, corpus_scores
 

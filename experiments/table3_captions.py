@@ -13,8 +13,8 @@ from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.multi30k import multi30k
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.model import ModelConfig
+from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.runs.subwords import learn_tokenizer
 from annotated_transformer.training import TrainConfig
 
 from .shared.grid import Result, grid

@@ -17,9 +17,9 @@ from annotated_transformer.corpora.multi30k import multi30k
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.embedding import UNK
 from annotated_transformer.model import EncoderDecoder, ModelConfig
+from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.runs.start import Parent, copy_parent_weights
-from annotated_transformer.runs.subwords import learn_tokenizer
 from annotated_transformer.storage.history import Origin
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.storage.pretrained import find_model

@@ -14,7 +14,7 @@ from statistics import fmean
 from typing import Any
 
 from annotated_transformer.data import Tokenizer, bucket, encode_pairs
-from annotated_transformer.runs.subwords import learn_tokenizer
+from annotated_transformer.runs.prepare import learn_tokenizer
 
 from .shared.grid import Result, grid
 from .shared.settings import Learning

@@ -24,8 +24,8 @@ from annotated_transformer.model import (
     ModelConfig,
     transformer,
 )
+from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.runs.subwords import learn_tokenizer
 
 from . import table3_captions as captions
 from .shared import small_translator as grammar

@@ -30,8 +30,8 @@ from annotated_transformer.parsing import (
     sentence,
     treebank,
 )
+from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import RECIPES
-from annotated_transformer.runs.subwords import learn_tokenizer
 
 RUNS = Path(__file__).parents[1] / "book" / "runs"
 RECORD = RUNS / "parsing_as_translation.json"

@@ -1,4 +1,4 @@
-"""What a run reads: a corpus as ids, in batches, ready before they are used.
+"""What a run reads: the ids of a text in batches, ready before they are used.
 
 The batches follow from the recipe and its seed alone. A run that resumes
 passes over those that it has had.
@@ -21,8 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from ..corpora.corpus import Corpus, Extra
-from ..corpora.running_text import RunningText
+from ..corpora.corpus import Extra
 from ..data import (
     Batch,
     BPEDropout,
@@ -33,16 +32,14 @@ from ..data import (
     batches_of,
     bucket,
 )
-from ..embedding import EOS
 from ..errors import UserError
-from ..system.cache import CACHE, Cache
 from ..system.console import console
 from ..text.casing import Words
 from ..text.noise import SourceNoise
 from ..text.reading import Reader
-from .encoding import encoded, let_go
+from .encoding import let_go
 from .recipes import Recipe
-from .windows import VALID_TOKENS, Amount, TextWindows, token_ids
+from .windows import Amount, TextWindows
 
 SOME = 20  # batches, after which a process lets go of the pages it has read
 Change = Callable[[list[Example], str], list[Example]]  # as a seed decides
@@ -67,7 +64,7 @@ def short_enough(
     if len(places) < size:
         console.out(
             f"{name}: {size - len(places)} of {size} pairs have more than "
-            f"{limit} tokens on a side and are left out, the first in line "
+            f"{limit} tokens on a side and are left out, the first is pair "
             f"{fits.argmin() + 1}; `max_length`, `batch_tokens` and the "
             "model's positions set the limit"
         )
@@ -226,51 +223,6 @@ class Texts(NamedTuple):
     valid: Iterable[Batch]
     pairs: list[Pair]  # of the validation text, if it has such
     into: str  # the language of the targets; "" for running text
-
-
-def read_corpus(
-    corpus: Corpus | RunningText,
-    tokenizer: Tokenizer,
-    recipe: Recipe,
-    cache: Cache = CACHE,
-    words: Words = MappingProxyType({}),
-) -> Texts:
-    """The texts of a run, encoded.
-
-    words are those of `batch_change`. UserError for a text that is too small.
-    """
-    config = recipe.train
-    if isinstance(corpus, Corpus):
-        kind, extras = recipe.tokenizer, corpus.extras
-        train = encoded(corpus.train, tokenizer, kind, cache)
-        valid = encoded(corpus.valid, tokenizer, kind, cache)
-        change = batch_change(tokenizer, recipe, words)
-        learned = TrainingText(train, extras, recipe, change)
-        name, size = "validation text", len(corpus.valid)
-        places = short_enough(name, valid, recipe, 0, size).tolist()
-        examples = [valid[i] for i in places]
-        batches = fixed_batches(examples, config.batch_tokens)
-        pairs = [corpus.valid[i] for i in places]
-        return Texts(learned, batches, pairs, corpus.target)
-    length = longest_side(recipe)
-    ids = {}
-    for name, held_out in ("training", False), ("held-out", True):
-        ids[name] = token_ids(corpus, tokenizer, held_out, cache)
-        if len(ids[name]) <= length:
-            told = "name more text, or lower `max_length`"
-            if held_out and (ids[name] == EOS).all():  # no line is
-                told = "whole lines are held out, and the last is longer than "
-                told += f"`held_out={corpus.held_out}` of the text: break it "
-                told += "into lines, one for each sentence or paragraph"
-            raise UserError(
-                f"the {name} text has {len(ids[name]) - 1} tokens, and a "
-                f"window has {length}: {told}"
-            )
-    rows = config.batch_tokens // length
-    windows = TextWindows(ids["training"], length, rows, config.seed)
-    rows = max(VALID_TOKENS // length, 1)
-    unseen = TextWindows(ids["held-out"], length, rows)
-    return Texts(windows, unseen, [], "")
 
 
 def prefetch(

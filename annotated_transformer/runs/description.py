@@ -18,8 +18,7 @@ from ..text.casing import by_small_letters, thinned, usual_words
 from ..text.checks import subwords_per_word
 from ..text.sentences import single_sentences
 from .encoding import known_to
-from .prepare import Prepared
-from .subwords import found_in
+from .prepare import Prepared, found_in
 
 SAMPLE = 10_000  # lines that show what a text is like
 

@@ -15,14 +15,14 @@ from ..optimizer import layer_matrices, make_optimizer
 from ..system.cache import CACHE, Cache
 from ..system.processes import ALONE, Processes, joined
 from ..training import Objective
-from .batches import TrainingText, read_corpus
+from .batches import TrainingText
 from .cost import Cost, Ring, measured_cost
 from .devices import allow_tf32, attention_kernel, choose_device
 from .objectives import objective_of
 from .prepare import begun_model, prepare
 from .recipes import Recipe
 from .start import NEW, Start
-from .train import restored
+from .train import read_corpus, restored
 from .windows import TextWindows
 
 FLOAT = 4  # bytes

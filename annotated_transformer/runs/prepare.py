@@ -1,19 +1,21 @@
 """What a run needs: subwords, before its text is ids, and then a model."""
 
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
+from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
 from ..adapting import add_adapters
 from ..corpora.corpus import Corpus
-from ..corpora.large_text import text_sums
+from ..corpora.large_text import LARGE, text_sums
 from ..corpora.running_text import RunningText
-from ..data import Tokenizer
-from ..embedding import EOS, SinusoidalPositions
+from ..data import Tokenizer, train_tokenizer
+from ..embedding import BOS, EOS, PAD, UNK, SinusoidalPositions
 from ..errors import UserError
 from ..model import EncoderDecoder
 from ..storage.builders import build, find_builder, outline
@@ -24,8 +26,8 @@ from ..text.checks import on_other_side, small_words
 from ..writing import LanguageModelConfig
 from .recipes import Recipe
 from .start import NEW, Parent, Start, copy_parent_weights, start_from
-from .subwords import found_in, given_tokenizer, learn_tokenizer
 
+RESERVED = {"pad_id": PAD, "bos_id": BOS, "eos_id": EOS, "unk_id": UNK}
 SIDES = 2_000  # pairs that show which side is which
 
 
@@ -126,6 +128,93 @@ def check_kind_of_text(recipe: Recipe, corpus: Corpus | RunningText) -> None:
             f"`{asked[0]}` is for sentence pairs, and running text is read "
             "as it is: leave it out"
         )
+
+
+def given_tokenizer(given: object) -> Tokenizer:
+    """A tokenizer that is passed, or that of a sentencepiece model's file.
+
+    UserError if there is none, or if its ids are not those of a model here.
+    """
+    if isinstance(given, Path | str):
+        advice = "name the file with the ending .model that its training wrote"
+        given = read_tokenizer(Path(given), advice)
+    name = type(given).__name__
+    if not isinstance(given, Tokenizer):
+        raise UserError(
+            f"the tokenizer is a {name}; pass a Tokenizer, the path of a "
+            "sentencepiece model, or an object of a class that inherits from "
+            "Tokenizer, with __len__, encode, decode, split and model"
+        )
+    if hasattr(given, "pieces"):
+        found = {x: getattr(given.pieces, x)() for x in RESERVED}
+        if found != RESERVED:
+            raise UserError(
+                f"the tokenizer has the ids {found}, and a model here needs "
+                f"{RESERVED}: train one with these options of sentencepiece"
+            )
+    ids, known = [*given.encode("A dog.")], range(UNK, len(given))
+    if ids[-1:] != [EOS] or not all(x in known for x in ids[:-1]):
+        raise UserError(
+            f"{name}.encode('A dog.') is {ids!r:.80}: it must end with {EOS}, "
+            f"and its other ids must be from {UNK} (unknown) to "
+            f"{known.stop - 1}, the last below its len()"
+        )
+    return given
+
+
+def learn_tokenizer(
+    corpus: Corpus | RunningText, recipe: Recipe, cache: Cache = CACHE
+) -> Tokenizer:
+    """Learn subwords from the training text, both languages together."""
+    if recipe.tokenizer == "given":
+        raise UserError(
+            "the recipe's subwords are not learned from the text but given: "
+            "pass the tokenizer to train"
+        )
+    asked: dict[str, Any] = {
+        "vocab_size": recipe.vocab_size,
+        "kind": recipe.tokenizer,
+        "normalize": recipe.normalize,
+        "running": isinstance(corpus, RunningText),
+        "exact": recipe.vocab_exact,
+    }
+
+    def learn() -> str:
+        try:
+            return train_tokenizer(
+                corpus.text_of_subwords(), **asked
+            ).model.hex()
+        except UserError as error:
+            raise UserError(f"`vocab_size`: {error}") from error
+        except RuntimeError as error:
+            raise UserError(
+                "training text: sentencepiece can learn nothing from it "
+                f"({error}); it leaves out lines with the sign U+2585 and "
+                "very long ones"
+            ) from error
+
+    key = {"subwords": asked, "with": version("sentencepiece")}
+    model = found_in(corpus, key, learn, cache)
+    learned = Tokenizer(bytes.fromhex(model))
+    if len(learned) < recipe.vocab_size and recipe.tokenizer != "char":
+        console.out(
+            f"the text yields {len(learned)} subwords, which the model gets "
+            f"in place of {recipe.vocab_size}; with so little text choose "
+            "fewer by `vocab_size`"
+        )
+    return learned
+
+
+def found_in(
+    corpus: Corpus | RunningText,
+    key: dict[str, Any],
+    compute: Callable[[], Any],
+    cache: Cache,
+) -> Any:
+    """What is computed from the training text; of a large one, only once."""
+    if isinstance(corpus, RunningText) or len(corpus.train) < LARGE:
+        return compute()
+    return cache.value({"in": text_sums(corpus.train), **key}, compute)
 
 
 def warn(

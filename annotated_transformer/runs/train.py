@@ -1,8 +1,9 @@
 """A training: what it is asked for, made ready, and run in its folder.
 
 A sentence's way: a module of corpora has read it, `prepare` learns subwords
-from it, `read_corpus` puts its ids in a batch, and `Run.learn` asks for the
-batch and gives it to `updates` of the chapter on training.
+from it, `read_corpus` makes it a row of ids in a `TrainingText`, and
+`Run.learn` asks that for batches and gives them to `updates` of the chapter
+on training.
 
 What of a killed run is lost, and how it goes on, stands in
 book/toolkit_modules.md.
@@ -13,20 +14,32 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 import torch
 
 from ..corpora.corpus import Corpus
 from ..corpora.running_text import RunningText
+from ..data import Tokenizer
+from ..embedding import EOS
 from ..errors import UserError, out_of_memory
 from ..storage.checkpoints import Line
-from ..system.cache import Cache
+from ..system.cache import CACHE, Cache
 from ..system.console import console
 from ..system.processes import joined, restarts
+from ..text.casing import Words
 from ..text.checks import Known, missing_blanks
-from .batches import read_corpus
+from .batches import (
+    Texts,
+    TrainingText,
+    batch_change,
+    fixed_batches,
+    longest_side,
+    short_enough,
+)
 from .description import describe
 from .devices import choose_device, device_line
+from .encoding import encoded
 from .planning import unplanned
 from .prepare import begun_model, prepare
 from .recipes import Recipe
@@ -40,6 +53,7 @@ from .run_dir import (
     resumed,
 )
 from .start import NEW, Start
+from .windows import VALID_TOKENS, TextWindows, token_ids
 
 
 def out_of_memory_error(step: int, error: BaseException) -> UserError:
@@ -125,8 +139,9 @@ def train(
     with ExitStack() as stack:
         processes = stack.enter_context(joined(device))
         if processes.rank == 0:
-            again = restarts() > 0 and (output / "run.json").exists()
-            stack.enter_context(locked_run(output, resume := resume or again))
+            if restarts() and (output / "run.json").exists():
+                resume = True
+            stack.enter_context(locked_run(output, resume))
         else:
             console.quiet = True  # the first speaks for all
             processes.wait()  # what is wrong is said once, by the first
@@ -152,9 +167,9 @@ def train(
                 began = resumed(output, began, history)
             history = began
         recipe, tokenizer, _ = ready
-        known, again = Known.of(history), began is not None
+        known, resumes = Known.of(history), began is not None
         texts = read_corpus(corpus, tokenizer, recipe, store, known.words)
-        model = begun_model(ready, device, compiled, start.model, again)
+        model = begun_model(ready, device, compiled, start.model, resumes)
         run = Run(
             output,
             texts,
@@ -186,3 +201,48 @@ def train(
                 raise
             raise out_of_memory_error(run.progress.step, error) from error
     return output
+
+
+def read_corpus(
+    corpus: Corpus | RunningText,
+    tokenizer: Tokenizer,
+    recipe: Recipe,
+    cache: Cache = CACHE,
+    words: Words = MappingProxyType({}),
+) -> Texts:
+    """The texts of a run, encoded.
+
+    words are those of `batch_change`. UserError for a text that is too small.
+    """
+    config = recipe.train
+    if isinstance(corpus, Corpus):
+        kind, extras = recipe.tokenizer, corpus.extras
+        train = encoded(corpus.train, tokenizer, kind, cache)
+        valid = encoded(corpus.valid, tokenizer, kind, cache)
+        change = batch_change(tokenizer, recipe, words)
+        learned = TrainingText(train, extras, recipe, change)
+        name, size = "validation text", len(corpus.valid)
+        places = short_enough(name, valid, recipe, 0, size).tolist()
+        examples = [valid[i] for i in places]
+        batches = fixed_batches(examples, config.batch_tokens)
+        pairs = [corpus.valid[i] for i in places]
+        return Texts(learned, batches, pairs, corpus.target)
+    length = longest_side(recipe)
+    ids = {}
+    for name, held_out in ("training", False), ("held-out", True):
+        ids[name] = token_ids(corpus, tokenizer, held_out, cache)
+        if len(ids[name]) <= length:
+            told = "name more text, or lower `max_length`"
+            if held_out and (ids[name] == EOS).all():  # no line is
+                told = "whole lines are held out, and the last is longer than "
+                told += f"`held_out={corpus.held_out}` of the text: break it "
+                told += "into lines, one for each sentence or paragraph"
+            raise UserError(
+                f"the {name} text has {len(ids[name]) - 1} tokens, and a "
+                f"window has {length}: {told}"
+            )
+    rows = config.batch_tokens // length
+    windows = TextWindows(ids["training"], length, rows, config.seed)
+    rows = max(VALID_TOKENS // length, 1)
+    unseen = TextWindows(ids["held-out"], length, rows)
+    return Texts(windows, unseen, [], "")

@@ -15,8 +15,8 @@ from annotated_transformer.model import (
     ModelConfig,
     transformer,
 )
+from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import Recipe
-from annotated_transformer.runs.subwords import learn_tokenizer
 from annotated_transformer.training import TrainConfig
 
 from .grid import Result

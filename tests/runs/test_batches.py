@@ -18,13 +18,10 @@ from annotated_transformer.data import (
 )
 from annotated_transformer.errors import UserError
 from annotated_transformer.runs import batches as batches_module
-from annotated_transformer.runs.batches import (
-    fixed_batches,
-    prefetch,
-    read_corpus,
-)
+from annotated_transformer.runs.batches import fixed_batches, prefetch
 from annotated_transformer.runs.prepare import prepare
 from annotated_transformer.runs.recipes import RECIPES
+from annotated_transformer.runs.train import read_corpus
 
 LETTERS = train_tokenizer(["abcdefghij"], 20, "char")
 COPY = RECIPES["copy"]
@@ -147,8 +144,8 @@ def test_pairs_that_are_too_long_are_told_and_left_out(capsys):
     assert text.epoch(0)[:6].tolist() == whole and len(text.epoch(0)) == 12
     told = capsys.readouterr().err
     assert "training text: 2 of 6 pairs have more than 9 tokens" in told
-    assert "extra 0: 1 of 3 pairs" in told and "first in line 1" in told
-    assert "first in line 4; `max_length`, " in told
+    assert "extra 0: 1 of 3 pairs" in told and "first is pair 1" in told
+    assert "first is pair 4; `max_length`, " in told
     for long, name in [(range(6), "training text"), (range(9, 13), "extra 1")]:
         with pytest.raises(UserError, match=f"{name}: none of its [46] "):
             text_of(*sizes, long=long)

@@ -31,9 +31,9 @@ from annotated_transformer.optimizer import layer_matrices
 from annotated_transformer.runs import dry_run
 from annotated_transformer.runs.cost import Cost
 from annotated_transformer.runs.dry_run import plan
+from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import fine_tuning, recipe_of
 from annotated_transformer.runs.start import Start
-from annotated_transformer.runs.subwords import learn_tokenizer
 from annotated_transformer.storage.builders import outline
 from annotated_transformer.storage.model_folder import load_model, read_config
 

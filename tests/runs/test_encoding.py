@@ -23,14 +23,13 @@ from annotated_transformer.runs import (
     batches,
     encoding,
     encoding_process,
-    subwords,
+    prepare,
     windows,
 )
-from annotated_transformer.runs.batches import read_corpus
 from annotated_transformer.runs.encoding import dtype, encoded
 from annotated_transformer.runs.recipes import recipe_of
 from annotated_transformer.runs.start import Start
-from annotated_transformer.runs.train import train
+from annotated_transformer.runs.train import read_corpus, train
 from annotated_transformer.runs.windows import token_ids
 from annotated_transformer.storage.model_folder import read_config
 from annotated_transformer.system.cache import CACHE, VARIABLE, Cache
@@ -55,7 +54,7 @@ BPE = learned()
 def folder(tmp_path, monkeypatch):
     """Every text is large, and this is where its ids are kept."""
     monkeypatch.setenv(VARIABLE, str(tmp_path / "cache"))
-    for module in (large_text, encoding, subwords):
+    for module in (large_text, encoding, prepare):
         monkeypatch.setattr(module, "LARGE", 20)
     monkeypatch.setattr(windows, "LARGE", 0)
     monkeypatch.setattr(encoding, "BLOCK", 64)
@@ -275,7 +274,7 @@ def test_a_run_has_the_weights_that_it_had(folder, monkeypatch, started):
     runs = [run("large"), run("again")]
     assert len({*started}) == 1 and len(started) <= encoding.MOST
     runs.append(run("no-cache", cache=False))
-    for module in (large_text, encoding, subwords):
+    for module in (large_text, encoding, prepare):
         monkeypatch.setattr(module, "LARGE", 1000)
     small = run("small")
     tokenizers = [(x / "tokenizer.model").read_bytes() for x in (small, *runs)]

@@ -22,8 +22,8 @@ from annotated_transformer.data import Tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.model import transformer
 from annotated_transformer.runs.dry_run import plan
+from annotated_transformer.runs.prepare import given_tokenizer
 from annotated_transformer.runs.start import Start
-from annotated_transformer.runs.subwords import given_tokenizer
 from annotated_transformer.runs.train import train
 from annotated_transformer.storage.model_folder import load_model, save_model
 from annotated_transformer.system.atomic_files import sha256

@@ -29,14 +29,13 @@ from annotated_transformer.data import copy_task, train_tokenizer
 from annotated_transformer.errors import UserError, out_of_memory
 from annotated_transformer.model import PRESETS, transformer
 from annotated_transformer.runs import description, objectives
-from annotated_transformer.runs.batches import read_corpus
 from annotated_transformer.runs.description import describe
 from annotated_transformer.runs.prepare import Prepared, build_model
 from annotated_transformer.runs.recipes import fine_tuning
 from annotated_transformer.runs.run import Run
 from annotated_transformer.runs.run_dir import locked_run
 from annotated_transformer.runs.start import Parent, Start, copy_parent_weights
-from annotated_transformer.runs.train import train
+from annotated_transformer.runs.train import read_corpus, train
 from annotated_transformer.storage.checkpoints import (
     checkpoint_weights,
     read_metrics,

@@ -15,9 +15,9 @@ from annotated_transformer.corpora.running_text import RunningText
 from annotated_transformer.data import train_tokenizer
 from annotated_transformer.errors import UserError
 from annotated_transformer.modern import MODERN
-from annotated_transformer.runs.batches import read_corpus
 from annotated_transformer.runs.prepare import prepare
 from annotated_transformer.runs.recipes import RECIPES
+from annotated_transformer.runs.train import read_corpus
 from annotated_transformer.runs.windows import (
     TextWindows,
     score_text,

@@ -24,13 +24,12 @@ from annotated_transformer.data import copy_task, make_batch
 from annotated_transformer.errors import UserError, out_of_memory
 from annotated_transformer.model import ModelConfig, transformer
 from annotated_transformer.optimizer import adam
-from annotated_transformer.runs.batches import read_corpus
 from annotated_transformer.runs.devices import choose_device
+from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.runs.run import Run
 from annotated_transformer.runs.start import Start
-from annotated_transformer.runs.subwords import learn_tokenizer
-from annotated_transformer.runs.train import train
+from annotated_transformer.runs.train import read_corpus, train
 from annotated_transformer.storage.checkpoints import Progress, read_metrics
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.system.console import console

@@ -19,8 +19,9 @@ from annotated_transformer.data import (
     train_tokenizer,
 )
 from annotated_transformer.embedding import EOS, UNK
-from annotated_transformer.runs.batches import TrainingText, read_corpus
+from annotated_transformer.runs.batches import TrainingText
 from annotated_transformer.runs.recipes import RECIPES
+from annotated_transformer.runs.train import read_corpus
 from annotated_transformer.text.casing import (
     as_sentence,
     by_small_letters,
