@@ -5,21 +5,17 @@ passes over those that it has had.
 """
 
 import random
-from collections import deque
 from collections.abc import (
     Callable,
     Generator,
     Iterable,
-    Iterator,
     Sequence,
 )
-from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
-import torch
 
 from ..corpora.corpus import Extra
 from ..data import (
@@ -223,27 +219,3 @@ class Texts(NamedTuple):
     valid: Iterable[Batch]
     pairs: list[Pair]  # of the validation text, if it has such
     into: str  # the language of the targets; "" for running text
-
-
-def prefetch(
-    batches: Iterator[Batch], device: torch.device | str, number: int = 2
-) -> Generator[Batch, None, None]:
-    """The same batches on the device, prepared while others are computed on.
-
-    A thread builds and copies them, as many ahead as the number says; what
-    it raises, the reader gets in the place of the batch. From pinned memory
-    a GPU copies them in its own time, and nobody here waits for it.
-    """
-    pinned = torch.device(device).type == "cuda"
-
-    def prepare() -> Batch | None:
-        batch = next(batches, None)
-        if batch is not None and pinned:
-            batch = Batch(*(x.pin_memory() for x in vars(batch).values()))
-        return batch and batch.to(device, non_blocking=pinned)
-
-    with ThreadPoolExecutor(1) as thread:
-        coming = deque(thread.submit(prepare) for _ in range(number))
-        while (batch := coming.popleft().result()) is not None:
-            coming.append(thread.submit(prepare))
-            yield batch

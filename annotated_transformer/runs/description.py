@@ -18,7 +18,7 @@ from ..text.casing import by_small_letters, thinned, usual_words
 from ..text.checks import subwords_per_word
 from ..text.sentences import single_sentences
 from .encoding import known_to
-from .prepare import Prepared, found_in
+from .prepare import Prepared, computed_once
 
 SAMPLE = 10_000  # lines that show what a text is like
 
@@ -49,7 +49,7 @@ def describe(
         by = hashlib.sha256(ready.tokenizer.model).hexdigest()
         key = {"lines": [corpus.source, most], "by": by}
         own_cache = known_to(cache, ready.tokenizer)
-        lines = SourceLines(**found_in(corpus, key, told, own_cache))
+        lines = SourceLines(**computed_once(corpus, key, told, own_cache))
         if begun and begun.data and (before := begun.data.lines):
             lines = merged(lines, before)
             earlier = replace(begun.data, lines=replace(before, words=""))

@@ -22,7 +22,7 @@ from .objectives import objective_of
 from .prepare import begun_model, prepare
 from .recipes import Recipe
 from .start import NEW, Start
-from .train import read_corpus, restored
+from .train import encode_corpus, restored
 from .windows import TextWindows
 
 FLOAT = 4  # bytes
@@ -49,7 +49,7 @@ def plan(
     began = time.monotonic()
     ready = prepare(recipe, corpus, start, cache=cache)
     recipe, tokenizer, _ = ready
-    text, _, _, into = read_corpus(corpus, tokenizer, recipe, cache)
+    text, _, _, into = encode_corpus(corpus, tokenizer, recipe, cache)
     (source, target), read = text.amount(recipe)
     prepared = time.monotonic() - began
     objective = objective_of(recipe.labs, tokenizer, into)

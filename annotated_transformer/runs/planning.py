@@ -15,7 +15,6 @@ from ..storage.checkpoints import Checkpoints, Progress
 from ..storage.history import History
 from ..storage.weight_files import set_weights, weights
 from ..training import TrainConfig, updates, validate
-from .batches import prefetch
 
 if TYPE_CHECKING:
     from .run import Run
@@ -85,10 +84,7 @@ def trial(run: "Run", seconds: float) -> tuple[float, float]:
     }
     run.model.train()
     times = []
-    with (
-        closing(run.batches()) as made,
-        closing(prefetch(made, run.device)) as batches,
-    ):
+    with closing(run.batches()) as batches:
         began = time.monotonic()
         made_updates = updates(
             run.model,

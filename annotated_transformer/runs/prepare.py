@@ -49,8 +49,9 @@ def prepare(
     """The subwords of a run, and its recipe with the sizes that they ask for.
 
     The subwords are those that it starts with, those of the run that is
-    resumed, or learned from the corpus. No sentence may be longer than the
-    model has positions. UserError for what does not go together.
+    resumed, or learned from the corpus. Where the model has fewer positions
+    than `max_length`, that is lowered to them. UserError for what does not go
+    together.
     """
     start.check(recipe)
     parent, known, own = None, None, start.model
@@ -194,7 +195,7 @@ def learn_tokenizer(
             ) from error
 
     key = {"subwords": asked, "with": version("sentencepiece")}
-    model = found_in(corpus, key, learn, cache)
+    model = computed_once(corpus, key, learn, cache)
     learned = Tokenizer(bytes.fromhex(model))
     if len(learned) < recipe.vocab_size and recipe.tokenizer != "char":
         console.out(
@@ -205,7 +206,7 @@ def learn_tokenizer(
     return learned
 
 
-def found_in(
+def computed_once(
     corpus: Corpus | RunningText,
     key: dict[str, Any],
     compute: Callable[[], Any],
@@ -237,7 +238,7 @@ def warn(
             return sum(pair in both for pair in corpus.valid)
 
         key = {"how many": text_sums(corpus.valid)}
-        if both := found_in(corpus, key, count, cache):
+        if both := computed_once(corpus, key, count, cache):
             console.out(
                 f"{both} of {len(corpus.valid)} validation pairs stand in the "
                 "training text, too: what is said of the validation text is "

@@ -4,7 +4,9 @@
 """
 
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -47,7 +49,7 @@ from ..training import (
     validate,
 )
 from ..translation import Translator, corpus_scores
-from .batches import Texts, prefetch
+from .batches import Texts
 from .devices import allow_tf32, attention_kernel
 from .objectives import objective_of
 from .planning import planned, trial
@@ -174,8 +176,7 @@ class Run:
         with (
             stop_signals() as stop,
             progress_bar(config.steps, self.progress.step) as show,
-            closing(self.batches()) as made,
-            closing(prefetch(made, self.device)) as batches,
+            closing(self.batches()) as batches,
         ):
             if self.due:  # a signal came before it was validated
                 self.save(validated=True)
@@ -363,7 +364,16 @@ class Run:
 
         They are dealt out like cards, so that nothing is read twice; of each
         of its hands the process has those of an update, then of the next.
+        They are made ahead of the model.
         """
+        with (
+            closing(self.dealt()) as made,
+            closing(prefetch(made, self.device)) as batches,
+        ):
+            yield from batches
+
+    def dealt(self) -> Generator[Batch, None, None]:
+        """The same batches, made when they are asked for."""
         read = self.progress.step * self.recipe.batches_of_update
         hands = [
             self.text.batches(read + hand, self.recipe.processes)
@@ -371,6 +381,30 @@ class Run:
         ]
         for hand in cycle(hands):
             yield from islice(hand, self.config.accumulation_steps)
+
+
+def prefetch(
+    batches: Iterator[Batch], device: torch.device | str, number: int = 2
+) -> Generator[Batch, None, None]:
+    """The same batches on the device, prepared while others are computed on.
+
+    A thread builds and copies them, as many ahead as the number says; what
+    it raises, the reader gets in the place of the batch. From pinned memory
+    a GPU copies them in its own time, and nobody here waits for it.
+    """
+    pinned = torch.device(device).type == "cuda"
+
+    def ready() -> Batch | None:
+        batch = next(batches, None)
+        if batch is not None and pinned:
+            batch = Batch(*(x.pin_memory() for x in vars(batch).values()))
+        return batch and batch.to(device, non_blocking=pinned)
+
+    with ThreadPoolExecutor(1) as thread:
+        coming = deque(thread.submit(ready) for _ in range(number))
+        while (batch := coming.popleft().result()) is not None:
+            coming.append(thread.submit(ready))
+            yield batch
 
 
 @contextmanager

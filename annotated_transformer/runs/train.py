@@ -1,9 +1,9 @@
 """A training: what it is asked for, made ready, and run in its folder.
 
 A sentence's way: a module of corpora has read it, `prepare` learns subwords
-from it, `read_corpus` makes it a row of ids in a `TrainingText`, and
-`Run.learn` asks that for batches and gives them to `updates` of the chapter
-on training.
+from it, `encode_corpus` makes its sides two rows of ids in a `TrainingText`,
+and `Run.learn` asks that for batches and gives them to `updates` of the
+chapter on training.
 
 What of a killed run is lost, and how it goes on, stands in
 book/toolkit_modules.md.
@@ -168,7 +168,7 @@ def train(
             history = began
         recipe, tokenizer, _ = ready
         known, resumes = Known.of(history), began is not None
-        texts = read_corpus(corpus, tokenizer, recipe, store, known.words)
+        texts = encode_corpus(corpus, tokenizer, recipe, store, known.words)
         model = begun_model(ready, device, compiled, start.model, resumes)
         run = Run(
             output,
@@ -203,7 +203,7 @@ def train(
     return output
 
 
-def read_corpus(
+def encode_corpus(
     corpus: Corpus | RunningText,
     tokenizer: Tokenizer,
     recipe: Recipe,

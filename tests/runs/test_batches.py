@@ -18,10 +18,11 @@ from annotated_transformer.data import (
 )
 from annotated_transformer.errors import UserError
 from annotated_transformer.runs import batches as batches_module
-from annotated_transformer.runs.batches import fixed_batches, prefetch
+from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.runs.prepare import prepare
 from annotated_transformer.runs.recipes import RECIPES
-from annotated_transformer.runs.train import read_corpus
+from annotated_transformer.runs.run import prefetch
+from annotated_transformer.runs.train import encode_corpus
 
 LETTERS = train_tokenizer(["abcdefghij"], 20, "char")
 COPY = RECIPES["copy"]
@@ -50,7 +51,7 @@ def text_of(*sizes, long=(), **options):
     ]
     corpus = Corpus(pairs, pairs, {}, "numbers", "x", "x", {}, tuple(extras))
     options = {"max_length": 9, "seed": 3} | options
-    return read_corpus(corpus, LETTERS, recipe_with(**options)).learned
+    return encode_corpus(corpus, LETTERS, recipe_with(**options)).learned
 
 
 parts = st.lists(
@@ -158,7 +159,7 @@ def test_pairs_that_are_too_long_are_told_and_left_out(capsys):
     pairs = [("a", "b"), ("abcd", "b")]
     corpus = Corpus.from_pairs(pairs, pairs)
     ready = prepare(recipe, corpus)
-    read_corpus(corpus, ready.tokenizer, ready.recipe)
+    encode_corpus(corpus, ready.tokenizer, ready.recipe)
     assert "1 of 2 pairs have more than 4 tokens" in capsys.readouterr().err
 
 

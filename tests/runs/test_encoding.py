@@ -29,7 +29,7 @@ from annotated_transformer.runs import (
 from annotated_transformer.runs.encoding import dtype, encoded
 from annotated_transformer.runs.recipes import recipe_of
 from annotated_transformer.runs.start import Start
-from annotated_transformer.runs.train import read_corpus, train
+from annotated_transformer.runs.train import encode_corpus, train
 from annotated_transformer.runs.windows import token_ids
 from annotated_transformer.storage.model_folder import read_config
 from annotated_transformer.system.cache import CACHE, VARIABLE, Cache
@@ -202,7 +202,7 @@ def test_a_run_lets_go_of_pages_again_and_again(folder, monkeypatch):
     monkeypatch.setattr(batches, "let_go", calls.append)
     monkeypatch.setattr(batches, "SOME", 3)
     corpus = Corpus(TEXT, TEXT[:20], {}, "odd", "x", "y", {})
-    text = read_corpus(corpus, BPE, SMALL, CACHE).learned
+    text = encode_corpus(corpus, BPE, SMALL, CACHE).learned
     assert len([*islice(text.batches(), 10)]) == 10
     assert calls == [text.text.rows] * 3
 
@@ -311,7 +311,7 @@ def test_two_hundred_thousand_pairs_take_forty_bytes_each(
     recipe = recipe_of(None, "tiny")
 
     def read():
-        text = read_corpus(corpus, words, recipe, CACHE).learned
+        text = encode_corpus(corpus, words, recipe, CACHE).learned
         text.amount(recipe)
         return [*islice(text.batches(), 10)]
 

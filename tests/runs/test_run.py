@@ -35,7 +35,7 @@ from annotated_transformer.runs.recipes import fine_tuning
 from annotated_transformer.runs.run import Run
 from annotated_transformer.runs.run_dir import locked_run
 from annotated_transformer.runs.start import Parent, Start, copy_parent_weights
-from annotated_transformer.runs.train import read_corpus, train
+from annotated_transformer.runs.train import encode_corpus, train
 from annotated_transformer.storage.checkpoints import (
     checkpoint_weights,
     read_metrics,
@@ -281,7 +281,7 @@ def test_sentences_that_are_left_out_are_not_translated(corpus, tmp_path):
     model = transformer(replace(recipe.model, vocab_size=len(tokenizer)))
     few = replace(corpus, train=pairs[1:2], valid=pairs)
     for asked, found in ((0, []), (1, pairs[1:2]), (10**30, pairs[1::2])):
-        parts = read_corpus(few, tokenizer, recipe), recipe, tokenizer, model
+        parts = encode_corpus(few, tokenizer, recipe), recipe, tokenizer, model
         one = Run(tmp_path, *parts, valid_bleu=asked)
         assert one.to_translate == found
 
@@ -295,7 +295,7 @@ def test_what_is_right_has_a_bleu_of_100_without_blanks(
     tokenizer = train_tokenizer(map("".join, pairs), 60, "char")
     torch.manual_seed(0)
     model = transformer(replace(SMALL.model, vocab_size=len(tokenizer)))
-    texts = read_corpus(corpus, tokenizer, SMALL)
+    texts = encode_corpus(corpus, tokenizer, SMALL)
     run = Run(tmp_path, texts, SMALL, tokenizer, model, valid_bleu=3)
     sources = [source for source, _ in run.to_translate]
     outputs = Translator(model, tokenizer)(sources, beam=1)
@@ -621,7 +621,7 @@ def test_a_run_reads_noise_and_cuts_candidates_as_its_translator(
     save_model(tmp_path / "parent", model, tokenizer, history)
     made = []
     for name, function in (
-        ("train.read_corpus", read_corpus),
+        ("train.encode_corpus", encode_corpus),
         ("run.objective_of", lambda *_: batch_loss),
     ):
         monkeypatch.setattr(

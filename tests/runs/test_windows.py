@@ -17,7 +17,7 @@ from annotated_transformer.errors import UserError
 from annotated_transformer.modern import MODERN
 from annotated_transformer.runs.prepare import prepare
 from annotated_transformer.runs.recipes import RECIPES
-from annotated_transformer.runs.train import read_corpus
+from annotated_transformer.runs.train import encode_corpus
 from annotated_transformer.runs.windows import (
     TextWindows,
     score_text,
@@ -123,7 +123,7 @@ def test_a_text_that_cannot_be_learned_from(text, changes, message):
     recipe = RECIPES["text"].with_fields(settings)
     with pytest.raises(UserError, match=message):
         ready = prepare(recipe, text)
-        read_corpus(text, ready.tokenizer, ready.recipe)
+        encode_corpus(text, ready.tokenizer, ready.recipe)
 
 
 def test_text_and_model_must_fit(text):
@@ -142,9 +142,9 @@ def test_one_long_line_is_refused_and_the_advice_helps(tmp_path):
         text = RunningText.from_files([path], held_out=share)
         ready = prepare(recipe, text)
         with pytest.raises(UserError, match="break it into lines, one for"):
-            read_corpus(text, ready.tokenizer, ready.recipe)
+            encode_corpus(text, ready.tokenizer, ready.recipe)
     path.write_text(path.read_text().replace(". ", ".\n"))
     text = RunningText.from_files([path])
     ready = prepare(recipe, text)
-    learned, held_out, *_ = read_corpus(text, ready.tokenizer, ready.recipe)
+    learned, held_out, *_ = encode_corpus(text, ready.tokenizer, ready.recipe)
     assert len(learned.ids) > 8 * len(held_out.ids) > 1000

@@ -29,7 +29,7 @@ from annotated_transformer.runs.prepare import learn_tokenizer
 from annotated_transformer.runs.recipes import Recipe
 from annotated_transformer.runs.run import Run
 from annotated_transformer.runs.start import Start
-from annotated_transformer.runs.train import read_corpus, train
+from annotated_transformer.runs.train import encode_corpus, train
 from annotated_transformer.storage.checkpoints import Progress, read_metrics
 from annotated_transformer.storage.model_folder import load_model
 from annotated_transformer.system.console import console
@@ -187,7 +187,7 @@ def small(processes=1, **given):
 def stream(recipe, corpus, processes, step=0):
     tokenizer = learn_tokenizer(corpus, recipe)
     model = transformer(replace(SIZES, vocab_size=len(tokenizer)))
-    texts = read_corpus(corpus, tokenizer, recipe)
+    texts = encode_corpus(corpus, tokenizer, recipe)
     run = Run(Path("none"), texts, recipe, tokenizer, model, processes)
     run.progress = Progress(step)
     return (batch.source for batch in run.batches())

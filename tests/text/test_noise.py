@@ -21,7 +21,7 @@ from annotated_transformer.data import (
 from annotated_transformer.embedding import EOS, UNK
 from annotated_transformer.runs.batches import TrainingText
 from annotated_transformer.runs.recipes import RECIPES
-from annotated_transformer.runs.train import read_corpus
+from annotated_transformer.runs.train import encode_corpus
 from annotated_transformer.text.casing import (
     as_sentence,
     by_small_letters,
@@ -156,7 +156,7 @@ WORDS = by_small_letters(usual_words([source for source, _ in PAIRS]))
 def text_with(**options) -> TrainingText:
     recipe = learning(RECIPES["builtin"], batch_tokens=256, **options)
     corpus = Corpus(PAIRS, PAIRS, {}, "x", "en", "de", {})
-    return read_corpus(corpus, BPE, recipe, words=WORDS).learned
+    return encode_corpus(corpus, BPE, recipe, words=WORDS).learned
 
 
 def test_a_run_reads_sources_with_noise_and_targets_without():
