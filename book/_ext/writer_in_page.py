@@ -14,7 +14,7 @@ from annotated_transformer.storage.model_card import TEXT_LICENCES
 from annotated_transformer.writing import Writer
 
 EXAMPLE = "ROMEO:\nThe dog ate the soup"
-LENGTH = 183  # characters that the example has after it: up to a word's end
+LENGTH = 207  # characters that the example has after it: up to a word's end
 BEGINNINGS = {
     "Romeo": "ROMEO:\n",
     "Juliet": "JULIET:\nO, ",
@@ -23,7 +23,7 @@ BEGINNINGS = {
 }
 # Bits per character of the held-out tenth, and with 8-bit weights; a test
 # measures both.
-BITS = {"plays": (2.2386, 2.2387)}
+BITS = {"plays": (2.0858, 2.0858)}
 
 
 def what_it_is(name: str, size: int) -> str:

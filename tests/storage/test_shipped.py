@@ -133,7 +133,8 @@ def test_the_writer_of_plays_is_small_and_as_good_as_card_and_page_say():
     assert sum(file.stat().st_size for file in files) < 1_500_000
     model, tokenizer, _ = load_model("plays")
     ids = token_ids(plays(), tokenizer, held_out=True)
-    windows, in_page = TextWindows(ids, 128, 32), copy.deepcopy(model)
+    windows = TextWindows(ids, model.config.max_length, 16)
+    in_page = copy.deepcopy(model)
     bits, in_eight = (
         validate(one, windows).loss / math.log(2)
         for one in (model, rounded(in_page).float())

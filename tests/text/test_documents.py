@@ -111,7 +111,7 @@ def test_what_a_model_has_written_is_read_again_as_it_was_drawn():
 
 @torch.inference_mode()
 def test_a_speech_after_a_blank_line_is_as_likely_as_in_the_text():
-    """Read as letters, the blank line would cost it half a nat a letter."""
+    """Read as letters, the blank line would cost a third of a nat a letter."""
     writer = Writer.load("plays")
     speeches = "".join(plays().lines(held_out=True)).split("\n\n")[:80]
     nats = []
@@ -126,4 +126,4 @@ def test_a_speech_after_a_blank_line_is_as_likely_as_in_the_text():
             total -= rows.gather(1, asked[:, None]).sum().item()
             count += len(asked)
         nats.append(total / count)
-    assert nats[0] < nats[1] - 0.4
+    assert nats[0] < nats[1] - 0.25
