@@ -21,7 +21,11 @@ from .shared.timed_training import FOLDERS, train_timed
 HELD_OUT = 111_540  # letters, the last tenth
 WORD = re.compile("[a-z']{4,}")
 FOLDER = FOLDERS / "speed_run_plays"
-RECIPE = {"letters": HELD_OUT}
+NAMES = "plays", "text"
+RECIPE = {
+    "letters": HELD_OUT,
+    "recipes": {name: recipe_of(name).as_json() for name in NAMES},
+}
 
 
 def corpus() -> RunningText:
@@ -78,6 +82,6 @@ def compared(seed: int, name: str) -> Result:
 RUNS = grid(
     compared,
     "recipe={name} seed={seed}",
-    name=["plays", "text"],
+    name=NAMES,
     seed=range(3),
 )
