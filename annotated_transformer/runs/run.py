@@ -367,12 +367,12 @@ class Run:
         They are made ahead of the model.
         """
         with (
-            closing(self.dealt()) as made,
+            closing(self.still_to_come()) as made,
             closing(prefetch(made, self.device)) as batches,
         ):
             yield from batches
 
-    def dealt(self) -> Generator[Batch, None, None]:
+    def still_to_come(self) -> Generator[Batch, None, None]:
         """The same batches, made when they are asked for."""
         read = self.progress.step * self.recipe.batches_of_update
         hands = [
