@@ -49,9 +49,10 @@ LONG = {
     *("single_words", "speed_run_builtin"),
     *("speed_run_captions", "speed_run_plays", "speed_run_plays_tried"),
     *("tuned_alibi", "tuned_averaging", "tuned_encoder"),
-    *("tuned_ladder", "tuned_translators", "tuned_warmup"),
+    *("tuned_ladder", "tuned_table3", "tuned_translators", "tuned_warmup"),
     *("registered_alibi", "registered_averaging", "registered_encoder"),
-    *("registered_ladder", "registered_translators", "registered_warmup"),
+    *("registered_ladder", "registered_table3"),
+    *("registered_translators", "registered_warmup"),
 }
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 

@@ -180,7 +180,7 @@ def few_updates():
         patch.setattr(averaging, "APART", {"near": 1, "far": 3})
         patch.setattr(three_translators, "UPDATES", {None: 20})
         base = small_translator.BASE
-        base = replace(base, train=replace(base.train, steps=20))
+        base = replace(base, train=replace(base.train, steps=5))
         patch.setattr(small_translator, "BASE", base)
         yield {"tuned_warmup": {"steps": 20}}
 
