@@ -1,4 +1,4 @@
-"""Attention against torch's own layers, plain loops and properties."""
+"""Attention and its masks against plain loops."""
 
 import math
 
@@ -7,7 +7,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jaxtyping import TypeCheckError
-from torch.nn import functional as F
 from unchecked import unchecked
 
 from annotated_transformer.attention import (
@@ -75,21 +74,3 @@ def test_a_mask_of_ones_and_zeros_is_refused(dtype):
     for reads in (layer, layer.weights, RestrictedAttention(3, 8, 2)):
         with unchecked(), pytest.raises(TypeError, match=told):
             reads(x, x, mask)
-
-
-@pytest.mark.parametrize("masked", [False, True])
-@pytest.mark.parametrize("d_v", [8, 5])
-def test_the_fast_kernel_is_the_textbook_formula(masked, d_v):
-    mask = causal_mask(6) & (torch.randn(2, 1, 6, 6) > -0.5)
-    mask[0, 0, 3] = False
-    tensors = [torch.randn(2, 4, 6, n) for n in (8, 8, d_v)]
-    results = []
-    for attention in (
-        scaled_dot_product_attention,
-        F.scaled_dot_product_attention,
-    ):
-        inputs = [t.clone().requires_grad_() for t in tensors]
-        answer = attention(*inputs, mask if masked else None)
-        gradients = torch.autograd.grad(answer.square().sum(), inputs)
-        results.append([answer, *gradients])
-    torch.testing.assert_close(*results, rtol=1e-5, atol=1e-5)
