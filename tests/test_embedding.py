@@ -1,20 +1,17 @@
-"""Tokens and positions as vectors, against plain loops."""
+"""Positions as vectors, against plain loops; tokens are in the chapter."""
 
 import math
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from annotated_transformer.embedding import (
     LearnedPositions,
     SinusoidalPositions,
-    TokenEmbedding,
     sinusoids,
 )
-
-quickly = settings(deadline=None, max_examples=30)
 
 
 def sinusoids_by_loop(length, d_model):
@@ -29,30 +26,6 @@ def sinusoids_by_loop(length, d_model):
     return table
 
 
-# Tokens (3.4)
-
-
-def test_logits_are_dot_products_with_unscaled_rows():
-    ours, x = TokenEmbedding(7, 4).double(), torch.randn(2, 3, 4).double()
-    logits = ours.logits(x)
-    for b, t, v in torch.cartesian_prod(*map(torch.arange, (2, 3, 7))):
-        dot = sum(x[b, t, c] * ours.weight[v, c] for c in range(4))
-        torch.testing.assert_close(logits[b, t, v], dot)
-
-
-@pytest.mark.parametrize("vocab_size", [1_000, 37_000])
-def test_length_of_a_vector_does_not_depend_on_the_vocabulary(vocab_size):
-    ours = TokenEmbedding(vocab_size, 512)
-    assert ours.weight.std().item() == pytest.approx(512**-0.5, rel=0.01)
-    vectors = ours(torch.arange(1000)[None])
-    length = vectors.norm(dim=-1).mean().item()
-    assert length == pytest.approx(512**0.5, rel=0.02)
-
-
-# Positions (3.5)
-
-
-@quickly
 @given(
     st.integers(1, 33),
     st.integers(1, 12),
