@@ -1,14 +1,12 @@
-"""The smoothed loss and consistency, against torch's own."""
+"""The smoothed loss against torch's own, and gradients made by hand."""
 
-import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
 from annotated_transformer.loss import consistency_loss, label_smoothing_loss
 
-quickly = settings(deadline=None, max_examples=40)
 smoothings = st.floats(0, 0.9)
 
 
@@ -18,7 +16,6 @@ def draw(tokens, vocab_size, seed):
     return logits, torch.randint(vocab_size, (tokens,), generator=generator)
 
 
-@quickly
 @given(
     st.integers(0, 6),
     st.integers(2, 9),
@@ -50,27 +47,6 @@ def test_loss_and_gradient_are_torchs(
     torch.testing.assert_close(ours, theirs)
 
 
-def test_certain_predictions_stay_finite():
-    """Logits, not probabilities: no logarithm of zero however large."""
-    logits = torch.tensor([[1e4, 0.0, -1e4]], requires_grad=True)
-    loss = label_smoothing_loss(logits, torch.tensor([0]), 0.1)
-    assert loss.item() == pytest.approx(0.1 / 3 * (1e4 + 2e4), rel=1e-5)
-    loss.backward()
-    assert logits.grad.isfinite().all()
-
-
-@quickly
-@given(st.integers(1, 6), st.integers(2, 9), st.integers(0, 99))
-def test_consistency_is_the_mean_of_both_divergences(tokens, size, seed):
-    logits, _ = draw(2 * tokens, size, seed)
-    p, q = logits.log_softmax(-1).chunk(2)
-    options = {"log_target": True, "reduction": "sum"}
-    both = F.kl_div(q, p, **options) + F.kl_div(p, q, **options)
-    torch.testing.assert_close(consistency_loss(logits), both / 2)
-    assert consistency_loss(p.repeat(2, 1)).item() == 0
-
-
-@quickly
 @given(st.integers(1, 4), st.integers(2, 6), st.integers(0, 99))
 def test_gradient_of_consistency_is_that_of_its_values(tokens, size, seed):
     logits, _ = draw(2 * tokens, size, seed)
