@@ -9,7 +9,6 @@ from annotated_transformer.decoder_only import SourceAndTarget
 from annotated_transformer.decoding import beam_decode
 from annotated_transformer.embedding import BOS, EOS
 from annotated_transformer.model import ModelConfig, greedy_decode
-from annotated_transformer.writing import LanguageModel
 
 SIZES = ModelConfig(
     30, layers=3, d_model=16, d_ff=32, heads=4, dropout=0.0, pre_norm=True
@@ -43,18 +42,6 @@ def test_padded_pieces_are_one_row_under_one_mask(model):
     for logits, source, target in zip(found, SOURCES, TARGETS, strict=True):
         expected = in_one_row(model, source, target)
         torch.testing.assert_close(logits, expected, atol=1e-5, rtol=1e-4)
-
-
-@torch.no_grad()
-def test_causal_it_is_the_language_model():
-    torch.manual_seed(1)
-    model = lively(SourceAndTarget(SIZES)).eval()
-    writer = LanguageModel(SIZES).double().eval()
-    writer.load_state_dict(model.state_dict())
-    row = torch.tensor([SOURCES[0] + TARGETS[0]])
-    source, target = row[:, :5], row[:, 5:]
-    expected = writer.next_logits(row)[:, 5:]
-    torch.testing.assert_close(model(source, target), expected)
 
 
 def test_the_cached_search_finds_what_the_whole_row_says(model):

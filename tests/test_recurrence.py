@@ -1,24 +1,20 @@
-"""Translators of before: against torch's layers, plain loops, and padding."""
+"""Translators of before, against plain loops and LSTMs of our own."""
 
 import math
 from dataclasses import replace
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
-from torch.nn import functional as F
 from torch_twins import close, randn, sentences
 
-from annotated_transformer.decoding import (
-    beam_decode,
-)
+from annotated_transformer.decoding import beam_decode
 from annotated_transformer.recurrence import (
     AdditiveAttention,
     ConvolutionalConfig,
     DotProductAttention,
-    GatedConvolution,
     RecurrentConfig,
     convolutional_translator,
     forget_bias,
@@ -87,7 +83,6 @@ def test_dropout_falls_on_the_weights_and_keeps_their_mean():
 # The recurrent translator
 
 
-@settings(max_examples=20)
 @given(lengths=st.lists(st.integers(1, 7), min_size=1, max_size=4))
 def test_encoder_is_two_lstms_of_our_own(lengths):
     model = recurrent_translator(RecurrentConfig(VOCAB, 4, 8)).double()
@@ -149,23 +144,6 @@ def test_gates_that_keep_start_open():
 
 
 # The convolutional translator
-
-
-@given(
-    length=st.integers(1, 8),
-    kernel_size=st.integers(1, 5),
-    ahead=st.integers(0, 4),
-)
-def test_gated_convolution_equals_torch(length, kernel_size, ahead):
-    ahead = min(ahead, kernel_size - 1)
-    layer = GatedConvolution(3, kernel_size).double()
-    nn.init.normal_(layer.linear.bias)
-    theirs = nn.Conv1d(3, 6, kernel_size).double()
-    weight = layer.linear.weight.unflatten(1, (kernel_size, 3))
-    theirs.weight.data, theirs.bias.data = weight.mT, layer.linear.bias
-    x = randn(2, length, 3)
-    padded = F.pad(x.mT, (kernel_size - 1 - ahead, ahead))
-    close(layer(x, ahead), F.glu(theirs(padded), dim=1).mT)
 
 
 def test_convolutional_decoder_by_loop():
