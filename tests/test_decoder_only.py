@@ -11,7 +11,14 @@ from annotated_transformer.embedding import BOS, EOS
 from annotated_transformer.model import ModelConfig, greedy_decode
 
 SIZES = ModelConfig(
-    30, layers=3, d_model=16, d_ff=32, heads=4, dropout=0.0, pre_norm=True
+    30,
+    layers=3,
+    d_model=16,
+    d_ff=32,
+    heads=4,
+    dropout=0.0,
+    pre_norm=True,
+    max_length=16,  # so that a search is short
 )
 SOURCES = [[5, 6, 7, 8, EOS], [9, 10, EOS], [4, EOS]]
 TARGETS = [[BOS, 11, 12], [BOS, 13, 14], [BOS, 15, 16]]
