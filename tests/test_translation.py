@@ -9,7 +9,7 @@ import sacrebleu
 import torch
 from tiny_models import make_translator
 from torch.nn import functional as F
-from without_blanks import LANGUAGES
+from without_blanks import ONE_OF_EACH
 
 from annotated_transformer.data import make_batch, pad, train_tokenizer
 from annotated_transformer.errors import UserError, check_texts
@@ -181,7 +181,7 @@ def test_scores_are_sacrebleus_with_signatures(language):
     assert f"tok:moses-{language}|" in scores.signatures["bleu_moses"]
 
 
-@pytest.mark.parametrize(("language", "cut", "right"), LANGUAGES)
+@pytest.mark.parametrize(("language", "cut", "right"), ONE_OF_EACH)
 def test_scores_find_words_without_blanks(language, cut, right):
     """In all kinds of BLEU, what is right is 100, and what is wrong less."""
     best, worse = (

@@ -25,3 +25,8 @@ LANGUAGES = [
     for name in names.split()
     for language in (name, f"{name.upper()}_Abcd-XX")
 ]
+# and one for each way to cut
+ONE_OF_EACH = [
+    (names.split()[0], CUT[cut], SENTENCES[cut])
+    for cut, names in WITHOUT_BLANKS.items()
+]
