@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jaxtyping import TypeCheckError
 from unchecked import unchecked
@@ -54,7 +54,6 @@ def test_signatures_are_checked():
 
 
 @given(SIZES, SIZES, SIZES, SIZES)
-@settings(max_examples=40)
 def test_the_formula_is_the_loop(queries, keys, d_k, d_v):
     """Which sees no hidden key; and a query may see none at all."""
     q, k = torch.randn(queries, d_k), torch.randn(keys, d_k)

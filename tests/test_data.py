@@ -58,7 +58,6 @@ def test_text_of_known_characters_comes_back(tokenizer, text):
     assert tokenizer.decode(ids) == " ".join(text.split())
 
 
-@settings(max_examples=20)
 @given(
     st.lists(
         st.text(
@@ -317,7 +316,6 @@ def same(a, b) -> bool:
     )
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.integers(0, 30), st.integers(0, 5))
 def test_skip_equals_dropping_the_first(skip, seed):
     """Across epochs too: 60 examples make about ten batches here."""
@@ -360,7 +358,7 @@ known = st.text(sorted(set().union(*LINES)), max_size=40)
 texts_lists = st.lists(known | st.just("a dog Ж"), max_size=5)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(texts_lists, st.floats(0, 1), st.integers(0, 9), st.integers(1, 60))
 def test_other_subwords_are_the_same_text(texts, dropout, seed, limit):
     """Or the usual ones, where one is unknown or the others are too many."""

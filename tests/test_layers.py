@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch_twins import close, randn, shake
 
@@ -29,7 +29,6 @@ def test_dropout_touches_what_the_sublayer_wrote_and_nothing_else(pre_norm):
 
 
 @both_orders
-@settings(max_examples=20)
 @given(st.lists(st.booleans(), min_size=2, max_size=6), st.integers(0, 999))
 def test_hidden_positions_change_no_visible_one(pre_norm, seen, seed):
     """To the last bit: a weight of zero times anything adds nothing."""

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tiny_models import SMALL
 from torch import nn
@@ -25,7 +25,6 @@ from annotated_transformer.model import (
 )
 
 both_orders = pytest.mark.parametrize("pre_norm", [False, True])
-quickly = settings(deadline=None, max_examples=20)
 
 
 def shaken(config: ModelConfig) -> Transformer:
@@ -36,7 +35,6 @@ def tokens(*size):
     return torch.randint(4, 11, size)
 
 
-@quickly
 @given(
     st.fixed_dictionaries(
         {
@@ -119,7 +117,6 @@ every_size = st.fixed_dictionaries(
 )
 
 
-@quickly
 @given(every_size)
 def test_the_formula_counts_what_is_there(sizes):
     config = ModelConfig(**sizes)

@@ -119,7 +119,7 @@ def test_what_is_one_sentence_stays(language, text):
     assert sentences(text, language) == [text]
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.lists(st.sampled_from([*ONE, " ", "x"]), max_size=6))
 def test_text_without_several_sentences_passes_unchanged(texts):
     for number in (1, 3):
