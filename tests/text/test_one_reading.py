@@ -46,19 +46,25 @@ def with_one_loud_word(line):
 load = cache(Translator.load)
 
 
+@cache
+def searched(name):
+    """Lines and then odd strings, and the five best translations of each."""
+    texts = [*lines(name), *odd_strings(60)]
+    return texts, load(name).n_best(texts, 5)
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_the_score_of_an_output_is_that_of_its_search(name):
     """Whatever was typed, and whichever of the best it is."""
-    translator = load(name)
-    texts = [*lines(name), *odd_strings(60)]
+    texts, found = searched(name)
     pairs = [
         (text, one)
-        for text, best in zip(texts, translator.n_best(texts, 3), strict=True)
-        for one in best
+        for text, best in zip(texts, found, strict=True)
+        for one in best[:3]
     ]
     assert len(pairs) > 2 * len(texts)
     for (_, one), scored in zip(
-        pairs, score_pairs(translator, pairs), strict=True
+        pairs, score_pairs(load(name), pairs), strict=True
     ):
         assert scored.text == one.text
         assert scored.length == one.length
@@ -73,11 +79,10 @@ def test_the_text_alone_says_as_much(name):
 
     In capitals that happens to many a German noun.
     """
-    translator = load(name)
     texts = lines(name)
-    found = [best[0] for best in translator.n_best(texts, 1)]
+    found = [best[0] for best in searched(name)[1][: len(texts)]]
     pairs = [(x, one.text) for x, one in zip(texts, found, strict=True)]
-    scores = score_pairs(translator, pairs)
+    scores = score_pairs(load(name), pairs)
     for line, one, scored in zip(texts, found, scores, strict=True):
         lost = one.log_probability - scored.log_probability
         if one.text != one.text.upper() and one.text != in_title_case(
@@ -163,8 +168,7 @@ def test_long_outputs_for_short_sources_are_not_cut():
 
 @pytest.mark.parametrize("name", MODELS)
 def test_no_text_is_twice_among_the_best(name):
-    translator = load(name)
-    for best in translator.n_best([*lines(name), *odd_strings(40)], 5):
+    for best in searched(name)[1]:
         assert len({one.text for one in best}) == len(best) > 0
         assert sorted(best, key=lambda one: -one.score) == best
 
