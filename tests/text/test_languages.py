@@ -4,7 +4,10 @@ import pytest
 from without_blanks import LANGUAGES, SENTENCES
 
 from annotated_transformer.text.checks import LONG, missing_blanks
-from annotated_transformer.text.languages import bleu_tokenizer
+from annotated_transformer.text.languages import (
+    between_sentences,
+    bleu_tokenizer,
+)
 
 
 @pytest.mark.parametrize(("language", "cut", "_"), LANGUAGES)
@@ -18,6 +21,13 @@ def test_a_language_is_known_by_code_and_name(language, cut, _):
 )
 def test_others_are_cut_into_words(language):
     assert bleu_tokenizer(language) == "13a"
+
+
+def test_sentences_are_joined_as_a_language_joins_them():
+    for language in ("zh", "ja-JP", "Cantonese"):
+        assert between_sentences(language) == ""
+    for language in ("th", "my_MM", "bod", "de", ""):
+        assert between_sentences(language) == " "
 
 
 @pytest.mark.parametrize("cut", SENTENCES)

@@ -146,13 +146,7 @@ def test_sentences_are_translated_one_by_one_and_joined():
 CHINESE = ["一个人走路。", "两只狗跑！", "有一个女孩。"]
 
 
-@pytest.mark.parametrize(
-    ("into", "between"),
-    [
-        *(("zh", ""), ("ja-JP", ""), ("Cantonese", "")),
-        *(("th", " "), ("my_MM", " "), ("bod", " "), ("de", " "), ("", " ")),
-    ],
-)
+@pytest.mark.parametrize(("into", "between"), [("zh", ""), ("de", " ")])
 def test_translations_are_joined_as_their_language_is(into, between):
     pieces = train_tokenizer([*ONE, *CHINESE] * 4, 60, "char")
     model = make_translator(pieces)
