@@ -97,15 +97,15 @@ def test_a_mark_that_no_line_can_be(mark, tmp_path):
 
 
 def test_what_a_model_has_written_is_read_again_as_it_was_drawn():
-    """By the model of the plays, over the ends of many speeches."""
+    """By the model of the plays, over its context and the ends of speeches."""
     writer = Writer.load("plays")
     prompt = "ROMEO:\nO love!\n\nJULIET:\n"
     row = writer.reader.ids(prompt)
     assert row.count(EOS) == 2
-    torch.manual_seed(3)
-    (drawn,) = continue_rows(writer.model, [row], 1500)
-    written = writer(prompt, max_new_tokens=1500, seed=3)
-    assert drawn.count(EOS) > 3
+    torch.manual_seed(0)
+    (drawn,) = continue_rows(writer.model, [row], 300)
+    written = writer(prompt, max_new_tokens=300, seed=0)
+    assert drawn.count(EOS) > 1
     assert writer.reader.ids(written) == row + drawn
 
 
@@ -113,7 +113,7 @@ def test_what_a_model_has_written_is_read_again_as_it_was_drawn():
 def test_a_speech_after_a_blank_line_is_as_likely_as_in_the_text():
     """Read as letters, the blank line would cost a third of a nat a letter."""
     writer = Writer.load("plays")
-    speeches = "".join(plays().lines(held_out=True)).split("\n\n")[:80]
+    speeches = "".join(plays().lines(held_out=True)).split("\n\n")[:40]
     nats = []
     for read in (writer.reader.ids, lambda x: writer.tokenizer.encode(x)[:-1]):
         total, count = 0.0, 0
