@@ -1,4 +1,4 @@
-"""Positions as vectors, against plain loops; tokens are in the chapter."""
+"""Tokens and positions as vectors, by their lengths and a plain loop."""
 
 import math
 
@@ -10,8 +10,16 @@ from hypothesis import strategies as st
 from annotated_transformer.embedding import (
     LearnedPositions,
     SinusoidalPositions,
+    TokenEmbedding,
     sinusoids,
 )
+
+
+def test_a_row_is_of_length_one_and_a_vector_of_the_root_of_the_width():
+    ours = TokenEmbedding(1000, 512)
+    assert ours.weight.norm(dim=-1).mean().item() == pytest.approx(1, rel=0.01)
+    length = ours(torch.arange(1000)[None]).norm(dim=-1).mean().item()
+    assert length == pytest.approx(512**0.5, rel=0.01)
 
 
 def sinusoids_by_loop(length, d_model):
