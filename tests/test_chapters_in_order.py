@@ -5,10 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import chapters
 import yaml
 
-ROOT = Path(__file__).parents[1]
-PACKAGE = ROOT / "annotated_transformer"
 TINY = """
 from annotated_transformer.model import ModelConfig, transformer
 tiny = ModelConfig(9, layers=1, d_model=8, d_ff=8, heads=2)
@@ -77,24 +76,24 @@ for place, chapter in enumerate(chapters):
 """
 
 
-def chapters():
+def in_order():
     """The modules of the chapters, as the book orders them."""
-    toc = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
+    toc = yaml.safe_load((chapters.ROOT / "_toc.yml").read_text("utf-8"))
     files = [x["file"] for part in toc["parts"] for x in part["chapters"]]
-    names = [Path(x).name.lstrip("0123456789_") for x in files]
-    return [x for x in names if (PACKAGE / f"{x}.py").exists()]
+    names = [chapters.module_name(Path(x)) for x in files]
+    return [x for x in names if (chapters.PACKAGE / f"{x}.py").exists()]
 
 
 def test_each_chapter_needs_none_after_it():
     """All in processes that have imported nothing of the package."""
-    given = json.dumps([chapters(), EXAMPLES])
+    given = json.dumps([in_order(), EXAMPLES])
     ended = subprocess.run(
         [sys.executable, "-c", PROGRAM, given],
-        cwd=ROOT,
+        cwd=chapters.ROOT,
         capture_output=True,
         text=True,
         check=True,
     )
     told = dict(map(json.loads, ended.stdout.splitlines()))
     assert told == dict.fromkeys(EXAMPLES, "")
-    assert [*told] == chapters()
+    assert [*told] == in_order()
