@@ -37,7 +37,16 @@ CONFIG = TrainConfig(
     checkpoint_every=2,
     average=1,
 )
-SIZES = ModelConfig(layers=1, d_model=16, d_ff=32, heads=2, dropout=0.1)
+# what is untrained writes to the end of its positions
+SIZES = ModelConfig(
+    layers=1,
+    d_model=16,
+    d_ff=32,
+    heads=2,
+    dropout=0.1,
+    positions="learned",
+    max_length=40,
+)
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +133,7 @@ def test_candidates_end_where_positions_end(tokenizer, corpus):
     """An untrained model writes until the limit; then there is no EOS."""
     batch = batch_of(corpus, tokenizer)
     most = batch.source.size(1)
-    model = fresh(tokenizer, positions="learned", max_length=most)
+    model = fresh(tokenizer, max_length=most)
     objective = ExpectedError(tokenizer, 4)
     rows, _ = objective.candidates(model, batch)
     assert rows.size(1) == most and (rows[:, -1] != PAD).any()
@@ -133,7 +142,8 @@ def test_candidates_end_where_positions_end(tokenizer, corpus):
 
 def test_candidates_may_be_as_long_as_translations(tokenizer, corpus):
     """What was cut does not end: no EOS is learned where none was written."""
-    batch, model = batch_of(corpus, tokenizer), fresh(tokenizer)
+    batch = batch_of(corpus, tokenizer)
+    model = fresh(tokenizer, positions="sinusoidal")
     model.output.weight.data[EOS] = -50.0  # never
     for stretch in (1.0, 2.25):
         rows, _ = ExpectedError(tokenizer, 2, "", stretch).candidates(
@@ -160,9 +170,9 @@ def test_objective_is_that_of_a_plain_loop(tokenizer, corpus):
         beliefs, errors = [], []
         for best in beam:
             labels = torch.tensor([*best.tokens, *[EOS] * best.finished])
-            inputs = torch.tensor([[BOS, *best.tokens]])
+            inputs = torch.tensor([[BOS, *best.tokens]])[:, : len(labels)]
             log_p = model(source, inputs).log_softmax(-1)[0]
-            steps = [p[i] for p, i in zip(log_p, labels, strict=False)]
+            steps = [p[i] for p, i in zip(log_p, labels, strict=True)]
             beliefs.append(sum(steps).item())
             errors.append(made_up(best.tokens, reference.tolist()))
         beliefs = [math.exp(one - max(beliefs)) for one in beliefs]
