@@ -103,8 +103,8 @@ def test_what_a_model_has_written_is_read_again_as_it_was_drawn():
     row = writer.reader.ids(prompt)
     assert row.count(EOS) == 2
     torch.manual_seed(0)
-    (drawn,) = continue_rows(writer.model, [row], 300)
-    written = writer(prompt, max_new_tokens=300, seed=0)
+    (drawn,) = continue_rows(writer.model, [row], 500)
+    written = writer(prompt, max_new_tokens=500, seed=0)
     assert drawn.count(EOS) > 1
     assert writer.reader.ids(written) == row + drawn
 
