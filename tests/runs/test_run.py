@@ -54,11 +54,6 @@ from annotated_transformer.system.machine import this_machine, versions
 from annotated_transformer.training import batch_loss
 
 
-@pytest.fixture(scope="module")
-def corpus():
-    return CORPUS
-
-
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
 def test_a_model_is_drawn_from_its_own_seed_alone(positions):
     """And from the numbers that PyTorch would draw after that seed."""
@@ -82,14 +77,14 @@ def contents(folder):
 
 
 def test_a_finished_run_without_its_checkpoints_is_not_begun_again(
-    corpus, undisturbed, tmp_path
+    undisturbed, tmp_path
 ):
     output = shutil.copytree(undisturbed, tmp_path / "model")
     shutil.rmtree(output / "checkpoints")
     for lost in ("config.json", ""):
         before = contents(output)
         with pytest.raises(UserError, match="checkpoints of this run .step-"):
-            train(output, corpus, SMALL, device="cpu", resume=True)
+            train(output, CORPUS, SMALL, device="cpu", resume=True)
         assert contents(output) == before
         if lost:
             (output / lost).unlink()
@@ -115,23 +110,23 @@ OTHERS = {  # what is asked for, and what is said of it
 }
 
 
-def test_resume_with_anything_else_names_the_field(tmp_path, corpus):
+def test_resume_with_anything_else_names_the_field(tmp_path):
     part = tmp_path / "part"
-    train(part, corpus, OWN, device="cpu", max_minutes=0.0)
+    train(part, CORPUS, OWN, device="cpu", max_minutes=0.0)
     before = contents(part)
     for told, given in OTHERS.items():
         rest = {"recipe": OWN, "device": "cpu", **given}
-        of_text = {x: rest.pop(x) for x in vars(corpus) if x in rest}
-        text = replace(corpus, **of_text)
+        of_text = {x: rest.pop(x) for x in vars(CORPUS) if x in rest}
+        text = replace(CORPUS, **of_text)
         with pytest.raises(UserError, match=f"the run began with {told}.*; r"):
             train(part, text, resume=True, **rest)
     assert contents(part) == before
     subwords = part / "tokenizer.model"
     subwords.write_bytes(train_tokenizer(["abc"], 8, "char").model)
     with pytest.raises(UserError, match="began with tokenizer_sha256 = "):
-        train(part, corpus, OWN, device="cpu", resume=True)
+        train(part, CORPUS, OWN, device="cpu", resume=True)
     subwords.write_bytes(before[subwords])
-    train(part, corpus, OWN, device="cpu", resume=True)
+    train(part, CORPUS, OWN, device="cpu", resume=True)
     for file in ("run.json", "config.json"):
         plain = json.loads((part / file).read_text())
         recipe = plain.get("history", plain)["recipe"]
@@ -140,24 +135,22 @@ def test_resume_with_anything_else_names_the_field(tmp_path, corpus):
 
 
 def test_a_text_that_is_counted_otherwise_is_the_same_text(
-    tmp_path, corpus, monkeypatch
+    tmp_path, monkeypatch
 ):
     """What is said of its lines follows from the code, which may change."""
     part = tmp_path / "part"
-    train(part, corpus, SMALL, device="cpu", max_minutes=0.0)
+    train(part, CORPUS, SMALL, device="cpu", max_minutes=0.0)
     began = json.loads((part / "run.json").read_text())["data"]["lines"]
     monkeypatch.setattr(description, "usual_words", lambda _: ["others"])
-    train(part, corpus, SMALL, device="cpu", resume=True)
+    train(part, CORPUS, SMALL, device="cpu", resume=True)
     made = json.loads((part / "config.json").read_text())["history"]
     assert made["data"]["lines"] == began and made["result"]["updates"] == 6
 
 
-def test_a_run_from_before_its_recipe_had_a_field(
-    tmp_path, corpus, undisturbed
-):
+def test_a_run_from_before_its_recipe_had_a_field(tmp_path, undisturbed):
     """Goes on as it began, with what is now the default; and only so."""
     part = tmp_path / "part"
-    train(part, corpus, SMALL, device="cpu", max_minutes=0.0)
+    train(part, CORPUS, SMALL, device="cpu", max_minutes=0.0)
     file = part / "run.json"
     plain = json.loads(file.read_text())
     for name in ("optimizer", "weight_decay", "decay"):
@@ -165,14 +158,14 @@ def test_a_run_from_before_its_recipe_had_a_field(
     del plain["recipe"]["tf32"], plain["recipe"]["model"]["norm"]
     file.write_text(json.dumps(plain))
     with pytest.raises(UserError, match="train.optimizer = adam, now .* muon"):
-        train(part, corpus, MUON, device="cpu", resume=True)
-    train(part, corpus, SMALL, device="cpu", resume=True)
+        train(part, CORPUS, MUON, device="cpu", resume=True)
+    train(part, CORPUS, SMALL, device="cpu", resume=True)
     assert same_weights(part, undisturbed)
     load_model(part)
 
 
 def test_a_run_that_goes_on_elsewhere_says_so(
-    tmp_path, corpus, undisturbed, capsys, monkeypatch
+    tmp_path, undisturbed, capsys, monkeypatch
 ):
     """And an equal machine says nothing, in a folder of an older version too.
 
@@ -180,7 +173,7 @@ def test_a_run_that_goes_on_elsewhere_says_so(
     """
     part, here = tmp_path / "part", this_machine()
     file, options = part / "run.json", {"device": "cpu", "max_minutes": 0.0}
-    train(part, corpus, SMALL, **options)
+    train(part, CORPUS, SMALL, **options)
     plain = json.loads(file.read_text())
     assert plain.pop("resumed") == []  # older ones have no such field
     file.write_text(json.dumps(plain))
@@ -188,7 +181,7 @@ def test_a_run_that_goes_on_elsewhere_says_so(
     def go_on():
         """What is said of machines, and what the card then says."""
         capsys.readouterr()
-        train(part, corpus, SMALL, resume=True, **options)
+        train(part, CORPUS, SMALL, resume=True, **options)
         said = capsys.readouterr().err.splitlines()
         rows = (part / "README.md").read_text().splitlines()
         return (
@@ -214,27 +207,25 @@ def test_a_run_that_goes_on_elsewhere_says_so(
     assert "processor abacus" in said
     assert rows[0] == row and "processor abacus" in rows[1] and len(rows) == 2
     assert load_model(part)[2].resumed[1].machine == there
-    train(part, corpus, SMALL, device="cpu", resume=True)
+    train(part, CORPUS, SMALL, device="cpu", resume=True)
     assert same_weights(part, undisturbed)  # it was the same machine
 
 
-def test_of_one_checkpoint_there_is_no_mean(tmp_path, corpus, capsys):
+def test_of_one_checkpoint_there_is_no_mean(tmp_path, capsys):
     recipe = learning(SMALL, average=1)
-    train(tmp_path / "run", corpus, recipe)
+    train(tmp_path / "run", CORPUS, recipe)
     told = " ".join(capsys.readouterr().err.split())
     assert "6 of 6: the last checkpoint; validation" in told
 
 
-def test_the_model_is_the_mean_of_the_last_or_the_last(
-    tmp_path, corpus, capsys
-):
+def test_the_model_is_the_mean_of_the_last_or_the_last(tmp_path, capsys):
     """A rate that is too high ends well only on average."""
     found = set()
     for rate, warmup in ((0.02, 2), (1.0, 6)):
         recipe = learning(
             SMALL, schedule="linear", peak_lr=rate, warmup=warmup
         )
-        output = train(tmp_path / str(rate), corpus, recipe)
+        output = train(tmp_path / str(rate), CORPUS, recipe)
         config = json.loads((output / "config.json").read_text())
         result, last = config["history"]["result"], read_metrics(output)[-1]
         count = result["averaged"]
@@ -274,12 +265,12 @@ def test_validation_sentences_are_translated(
     assert lines[-1]["valid_bleu"] == round(bleu, 2)
 
 
-def test_sentences_that_are_left_out_are_not_translated(corpus, tmp_path):
+def test_sentences_that_are_left_out_are_not_translated(tmp_path):
     pairs = [("a" * 40, "a"), ("ab", "ba"), ("a", "a" * 40), ("c", "c")]
     tokenizer = train_tokenizer(map("".join, pairs), 40, "char")
     recipe = replace(SMALL, train=replace(SMALL.train, max_length=20))
     model = transformer(replace(recipe.model, vocab_size=len(tokenizer)))
-    few = replace(corpus, train=pairs[1:2], valid=pairs)
+    few = replace(CORPUS, train=pairs[1:2], valid=pairs)
     for asked, found in ((0, []), (1, pairs[1:2]), (10**30, pairs[1::2])):
         parts = encode_corpus(few, tokenizer, recipe), recipe, tokenizer, model
         one = Run(tmp_path, *parts, valid_bleu=asked)
@@ -331,7 +322,7 @@ def test_a_language_that_is_not_known_is_told_where_bleu_counts(
         assert ("the language 'xx'" in capsys.readouterr().err) == told
 
 
-def test_each_line_of_metrics_is_reported_once(tmp_path, corpus):
+def test_each_line_of_metrics_is_reported_once(tmp_path):
     """When it is in a checkpoint, so that a resumed run has the others."""
     lines = []
 
@@ -341,24 +332,24 @@ def test_each_line_of_metrics_is_reported_once(tmp_path, corpus):
         raise KeyError("enough")
 
     with pytest.raises(KeyError, match="enough"):
-        train(tmp_path, corpus, SMALL, on_metrics=first)
-    train(tmp_path, corpus, SMALL, resume=True, on_metrics=lines.append)
+        train(tmp_path, CORPUS, SMALL, on_metrics=first)
+    train(tmp_path, CORPUS, SMALL, resume=True, on_metrics=lines.append)
     assert lines == read_metrics(tmp_path)
     assert [line["step"] for line in lines] == [2, 4, 6]
 
 
-def test_two_trainings_do_not_share_a_folder(tmp_path, corpus):
+def test_two_trainings_do_not_share_a_folder(tmp_path):
     output = tmp_path / "model"
     with locked_run(output, resume=False):
         with pytest.raises(UserError, match="another run is training here"):
-            train(output, corpus, SMALL, device="cpu")
+            train(output, CORPUS, SMALL, device="cpu")
         assert [x.name for x in output.iterdir()] == [".lock"]
-    train(output, corpus, SMALL, device="cpu")
+    train(output, CORPUS, SMALL, device="cpu")
 
 
 @pytest.mark.parametrize("error", [errno.ENOLCK, errno.ENOSYS])
 def test_without_locks_a_training_says_so_and_goes_on(
-    tmp_path, corpus, undisturbed, monkeypatch, capsys, error
+    tmp_path, undisturbed, monkeypatch, capsys, error
 ):
     """Whatever the file system says of them."""
 
@@ -366,18 +357,18 @@ def test_without_locks_a_training_says_so_and_goes_on(
         raise OSError(error, "no locks")
 
     monkeypatch.setattr(fcntl, "flock", flock)
-    output = train(tmp_path / "model", corpus, SMALL, device="cpu")
+    output = train(tmp_path / "model", CORPUS, SMALL, device="cpu")
     told = " ".join(capsys.readouterr().err.split())
     assert told.count("model: this file system has no locks; start no") == 1
     assert same_weights(output, undisturbed)
 
 
-def test_what_a_failed_attempt_leaves_does_not_stop_the_next(tmp_path, corpus):
+def test_what_a_failed_attempt_leaves_does_not_stop_the_next(tmp_path):
     """It fails over its subwords."""
     many = replace(SMALL, tokenizer="bpe", vocab_size=9000, vocab_exact=True)
     with pytest.raises(UserError, match="too large"):
-        train(tmp_path / "model", corpus, many, device="cpu")
-    train(tmp_path / "model", corpus, SMALL, device="cpu")
+        train(tmp_path / "model", CORPUS, many, device="cpu")
+    train(tmp_path / "model", CORPUS, SMALL, device="cpu")
 
 
 CUDA = torch.OutOfMemoryError(
@@ -395,7 +386,7 @@ CUDA = torch.OutOfMemoryError(
     ],
 )
 def test_out_of_memory_names_the_settings(
-    tmp_path, corpus, undisturbed, monkeypatch, error, updates, told
+    tmp_path, undisturbed, monkeypatch, error, updates, told
 ):
     """Before its first checkpoint a run has nothing to lose."""
     plain, seen = training.batch_loss, []
@@ -410,8 +401,8 @@ def test_out_of_memory_names_the_settings(
     with monkeypatch.context() as patch:
         patch.setattr(objectives, "batch_loss", loss)
         with pytest.raises(UserError, match=told):
-            train(output, corpus, SMALL, device="cpu")
-    train(output, corpus, SMALL, device="cpu", resume=updates > 2)
+            train(output, CORPUS, SMALL, device="cpu")
+    train(output, CORPUS, SMALL, device="cpu", resume=updates > 2)
     assert same_weights(output, undisturbed)
 
 
@@ -431,62 +422,60 @@ def test_which_errors_want_memory(error, expected):
     assert out_of_memory(error) == expected
 
 
-def test_what_is_unwise_is_told(tmp_path, corpus, capsys):
+def test_what_is_unwise_is_told(tmp_path, capsys):
     short = learning(SMALL, steps=3, warmup=9)
-    mixed = replace(corpus, valid=corpus.valid + corpus.train[:3])
+    mixed = replace(CORPUS, valid=CORPUS.valid + CORPUS.train[:3])
     train(tmp_path / "model", mixed, short, device="cpu")
     told = " ".join(capsys.readouterr().err.split())
     assert "rises until update 9, but the training ends at 3: shorten" in told
     assert "3 of 13 validation pairs" in told
-    train(tmp_path / "wise", corpus, SMALL, device="cpu")
+    train(tmp_path / "wise", CORPUS, SMALL, device="cpu")
     told = capsys.readouterr().err
     assert "rises until" not in told and "validation pairs" not in told
 
 
 @pytest.fixture(scope="module")
-def undisturbed(corpus, tmp_path_factory):
+def undisturbed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("undisturbed") / "model"
-    return train(folder, corpus, SMALL, device="cpu")
+    return train(folder, CORPUS, SMALL, device="cpu")
 
 
-def test_a_training_computes_in_float32(tmp_path, corpus, undisturbed):
+def test_a_training_computes_in_float32(tmp_path, undisturbed):
     torch.set_default_dtype(torch.float64)
     try:
-        train(tmp_path / "model", corpus, SMALL, device="cpu")
+        train(tmp_path / "model", CORPUS, SMALL, device="cpu")
         assert torch.get_default_dtype() == torch.float64
     finally:
         torch.set_default_dtype(torch.float32)
     assert same_weights(tmp_path / "model", undisturbed)
 
 
-def test_compiling_without_a_compiler_is_refused(
-    tmp_path, corpus, monkeypatch
-):
+def test_compiling_without_a_compiler_is_refused(tmp_path, monkeypatch):
     def broken(function, **options):
         raise RuntimeError("no compiler\nof C++ is here\nand much more")
 
     monkeypatch.setattr(torch, "compile", broken)
     told = r"does not work here \(no compiler of C\+\+ is here\); install"
     with pytest.raises(UserError, match=told):
-        train(tmp_path / "model", corpus, SMALL, compiled=True)
+        train(tmp_path / "model", CORPUS, SMALL, compiled=True)
 
 
-def test_a_run_in_another_thread_has_no_signals(tmp_path, corpus):
+def test_a_run_in_another_thread_has_no_signals(tmp_path):
     done = []
     thread = threading.Thread(
-        target=lambda: done.append(train(tmp_path / "m", corpus, SMALL))
+        target=lambda: done.append(train(tmp_path / "m", CORPUS, SMALL))
     )
     thread.start()
     thread.join()
     assert done == [tmp_path / "m"]
 
 
-def test_progress_is_a_bar_on_a_terminal(tmp_path, corpus):
+def test_progress_is_a_bar_on_a_terminal(tmp_path):
     pty = pytest.importorskip("pty")
     main, side = pty.openpty()
     with os.fdopen(side, "w") as terminal, pytest.MonkeyPatch.context() as m:
         m.setattr(console, "_file", terminal)
-        train(tmp_path / "model", corpus, SMALL, device="cpu")
+        train(tmp_path / "model", CORPUS, SMALL, device="cpu")
         terminal.flush()
         shown = os.read(main, 1 << 16).decode()
     os.close(main)
@@ -496,14 +485,14 @@ def test_progress_is_a_bar_on_a_terminal(tmp_path, corpus):
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="not Linux")
 @pytest.mark.parametrize("left", [True, False])
 def test_a_training_outlives_its_standard_error(
-    tmp_path, corpus, undisturbed, left, monkeypatch
+    tmp_path, undisturbed, left, monkeypatch
 ):
     """Whose disk is full, or whose reader has left."""
     reading, writing = os.pipe()
     os.close(reading)
     with open(writing if left else "/dev/full", "w", 1) as stream:
         monkeypatch.setattr(sys, "stderr", stream)
-        train(tmp_path / "model", corpus, SMALL, device="cpu")
+        train(tmp_path / "model", CORPUS, SMALL, device="cpu")
         with suppress(OSError):
             stream.close()
     assert same_weights(tmp_path / "model", undisturbed)
