@@ -363,14 +363,6 @@ def test_without_locks_a_training_says_so_and_goes_on(
     assert same_weights(output, undisturbed)
 
 
-def test_what_a_failed_attempt_leaves_does_not_stop_the_next(tmp_path):
-    """It fails over its subwords."""
-    many = replace(SMALL, tokenizer="bpe", vocab_size=9000, vocab_exact=True)
-    with pytest.raises(UserError, match="too large"):
-        train(tmp_path / "model", CORPUS, many, device="cpu")
-    train(tmp_path / "model", CORPUS, SMALL, device="cpu")
-
-
 CUDA = torch.OutOfMemoryError(
     "CUDA out of memory. Tried to allocate 7.45 GiB. Process 7 has 74.0 GiB "
     "memory in use. Of the allocated memory 70.1 GiB is allocated by PyTorch, "
