@@ -20,7 +20,7 @@ from sacrebleu.metrics import BLEU
 from small_runs import CORPUS, MUON, SMALL, learning, same_weights
 from test_resume import KINDS
 from tiny_models import tiny_folder
-from without_blanks import LANGUAGES, SENTENCES
+from without_blanks import SENTENCES
 
 from annotated_transformer import Translator, training
 from annotated_transformer.corpora.corpus import Corpus, Extra
@@ -277,12 +277,9 @@ def test_sentences_that_are_left_out_are_not_translated(tmp_path):
         assert one.to_translate == found
 
 
-@pytest.mark.parametrize(("language", "_", "lines"), LANGUAGES[::9])
-def test_what_is_right_has_a_bleu_of_100_without_blanks(
-    tmp_path, language, _, lines
-):
-    pairs = [*zip("abc", lines, strict=True)]
-    corpus = Corpus(pairs, pairs, {}, "x", "en", language, {})
+def test_what_is_right_has_a_bleu_of_100_without_blanks(tmp_path):
+    pairs = [*zip("abc", SENTENCES["zh"], strict=True)]
+    corpus = Corpus(pairs, pairs, {}, "x", "en", "zh", {})
     tokenizer = train_tokenizer(map("".join, pairs), 60, "char")
     torch.manual_seed(0)
     model = transformer(replace(SMALL.model, vocab_size=len(tokenizer)))
