@@ -91,13 +91,15 @@ def test_a_plan_is_a_recipe_and_its_trial_leaves_no_trace(
     assert steps == [line["step"] for line in read_metrics(whole)]
 
 
-def test_a_plan_is_made_and_kept(tmp_path):
+def test_a_plan_is_made_and_kept(tmp_path, monkeypatch):
+    """For a minute, of a machine that needs two seconds for an update."""
+    monkeypatch.setattr(run, "trial", lambda *_: (2.0, 1.0))
     recipe = learning(SMALL, warmup=1000)
-    options = {"device": "cpu", "plan_minutes": 0.1}
+    options = {"device": "cpu", "plan_minutes": 1.0}
     folder = train(tmp_path / "x", CORPUS, recipe, **options)
     plan = json.loads((folder / "run.json").read_text())["recipe"]["train"]
     assert plan["warmup"] <= max(1, plan["steps"] // 10)
-    assert read_metrics(folder)[-1]["step"] == plan["steps"]
+    assert read_metrics(folder)[-1]["step"] == plan["steps"] < 30
 
 
 def test_a_plan_without_time_for_an_update(tmp_path):
