@@ -58,7 +58,7 @@ def test_as_many_updates_as_fit_and_their_schedule(
     assert top == pytest.approx(before.rate(warmup, 512), rel=1e-6)
 
 
-@pytest.mark.parametrize("kind", ["dropout", "muon", "start", "adapters"])
+@pytest.mark.parametrize("kind", ["dropout", "muon", "adapters"])
 def test_a_plan_is_a_recipe_and_its_trial_leaves_no_trace(
     kind, tmp_path, monkeypatch
 ):
@@ -67,8 +67,9 @@ def test_a_plan_is_a_recipe_and_its_trial_leaves_no_trace(
     What a slow machine would plan is not asked for here.
     """
     monkeypatch.chdir(tmp_path)
-    train(tmp_path / "parent", CORPUS, KINDS["start"][0], device="cpu")
     recipe, begin = KINDS[kind]
+    if kind == "adapters":
+        train(tmp_path / "parent", CORPUS, KINDS["start"][0], device="cpu")
     plan = dict(zip(FIELDS, (8, 1, 0.02, 3), strict=True))
     asked = []
 
