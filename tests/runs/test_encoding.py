@@ -4,6 +4,7 @@ import os
 import signal
 import tracemalloc
 from dataclasses import replace
+from functools import cache
 from itertools import islice
 from pathlib import Path
 
@@ -33,6 +34,7 @@ from annotated_transformer.runs.train import encode_corpus, train
 from annotated_transformer.runs.windows import token_ids
 from annotated_transformer.storage.model_folder import read_config
 from annotated_transformer.system.cache import CACHE, VARIABLE, Cache
+from benchmarks import made_pairs
 from benchmarks.made_pairs import FORMS, made_words, write_pairs
 
 TEXT = [(line, line[::-1]) for line in LINES[:200]]
@@ -295,17 +297,16 @@ def test_a_run_whose_cache_cannot_be_written_can_be_begun_again(
     train(output, corpus, SMALL, device="cpu", cache=False)
 
 
-def test_two_hundred_thousand_pairs_take_forty_bytes_each(
-    tmp_path, monkeypatch
-):
+def test_fifty_thousand_pairs_take_forty_bytes_each(folder, monkeypatch):
     """With the ids in the cache: lengths, an epoch and its batches."""
-    monkeypatch.setenv(VARIABLE, str(tmp_path / "cache"))
-    size = 200_000
-    assert len({*made_words(0)}) == FORMS >= size
-    paths = write_pairs(size, tmp_path)
-    (tmp_path / "v").mkdir()
-    valid = write_pairs(100, tmp_path / "v", seed=1)
-    assert valid[0].read_text() != "".join(islice(paths[0].open(), 100))
+    size, place = 50_000, folder.parent
+    # each draws a quarter of a million of them
+    monkeypatch.setattr(made_pairs, "made_words", cache(made_words))
+    assert len({*made_pairs.made_words(0)}) == FORMS >= size
+    paths = write_pairs(size, place)
+    (place / "v").mkdir()
+    valid = write_pairs(10, place / "v", seed=1)
+    assert valid[0].read_text() != "".join(islice(paths[0].open(), 10))
     corpus = Corpus.from_files(paths, valid, "en", "de")
     words = train_tokenizer(islice(corpus.text_of_subwords(), 2000), 1000)
     recipe = recipe_of(None, "tiny")
