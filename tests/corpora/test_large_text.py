@@ -1,6 +1,7 @@
 """A large text reads like a list, and is read anew each time."""
 
 import pytest
+from pair_files import write
 
 from annotated_transformer.corpora import corpus as corpus_module
 from annotated_transformer.corpora import large_text
@@ -17,14 +18,6 @@ FEW = [("x", "y"), ("é", "z")]
 def cache(tmp_path, monkeypatch):
     """A cache of each test's own."""
     monkeypatch.setenv(VARIABLE, str(tmp_path / "cache"))
-
-
-def write(folder, pairs, name):
-    """Files of the two sides of pairs."""
-    paths = [folder / f"{name}.{side}" for side in ("en", "de")]
-    for path, lines in zip(paths, zip(*pairs, strict=True), strict=True):
-        path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
-    return paths
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from builtin_text import LINES
 from odd_text import odd_strings
+from pair_files import write
 from small_runs import PAIRS, SMALL, learning, same_weights
 
 from annotated_transformer.corpora import large_text
@@ -27,12 +28,11 @@ from annotated_transformer.runs import (
     prepare,
     windows,
 )
+from annotated_transformer.runs.description import describe
 from annotated_transformer.runs.encoding import dtype, encoded
 from annotated_transformer.runs.recipes import recipe_of
-from annotated_transformer.runs.start import Start
 from annotated_transformer.runs.train import encode_corpus, train
 from annotated_transformer.runs.windows import token_ids
-from annotated_transformer.storage.model_folder import read_config
 from annotated_transformer.system.cache import CACHE, VARIABLE, Cache
 from benchmarks import made_pairs
 from benchmarks.made_pairs import FORMS, made_words, write_pairs
@@ -140,14 +140,12 @@ def test_what_such_a_tokenizer_makes_of_a_text_is_its_own(folder):
     files = write(folder.parent, TEXT[:100], "t")
     corpus = Corpus.from_files(files, files, "xx", "xx")
 
-    def lines(name, tokenizer, **options):
-        place = folder.parent / name
-        start = Start(tokenizer=tokenizer)
-        train(place, corpus, SMALL, start, device="cpu", **options)
-        return read_config(place).history.data.lines
+    def lines(tokenizer, store=CACHE):
+        ready = prepare.Prepared(SMALL, tokenizer, None)
+        return describe("", ready, corpus, "cpu", cache=store).data.lines
 
-    plain, own = lines("plain", BPE), lines("own", Shouting(BPE.model))
-    assert plain != own == lines("same", Shouting(BPE.model), cache=False)
+    plain, own = lines(BPE), lines(Shouting(BPE.model))
+    assert plain != own == lines(Shouting(BPE.model), Cache(kept=False))
 
 
 def test_ids_fit_in_their_numbers():
@@ -207,14 +205,6 @@ def test_a_run_lets_go_of_pages_again_and_again(folder, monkeypatch):
     text = encode_corpus(corpus, BPE, SMALL, CACHE).learned
     assert len([*islice(text.batches(), 10)]) == 10
     assert calls == [text.text.rows] * 3
-
-
-def write(place, pairs, name):
-    """Files of the two sides of pairs."""
-    paths = [place / f"{name}.{side}" for side in ("en", "de")]
-    for path, lines in zip(paths, zip(*pairs, strict=True), strict=True):
-        path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
-    return paths
 
 
 def test_a_text_that_changes_while_it_is_encoded_is_refused(folder):
