@@ -1,12 +1,15 @@
 """The first page, the ways that begin there, and the menu."""
 
 import re
+from pathlib import Path
 
 import pages
 import pytest
 from browser import opened
+from lxml import html
+from lxml.html import HtmlElement
 from menu import fold_parts
-from ways import WAYS
+from ways import WAYS, Way
 
 
 @pytest.fixture
@@ -30,70 +33,78 @@ def test_it_begins_with_name_figure_and_one_button(intro):
     assert intro.url.endswith("/01_attention.html")
 
 
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
-def test_next_and_previous_lead_along_a_way(intro, way):
-    page = intro
-    card = page.locator(f".way-card:has([data-takes={way.name}])")
+LEFT_OUT = r"This way leaves out \d+\.\d+( to \d+\.\d+)?: continue at"
+each_way = pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
+
+
+def written(book: Path, page: str) -> HtmlElement:
+    """A page as it is stored, in which all ways stand side by side."""
+    return html.parse(book / "book" / f"{page}.html").getroot()
+
+
+def of_way(page: HtmlElement, element: str, way: Way) -> list[HtmlElement]:
+    """The elements of one of its ways."""
+    return page.xpath(f"//{element}[@data-way='{way.name}']")
+
+
+@each_way
+def test_pages_of_a_way_lead_to_each_other(book, way):
+    """Next, previous and its minutes; the next test follows them."""
+    (card,) = written(book, "intro").xpath(
+        f"//div[@class='way-card'][.//*[@data-takes='{way.name}']]"
+    )
     times = [
-        int(re.search(r"(\d+) minutes", x)[1])
-        for x in card.locator("li").all_text_contents()
+        int(re.search(r"(\d+) minutes", x.text_content())[1])
+        for x in card.iter("li")
     ]
-    said = re.findall(r"in (\d+) minutes", card.inner_text())
+    said = re.findall(r"in (\d+) minutes", card.text_content())
     assert said in ([], [str(sum(times))])
-    card.locator("a.begin").click()
+    stops = ["intro.html", *map(way.address, way.pages), way.end]
+    for place, (stem, time) in enumerate(zip(way.pages, times, strict=True)):
+        page = written(book, stem)
+        (bar,) = of_way(page, "div[@class='way']", way)
+        told = f"page {place + 1} of {len(times)}, about {time} minutes"
+        assert told in bar.text_content()
+        (around,) = of_way(page, "div[@class='prev-next-area']", way)
+        assert around.xpath("a/@href") == [stops[place], stops[place + 2]]
+    end, _, anchor = way.end.partition(".html#")
+    assert not anchor or written(book, end).xpath(f"//*[@id='{anchor}']")
+
+
+@each_way
+def test_of_all_ways_the_one_that_was_taken_is_shown(intro, way):
+    page = intro
+    page.locator(f"a.begin[data-takes={way.name}]").click()
     before = "intro.html"
-    for place, stem in enumerate(way.pages):
+    for place, stem in enumerate([*way.pages][:2]):
         page.wait_for_url(f"**/{way.address(stem)}")
-        bar = page.locator(".way:visible").first
-        assert f"page {place + 1} of {len(way.pages)}" in bar.inner_text()
-        assert f"about {times[place]} minutes" in bar.inner_text()
+        bar = page.locator("div.way:visible").inner_text()
+        assert f"page {place + 1} of {len(way.pages)}" in bar
         back = page.locator(".left-prev:visible")
         assert back.get_attribute("href") == before
         before = way.address(stem)
         page.locator(".right-next:visible").click()
-    assert page.url.endswith(f"/{way.end}")
-    anchor = way.end.partition("#")[2] or "main-content"
-    page.locator(f"#{anchor}").wait_for(state="attached")
 
 
-READ = """() => {
-  const main = document.querySelector("article h1").parentElement;
-  const read = [], left = [];
-  let on = true; // of what the lines of a way do not lead over
-  for (const e of main.children) {
-    if (e.matches("p.way") && e.checkVisibility()) {
-      on = false;
-      left.push([e.textContent, e.querySelector("a").getAttribute("href")]);
-    }
-    if (!e.matches("section")) continue;
-    on ||= left.at(-1)[1] === `#${e.id}`;
-    if (on) read.push(e.id);
-  }
-  return [read, left];
-}"""
-
-
-def test_lines_lead_over_what_a_way_leaves_out(intro):
-    page = intro
-    page.locator("a.begin[data-takes=idea]").click()
-    (way,) = (way for way in WAYS if way.name == "idea")
-    base = page.url.rpartition("/")[0]
-    for stem, following in zip(
-        way.pages,
-        [*[way.address(x) for x in way.pages][1:], way.end],
-        strict=True,
+@each_way
+def test_lines_lead_over_what_a_way_leaves_out(book, way):
+    stops = [*map(way.address, way.pages), way.end]
+    for (stem, chosen), following in zip(
+        way.pages.items(), stops[1:], strict=True
     ):
-        page.goto(f"{base}/{way.address(stem)}")
-        read, left = page.evaluate(READ)
-        chosen = way.pages[stem]
+        page = written(book, stem)
+        lines = of_way(page, "p[@class='way']", way)
+        read, left, on = [], [], True
+        for part in page.xpath("//article//h1/following-sibling::*"):
+            if part in lines:
+                on = False
+                left += part.xpath("a/@href")
+                assert re.match(LEFT_OUT, part.text_content())
+            elif part.tag == "section":
+                on = on or left[-1] == f"#{part.get('id')}"
+                read += [part.get("id")] * on
         assert not chosen or [*chosen] == read
-        assert bool(chosen) == bool(left)
-        if left:
-            assert left[-1][1] == following
-            assert re.match(
-                r"This way leaves out \d+\.\d+( to \d+\.\d+)?: continue at",
-                left[-1][0],
-            )
+        assert left[-1:] == [following] * bool(chosen)
 
 
 def test_the_end_of_the_first_way_is_in_sight(window, book):
@@ -135,7 +146,8 @@ def test_a_way_that_is_known_late_is_shown(window, book):
     """News of the choice may come before this page's scripts have run."""
     window.page.add_init_script(LATE)
     page = window.open(book / "book" / "01_attention.html")
-    assert page.locator(".way:visible").first.is_visible()
+    for part in ("div.way", "p.way"):
+        assert page.locator(f"{part}:visible").count() > 0
 
 
 def test_a_page_from_the_browser_s_memory_knows_the_way(window, book):
@@ -151,13 +163,12 @@ BLOCKED = """Object.defineProperty(window, "localStorage", {
   configurable: true, get() { throw new DOMException("blocked"); }})"""
 
 
-def test_a_way_is_followed_where_nothing_can_be_kept(intro):
-    page = intro
-    page.add_init_script(BLOCKED)
-    page.reload()
+def test_a_way_is_followed_where_nothing_can_be_kept(window, book):
+    window.page.add_init_script(BLOCKED)
+    page = window.open(book / "book" / "intro.html")
     page.locator("a.begin[data-takes=model]").click()
-    for place in (1, 2, 3):
-        bar = page.locator(".way:visible").first
+    for place in (1, 2):
+        bar = page.locator("div.way:visible")
         assert f"page {place} of" in bar.inner_text()
         page.locator(".right-next:visible").click()
 
@@ -188,8 +199,7 @@ def test_other_parts_of_the_menu_stay_as_they_are():
     assert fold_parts(menu) == menu
 
 
-def test_figures_of_a_lab_are_counted_on_its_page(window, book):
-    for lab in ("ladder", "risk", "decoder_only"):
-        page = window.open(book / "book" / f"{lab}.html")
-        first = page.locator("figcaption .caption-number").first
-        assert first.inner_text().strip() == "Fig. 1"
+@pytest.mark.parametrize("lab", ["ladder", "risk", "decoder_only"])
+def test_figures_of_a_lab_are_counted_on_its_page(book, lab):
+    numbers = written(book, lab).xpath("//*[@class='caption-number']/text()")
+    assert numbers[0].strip() == "Fig. 1"
