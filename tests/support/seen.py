@@ -3,6 +3,7 @@
 Run as a script, it prints a table of all pages of the built book.
 """
 
+from contextlib import ExitStack
 from typing import NamedTuple
 
 from browser import book_folder, opened
@@ -83,27 +84,26 @@ def sideways(page: Page) -> int:
     )
 
 
-def settle(page: Page) -> None:
-    """Wait until what arrives late has arrived."""
-    await_scripts(page)
-    page.evaluate("document.fonts.ready")
-    page.wait_for_timeout(SETTLED)
-
-
 def look(browser: Browser, address: str) -> Seen:
     """Open a page anew, wide and on a phone, and measure it."""
-    found = []
-    for size in (WIDE, PHONE):
-        with opened(browser, viewport=size) as window:
+    with ExitStack() as stack:
+        shown = []
+        for size in (WIDE, PHONE):
+            window = stack.enter_context(opened(browser, viewport=size))
             window.context.add_init_script(WATCH)
-            page = window.open(address)
-            settle(page)
-            shift = page.evaluate("window.shifts.reduce((a, b) => a + b, 0)")
-            found.append(
-                (share(page), longest_run(page), sideways(page), shift)
-            )
-    (part, run, _, wide), (_, _, boxes, phone) = found
-    return Seen(part, run, boxes, (wide, phone))
+            shown.append(window.open(address))
+        for page in shown:
+            await_scripts(page)
+            page.evaluate("document.fonts.ready")
+        page.wait_for_timeout(SETTLED)  # once for both
+        wide, phone = shown
+        moved = "window.shifts.reduce((a, b) => a + b, 0)"
+        return Seen(
+            share(wide),
+            longest_run(wide),
+            sideways(phone),
+            (wide.evaluate(moved), phone.evaluate(moved)),
+        )
 
 
 if __name__ == "__main__":
