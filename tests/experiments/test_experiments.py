@@ -289,12 +289,10 @@ def test_one_run_beside_the_record(toy, capsys):
         go("?")
 
 
-def test_one_run_of_no_experiment():
-    words = ["-m", "experiments", "--run", "2017 seed=0"]
-    ended = subprocess.run(
-        [sys.executable, *words], capture_output=True, text=True, cwd=ROOT
-    )
-    assert ended.returncode == 2 and "--run goes with --only" in ended.stderr
+def test_one_run_of_no_experiment(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        command_line.main(["--run", "2017 seed=0"])
+    assert "--run goes with --only" in capsys.readouterr().err
 
 
 def test_a_signal_stops_all_runs(toy):
