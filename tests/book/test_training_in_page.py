@@ -222,7 +222,7 @@ def test_a_secret_program_is_stopped_guessed_and_told(site, window: Window):
     assert said(page).startswith("No: program A is “no mask”.")
     assert page.locator(".widget-guess button").count() == 0
     press(page, "go on")
-    await_word(page, "update 200 of 600")
+    await_word(page, "update 150 of 600")
     page.get_by_label("reverse").check()
     press(page, "start")
     for line in ("A: copy, no mask", "B: reverse, a secret"):
