@@ -71,7 +71,6 @@ def score(table, output):
 
 
 @given(st.integers(0, 10_000), st.sampled_from([*TERMS]))
-@settings(max_examples=25, deadline=None)
 def test_with_room_for_all_it_finds_the_best_of_all_that_have_it(seed, term):
     table, limit = random_table(seed, vocab=len(NAMES))[0], 4
     rule = Required(Pieces(), term, each=len(NAMES) ** limit)
@@ -83,7 +82,7 @@ def test_with_room_for_all_it_finds_the_best_of_all_that_have_it(seed, term):
 
 
 @given(st.integers(0, 10_000), st.sampled_from([*TERMS]), st.integers(1, 3))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_what_has_ended_has_the_term(seed, term, each):
     table = random_table(seed, vocab=len(NAMES))[0]
     rule = Required(Pieces(), term, each)

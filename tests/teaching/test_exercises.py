@@ -12,7 +12,7 @@ from collections import Counter
 import chapters
 import pytest
 import torch
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from torch.utils._python_dispatch import _disable_current_modes
 
@@ -214,7 +214,6 @@ def test_changing_the_input_is_told():
     assert said == "The function changes its input: work on a copy."
 
 
-@settings(max_examples=25)
 @given(st.data())
 def test_one_flipped_cell_is_never_right(data):
     length = data.draw(st.sampled_from([5, 1, 2, 9]))
@@ -229,7 +228,6 @@ def test_one_flipped_cell_is_never_right(data):
     assert said_of("causal-mask", flipped) is not None
 
 
-@settings(max_examples=25)
 @given(st.integers(1, 40), st.integers(1, 20))
 def test_references_agree_with_the_package(length, half):
     reference = {name: e.reference for name, e in EXERCISES.items()}
@@ -245,7 +243,6 @@ def test_references_agree_with_the_package(length, half):
     assert reference["row-b"](half) == saved
 
 
-@settings(max_examples=25)
 @given(st.integers(0, 10**6), st.integers(1, 4), st.sampled_from([0.0, 1.0]))
 @example(492, 4, 0.0)
 def test_reference_search_agrees_with_the_package(seed, width, alpha):
