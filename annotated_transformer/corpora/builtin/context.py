@@ -3,7 +3,6 @@
 from .clauses import bare_verb, clause_of, copula
 from .draw import NOTHING, Draw, Phrase, arrange
 from .lexicon import (
-    CONJUNCTIONS,
     COORDINATORS,
     NEUTRAL,
     NOUNS,
@@ -58,9 +57,7 @@ def it_was(draw: Draw) -> Phrase:
         return arrange(
             (main, COMMA, link, copula(draw, pronoun, quality, past, "main"))
         )
-    word = draw.pick(("because", "although"))
-    german = dict(CONJUNCTIONS[tense])[word]
-    link = draw.unit(word, draw.vary(german))
+    _, link = conjunction(draw, past, ("because", "although"))
     main = statement(draw, subject, deed, tense)
     reason = copula(draw, pronoun, quality, past)
     return arrange((main, GERMAN_COMMA, link, reason))
@@ -124,12 +121,7 @@ def role(draw: Draw) -> Phrase:
     deed = verb_phrase(draw, VERBS["handling"], relative=tense)
     _, link = conjunction(draw, past, STATES)
     reason = copula(draw, pronoun, quality, past)
-    return linked(
-        draw,
-        link,
-        reason,
-        lambda order: clause_of(draw, someone, deed, tense, order),
-    )
+    return linked(draw, link, reason, someone, deed, tense)
 
 
 def sense(draw: Draw) -> Phrase:
@@ -160,9 +152,4 @@ def sense(draw: Draw) -> Phrase:
     quality = draw.pick(QUALITIES["mood"])
     _, link = conjunction(draw, past, STATES)
     reason = copula(draw, expert, quality, past)
-    return linked(
-        draw,
-        link,
-        reason,
-        lambda order: clause_of(draw, someone, deed, tense, order),
-    )
+    return linked(draw, link, reason, someone, deed, tense)

@@ -1,7 +1,5 @@
 """Sentences of the built-in corpus: clauses, their order and their joints."""
 
-from collections.abc import Callable
-
 from .clauses import bare_verb, clause_of, verb_words
 from .draw import NOTHING, Draw, Nominal, Phrase, Predicate, arrange
 from .lexicon import CONJUNCTIONS, SAYING, SCENES, TRYING, VERBS, Choice, Tense
@@ -82,13 +80,19 @@ def conjunction(
 
 
 def linked(
-    draw: Draw, link: Phrase, clause: Phrase, main: Callable[[str], Phrase]
+    draw: Draw,
+    link: Phrase,
+    clause: Phrase,
+    subject: Nominal,
+    predicate: Predicate,
+    tense: Tense,
 ) -> Phrase:
-    """A subordinate clause after or before its main clause."""
+    """A subordinate clause after or before its main clause, of a subject."""
     if draw.chance(0.5):
-        first = arrange((link, clause, COMMA))
-        return arrange((first, main("inverted")))
-    return arrange((main("main"), GERMAN_COMMA, link, clause))
+        main = clause_of(draw, subject, predicate, tense, "inverted")
+        return arrange((link, clause, COMMA, main))
+    main = clause_of(draw, subject, predicate, tense)
+    return arrange((main, GERMAN_COMMA, link, clause))
 
 
 def subordinate(draw: Draw) -> Phrase:
@@ -102,12 +106,7 @@ def subordinate(draw: Draw) -> Phrase:
         draw, first, predicate_of(draw, first, inner), inner, "final"
     )
     deed = predicate_of(draw, second, tense)
-    return linked(
-        draw,
-        link,
-        clause,
-        lambda order: clause_of(draw, second, deed, tense, order),
-    )
+    return linked(draw, link, clause, second, deed, tense)
 
 
 def saying(draw: Draw) -> Phrase:
