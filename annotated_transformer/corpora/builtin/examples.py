@@ -8,6 +8,7 @@ import math
 import random
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from ...errors import check_kind
@@ -106,10 +107,7 @@ def drawn_examples(seed: int) -> Iterator[GrammarExample]:
 
 def sentence_pairs(count: int, seed: int) -> list[GrammarExample]:
     """That many sentence pairs, each drawn independently."""
-    return [
-        example
-        for example, _ in zip(drawn_examples(seed), range(count), strict=False)
-    ]
+    return [*islice(drawn_examples(seed), count)]
 
 
 def example_splits(

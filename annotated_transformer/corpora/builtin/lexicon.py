@@ -140,17 +140,15 @@ NOUNS = {noun.english: noun for kind in KINDS.values() for noun in kind}
 GROUPS = {name: _nouns(name) for name in (*_TABLES["groups"], *KINDS, *NOUNS)}
 VERBS = {kind: _verbs(table) for kind, table in _TABLES["verbs"].items()}
 VERBS["person"] = VERBS["expert"] = VERBS["human"]
-# What people do with things: the verbs of `human` with no living object.
+# What people and animals do with things: verbs with no living object.
 LIVING = {noun for kind in ("anyone", "animal") for noun in GROUPS[kind]}
-VERBS["handling"] = tuple(
-    verb
-    for verb in VERBS["human"]
-    if verb.objects and LIVING.isdisjoint(verb.objects)
-)
-VERBS["grabbing"] = tuple(
-    verb
-    for verb in VERBS["animal"]
-    if verb.objects and LIVING.isdisjoint(verb.objects)
+VERBS["handling"], VERBS["grabbing"] = (
+    tuple(
+        verb
+        for verb in VERBS[kind]
+        if verb.objects and LIVING.isdisjoint(verb.objects)
+    )
+    for kind in ("human", "animal")
 )
 # The verbs by what they can be done to.
 TAKES = {

@@ -81,8 +81,8 @@ def determiner_words(
     name: str,
     case: str,
     column: int,
-    negation: int = 0,
-    count: bool = True,
+    negation: int,
+    count: bool,
 ) -> tuple[Phrase, str]:
     """The determiner, and the declension of the adjectives after it."""
     ein = ENDINGS["ein"][case][column]
