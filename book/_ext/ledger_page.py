@@ -21,8 +21,9 @@ import yaml
 from api_links import labels
 from docutils import nodes
 from edition import say
-from pybtex.database import BibliographyData, Entry, parse_file
+from pybtex.database import BibliographyData, parse_file
 from pybtex.richtext import Text
+from references import authors
 from scipy.stats import false_discovery_control
 from sphinx import addnodes
 from sphinx.application import Sphinx
@@ -211,21 +212,10 @@ def plain(text: str) -> str:
     return str(Text.from_latex(text)).replace("{", "").replace("}", "")
 
 
-def authors(work: Entry) -> str:
-    """One or two family names, or the first and "et al."."""
-    names = [
-        plain(" ".join([*person.prelast_names, *person.last_names]))
-        for person in work.persons["author"]
-    ]
-    if len(names) > 2:
-        return f"{names[0]} et al."
-    return " and ".join(names)
-
-
 def short_source(source: str) -> str:
     """A source in a word or three, as a filter lists it."""
     if source in (OURS, PAPER):
-        return KINDS[0] if source == PAPER else OURS
+        return kind(source)
     work = bibliography().entries[source]
     year = work.fields.get("year", "")
     name = authors(work)

@@ -17,16 +17,18 @@ from pybtex.style.template import Node, field, sentence
 from sphinx.application import Sphinx
 
 
-def label(entry: Entry) -> str:
-    """The first author, or both of two, and the year."""
-    people = entry.persons["author"]
-    last, *others = (
+def authors(entry: Entry) -> str:
+    """One or two family names, or the first and "et al."."""
+    names = [
         " ".join(map(str, x.rich_prelast_names + x.rich_last_names))
-        for x in people
-    )
-    if others:
-        last += f" and {others[0]}" if len(people) == 2 else " et al."
-    return f"{last}, {entry.fields['year']}"
+        for x in entry.persons["author"]
+    ]
+    return f"{names[0]} et al." if len(names) > 2 else " and ".join(names)
+
+
+def label(entry: Entry) -> str:
+    """Authors and year."""
+    return f"{authors(entry)}, {entry.fields['year']}"
 
 
 def place(entry: Entry) -> str:

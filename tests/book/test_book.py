@@ -11,8 +11,9 @@ import chapters
 import export
 import pytest
 import yaml
-from ledger_page import authors, bibliography
+from ledger_page import bibliography
 from print_book import files
+from references import authors
 from test_floors import imported, modules
 
 from ledger.records import read_run
