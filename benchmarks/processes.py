@@ -23,10 +23,9 @@ from typing import Any
 import torch
 
 from annotated_transformer.data import Batch, make_batch
-from annotated_transformer.model import PRESETS, transformer
+from annotated_transformer.model import PRESETS, parameter_count, transformer
 from annotated_transformer.optimizer import make_optimizer
 from annotated_transformer.runs.cost import Ring, measured_cost
-from annotated_transformer.storage.builders import parameters_of
 from annotated_transformer.system.atomic_files import write_text
 from annotated_transformer.system.machine import environment
 from annotated_transformer.system.memory import keep_freed_memory
@@ -81,7 +80,7 @@ def compared(preset: str, tokens: int) -> dict[str, Any]:
                 began = time.monotonic()
                 next(each).check()
                 taken[name].append(time.monotonic() - began)
-    size = 4 * parameters_of(sizes)
+    size = 4 * parameter_count(sizes)
     computed = found.seconds(tokens)
     exchanged = ring.seconds(size, processes.size)
     measured = {name: median(some[1:]) for name, some in taken.items()}

@@ -127,8 +127,3 @@ def outline(config: object) -> EncoderDecoder:
     """The model without memory: what its parts are and what shapes."""
     with torch.device("meta"), Unfilled():
         return build(config)
-
-
-def parameters_of(config: object) -> int:
-    """How many numbers a model of these sizes learns."""
-    return sum(x.numel() for x in outline(config).parameters())

@@ -7,9 +7,8 @@ from statistics import median
 
 import pytest
 
-from annotated_transformer.model import PRESETS
+from annotated_transformer.model import PRESETS, parameter_count
 from annotated_transformer.runs.cost import Ring
-from annotated_transformer.storage.builders import parameters_of
 
 BOOK = Path(__file__).parents[2] / "book"
 RECORD = json.loads((BOOK / "runs/benchmark-processes.json").read_text())
@@ -42,7 +41,7 @@ def test_the_page_foretells_what_the_formula_says(row, cards, bandwidth):
     line = re.search(rf"(?m)^\| {re.escape(row)}.*$", PAGE)[0]
     told = re.findall(r"\$([\d.]+)\$ s, \$([\d.]+)\$ (hours|days)", line)
     for preset, (seconds, time, unit) in zip(HOURS, told, strict=True):
-        size = parameters_of(PRESETS[preset])
+        size = parameter_count(PRESETS[preset])
         computed = 6 * size * 25_000 / 7e12 / cards
         exchanged = Ring(0.0, bandwidth).seconds(4 * size, cards)
         found = computed + exchanged

@@ -9,7 +9,7 @@ from started import ends, start
 from torch import nn
 
 from annotated_transformer.data import make_batch
-from annotated_transformer.model import transformer
+from annotated_transformer.model import parameter_count, transformer
 from annotated_transformer.optimizer import make_optimizer
 from annotated_transformer.runs import cost, dry_run
 from annotated_transformer.runs.cost import (
@@ -19,7 +19,6 @@ from annotated_transformer.runs.cost import (
     kept_bytes,
     measured_cost,
 )
-from annotated_transformer.storage.builders import parameters_of
 from annotated_transformer.system.processes import Processes
 from annotated_transformer.training import TrainConfig, batch_loss
 
@@ -125,7 +124,7 @@ def test_times_follow_from_the_cost(monkeypatch):
 def test_more_devices_take_the_exchange_into_account():
     ring, each = Ring(0.0, 1e6), Cost(0.01, 0.0, 1.0)
     recipe = learning(SMALL, steps=10)
-    size = 4 * parameters_of(recipe.model)
+    size = 4 * parameter_count(recipe.model)
     rows = dry_run.times(recipe, size, 100, each, ring, 3.0)
     assert rows["an update"].startswith("about 1 s, 0 s of it")
     for n in (8, 64):

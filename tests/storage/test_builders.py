@@ -13,7 +13,6 @@ from annotated_transformer.model import POSITIONS, ModelConfig
 from annotated_transformer.storage.builders import (
     build,
     outline,
-    parameters_of,
     read_sizes,
 )
 
@@ -42,7 +41,6 @@ def test_an_outline_is_the_model_without_memory(config):
     own = dict(model.named_parameters())
     assert {x: found[x].shape for x in found} == {x: own[x].shape for x in own}
     assert all(x.is_meta for x in found.values())
-    assert parameters_of(config) == sum(x.numel() for x in own.values())
 
 
 def pickled(model):
