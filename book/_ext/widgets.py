@@ -133,16 +133,6 @@ def search_tree(translator: Translator, caption: str, width: int) -> Data:
     return {"width": width, "limit": beam.limit, "nodes": found}
 
 
-def outputs(tree: Data) -> list[Data]:
-    """The nodes at which the hypotheses of a tree have ended."""
-    return [
-        node
-        for node in tree["nodes"]
-        if node["place"] is not None
-        and (node.get("end") or node["step"] == tree["limit"])
-    ]
-
-
 @cache
 def beam() -> Data:
     """Three searches for the translation of a caption."""

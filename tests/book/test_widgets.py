@@ -230,25 +230,35 @@ def translator():
     return Translator.load(widgets.MODEL)
 
 
+def outputs(tree):
+    """The nodes at which the hypotheses of a tree have ended."""
+    return [
+        node
+        for node in tree["nodes"]
+        if node["place"] is not None
+        and (node.get("end") or node["step"] == tree["limit"])
+    ]
+
+
 def test_beam_figure_is_the_search_of_the_package(translator):
     data = widgets.beam()
     source = torch.tensor([translator.tokenizer.encode(data["caption"])])
     for tree in data["trees"]:
         width = tree["width"]
         (found,) = beam_decode(translator.model, source, width, 0.0, width)
-        ends = [node["total"] for node in widgets.outputs(tree)]
+        ends = [node["total"] for node in outputs(tree)]
         expected = [h.log_probability for h in found]
         assert sorted(ends, reverse=True) == pytest.approx(expected, abs=1e-3)
     one, *_, wide = data["trees"]
     greedy = greedy_decode(translator.model, source)[0].tolist()
     assert one["nodes"][-1]["step"] == greedy.index(EOS) + 1
-    assert len(widgets.outputs(wide)) == 4
+    assert len(outputs(wide)) == 4
 
 
 def may_stop(tree, step, alpha):
     """What the package's beam says after a step of the tree."""
     beam = Beam(tree["width"], alpha, tree["limit"])
-    for node in widgets.outputs(tree):
+    for node in outputs(tree):
         if node["step"] <= step:
             beam.end([EOS] * node["step"], node["total"])
     kept = [n for n in tree["nodes"] if n["place"] is not None]
@@ -260,7 +270,7 @@ def test_beam_figure_ranks_and_stops_like_the_package(page, translator):
     shown = figure(page, "beam")
     data = widgets.beam()
     tree = data["trees"][-1]
-    first = min(node["step"] for node in widgets.outputs(tree))
+    first = min(node["step"] for node in outputs(tree))
     last = tree["nodes"][-1]["step"]
     source = torch.tensor([translator.tokenizer.encode(data["caption"])])
     shown.get_by_role("slider", name="penalty").press("Home")
@@ -286,9 +296,7 @@ def test_caption_of_the_beam_figure_teaches_something():
 
     By so much that no machine's rounding can change it.
     """
-    greedy, _, wide = (
-        widgets.outputs(tree) for tree in widgets.beam()["trees"]
-    )
+    greedy, _, wide = map(outputs, widgets.beam()["trees"])
 
     def ranked(alpha):
         scores = [n["total"] / length_penalty(n["step"], alpha) for n in wide]
