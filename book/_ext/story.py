@@ -240,9 +240,8 @@ def shorten(cell: nodes.container) -> None:
     )
     cell.replace(code, whole)
     whole += code
-    place = cell.index(whole) + 1
-    cell.insert(place, nodes.container("", shown, classes=["cell_input"]))
-    cell[place]["classes"].append("gist")
+    seen = nodes.container("", shown, classes=["cell_input", "gist"])
+    cell.insert(cell.index(whole) + 1, seen)
     cell["classes"].append("with-gist")
 
 
@@ -255,7 +254,8 @@ def mark_lines(block: nodes.Node) -> None:
 def explain(cell: nodes.container) -> None:
     """Mark the lines of a listing that the list beneath it explains."""
     block = next(cell.findall(nodes.literal_block))
-    lines, notes = block.astext().splitlines(), following(cell)
+    lines = block.astext().splitlines()
+    notes = cell.next_node(descend=False, siblings=True)
     if not isinstance(notes, nodes.enumerated_list):
         logger.warning("no list explains this listing", location=cell)
         return
@@ -270,11 +270,6 @@ def explain(cell: nodes.container) -> None:
         marked.append(last)
     block["highlight_args"] = {"hl_lines": marked}
     notes["classes"].append("notes")
-
-
-def following(cell: nodes.container) -> nodes.Node | None:
-    """What comes after a cell on its page."""
-    return cell.next_node(descend=False, siblings=True)
 
 
 def look_over(app: Sphinx, doctree: nodes.document) -> None:
