@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 import sys
-import tomllib
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from chapters import ROOT, find_chapters, read
 from jupyter_book.sphinx import build_sphinx
 
 sys.path += [str(ROOT / "book"), str(ROOT / "book" / "_ext")]
+from addresses import REPOSITORY
 from edition import CATALOGUE, LANGUAGE, LOCALE, NAME, PAGES
 
 # More would hardly be faster: what they read is put together by one.
@@ -50,7 +50,7 @@ def build(output: Path, root: Path = ROOT, jobs: int = JOBS) -> int:
     return status
 
 
-def build_edition(output: Path, root: Path = ROOT, jobs: int = JOBS) -> int:
+def build_edition(output: Path, jobs: int) -> int:
     """Add the pages in Chinese to what has been built, as strictly."""
     words = LOCALE / LANGUAGE / "LC_MESSAGES" / f"{CATALOGUE}.po"
     with words.open("rb") as file:
@@ -61,8 +61,8 @@ def build_edition(output: Path, root: Path = ROOT, jobs: int = JOBS) -> int:
     doctrees = output.parent / ".doctrees_zh"
     shutil.rmtree(doctrees, ignore_errors=True)
     shutil.copytree(output.parent / ".doctrees", doctrees)
-    given = {"filenames": [str(source(root, page)) for page in PAGES]}
-    return run(output, root, jobs, doctrees, EDITION, **given)
+    given = {"filenames": [str(source(page)) for page in PAGES]}
+    return run(output, ROOT, jobs, doctrees, EDITION, **given)
 
 
 def run(
@@ -105,9 +105,9 @@ EDITION = {
 }
 
 
-def source(root: Path, page: str) -> Path:
+def source(page: str) -> Path:
     """The file that a page is made of."""
-    (path,) = (root / page).parent.glob(f"{Path(page).name}.[im][pd]*")
+    (path,) = (ROOT / page).parent.glob(f"{Path(page).name}.[im][pd]*")
     return path
 
 
@@ -161,14 +161,12 @@ def write_colab(folder: Path) -> None:
     There a first cell, shown as a form, fetches and installs the package.
     The notebooks of the repository stay as they are.
     """
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    repository = project["project"]["urls"]["Repository"]
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "book").mkdir(parents=True)
     for chapter in find_chapters():
         notebook = read(chapter)
         cell = nbformat.v4.new_code_cell(
-            COLAB.format(repository=repository),
+            COLAB.format(repository=REPOSITORY),
             id="colab",
             metadata={"cellView": "form"},
         )
@@ -203,7 +201,7 @@ def main() -> int:
     output, jobs = given.output.resolve(), given.jobs
     if not given.edition and (status := build(output, jobs=jobs)):
         return status
-    return build_edition(output, jobs=jobs)
+    return build_edition(output, jobs)
 
 
 if __name__ == "__main__":
