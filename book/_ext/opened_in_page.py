@@ -21,7 +21,6 @@ from widgets import DECIDES, Data
 
 from annotated_transformer import embedding, heads, layers, model
 from annotated_transformer.model import parameter_count
-from annotated_transformer.storage.model_folder import load_model
 
 EXAMPLES = {
     **OPENINGS["pronouns"]["examples"],
@@ -90,7 +89,7 @@ class OpenedHere(ModelHere):
     def run(self) -> list[nodes.Node]:
         (name,) = self.arguments
         text = script(self.kind, shown(name))
-        thousands = parameter_count(load_model(name)[0].config) / 1e3
+        thousands = parameter_count(shipped(name)[0].config) / 1e3
         note = say(
             "The pronoun model: {0:.0f} thousand parameters, {1:.1f} MB, "
             "computed on this page. Its weights are rounded to 8 bits: a "
