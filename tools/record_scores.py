@@ -22,8 +22,8 @@ from annotated_transformer.system.atomic_files import read_json, write_text
 from annotated_transformer.translation import Translator, corpus_scores
 
 MOST_RECORD = 1 << 26  # bytes
-# what tells the models of one run apart
 Record = dict[str, Any]  # for JSON
+# what tells the models of one run apart
 MODEL = ("updates", "averaged", "valid_perplexity")
 
 
