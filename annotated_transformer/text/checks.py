@@ -16,6 +16,7 @@ from .subtitles import TIMECODE
 
 LONG = 20  # characters; few words have more
 CLEARLY = 0.2  # of a text's words
+MOST = 10  # things of one kind, at most
 NAME = re.compile(r"[@#]\w")
 ENDS = re.compile(r"^[^\w@#]+|[^\w/]+$")  # punctuation around a word
 # of two digits or more; a sign may stand between thousands
@@ -50,11 +51,11 @@ def to_keep(text: str) -> dict[str, str]:
     return {x: x for x in (*TAG.findall(text), *names)} | numbers
 
 
-def listed(things: Iterable[str], most: int = 10) -> str:
+def listed(things: Iterable[str]) -> str:
     """Different things, the first ones of many, each cut if it is long."""
     names = [f"{x:.40}" for x in dict.fromkeys(things)]
-    more = len(names) - most
-    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - MOST
+    return ", ".join(names[:MOST]) + (f" and {more} more" if more > 0 else "")
 
 
 def missing_blanks(texts: Iterable[str], language: str) -> str:
