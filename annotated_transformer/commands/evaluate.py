@@ -70,7 +70,7 @@ def evaluate(
     sure = [one.confidence for (one,) in best]
     if not quiet:
         name, budget = str(source or pairs), min(batch_tokens, 1024)
-        warn_of_direction(translator, given, name, sure, budget)
+        warn_of_direction(translator, given, name, budget, sure)
     scores = corpus_scores(outputs, references, language)
     search = ("beam", "alpha", "no_repeat")
     result = {name: getattr(translator, name) for name in search}

@@ -39,9 +39,7 @@ def load(
     return translator
 
 
-def watch_for(
-    translator: "Translator", name: str, quiet: bool = False
-) -> "Watch":
+def watch_for(translator: "Translator", name: str, quiet: bool) -> "Watch":
     """What tells of the lines of a file whose translations are doubtful."""
     from ..pairs.alignment import skipped_words
     from ..text.watch import Watch
@@ -61,8 +59,8 @@ def warn_of_direction(
     translator: "Translator",
     pairs: Sequence[tuple[str, str]],
     name: str,
+    batch_tokens: int,
     sure: Iterable[float] = repeat(inf),
-    batch_tokens: int = 1024,
 ) -> None:
     """Say if most pairs seem to be swapped, or not what the model is for.
 

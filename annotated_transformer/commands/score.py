@@ -43,7 +43,7 @@ def score(
         pass  # one that is too long is named before the first is scored
     if not quiet:
         name = str(source or pairs)
-        warn_of_direction(translator, given, name, batch_tokens=batch_tokens)
+        warn_of_direction(translator, given, name, batch_tokens)
     for some in blocks(given):
         found = score_pairs(translator, some, batch_tokens=batch_tokens)
         put("".join(in_digits(one.score) + "\n" for one in found))

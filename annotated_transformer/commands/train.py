@@ -279,7 +279,7 @@ def refuse_resume_alone(output: Path) -> None:
     raise UserError(f"{output}: a run goes on as it was begun: {begun}")
 
 
-def this_command(processes: int = 1) -> str:
+def this_command(processes: int) -> str:
     r"""What was typed, without --dry-run, as a shell takes it.
 
     Bytes of a file's name that are no UTF-8 are written as \xff.

@@ -273,7 +273,7 @@ def read_parallel(
 
 def stream_parallel(
     paths: Sequence[Path | str],
-    languages: Names = SIDES,
+    languages: Names,
     blank: bool = False,
 ) -> Iterator[tuple[str, str]]:
     """The same pairs one by one; what is wrong is said when it is reached."""

@@ -36,7 +36,7 @@ def back_translate(
 
 
 def made_pairs(
-    texts: list[str], written: list[str], tag: str = "", forward: bool = False
+    texts: list[str], written: list[str], tag: str, forward: bool
 ) -> list[Pair]:
     """The pairs of texts and of what was written for them."""
     sides = (texts, written) if forward else (written, texts)
