@@ -55,10 +55,8 @@ def load_adapters(model: nn.Module, path: Path | str) -> None:
     `merge_adapters` makes them part of the weights. UserError for a file that
     has none, or has those of another model.
     """
-    path, advice = (
-        Path(path),
-        "name the file that a training by adapters wrote",
-    )
+    path = Path(path)
+    advice = "name the file that a training by adapters wrote"
     if not path.exists():
         raise UserError(f"{path}: there is no such file; {advice}")
     tensors, notes = read_tensors(path)
