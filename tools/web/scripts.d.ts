@@ -230,21 +230,6 @@ interface Layout {
   wires: { kind: string; points: [x: number, y: number][] }[];
 }
 
-/** What the reader does in an opened box. */
-interface Act {
-  openHead(head?: Head): void;
-  silence(head: Head): void;
-  silenceUnit(name: string, unit: number): void;
-}
-
-interface Step {
-  box: string;
-  say: (view: View) => string;
-  head?: number;
-  short?: boolean;
-  bet?: boolean;
-}
-
 /** A part of a sentence's way: boxes up to one, and what is seen then. */
 interface Scene {
   box: string;
