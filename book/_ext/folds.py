@@ -54,8 +54,8 @@ def close_fold(self: HTML5Translator, node: nodes.Element) -> None:
 
 
 def open_summary(self: HTML5Translator, node: Summary) -> None:
-    title = {"CLASS": "admonition-title"}
-    self.body.append(self.starttag(node, "summary", "", **title))
+    opened = self.starttag(node, "summary", "", CLASS="admonition-title")
+    self.body.append(opened)
 
 
 def close_summary(self: HTML5Translator, node: Summary) -> None:
