@@ -59,13 +59,10 @@ if (own) {
 }
 
 const stemmer = new Stemmer();
-const asked = new Set(
-  (
-    "do does how i my what why " +
-    "为什么 什么 怎样 怎么 如何 哪 哪个 吗 呢 的 了 是 有 会 要 在 和 与"
-  ).split(" "),
-);
-const silent = new Set([...stopwords, ...asked]);
+const asked =
+  "do does how i my what why " +
+  "为什么 什么 怎样 怎么 如何 哪 哪个 吗 呢 的 了 是 有 会 要 在 和 与";
+const silent = new Set([...stopwords, ...asked.split(" ")]);
 silent.delete("not");
 
 // The words of a text: `padding_mask`, `LayerNorm` and `warm-up` are found
@@ -208,7 +205,7 @@ function result({ id, terms }) {
   return item;
 }
 
-function show(query, place) {
+function show(query) {
   const found = stems(query).length ? find(query) : [];
   const list = document.createElement("ol");
   const said = document.createElement("p");
@@ -261,7 +258,7 @@ function answer() {
   if (query === shown) return;
   shown = query;
   history.replaceState(null, "", `?${new URLSearchParams({ q: query })}`);
-  show(query, place);
+  show(query);
 }
 
 form.addEventListener("submit", (event) => {
@@ -272,4 +269,4 @@ form.addEventListener("input", () => {
   clearTimeout(pause);
   pause = setTimeout(answer, PAUSE);
 });
-show(asking, place);
+show(asking);
