@@ -243,7 +243,7 @@ widgets.register("train", "Train it yourself", (widget) => {
       share.line([[0, 0], ...exams], line);
       text(svg, 0, 12 + 18 * i, named(run), `ink-${kind} on`);
     });
-    if (!runs.length) text(svg, 0, 12, "No program has been trained yet.", "");
+    if (!runs.length) text(svg, 0, 12, "No program has been trained yet.");
     size(svg, room, top + lower + 160);
     if (said) return said;
     return (
