@@ -248,9 +248,7 @@ export class AttentionView {
     const tag = choose ? "button.at-chip" : "span.at-chip";
     this.seen.lang = map.lang;
     this.seen.replaceChildren(...chips(tag, looks, shaded));
-    const [first, second] = looks
-      .map((_, i) => i)
-      .sort((a, b) => weights[b] - weights[a]);
+    const [first, second] = largest(weights, 2);
     const looked = (i) => {
       const click = () => this.explain(weights, i, rows[at], columns[i]);
       const number = weights[i].toFixed(2);

@@ -6,6 +6,10 @@ import { attentions, titleOf, nameOf } from "./heads.js";
 
 const HUNGRY = "The dog ate the soup because it was hungry.";
 
+/** A box that is checked as long as nothing is changed. */
+const switchOn = (given) =>
+  make("input", { type: "checkbox", checked: true, ...given });
+
 export class ChangeForm {
   /**
    * @param {Sizes & {d_k: number, donor: string}} sizes
@@ -16,15 +20,15 @@ export class ChangeForm {
    * @param {(change: Change, needs: string, why: string) => void} leaveOut
    *   puts a change in, with a sentence that needs what it leaves out, and
    *   why another may not
-   * @param {() => [string, number][]} tryAll how likely what is written stays
-   *   under each change, named by its id, that silences one head
+   * @param {(place: Head) => number} without how likely what is written stays
+   *   if a head is silent
    */
-  constructor(sizes, doubts, set, leaveOut, tryAll) {
+  constructor(sizes, doubts, set, leaveOut, without) {
     this.sizes = sizes;
     this.doubts = doubts;
     this.set = set;
     this.leaveOut = leaveOut;
-    this.tryAll = tryAll;
+    this.without = without;
     /** @type {Map<string, Change>} */
     this.active = new Map();
     this.switches = new Map(); // by the ids of changes
@@ -63,6 +67,12 @@ export class ChangeForm {
     this.said.textContent = Number(this.degree.value).toFixed(1);
   }
 
+  /** The changes that silence one head each, of all attentions. */
+  get everySilence() {
+    const names = attentions(this.sizes.layers);
+    return names.flatMap((name) => this.silences(name));
+  }
+
   /** The change that silences each head of an attention. */
   silences(name) {
     const { heads } = this.sizes;
@@ -94,16 +104,6 @@ export class ChangeForm {
     );
   }
 
-  switch(label, checked, change) {
-    const box = make("input", {
-      type: "checkbox",
-      "aria-label": label,
-      checked,
-      change,
-    });
-    return box;
-  }
-
   /** A switch for each head, and one for all of an attention. */
   headSwitches() {
     const rows = attentions(this.sizes.layers).map((name) => {
@@ -111,16 +111,20 @@ export class ChangeForm {
       const cells = all.map((change) => {
         const { id } = change;
         const label = nameOf(change);
-        const box = this.switch(label, true, () =>
-          this.set(box.checked ? undefined : change, id),
-        );
+        const box = switchOn({
+          "aria-label": label,
+          change: () => this.set(box.checked ? undefined : change, id),
+        });
         this.switches.set(id, box);
         return make("td", { "data-id": id }, make("label", {}, box));
       });
       const label = say("{}, all heads", titleOf(name));
-      const whole = this.switch(label, true, () => {
-        for (const change of all)
-          this.set(whole.checked ? undefined : change, change.id);
+      const whole = switchOn({
+        "aria-label": label,
+        change: () => {
+          for (const change of all)
+            this.set(whole.checked ? undefined : change, change.id);
+        },
       });
       this.alls.set(name, whole);
       const title = make("th", { scope: "row" }, titleOf(name));
@@ -143,8 +147,9 @@ export class ChangeForm {
       make("tbody", {}, ...rows),
     );
     const click = () => {
-      for (const [id, p] of this.tryAll()) {
-        const cell = this.switches.get(id).closest("td");
+      for (const change of this.everySilence) {
+        const p = this.without(change);
+        const cell = this.switches.get(change.id).closest("td");
         cell.querySelector("span")?.remove();
         cell.append(make("span.op-p", share(p), p.toFixed(2)));
       }
@@ -163,9 +168,7 @@ export class ChangeForm {
 
   /** A head's output from another sentence. */
   patching() {
-    const places = attentions(this.sizes.layers).flatMap((name) =>
-      this.silences(name),
-    );
+    const places = this.everySilence;
     const donor = field({ id: "op-donor" }, this.sizes.donor);
     const warning = make("p.op-warning", { role: "status" });
     const head = make(
@@ -249,13 +252,13 @@ export class ChangeForm {
     const parts = kinds.map(([title, change, needs, why]) => {
       const part = `${title[0].toUpperCase()}${title.slice(1)}`;
       const label = say("{}: left out", part);
-      const box = this.switch(title, true, () =>
-        box.checked
-          ? this.set(undefined, change.id)
-          : this.leaveOut({ ...change, label }, needs, why),
-      );
+      const box = switchOn({
+        change: () =>
+          box.checked
+            ? this.set(undefined, change.id)
+            : this.leaveOut({ ...change, label }, needs, why),
+      });
       this.switches.set(change.id, box);
-      box.removeAttribute("aria-label");
       return make("label", {}, box, title);
     });
     this.said = make("span", {});

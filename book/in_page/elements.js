@@ -26,6 +26,14 @@ export function field(given, text = "") {
   return make("textarea", { ...limits, lang: "en", keydown, ...given }, text);
 }
 
+/** A button that brings an example. */
+export const example = (name, text, click) =>
+  make(
+    "button.at-quiet",
+    { type: "button", "aria-label": say("Example: {}", text), click },
+    say(name),
+  );
+
 /** Let the page show what is new, and answer what is asked meanwhile. */
 export const rest = (ms = 0) => new Promise((done) => setTimeout(done, ms));
 

@@ -27,13 +27,14 @@ function stack(side, layers) {
   add(`${input}.tokens`, "embedding", say("Embedding"), { big: true });
   const wave = { reads: `${input}.tokens`, adds: `${input}.positions.table` };
   add(input, "positions", say("Positions"), wave);
+  const attentions = encoder
+    ? [["around_attention", "self_attention", say("Self-attention")]]
+    : [
+        ["around_self", "self_attention", say("Masked attention")],
+        ["around_cross", "cross_attention", say("Cross-attention")],
+      ];
   const sublayers = [
-    encoder
-      ? ["around_attention", "self_attention", say("Self-attention")]
-      : ["around_self", "self_attention", say("Masked attention")],
-    ...(encoder
-      ? []
-      : [["around_cross", "cross_attention", say("Cross-attention")]]),
+    ...attentions,
     ["around_feed_forward", "feed_forward", say("Feed-forward")],
   ];
   const order = [...Array(layers).keys()].flatMap((layer) =>
@@ -57,12 +58,11 @@ function stack(side, layers) {
     add(name, "add", norm ? say("Add & Norm") : say("Add"), sum);
     before = name;
   });
-  const last = { big: true, reads: `${side}.norm` };
   if (encoder)
     add("encoder.norm", "memory", say("Memory"), { big: true, reads: before });
   else {
     add("decoder.norm", "norm", say("Norm"), { reads: before });
-    add("logits", "logits", "Logits", last);
+    add("logits", "logits", "Logits", { big: true, reads: "decoder.norm" });
     add("softmax", "softmax", "Softmax", { big: true, reads: "logits" });
   }
   return boxes;

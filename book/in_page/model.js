@@ -266,12 +266,15 @@ export class Model {
   }
 
   /**
-   * Queries on the keys and values that each of them sees (chapter 2).
+   * The queries of some vectors, each put in its place, on the keys and
+   * values that it sees (chapter 2).
    * Returns what the attention answers, and its weights by query and head,
    * each with what it was made of: the query and the keys, where in them the
    * head's numbers are, and the scores.
    */
-  attend(own, name, queries, seen, { output }) {
+  attend(own, name, vectors, place, seen, attention) {
+    const asked = own(`${name}.query`, linear(vectors, attention.query));
+    const queries = asked.map(place);
     const scores = own(
       `${name}.scores`,
       queries.map((query, i) => scoresOf(query, seen[i].keys, this.heads)),
@@ -289,7 +292,7 @@ export class Model {
       ),
     );
     const found = weights.map((heads, i) => meansOf(seen[i].values, heads));
-    const answers = linear(own(`${name}.heads`, found), output);
+    const answers = linear(own(`${name}.heads`, found), attention.output);
     return { weights, answers: own(name, answers) };
   }
 
@@ -317,10 +320,8 @@ export class Model {
       x = this.addNorm(own, layer, "around_attention", x, (y) => {
         const { keys, values } = this.keysValues(own, name, y, part);
         const seen = { keys: keys.map(this.turned), values };
-        const queries = own(`${name}.query`, linear(y, part.query));
-        const placed = queries.map(this.turned);
-        const all = placed.map(() => seen);
-        const found = this.attend(own, name, placed, all, part);
+        const all = y.map(() => seen);
+        const found = this.attend(own, name, y, this.turned, all, part);
         maps.push(found.weights);
         return found.answers;
       });
@@ -357,9 +358,7 @@ export class Model {
       const own = within(tap, `decoder.layers.${l}`, nodes);
       const [itself, cross] = [layer.self_attention, layer.cross_attention];
       const attention = (name, part, y, seen, place, kept) => {
-        const queries = own(`${name}.query`, linear(y, part.query));
-        const placed = queries.map(place);
-        const found = this.attend(own, name, placed, seen, part);
+        const found = this.attend(own, name, y, place, seen, part);
         nodes.forEach((node, i) => (node[kept][l] = found.weights[i]));
         return found.answers;
       };

@@ -9,6 +9,7 @@ import * as changes from "./changes.js";
 import {
   make,
   field,
+  example,
   chips,
   share,
   chance,
@@ -19,7 +20,7 @@ import {
 } from "./elements.js";
 import { Figure } from "./figure.js";
 import * as film from "./film.js";
-import { HeadGrid, attentions, nameOf } from "./heads.js";
+import { HeadGrid, nameOf } from "./heads.js";
 import { Machine } from "./machine.js";
 import { viewOf } from "./view.js";
 import * as walk from "./walk.js";
@@ -110,7 +111,7 @@ class Opened {
       (text) => this.doubts(text),
       (change, id) => this.change(change, id),
       (...given) => this.leaveOut(...given),
-      () => this.tryAll(),
+      (place) => this.view.without(place),
     );
     place.classList.add("at-live");
     place.querySelector(".at-still").after(this.form(), this.body());
@@ -136,12 +137,9 @@ class Opened {
       this.waiting = setTimeout(() => this.take(this.text.value), WAIT);
     };
     this.text = field({ id: "op-text", input });
-    const examples = Object.entries(model.examples).map(([name, text]) => {
-      const label = say("Example: {}", text);
-      const given = { type: "button", "aria-label": label };
-      const click = () => this.take(text);
-      return make("button.at-quiet", { ...given, click }, say(name));
-    });
+    const examples = Object.entries(model.examples).map(([name, text]) =>
+      example(name, text, () => this.take(text)),
+    );
     const title = say("A sentence in English");
     this.warning = make("p.op-warning", { role: "status" });
     this.english = oneStop(make("p.op-line", { lang: "en" }));
@@ -298,22 +296,6 @@ class Opened {
   toggle(change) {
     const { id } = change;
     this.change(this.changes.has(id) ? undefined : change, id);
-  }
-
-  /**
-   * How likely the next subword stays, without one head after the other.
-   * @returns {[id: string, p: number][]}
-   */
-  tryAll() {
-    const [{ token }] = this.view.ranked;
-    const silences = attentions(this.sizes.layers).flatMap((name) =>
-      this.changing.silences(name),
-    );
-    return silences.map((change) => {
-      const run = { ...this.run, changes: [...this.run.changes, change] };
-      const { chances } = this.machine.look(run, this.view.moment);
-      return [change.id, chances[token]];
-    });
   }
 
   /** The sentence goes through the boxes once, where things may move. */

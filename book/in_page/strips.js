@@ -4,7 +4,7 @@
  * orange, and the background shows through what is near zero.
  */
 
-import { make } from "./elements.js";
+import { make, digits } from "./elements.js";
 
 const COLOURS = {
   light: ["#0072b2", "#d55e00"],
@@ -88,9 +88,7 @@ export const axis = (name, text) =>
  */
 export function strip({ title, side, pieces, rows, across = "d_model" }) {
   const [low, high] = [Math.min, Math.max].map((f) =>
-    f(...rows.map((row) => f(...row)))
-      .toFixed(1)
-      .replace("-", "−"),
+    digits(f(...rows.map((row) => f(...row))), 1),
   );
   const size = rows[0].length;
   const count = rows.length;
@@ -100,7 +98,7 @@ export function strip({ title, side, pieces, rows, across = "d_model" }) {
   );
   const subwords = count === 1 ? say("1 subword") : say("{} subwords", count);
   const canvas = make("canvas", { role: "img", "aria-label": said });
-  const lit = { ...rowsOf(side, count, across) };
+  const lit = rowsOf(side, count, across);
   return make(
     "figure.op-strip",
     {},

@@ -7,7 +7,7 @@
 import { AttentionView } from "./attention.js";
 import { Translator } from "./beam_search.js";
 import { make, rest, share, digits, chance, named } from "./elements.js";
-import { chips, joined, listed } from "./elements.js";
+import { chips, example, joined, listed } from "./elements.js";
 import { sentences } from "./sentences.js";
 import { END } from "./tokenizer.js";
 
@@ -53,11 +53,13 @@ class Widget {
     this.text.value = text;
     const radios = this.modelChoice.querySelectorAll("input");
     radios[models.indexOf(model)].checked = true;
-    const examples = Object.entries(model.examples);
-    this.examples.replaceChildren(
-      say("Examples:"),
-      ...examples.map(this.example),
+    const examples = Object.entries(model.examples).map(([name, text]) =>
+      example(name, text, () => {
+        this.text.value = text;
+        this.translate();
+      }),
     );
+    this.examples.replaceChildren(say("Examples:"), ...examples);
     const { decoder, heads } = this.translator.model;
     const [layer, head] = model.cross;
     const sizes = { layers: decoder.length, heads, layer, head };
@@ -66,17 +68,6 @@ class Widget {
     this.panel.append(this.attention.element);
     this.translate();
   }
-
-  /** A button that fills in a sentence. */
-  example = ([name, text]) => {
-    const click = () => {
-      this.text.value = text;
-      this.translate();
-    };
-    const label = say("Example: {}", text);
-    const given = { type: "button", "aria-label": label, click };
-    return make("button.at-quiet", given, say(name));
-  };
 
   /** What is asked: a sentence, a model and a kind of search. */
   form() {

@@ -319,8 +319,7 @@ var learner = (() => {
         made.values.forEach((_, i) => made.values[i] = draw2());
         return this.parameters[name] = made;
       };
-      const linear = (name, rows, columns, given = {}) => {
-        const { fan = rows, parts = 1 } = given;
+      const linear = (name, rows, columns, { fan = rows, parts = 1 } = {}) => {
         const bound = Math.sqrt(6 / (fan + columns) / parts);
         const draw2 = () => bound * (2 * random() - 1);
         const weight = parameter(`${name}.weight`, rows, columns, draw2);

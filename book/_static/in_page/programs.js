@@ -158,10 +158,15 @@ var inPage;
     }).observe(place, { childList: true, subtree: true });
     return place;
   }
-  var SPACE, rest, listed, joined, share, digits, chance, named, WAYS;
+  var SPACE, example, rest, listed, joined, share, digits, chance, named, WAYS;
   var init_elements = __esm({
     "elements.js"() {
       SPACE = "▁";
+      example = (name, text, click) => make(
+        "button.at-quiet",
+        { type: "button", "aria-label": say("Example: {}", text), click },
+        say(name)
+      );
       rest = (ms = 0) => new Promise((done) => setTimeout(done, ms));
       listed = (words, type = "conjunction") => new Intl.ListFormat(document.documentElement.lang, { type }).format(words);
       joined = (...sentences2) => sentences2.filter(Boolean).reduce((all, one) => say("{} {}", all, one));
@@ -398,7 +403,7 @@ var inPage;
           const tag = choose ? "button.at-chip" : "span.at-chip";
           this.seen.lang = map.lang;
           this.seen.replaceChildren(...chips(tag, looks, shaded));
-          const [first, second] = looks.map((_, i) => i).sort((a, b) => weights[b] - weights[a]);
+          const [first, second] = largest(weights, 2);
           const looked = (i) => {
             const click = () => this.explain(weights, i, rows[at], columns[i]);
             const number = weights[i].toFixed(2);
@@ -450,7 +455,7 @@ var inPage;
   }
   function strip({ title, side, pieces, rows, across = "d_model" }) {
     const [low, high] = [Math.min, Math.max].map(
-      (f) => f(...rows.map((row) => f(...row))).toFixed(1).replace("-", "−")
+      (f) => digits(f(...rows.map((row) => f(...row))), 1)
     );
     const size = rows[0].length;
     const count = rows.length;
@@ -460,7 +465,7 @@ var inPage;
     );
     const subwords = count === 1 ? say("1 subword") : say("{} subwords", count);
     const canvas = make("canvas", { role: "img", "aria-label": said });
-    const lit = { ...rowsOf(side, count, across) };
+    const lit = rowsOf(side, count, across);
     return make(
       "figure.op-strip",
       {},
@@ -991,13 +996,14 @@ var inPage;
     const label = say("{}, unit {} is silent", titleOf(name), unit + 1);
     return { ...change, label, name, unit };
   }
-  var HUNGRY, ChangeForm;
+  var HUNGRY, switchOn, ChangeForm;
   var init_change_form = __esm({
     "change_form.js"() {
       init_changes();
       init_elements();
       init_heads();
       HUNGRY = "The dog ate the soup because it was hungry.";
+      switchOn = (given) => make("input", { type: "checkbox", checked: true, ...given });
       ChangeForm = class {
         /**
          * @param {Sizes & {d_k: number, donor: string}} sizes
@@ -1008,15 +1014,15 @@ var inPage;
          * @param {(change: Change, needs: string, why: string) => void} leaveOut
          *   puts a change in, with a sentence that needs what it leaves out, and
          *   why another may not
-         * @param {() => [string, number][]} tryAll how likely what is written stays
-         *   under each change, named by its id, that silences one head
+         * @param {(place: Head) => number} without how likely what is written stays
+         *   if a head is silent
          */
-        constructor(sizes, doubts, set, leaveOut, tryAll) {
+        constructor(sizes, doubts, set, leaveOut, without) {
           this.sizes = sizes;
           this.doubts = doubts;
           this.set = set;
           this.leaveOut = leaveOut;
-          this.tryAll = tryAll;
+          this.without = without;
           this.active = /* @__PURE__ */ new Map();
           this.switches = /* @__PURE__ */ new Map();
           this.alls = /* @__PURE__ */ new Map();
@@ -1052,6 +1058,11 @@ var inPage;
           this.degree.value = active.get("temperature")?.degree ?? 1;
           this.said.textContent = Number(this.degree.value).toFixed(1);
         }
+        /** The changes that silence one head each, of all attentions. */
+        get everySilence() {
+          const names = attentions(this.sizes.layers);
+          return names.flatMap((name) => this.silences(name));
+        }
         /** The change that silences each head of an attention. */
         silences(name) {
           const { heads } = this.sizes;
@@ -1081,15 +1092,6 @@ var inPage;
             make(".op-active", {}, this.none, this.list, this.undo)
           );
         }
-        switch(label, checked, change) {
-          const box = make("input", {
-            type: "checkbox",
-            "aria-label": label,
-            checked,
-            change
-          });
-          return box;
-        }
         /** A switch for each head, and one for all of an attention. */
         headSwitches() {
           const rows = attentions(this.sizes.layers).map((name) => {
@@ -1097,18 +1099,20 @@ var inPage;
             const cells = all.map((change) => {
               const { id } = change;
               const label2 = nameOf(change);
-              const box = this.switch(
-                label2,
-                true,
-                () => this.set(box.checked ? void 0 : change, id)
-              );
+              const box = switchOn({
+                "aria-label": label2,
+                change: () => this.set(box.checked ? void 0 : change, id)
+              });
               this.switches.set(id, box);
               return make("td", { "data-id": id }, make("label", {}, box));
             });
             const label = say("{}, all heads", titleOf(name));
-            const whole = this.switch(label, true, () => {
-              for (const change of all)
-                this.set(whole.checked ? void 0 : change, change.id);
+            const whole = switchOn({
+              "aria-label": label,
+              change: () => {
+                for (const change of all)
+                  this.set(whole.checked ? void 0 : change, change.id);
+              }
             });
             this.alls.set(name, whole);
             const title = make("th", { scope: "row" }, titleOf(name));
@@ -1131,8 +1135,9 @@ var inPage;
             make("tbody", {}, ...rows)
           );
           const click = () => {
-            for (const [id, p] of this.tryAll()) {
-              const cell = this.switches.get(id).closest("td");
+            for (const change of this.everySilence) {
+              const p = this.without(change);
+              const cell = this.switches.get(change.id).closest("td");
               cell.querySelector("span")?.remove();
               cell.append(make("span.op-p", share(p), p.toFixed(2)));
             }
@@ -1149,9 +1154,7 @@ var inPage;
         }
         /** A head's output from another sentence. */
         patching() {
-          const places = attentions(this.sizes.layers).flatMap(
-            (name) => this.silences(name)
-          );
+          const places = this.everySilence;
           const donor = field({ id: "op-donor" }, this.sizes.donor);
           const warning = make("p.op-warning", { role: "status" });
           const head = make(
@@ -1230,13 +1233,10 @@ var inPage;
           const parts = kinds.map(([title, change, needs, why]) => {
             const part = `${title[0].toUpperCase()}${title.slice(1)}`;
             const label = say("{}: left out", part);
-            const box = this.switch(
-              title,
-              true,
-              () => box.checked ? this.set(void 0, change.id) : this.leaveOut({ ...change, label }, needs, why)
-            );
+            const box = switchOn({
+              change: () => box.checked ? this.set(void 0, change.id) : this.leaveOut({ ...change, label }, needs, why)
+            });
             this.switches.set(change.id, box);
-            box.removeAttribute("aria-label");
             return make("label", {}, box, title);
           });
           this.said = make("span", {});
@@ -1279,9 +1279,12 @@ var inPage;
     add(`${input}.tokens`, "embedding", say("Embedding"), { big: true });
     const wave2 = { reads: `${input}.tokens`, adds: `${input}.positions.table` };
     add(input, "positions", say("Positions"), wave2);
+    const attentions2 = encoder ? [["around_attention", "self_attention", say("Self-attention")]] : [
+      ["around_self", "self_attention", say("Masked attention")],
+      ["around_cross", "cross_attention", say("Cross-attention")]
+    ];
     const sublayers = [
-      encoder ? ["around_attention", "self_attention", say("Self-attention")] : ["around_self", "self_attention", say("Masked attention")],
-      ...encoder ? [] : [["around_cross", "cross_attention", say("Cross-attention")]],
+      ...attentions2,
       ["around_feed_forward", "feed_forward", say("Feed-forward")]
     ];
     const order = [...Array(layers).keys()].flatMap(
@@ -1305,12 +1308,11 @@ var inPage;
       add(name, "add", norm ? say("Add & Norm") : say("Add"), sum);
       before = name;
     });
-    const last = { big: true, reads: `${side}.norm` };
     if (encoder)
       add("encoder.norm", "memory", say("Memory"), { big: true, reads: before });
     else {
       add("decoder.norm", "norm", say("Norm"), { reads: before });
-      add("logits", "logits", "Logits", last);
+      add("logits", "logits", "Logits", { big: true, reads: "decoder.norm" });
       add("softmax", "softmax", "Softmax", { big: true, reads: "logits" });
     }
     return boxes;
@@ -2073,12 +2075,15 @@ var inPage;
           };
         }
         /**
-         * Queries on the keys and values that each of them sees (chapter 2).
+         * The queries of some vectors, each put in its place, on the keys and
+         * values that it sees (chapter 2).
          * Returns what the attention answers, and its weights by query and head,
          * each with what it was made of: the query and the keys, where in them the
          * head's numbers are, and the scores.
          */
-        attend(own, name, queries, seen, { output }) {
+        attend(own, name, vectors, place, seen, attention) {
+          const asked = own(`${name}.query`, linear(vectors, attention.query));
+          const queries = asked.map(place);
           const scores = own(
             `${name}.scores`,
             queries.map((query, i) => scoresOf(query, seen[i].keys, this.heads))
@@ -2096,7 +2101,7 @@ var inPage;
             )
           );
           const found = weights.map((heads, i) => meansOf(seen[i].values, heads));
-          const answers = linear(own(`${name}.heads`, found), output);
+          const answers = linear(own(`${name}.heads`, found), attention.output);
           return { weights, answers: own(name, answers) };
         }
         /** Feed-forward, at each place alone (chapter 4). */
@@ -2122,10 +2127,8 @@ var inPage;
             x = this.addNorm(own, layer, "around_attention", x, (y) => {
               const { keys, values } = this.keysValues(own, name, y, part);
               const seen = { keys: keys.map(this.turned), values };
-              const queries = own(`${name}.query`, linear(y, part.query));
-              const placed = queries.map(this.turned);
-              const all = placed.map(() => seen);
-              const found = this.attend(own, name, placed, all, part);
+              const all = y.map(() => seen);
+              const found = this.attend(own, name, y, this.turned, all, part);
               maps.push(found.weights);
               return found.answers;
             });
@@ -2165,9 +2168,7 @@ var inPage;
             const own = within(tap, `decoder.layers.${l}`, nodes);
             const [itself, cross] = [layer.self_attention, layer.cross_attention];
             const attention = (name, part, y, seen, place, kept) => {
-              const queries = own(`${name}.query`, linear(y, part.query));
-              const placed = queries.map(place);
-              const found = this.attend(own, name, placed, seen, part);
+              const found = this.attend(own, name, y, place, seen, part);
               nodes.forEach((node, i) => node[kept][l] = found.weights[i]);
               return found.answers;
             };
@@ -2887,7 +2888,7 @@ var inPage;
             (text) => this.doubts(text),
             (change, id) => this.change(change, id),
             (...given) => this.leaveOut(...given),
-            () => this.tryAll()
+            (place2) => this.view.without(place2)
           );
           place.classList.add("at-live");
           place.querySelector(".at-still").after(this.form(), this.body());
@@ -2911,12 +2912,9 @@ var inPage;
             this.waiting = setTimeout(() => this.take(this.text.value), WAIT);
           };
           this.text = field({ id: "op-text", input });
-          const examples = Object.entries(model.examples).map(([name, text]) => {
-            const label = say("Example: {}", text);
-            const given = { type: "button", "aria-label": label };
-            const click = () => this.take(text);
-            return make("button.at-quiet", { ...given, click }, say(name));
-          });
+          const examples = Object.entries(model.examples).map(
+            ([name, text]) => example(name, text, () => this.take(text))
+          );
           const title = say("A sentence in English");
           this.warning = make("p.op-warning", { role: "status" });
           this.english = oneStop(make("p.op-line", { lang: "en" }));
@@ -3055,21 +3053,6 @@ var inPage;
         toggle(change) {
           const { id } = change;
           this.change(this.changes.has(id) ? void 0 : change, id);
-        }
-        /**
-         * How likely the next subword stays, without one head after the other.
-         * @returns {[id: string, p: number][]}
-         */
-        tryAll() {
-          const [{ token }] = this.view.ranked;
-          const silences = attentions(this.sizes.layers).flatMap(
-            (name) => this.changing.silences(name)
-          );
-          return silences.map((change) => {
-            const run = { ...this.run, changes: [...this.run.changes, change] };
-            const { chances } = this.machine.look(run, this.view.moment);
-            return [change.id, chances[token]];
-          });
         }
         /** The sentence goes through the boxes once, where things may move. */
         async play() {
@@ -3553,11 +3536,13 @@ var inPage;
           this.text.value = text;
           const radios = this.modelChoice.querySelectorAll("input");
           radios[models.indexOf(model3)].checked = true;
-          const examples = Object.entries(model3.examples);
-          this.examples.replaceChildren(
-            say("Examples:"),
-            ...examples.map(this.example)
+          const examples = Object.entries(model3.examples).map(
+            ([name, text2]) => example(name, text2, () => {
+              this.text.value = text2;
+              this.translate();
+            })
           );
+          this.examples.replaceChildren(say("Examples:"), ...examples);
           const { decoder, heads } = this.translator.model;
           const [layer, head] = model3.cross;
           const sizes = { layers: decoder.length, heads, layer, head };
@@ -3566,16 +3551,6 @@ var inPage;
           this.panel.append(this.attention.element);
           this.translate();
         }
-        /** A button that fills in a sentence. */
-        example = ([name, text]) => {
-          const click = () => {
-            this.text.value = text;
-            this.translate();
-          };
-          const label = say("Example: {}", text);
-          const given = { type: "button", "aria-label": label, click };
-          return make("button.at-quiet", given, say(name));
-        };
         /** What is asked: a sentence, a model and a kind of search. */
         form() {
           this.text = make("textarea", {
@@ -4050,7 +4025,7 @@ var inPage;
             this.begin();
             this.write();
           };
-          const example = ([name, text]) => button("at-quiet", name, () => {
+          const example2 = ([name, text]) => button("at-quiet", name, () => {
             this.beginning.value = text;
             this.begin();
           });
@@ -4078,7 +4053,7 @@ var inPage;
               ".at-row.at-head",
               {},
               make("label.at-title", { for: "at-beginning" }, "How it begins"),
-              make(".at-examples", {}, "Examples:", ...beginnings.map(example))
+              make(".at-examples", {}, "Examples:", ...beginnings.map(example2))
             ),
             this.beginning,
             options,
