@@ -285,11 +285,11 @@ class Opened {
       "“{}” is translated as before: {}. This sentence needs it.",
       ...[this.sentence, why],
     );
-    if (written === this.run.written) {
-      this.take(needs);
-      this.warning.textContent = said;
-    }
-    this.change(change, change.id);
+    const same = written === this.run.written;
+    this.change(change, change.id); // first, or its box is checked again
+    if (!same) return;
+    this.take(needs);
+    this.warning.textContent = said;
   }
 
   /** Put a change in if it is not, or take it out. */

@@ -3043,11 +3043,11 @@ var inPage;
             "“{}” is translated as before: {}. This sentence needs it.",
             ...[this.sentence, why]
           );
-          if (written === this.run.written) {
-            this.take(needs);
-            this.warning.textContent = said;
-          }
+          const same = written === this.run.written;
           this.change(change, change.id);
+          if (!same) return;
+          this.take(needs);
+          this.warning.textContent = said;
         }
         /** Put a change in if it is not, or take it out. */
         toggle(change) {
