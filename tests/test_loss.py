@@ -1,4 +1,4 @@
-"""The smoothed loss against torch's own, and gradients made by hand."""
+"""The smoothed loss and consistency, against torch's own."""
 
 import torch
 from hypothesis import given
@@ -45,6 +45,16 @@ def test_loss_and_gradient_are_torchs(
         torch.autograd.grad(3 * x, logits)[0] for x in (loss, expected)
     )
     torch.testing.assert_close(ours, theirs)
+
+
+@given(st.integers(1, 6), st.integers(2, 9), st.integers(0, 99))
+def test_consistency_is_the_mean_of_both_divergences(tokens, size, seed):
+    logits, _ = draw(2 * tokens, size, seed)
+    p, q = logits.log_softmax(-1).chunk(2)
+    options = {"log_target": True, "reduction": "sum"}
+    both = F.kl_div(q, p, **options) + F.kl_div(p, q, **options)
+    torch.testing.assert_close(consistency_loss(logits), both / 2)
+    assert consistency_loss(p.repeat(2, 1)).item() == 0
 
 
 @given(st.integers(1, 4), st.integers(2, 6), st.integers(0, 99))

@@ -77,6 +77,20 @@ def test_sums_of_half_precision_are_made_in_float32(dtype):
     assert ours <= 1.5 * theirs
 
 
+@given(sizes, sizes, sizes)
+def test_swiglu_is_a_loop(length, d_model, width):
+    layer, x = SwiGLU(d_model, width).double(), torch.randn(length, d_model)
+    x = x.double()
+    W, V = layer.inner.weight.view(2, width, d_model)
+    expected = torch.zeros_like(x)
+    for n in range(length):
+        for j in range(width):
+            gate, passes = (W[j] * x[n]).sum(), (V[j] * x[n]).sum()
+            inner = gate / (1 + (-gate).exp()) * passes
+            expected[n] += layer.outer.weight[:, j] * inner
+    torch.testing.assert_close(layer(x), expected)
+
+
 # ---- positions ----
 
 

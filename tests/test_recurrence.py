@@ -1,4 +1,4 @@
-"""Translators of before, against plain loops and LSTMs of our own."""
+"""Translators of before: against torch's layers, plain loops, and padding."""
 
 import math
 from dataclasses import replace
@@ -8,6 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
+from torch.nn import functional as F
 from torch_twins import close, randn, sentences
 
 from annotated_transformer.decoding import beam_decode
@@ -15,6 +16,7 @@ from annotated_transformer.recurrence import (
     AdditiveAttention,
     ConvolutionalConfig,
     DotProductAttention,
+    GatedConvolution,
     RecurrentConfig,
     convolutional_translator,
     forget_bias,
@@ -144,6 +146,23 @@ def test_gates_that_keep_start_open():
 
 
 # The convolutional translator
+
+
+@given(
+    length=st.integers(1, 8),
+    kernel_size=st.integers(1, 5),
+    ahead=st.integers(0, 4),
+)
+def test_gated_convolution_equals_torch(length, kernel_size, ahead):
+    ahead = min(ahead, kernel_size - 1)
+    layer = GatedConvolution(3, kernel_size).double()
+    nn.init.normal_(layer.linear.bias)
+    theirs = nn.Conv1d(3, 6, kernel_size).double()
+    weight = layer.linear.weight.unflatten(1, (kernel_size, 3))
+    theirs.weight.data, theirs.bias.data = weight.mT, layer.linear.bias
+    x = randn(2, length, 3)
+    padded = F.pad(x.mT, (kernel_size - 1 - ahead, ahead))
+    close(layer(x, ahead), F.glu(theirs(padded), dim=1).mT)
 
 
 def test_convolutional_decoder_by_loop():

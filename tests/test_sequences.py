@@ -1,5 +1,6 @@
-"""Windows against torch's layers and banded masks; recurrences, chapter 13."""
+"""Sequence layers against torch's own, and against banded masks."""
 
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,9 +10,32 @@ from torch_twins import close, randn
 
 from annotated_transformer.attention import causal_mask, padding_mask
 from annotated_transformer.heads import MultiHeadAttention
-from annotated_transformer.sequences import Convolution, RestrictedAttention
+from annotated_transformer.sequences import (
+    LSTM,
+    Convolution,
+    Recurrence,
+    RestrictedAttention,
+)
 
 lengths, sizes = st.integers(1, 9), st.integers(1, 6)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"), [(Recurrence, nn.RNN), (LSTM, nn.LSTM)]
+)
+@given(length=lengths, d_model=sizes)
+def test_recurrences_equal_torch(ours, theirs, length, d_model):
+    ours, x = ours(d_model).double(), randn(2, length, d_model)
+    theirs = theirs(d_model, d_model, batch_first=True).double()
+    theirs.load_state_dict(
+        {
+            "weight_ih_l0": ours.input.weight,
+            "weight_hh_l0": ours.state.weight,
+            "bias_ih_l0": ours.input.bias,
+            "bias_hh_l0": torch.zeros_like(ours.input.bias),
+        }
+    )
+    close(ours(x), theirs(x)[0])
 
 
 # Windows and convolutions
