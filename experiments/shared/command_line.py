@@ -43,16 +43,16 @@ EXPERIMENTS = Path(__file__).parents[1]
 ROOT = EXPERIMENTS.parent
 RECORDS = ROOT / "book" / "runs"
 KEPT = ROOT / "_build" / "measure"
-# hours by itself, or for a GPU, or planned: measured if asked for
+# measured if asked for: what takes hours, or a GPU, and what is for a claim
 LONG = {
     *("back_translation", "deep_encoder", "size_and_dropout"),
     *("single_words", "speed_run_builtin"),
     *("speed_run_captions", "speed_run_plays", "speed_run_plays_tried"),
-    *("tuned_alibi", "tuned_averaging", "tuned_encoder"),
-    *("tuned_ladder", "tuned_table3", "tuned_translators", "tuned_warmup"),
-    *("registered_alibi", "registered_averaging", "registered_encoder"),
-    *("registered_ladder", "registered_table3"),
-    *("registered_translators", "registered_warmup"),
+}
+LONG |= {
+    path.stem
+    for kind in ("tuned", "registered")
+    for path in EXPERIMENTS.glob(f"{kind}_*.py")
 }
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
