@@ -29,13 +29,19 @@ class Translator:
             self.options = json.load(file)  # of a search, if not given
 
     def __call__(self, texts, **options):
-        """The best translation of each text; for options see beam_search."""
+        """The best translation of each text; of a blank one it is empty.
+
+        For options see beam_search.
+        """
         rows = [[*ids, EOS] for ids in self.pieces.encode(texts)]
         source = np.full((len(rows), max(map(len, rows))), PAD)
         for i, ids in enumerate(rows):
             source[i, : len(ids)] = ids
         found = self.search(source, **options)
-        return [self.pieces.decode(tokens) for _, tokens in found]
+        return [
+            self.pieces.decode(tokens) if text.strip() else ""
+            for text, (_, tokens) in zip(texts, found, strict=True)
+        ]
 
     def search(self, source, **options):
         """The best output for each row of ids: its score and its tokens."""

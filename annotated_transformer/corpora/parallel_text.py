@@ -157,7 +157,7 @@ def csv_records(path: Path | str, languages: Names) -> Records:
         sign
         for sign in ",;\t"
         for names in (languages, SIDES)
-        if {*names} <= {*titles.split(sign)}
+        if {*names} <= {*map(str.strip, titles.split(sign))}
     )
     sign = next(signs, ",")
     reader = csv.reader(chain([first], lines), delimiter=sign, strict=True)
@@ -167,7 +167,7 @@ def csv_records(path: Path | str, languages: Names) -> Records:
     )
     number = 1
     try:
-        header = next(reader)
+        header = [title.strip() for title in next(reader)]
         find_names(header, languages, f"{path}, line 1", "columns")
         number = reader.line_num + 1
         for row in reader:

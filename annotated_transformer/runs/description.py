@@ -96,6 +96,7 @@ def merged(lines: SourceLines, before: SourceLines) -> SourceLines:
     return replace(
         lines,
         longest=max(lines.longest, before.longest),
+        subwords=max(lines.subwords, before.subwords),
         words=" ".join(words),
         stretch=max(lines.stretch, before.stretch),
     )

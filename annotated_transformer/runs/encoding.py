@@ -142,6 +142,13 @@ def let_go(rows: Ragged) -> None:
             pages.madvise(mmap.MADV_DONTNEED)
 
 
+def own_cores() -> int:
+    """How many cores this process may use, of those that there are."""
+    if hasattr(os, "sched_getaffinity"):  # not on macOS and Windows
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def encode_all(
     texts: Iterable[str], tokenizer: Tokenizer, way: str
 ) -> Iterator[tuple[int, bytes]]:
@@ -157,7 +164,7 @@ def encode_all(
             rows = chain.from_iterable(map(tokenizer.encode, block))
             yield len(block), np.fromiter(rows, code).tobytes()
         return
-    number = min(os.cpu_count() or 1, MOST)
+    number = min(own_cores(), MOST)
     with ExitStack() as stack:
         free: SimpleQueue[Encode] = SimpleQueue()
         for _ in range(number):

@@ -3,7 +3,7 @@
 A sentence's way: a module of corpora has read it, `prepare` learns subwords
 from it, `encode_corpus` makes its sides two rows of ids in a `TrainingText`,
 and `Run.learn` asks that for batches and gives them to `updates` of the
-chapter on training.
+chapter on training. What `warn` and `describe` read of it changes nothing.
 
 What of a killed run is lost, and how it goes on, stands in
 book/toolkit_modules.md.

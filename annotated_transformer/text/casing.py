@@ -3,7 +3,8 @@
 How a word is usually written, the text knows that a model has learned from: a
 name or an abbreviation keeps its capitals, and so does a German noun. Of other
 words in a line of capitals the subwords tell: of *talking*, *Talking* and
-*TALKING* the usual one takes the fewest.
+*TALKING* the usual one takes the fewest. The book's pages have the same rules
+(book/in_page/casing.js).
 """
 
 import re

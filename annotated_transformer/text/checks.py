@@ -41,14 +41,18 @@ def subwords_per_word(text: str, tokenizer: Tokenizer) -> float:
 def to_keep(text: str) -> dict[str, str]:
     """What of a text belongs into its translation, as it stands.
 
-    Addresses, names with @ or # before them, tags, and numbers, whose digits
-    say which they are.
+    Addresses, names with @ or # before them, tags, and numbers of two digits
+    or more, which say what they are; 09 is 9.
     """
     words = [ENDS.sub("", x) for x in TAG.sub(" ", text).split()]
     names = [x for x in words if ADDRESS.search(x) or NAME.match(x)]
     others = " ".join(x for x in words if x not in names)
-    numbers = {re.sub(r"\D", "", x): x for x in NUMBER.findall(others)}
-    return {x: x for x in (*TAG.findall(text), *names)} | numbers
+    found = {x: x for x in (*TAG.findall(text), *names)}
+    for number in NUMBER.findall(others):
+        digits = re.sub(r"\D", "", number).lstrip("0")
+        if len(digits) > 1:
+            found[digits] = number
+    return found
 
 
 def listed(things: Iterable[str]) -> str:

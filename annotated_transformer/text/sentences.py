@@ -37,7 +37,8 @@ ABBREVIATIONS = {
     "fr": "apr av cf dr env etc ex févr hab janv jr juill ltd mgr mlle "
     "mlles mm mme mmes mr nov oct pp pr prof réf sept st ste tél",
 }
-NUMBERED = ["art", "ch", "fig", "no", "nos", "sec", "vol"]  # before a number
+# before a number
+NUMBERED = ["art", "ch", "fig", "max", "min", "no", "nos", "sec", "vol"]
 ENDING = ["a.m", "etc", "ft", "lb", "oz", "p.m", "usf", "usw"]  # in both ways
 
 

@@ -57,9 +57,14 @@
 
   // What begins with a number is ordered by it; words stand after numbers.
   function value(line, column) {
-    const text = line.cells[column].innerText.trim().replace("−", "-");
+    const text = line.cells[column].innerText
+      .trim()
+      .replace("−", "-")
+      .replace(/(^|\s)10⁻/, "1·10⁻");
     const [, number, power = "0"] =
-      /^<? ?(-?[\d.,]+)(?:·?10⁻([⁰¹²³⁴⁵⁶⁷⁸⁹]+))?/.exec(text) ?? [];
+      /^(?:<|below|at most|at least)? ?(-?[\d.,]+)(?:·?10⁻([⁰¹²³⁴⁵⁶⁷⁸⁹]+))?/.exec(
+        text,
+      ) ?? [];
     if (!number) return [Infinity, text];
     const down = [...power].map((x) => Math.max("⁰¹²³⁴⁵⁶⁷⁸⁹".indexOf(x), 0));
     return [

@@ -44,7 +44,6 @@
   // On a phone lines of code wrap; how far in each begins, CSS cannot tell.
   /** @type {NodeListOf<HTMLElement>} */
   const lines = document.querySelectorAll("article .cell_input .hll");
-  if (matchMedia("(max-width: 600px)").matches)
-    for (const line of lines)
-      line.style.setProperty("--begins", `${line.textContent.search(/\S/)}ch`);
+  for (const line of lines)
+    line.style.setProperty("--begins", `${line.textContent.search(/\S/)}ch`);
 })();

@@ -14,7 +14,7 @@ const END = new RegExp(
   "gu",
 );
 const OPENERS = /^["'“”„‘‚«»‹›([]+/;
-const NUMBERED = ["art", "ch", "fig", "no", "nos", "sec", "vol"];
+const NUMBERED = ["art", "ch", "fig", "max", "min", "no", "nos", "sec", "vol"];
 const ENDING = ["a.m", "etc", "ft", "lb", "oz", "p.m", "usf", "usw"];
 const SHORT =
   /^(\p{Nd}{1,2}|[\p{L}\p{N}_]|([\p{L}\p{Nl}\p{No}]{1,2}\.)+[\p{L}\p{Nl}\p{No}]{1,3})$/u;

@@ -53,6 +53,13 @@ class Comparison:
     margin: str  # of the figures
     controls: Mapping[str, Learn] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        if len(self.settings) < len(self.rates) * len(self.warmups):
+            raise ValueError(
+                f"{self.claims}: two rates are the same in two digits, which "
+                "is all that a record names; choose others"
+            )
+
     @property
     def all_rows(self) -> Mapping[str, Learn]:
         """Those of the controls, too, which are not trained again."""

@@ -200,6 +200,9 @@ def test_the_ledger_is_ordered_by_any_column(reader: Window, book):
         p.click()
         each = [float(x.strip("< ")) for x in column(5) if x]
         assert each == sorted(each)[::ordered] and len(set(each)) > 5
+    page.get_by_role("button", name="figure", exact=True).click()
+    small = [x for x in column(3) if "10⁻" in x]
+    assert small[0] == "below 10⁻⁹" and column(3)[-1] != small[0]
     page.get_by_role("button", name="verdict", exact=True).click()
     verdicts = [text.replace("†", "!") for text in column(2)]
     assert verdicts == sorted(verdicts)  # signs before letters

@@ -171,6 +171,8 @@ def test_the_search_in_numpy_finds_the_same_tokens(
         assert tokens == best.tokens
     with pytest.raises(TypeError, match="beam"):
         theirs.search(pad(rows).numpy(), beam=width)
+    blank, one, _ = theirs(["", TEXTS[0], " "], width=width)
+    assert blank == _ == "" and [one] == theirs(TEXTS[:1], width=width)
 
 
 def test_ctranslate2_has_the_norm_last_too(tmp_path):

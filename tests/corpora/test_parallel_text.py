@@ -209,6 +209,12 @@ def test_a_column_is_found_once_or_the_names_are_told(
 CELL = st.text('ab" ', min_size=1).filter(str.strip)
 
 
+def test_blanks_around_the_names_of_columns_do_not_count(tmp_path):
+    for sign in ",;":
+        path = write(tmp_path / "t.csv", f"en{sign} de \na{sign}b\n")
+        assert read_parallel([path], ("en", "de")) == [("a", "b")]
+
+
 @given(st.lists(st.tuples(CELL, CELL), min_size=1), st.booleans())
 def test_csv_with_tabs_is_not_taken_for_a_text(tmp_path_factory, pairs, named):
     """As Python's writer has it, quotation marks doubled."""

@@ -92,6 +92,11 @@ def test_a_run_that_diverges_is_not_the_best():
         assert learn.keywords["warmup"] == 10
 
 
+def test_rates_that_a_record_cannot_tell_apart_are_refused():
+    with pytest.raises(ValueError, match="two rates are the same"):
+        Comparison(["C"], {}, [0.0101, 0.0102], [5], ["figure"], "nats")
+
+
 def test_one_setting_has_no_grid():
     one = Comparison(["C"], COMPARED.rows, [0.1], [5], ["figure"], "nats")
     pilot = tuning([one], {})

@@ -29,7 +29,7 @@ from annotated_transformer.runs import (
     windows,
 )
 from annotated_transformer.runs.description import describe
-from annotated_transformer.runs.encoding import dtype, encoded
+from annotated_transformer.runs.encoding import dtype, encoded, own_cores
 from annotated_transformer.runs.recipes import recipe_of
 from annotated_transformer.runs.train import encode_corpus, train
 from annotated_transformer.runs.windows import token_ids
@@ -152,6 +152,11 @@ def test_ids_fit_in_their_numbers():
     for size, bits in ((2**16, 16), (2**16 + 1, 32), (100, 16)):
         kind = dtype(range(size))
         assert kind.itemsize * 8 == bits and np.iinfo(kind).max >= size - 1
+
+
+def test_cores_that_a_process_may_not_use_do_not_count(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3, 7}, False)
+    assert own_cores() == 2
 
 
 def test_a_process_that_ends_early_is_told(folder, monkeypatch):

@@ -640,3 +640,4 @@ def test_a_training_keeps_what_its_source_lines_are_like(tmp_path):
         assert lines.words == words and known.data.target == "de"
         assert (known.start.data.lines.words if parent else "") == ""
         assert lines.stretch == (3.5 if parent else 1.27)
+        assert lines.subwords >= (1.5 if parent else 0)

@@ -67,6 +67,7 @@ def test_what_is_doubtful_is_said(line, changes, told):
 def test_usual_lines_are_not_doubted():
     for line in CAPTIONS:
         assert not doubted(line, text=line)
+    assert not doubted("A dog, 09 May.", text="Ein Hund, 9. Mai.")
     paragraph = " ".join(CAPTIONS[:2] * 30)  # each of its sentences is short
     assert not doubted(paragraph)
 

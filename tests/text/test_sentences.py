@@ -111,6 +111,7 @@ def test_a_line_of_marks_takes_no_time(text):
         ("en", "She earned her Ph.D. in the U.S. 🙂 !!"),
         ("de", "Ein Mann arbeitet auf Höhe des 2. Stocks."),
         ("de", "Ein Hund, z. B. ein Dackel, rennt."),
+        ("de", "Der Aufzug trägt max. 8 Personen."),
         ("fr", "M. Dupont lit un livre."),
         *(("en", text) for text in ("", " ", "...", "\t", "?!")),
     ],

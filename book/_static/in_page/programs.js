@@ -2339,7 +2339,7 @@ var inPage;
         "gu"
       );
       OPENERS = /^["'“”„‘‚«»‹›([]+/;
-      NUMBERED = ["art", "ch", "fig", "no", "nos", "sec", "vol"];
+      NUMBERED = ["art", "ch", "fig", "max", "min", "no", "nos", "sec", "vol"];
       ENDING = ["a.m", "etc", "ft", "lb", "oz", "p.m", "usf", "usw"];
       SHORT = /^(\p{Nd}{1,2}|[\p{L}\p{N}_]|([\p{L}\p{Nl}\p{No}]{1,2}\.)+[\p{L}\p{Nl}\p{No}]{1,3})$/u;
       LETTER2 = /[\p{L}\p{N}]/u;
