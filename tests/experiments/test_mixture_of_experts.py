@@ -14,7 +14,6 @@ from experiments.mixture_of_experts import (
     mixtures,
     shares,
 )
-from ledger.records import read_run
 
 
 def test_each_token_goes_through_its_likeliest_expert():
@@ -74,17 +73,3 @@ def test_shares_by_letter():
     chosen = torch.tensor([0, 0, 1, 3, 3, 3, 3, 0])
     text = torch.tensor([5, 5, 5, 7, 7, 7, 7, 9])
     assert shares(chosen, text) == ([0.375, 0.125, 0.0, 0.5], 0.875)
-
-
-def test_the_record():
-    results = read_run("mixture_of_experts")["results"]
-    for seed in range(3):
-        mixed, loose, _ = (results[f"{name} seed={seed}"] for name in MODELS)
-        plain = read_run("ladder")["results"][f"2017 seed={seed}"]
-        assert plain["parameters"] == size(build(1, NARROW))
-        assert mixed["operations"] < 1.01 * plain["operations"]
-        assert mixed["rate"] == loose["rate"]
-        for layer in mixed["loads"] + loose["loads"]:
-            assert abs(sum(layer) - 1) < 0.005
-        most = [max(map(max, x["loads"])) for x in (mixed, loose)]
-        assert most[0] < most[1]

@@ -10,7 +10,6 @@ from builtin_text import BPE, LINES, PAIRS
 from hypothesis import given
 from hypothesis import strategies as st
 from small_runs import learning
-from without_blanks import ONE_OF_EACH
 
 from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import (
@@ -32,7 +31,6 @@ from annotated_transformer.text.noise import (
     WAYS,
     SourceNoise,
     as_typed,
-    scores_as_typed,
     typing_errors,
 )
 from annotated_transformer.text.normalization import normalized
@@ -175,27 +173,3 @@ def test_other_subwords_are_those_of_what_was_typed():
     typed = SourceNoise(reader, 3.0, 256)(EXAMPLES, "1")
     expected = BPEDropout(BPE.vocabulary, 0.3, 256)(typed, "1")
     assert change(EXAMPLES, "1") == expected != typed
-
-
-class Said:
-    """In place of a translator: what it says, whatever it is given."""
-
-    def __init__(self, outputs):
-        self.outputs = outputs
-
-    def __call__(self, texts, split, batch_tokens):
-        assert split == ""
-        return self.outputs
-
-
-@pytest.mark.parametrize(("language", "_", "right"), ONE_OF_EACH)
-def test_each_way_to_type_is_scored_without_blanks(language, _, right):
-    sources = ["A dog runs.", "Two men sleep.", "The girl sings."]
-    best, worse = (
-        scores_as_typed(Said(outputs), sources, right, language)
-        for outputs in (right, right[1:] + right[:1])
-    )
-    for way in ("as it is", *WAYS):
-        for kind in ("bleu", "bleu_lowercase"):
-            assert getattr(best[way], kind) == pytest.approx(100)
-            assert getattr(worse[way], kind) < 50

@@ -214,13 +214,6 @@ def test_links_count_words_through_the_line():
     assert alone == align_pairs(model, [(ONE[0], "Ein Mann.")])[0]
 
 
-def test_pairs_are_made_of_sentences():
-    line = " ".join(ONE[:2])
-    found = back_translate(translator(), [line, *ONE[:2]])
-    (joined, _), (first, _), (second, _) = found
-    assert joined == f"{first} {second}"
-
-
 def test_what_is_scored_is_not_split(command, tmp_path):
     line = "A man walks. A dog runs. A girl sings. A boy eats."
     whole = translator()(line, split="")
