@@ -21,6 +21,7 @@ NAME = re.compile(r"[@#]\w")
 ENDS = re.compile(r"^[^\w@#]+|[^\w/]+$")  # punctuation around a word
 # of two digits or more; a sign may stand between thousands
 NUMBER = re.compile(r"\b\d{1,3}(?:[.,'’\s]\d{3}\b)+|\d\d+")
+ZEROS = re.compile(r"(?<![\d.,])0+(?=\d)")  # that a number begins with
 
 
 def subwords_per_word(text: str, tokenizer: Tokenizer) -> float:
@@ -41,18 +42,15 @@ def subwords_per_word(text: str, tokenizer: Tokenizer) -> float:
 def to_keep(text: str) -> dict[str, str]:
     """What of a text belongs into its translation, as it stands.
 
-    Addresses, names with @ or # before them, tags, and numbers of two digits
-    or more, which say what they are; 09 is 9.
+    Addresses, names with @ or # before them, tags, and numbers, whose digits
+    say which they are: 09 is 9, which as one digit is none.
     """
     words = [ENDS.sub("", x) for x in TAG.sub(" ", text).split()]
     names = [x for x in words if ADDRESS.search(x) or NAME.match(x)]
     others = " ".join(x for x in words if x not in names)
-    found = {x: x for x in (*TAG.findall(text), *names)}
-    for number in NUMBER.findall(others):
-        digits = re.sub(r"\D", "", number).lstrip("0")
-        if len(digits) > 1:
-            found[digits] = number
-    return found
+    others = ZEROS.sub("", others)
+    numbers = {re.sub(r"\D", "", x): x for x in NUMBER.findall(others)}
+    return {x: x for x in (*TAG.findall(text), *names)} | numbers
 
 
 def listed(things: Iterable[str]) -> str:

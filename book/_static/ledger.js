@@ -62,7 +62,7 @@
       .replace("−", "-")
       .replace(/(^|\s)10⁻/, "1·10⁻");
     const [, number, power = "0"] =
-      /^(?:<|below|at most|at least)? ?(-?[\d.,]+)(?:·?10⁻([⁰¹²³⁴⁵⁶⁷⁸⁹]+))?/.exec(
+      /^(?:<|below|equals|at most|at least)? ?(-?[\d.,]+)(?:·?10⁻([⁰¹²³⁴⁵⁶⁷⁸⁹]+))?/.exec(
         text,
       ) ?? [];
     if (!number) return [Infinity, text];

@@ -623,7 +623,7 @@ def test_a_run_reads_noise_and_cuts_candidates_as_its_translator(
 def test_a_training_keeps_what_its_source_lines_are_like(tmp_path):
     """The longest may be that of the training that it began with."""
     model, tokenizer, _ = load_model(tiny_folder(tmp_path))
-    before = SourceLines(0.5, 99, 1.5, "Dog NASA", 3.5)
+    before = SourceLines(0.5, 99, 50.0, "Dog NASA", 3.5)
     data = replace(HISTORY.data, lines=before)
     begun = Parent(model, tokenizer, Origin("train zero", data))
     pairs = [("a small dog", "ein Hund"), ("a dog. a dog.", "Hund")] * 3
@@ -640,4 +640,4 @@ def test_a_training_keeps_what_its_source_lines_are_like(tmp_path):
         assert lines.words == words and known.data.target == "de"
         assert (known.start.data.lines.words if parent else "") == ""
         assert lines.stretch == (3.5 if parent else 1.27)
-        assert lines.subwords >= (1.5 if parent else 0)
+        assert (lines.subwords == 50) == (parent is not None)

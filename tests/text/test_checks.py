@@ -68,6 +68,7 @@ def test_usual_lines_are_not_doubted():
     for line in CAPTIONS:
         assert not doubted(line, text=line)
     assert not doubted("A dog, 09 May.", text="Ein Hund, 9. Mai.")
+    assert doubted("A dog, 1.05 m.", text="Ein Hund, 1,5 m.")
     paragraph = " ".join(CAPTIONS[:2] * 30)  # each of its sentences is short
     assert not doubted(paragraph)
 
