@@ -41,7 +41,6 @@ __all__ = [
     "ORDERS",
     "bucket",
     "training_batches",
-    "batches_of",
     "copy_task",
     "BPEDropout",
 ]
@@ -351,31 +350,28 @@ def training_batches(
     skip: int = 0,
     every: int = 1,
     resplit: Callable[[list[Example], str], list[Example]] | None = None,
+    order: str = "target",
+    epoch: Callable[[int], np.ndarray] | None = None,
 ) -> Iterator[Batch]:
     """Endless batches: each epoch is a function of the seed and its number.
 
     skip passes over the first batches, and every=n takes one batch in n,
     without building the others. resplit cuts a batch's text into other
-    subwords, chosen by a seed; max_tokens still counts the usual ones.
+    subwords, chosen by a seed; max_tokens still counts the usual ones. epoch
+    gives the indices that the epoch of a number reads, in place of all.
     """
     if len(examples) == 0:
         raise UserError("there is no sentence pair to make batches of")
     text = Examples.of(examples)
-    epochs = (bucket(text.lengths, max_tokens, f"{seed} {n}") for n in count())
-    return batches_of(text, epochs, seed, skip, every, resplit)
 
+    def batches() -> Iterator[np.ndarray]:
+        for number in count():
+            read = epoch(number) if epoch else np.arange(len(text))
+            lengths, key = text.lengths[read], f"{seed} {number}"
+            for some in bucket(lengths, max_tokens, key, order):
+                yield read[some]
 
-def batches_of(
-    text: Examples,
-    epochs: Iterable[list[np.ndarray]],
-    seed: int,
-    skip: int = 0,
-    every: int = 1,
-    resplit: Callable[[list[Example], str], list[Example]] | None = None,
-) -> Iterator[Batch]:
-    """The batches of epochs, each given as its batches' places in the text."""
-    batches = chain.from_iterable(epochs)
-    for number, places in islice(enumerate(batches), skip, None, every):
+    for number, places in islice(enumerate(batches()), skip, None, every):
         if resplit:
             chosen = [text[place] for place in places.tolist()]
             yield make_batch(resplit(chosen, f"{seed} {number}"))

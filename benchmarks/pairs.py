@@ -68,7 +68,7 @@ def work(job: str, folder: Path) -> None:
         corpus = Corpus.from_files(paths, few, "en", "de")
         ids = encoded(corpus.train, tokenizer, "bpe", CACHE)
         text = TrainingText(ids, (), recipe_of())
-        for _ in islice(text.batches(), len(text.epoch_batches(0))):
+        for _ in islice(text.batches(), text.batches_an_epoch()):
             pass
 
 

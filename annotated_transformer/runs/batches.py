@@ -5,13 +5,7 @@ passes over those that it has had.
 """
 
 import random
-from collections.abc import (
-    Callable,
-    Generator,
-    Iterable,
-    Sequence,
-)
-from itertools import count
+from collections.abc import Callable, Generator, Iterable, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -25,8 +19,8 @@ from ..data import (
     Examples,
     Pair,
     Tokenizer,
-    batches_of,
     bucket,
+    training_batches,
 )
 from ..errors import UserError
 from ..system.console import console
@@ -121,8 +115,8 @@ class TrainingText:
         change: Change | None = None,
     ):
         self.text, self.change = text, change
-        self.config, self.seed = recipe.train, recipe.train.seed
-        self.labs = recipe.labs
+        self.limit, self.seed = recipe.train.batch_tokens, recipe.train.seed
+        self.order = recipe.labs.order
         own = Extra("training text", len(text) - sum(x.pairs for x in extras))
         whole: list[np.ndarray] = []
         shares: list[tuple[str, np.ndarray, float]] = []
@@ -141,8 +135,6 @@ class TrainingText:
             (seed, places, max(1, round(share * size)))
             for seed, places, share in shares
         ]
-        # an epoch and its batches: the first one is asked for twice
-        self.kept: tuple[int, list[np.ndarray]] = -1, []
 
     def epoch(self, number: int) -> np.ndarray:
         """The places of the examples that an epoch reads, in no order."""
@@ -151,18 +143,14 @@ class TrainingText:
         dealt_out = (dealt(*shared, number) for shared in self.shared)
         return np.concatenate([self.whole, *dealt_out])
 
-    def epoch_batches(self, number: int) -> list[np.ndarray]:
-        """The batches of an epoch, as places of examples."""
-        if number != self.kept[0]:
-            read, seed = self.epoch(number), f"{self.seed} {number}"
-            lengths, limit = self.text.lengths[read], self.config.batch_tokens
-            found = bucket(lengths, limit, seed, self.labs.order)
-            self.kept = number, [read[places] for places in found]
-        return self.kept[1]
+    def batches_an_epoch(self) -> int:
+        """How many batches the first epoch has."""
+        lengths, limit = self.text.lengths[self.epoch(0)], self.limit
+        return len(bucket(lengths, limit, f"{self.seed} 0", self.order))
 
     def amount(self, recipe: Recipe) -> Amount:
         """What an update and an epoch have, by the first epoch's batches."""
-        updates = len(self.epoch_batches(0)) / recipe.batches_of_update
+        updates = self.batches_an_epoch() / recipe.batches_of_update
         read = self.epoch(0)
         tokens = self.text.lengths[read].sum(0) / updates
         source, target = (round(side) for side in tokens.tolist())
@@ -177,9 +165,15 @@ class TrainingText:
         self, skip: int = 0, every: int = 1
     ) -> Generator[Batch, None, None]:
         """All batches after the first `skip`, or one in `every` of them."""
-        epochs = map(self.epoch_batches, count())
-        made = batches_of(
-            self.text, epochs, self.seed, skip, every, self.change
+        made = training_batches(
+            self.text,
+            self.limit,
+            self.seed,
+            skip,
+            every,
+            self.change,
+            self.order,
+            self.epoch,
         )
         for number, batch in enumerate(made, 1):
             yield batch

@@ -17,7 +17,6 @@ from annotated_transformer.data import (
     train_tokenizer,
 )
 from annotated_transformer.errors import UserError
-from annotated_transformer.runs import batches as batches_module
 from annotated_transformer.runs.batches import fixed_batches
 from annotated_transformer.runs.prepare import prepare
 from annotated_transformer.runs.recipes import RECIPES
@@ -120,22 +119,6 @@ def test_batches_are_those_of_the_epochs(order):
     expected = map(plain.text.batch, chain.from_iterable(each))
     for one, other in islice(zip(plain.batches(), expected, strict=True), 40):
         assert one.labels.equal(other.labels)
-
-
-def test_an_epoch_is_sorted_once(monkeypatch):
-    """Though the plan of a run needs the first one, too."""
-    seeds = []
-
-    def counted(lengths, max_tokens, seed, order):
-        seeds.append(seed)
-        return bucket(lengths, max_tokens, seed, order)
-
-    text = text_of((30, None), batch_tokens=24)
-    monkeypatch.setattr(batches_module, "bucket", counted)
-    text.amount(recipe_with(batch_tokens=24))
-    first = len(text.epoch_batches(0))
-    assert len([*islice(text.batches(), first)]) == first > 1
-    assert seeds == ["3 0"]
 
 
 def test_pairs_that_are_too_long_are_told_and_left_out(capsys):
