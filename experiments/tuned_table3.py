@@ -4,11 +4,18 @@ For `registered_table3`: those of `table3_variations` that a claim compares
 with its base.
 """
 
+from collections.abc import Callable, Iterable
 from functools import partial
 from math import log
 
 from .shared.grid import Result
-from .shared.registering import Comparison, around, recorded, tuning
+from .shared.registering import (
+    Comparison,
+    Learn,
+    around,
+    recorded,
+    tuning,
+)
 from .shared.settings import Learning
 from .shared.small_translator import BASE, RECIPE, corpus, train
 from .table3_variations import VARIATIONS, Row
@@ -27,13 +34,26 @@ ROWS = (
 CONTROLS = "B d_k=4", "B d_k=8", "no positions"
 
 
-def learned(row: Row, rate: float, warmup: int, seed: int) -> Result:
+def learned(
+    train: Callable[..., Result],
+    row: Row,
+    rate: float,
+    warmup: int,
+    seed: int,
+) -> Result:
     """Train and score a row; its loss on the validation sentences."""
     changed = row.get("learning", {})
     learning: Learning = {**changed, "peak_lr": rate, "warmup": warmup}
     tuned: Row = {**row, "learning": learning}
     found = train(seed, **tuned)
     return found | {"loss": log(found["perplexity"])}
+
+
+def rows_of(
+    train: Callable[..., Result], names: Iterable[str]
+) -> dict[str, Learn]:
+    """Rows of Table 3 by their names, for a text's own training."""
+    return {name: partial(learned, train, VARIATIONS[name]) for name in names}
 
 
 WARMUP = BASE.train.warmup
@@ -46,11 +66,9 @@ COMPARED = [
             "P-3.5-g-trained-grammar",
             "S3-l",
         ],
-        rows={name: partial(learned, VARIATIONS[name]) for name in ROWS},
-        controls={
-            name: partial(learned, VARIATIONS[name]) for name in CONTROLS
-        },
-        rates=around(9e-3),
+        rows=rows_of(train, ROWS),
+        controls=rows_of(train, CONTROLS),
+        rates=around(9e-3, above=3),
         warmups=(WARMUP, 3 * WARMUP),
         figures=["loss"],
         margin="nats",
