@@ -5,9 +5,6 @@ import re
 import tomllib
 from multiprocessing import get_context
 from pathlib import Path
-from statistics import median
-
-import pytest
 
 from annotated_transformer.storage.model_folder import read_config
 from annotated_transformer.storage.pretrained import find_model
@@ -15,7 +12,6 @@ from benchmarks import clock
 from benchmarks.clock import Sample, interleave, summary
 
 ROOT = Path(__file__).parents[2]
-RECORDS = sorted((ROOT / "book/runs").glob("benchmark-cpu*.json"))
 
 
 def test_their_environment_has_what_the_package_needs():
@@ -70,28 +66,6 @@ def test_systems_work_in_turns(tmp_path, monkeypatch):
     assert [s.work for s in samples["b"]] == [3, 3]
     assert outputs == {"a": None, "b": None}
     assert all(0 <= grown < 2**27 for grown in memory.values())
-
-
-def tables(record):
-    """Every table of systems in a record."""
-    yield from (part["systems"] for part in record["training"].values())
-    yield record["decoding"]["systems"]
-
-
-@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.name)
-def test_a_record_has_what_its_ratios_were_made_of(path):
-    record = json.loads(path.read_text("utf-8"))
-    for name in ("command", "date", "machine", "versions", "text"):
-        assert record[name]
-    for systems in tables(record):
-        seconds = {
-            name: [sample["process"] for sample in row["samples"]]
-            for name, row in systems.items()
-        }
-        ours = seconds["this package"]
-        for name, theirs in seconds.items():
-            ratios = [b / a for a, b in zip(ours, theirs, strict=True)]
-            assert systems[name]["ratio"] == pytest.approx(median(ratios))
 
 
 def test_the_record_of_exports_is_of_the_weights_that_are_shipped():

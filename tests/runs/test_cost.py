@@ -1,15 +1,21 @@
 """What an update costs, against sums by hand and a ring that is walked."""
 
 import os
+import re
 
 import pytest
 import torch
+from chapters import BOOK
 from small_runs import CORPUS, SMALL, learning
 from started import ends, start
 from torch import nn
 
 from annotated_transformer.data import make_batch
-from annotated_transformer.model import parameter_count, transformer
+from annotated_transformer.model import (
+    PRESETS,
+    parameter_count,
+    transformer,
+)
 from annotated_transformer.optimizer import make_optimizer
 from annotated_transformer.runs import cost, dry_run
 from annotated_transformer.runs.cost import (
@@ -21,6 +27,8 @@ from annotated_transformer.runs.cost import (
 )
 from annotated_transformer.system.processes import Processes
 from annotated_transformer.training import TrainConfig, batch_loss
+
+HOURS = {"base": 100_000 / 3600, "big": 300_000 / 3600}  # of a second each
 
 
 def test_what_is_kept_is_counted_once_and_without_weights():
@@ -86,6 +94,31 @@ def test_an_exchange_takes_the_turns_of_a_ring(devices):
     ring = Ring(0.25, 4e6)
     walked = ring_seconds(1e6, devices, 0.25, 4e6)
     assert ring.seconds(10**6, devices) == pytest.approx(walked)
+
+
+@pytest.mark.parametrize(
+    ("row", "cards", "bandwidth"),
+    [
+        ("1", 1, 1e10),
+        ("8", 8, 1e10),
+        ("64, $1.25$", 64, 1.25e9),
+        ("64, $12.5$", 64, 12.5e9),
+    ],
+)
+def test_the_page_foretells_what_the_formula_says(row, cards, bandwidth):
+    """On cards that do 7e12 operations a second, 25,000 tokens an update."""
+    page = (BOOK / "toolkit_devices.md").read_text("utf-8")
+    line = re.search(rf"(?m)^\| {re.escape(row)}.*$", page)[0]
+    told = re.findall(r"\$([\d.]+)\$ s, \$([\d.]+)\$ (hours|days)", line)
+    for preset, (seconds, time, unit) in zip(HOURS, told, strict=True):
+        size = parameter_count(PRESETS[preset])
+        computed = 6 * size * 25_000 / 7e12 / cards
+        exchanged = Ring(0.0, bandwidth).seconds(4 * size, cards)
+        found = computed + exchanged
+        assert f"{found:.2f}" == seconds
+        hours = found * HOURS[preset] / (24 if unit == "days" else 1)
+        digits = len(time.partition(".")[2])
+        assert f"{hours:.{digits}f}" == time
 
 
 @pytest.mark.parametrize("size", [2, 4])
