@@ -5,7 +5,6 @@ import re
 import tomllib
 from collections import Counter
 from pathlib import Path
-from statistics import median
 
 import chapters
 import export
@@ -177,35 +176,3 @@ def test_page_of_sizes_has_the_rows_of_many_pairs():
             gigabytes = row["memory"] / 1e9
             assert f" {row['wall']:.0f} s, ${gigabytes:.1f}$ GB |" in page
         assert f"\n| {int(size):,} |" in page
-
-
-def test_page_of_sizes_has_the_profile_of_an_update():
-    page = (chapters.BOOK / "toolkit_sizes.md").read_text("utf-8")
-    results = read_run("update_profile")["results"]
-
-    def usual(row: str, what: str) -> float:
-        return median(results[f"{row} seed={i}"][what] for i in range(3))
-
-    page = re.sub(r"\{number\}`(\S+) update_profile[^`]*`", r"\1", page)
-    for part in results["profile seed=0"]:
-        assert f"\n| {part} | {usual('profile', part):.1%} |\n" in page
-    for row, said in {
-        "given back": "gives it back",
-        "kept": "keeps it",
-    }.items():
-        name = f"memory {row}"
-        seconds, system = (
-            usual(name, what) for what in ("seconds", "system_seconds")
-        )
-        faults = float(f"{usual(name, 'faults'):.2g}")
-        assert (
-            f"\n| {said} | {seconds:.2f} s | {system:.2f} s "
-            f"| {faults:,.0f} |\n" in page
-        )
-    saved = [
-        1 - results[f"memory kept seed={i}"]["seconds"] / given["seconds"]
-        for i in range(3)
-        for given in [results[f"memory given back seed={i}"]]
-    ]
-    percent = f"{100 * min(saved):.0f} to {100 * max(saved):.0f} percent less"
-    assert percent in page
