@@ -36,6 +36,7 @@ def name(page: Path) -> str:
 def reader(browser: Browser) -> Iterator[Window]:
     """A window in which page after page is opened."""
     with opened(browser) as window:
+        window.context.add_init_script(pages.WATCH)
         yield window
 
 
@@ -66,7 +67,11 @@ def turn(window: Window, where: Path | str, size: dict) -> Page:
 def test_page_from_a_file(reader, looks: set[str], signs, where: Path):
     reader.page.emulate_media(color_scheme="dark")
     page = turn(reader, where, PHONE)
-    faults = {
+    faults = {"moved": pages.moved(page)}
+    page.set_viewport_size(WIDE)
+    faults["code"] = pages.code(page)
+    page.set_viewport_size(PHONE)
+    faults |= {
         "formulas": pages.formulas(page),
         "figures": pages.figures(page),
         "phone": pages.sideways(page),
@@ -212,7 +217,8 @@ SOUND = """<!doctype html><html lang="en"><head><title>Sound</title>
 <meta name="viewport" content="width=device-width"><style>
 body {margin: 1rem; background: #fff; color: #222}
 :root[data-theme=dark] body {background: #111; color: #eee}
-a {color: inherit} button {padding: .25rem}</style><script>
+a {color: inherit} button {padding: .25rem}
+.cell_input {height: 300px} .long {height: 1800px}</style><script>
 const asked = matchMedia("(prefers-color-scheme: dark)"), set = () =>
   document.documentElement.dataset.theme = asked.matches ? "dark" : "light";
 asked.onchange = set; set()</script></head>
@@ -221,7 +227,10 @@ onclick="document.querySelector('dialog').showModal()">Contents</button>
 <dialog><nav><a href="#text">Text</a></nav></dialog>
 <main id="text"><article><h1>Sound</h1><p>A page.</p><a href="#text">Up</a>
 <figure><img alt="Nothing." src="data:image/gif;base64,R0lGODlhAQABAAAAACw=">
-<figcaption>Nothing.</figcaption></figure></article></main></body></html>"""
+<figcaption>Nothing.</figcaption></figure><div class="cell_input"></div>
+<p class="long">A text.</p><div class="cell_input"></div>
+<div class="cell_input" style="visibility: hidden"></div>
+</article></main></body></html>"""
 GIF = "data:image/gif;base64,R0lGODlhAQABAAAAACw="
 SMALL = (
     "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 90 20' width='90'>"
@@ -230,7 +239,10 @@ SMALL = (
 WIDE_TABLE = "<table style='width: 500px'><tr><td>1</td></tr></table>"
 HAND = "display: inline-block; cursor: pointer; line-height: 20px"
 FOLD = "<details class={}><summary>{}</summary><p>Text.</p></details>"
+LATE = "setTimeout(() => document.body.style.paddingTop = '400px', 300)"
 CHECKS: dict[str, Callable[[Page], list[str]]] = {
+    "moved": pages.moved,
+    "code": pages.code,
     "formulas": pages.formulas,
     "sideways": pages.sideways,
     "figures": pages.figures,
@@ -247,6 +259,10 @@ CHECKS: dict[str, Callable[[Page], list[str]]] = {
     "light": lambda page: pages.theme(page, "light"),
 }
 FAULTS = [
+    ("moved", "<p>", f"<p class=widget>Live.<script>{LATE}</script><p>"),
+    ("code", 'class="long"', ""),
+    ("code", 'class="long"', 'class="long export"'),
+    ("code", "visibility: hidden", ""),
     ("formulas", "A page", '<span class="math">\\(x\\)</span>'),
     ("sideways", "<p>", "<p style='width: 900px'>"),
     ("sideways", "<p>", "<p style='margin-left: -40px'>"),

@@ -30,6 +30,35 @@ CLEAR = """() => {
 RESTORE = "window.beside.forEach(([e, empty]) => empty.replaceWith(e))"
 SCALE = re.compile(r"scale\((0\.\d+) -0\.\d+\)")
 STILL = "*, ::before, ::after {transition: none !important}"
+# Nothing that a reader does makes a page move: no scrolling, no clicks.
+WATCH = """window.shifts = [];
+new PerformanceObserver(list => {
+  for (const e of list.getEntries())
+    if (!e.hadRecentInput) window.shifts.push(e.value);
+}).observe({type: "layout-shift", buffered: true});"""
+# Boxes of code that are seen, top to bottom, with whether a reader meets
+# something else between a box and the one before it. The line that says that
+# a cell is exported and that of a fold are no prose.
+BOXES = """() => {
+  const SEEN = {visibilityProperty: true}; // a fold may hide and not remove
+  const boxes = [], apart = ".cell_input, p.export, details.hide > summary";
+  const text = "p, li, dt, dd, h1, h2, h3, h4, pre, img, svg, canvas, th, td,"
+    + " .math, .widget, .at-place";
+  let between = true;
+  const all = `article :is(.cell_input, ${text})`;
+  for (const e of document.querySelectorAll(all)) {
+    if (!e.checkVisibility(SEEN)) continue;
+    if (!e.matches(".cell_input")) {
+      between ||= !e.closest(apart);
+      continue;
+    }
+    const {top, bottom} = e.getBoundingClientRect();
+    const explained = Boolean(e.closest(".tag_explained"));
+    boxes.push({top, bottom, between, explained});
+    between = false;
+  }
+  return [boxes, document.querySelector("article")?.offsetHeight];
+}"""
 
 
 def await_scripts(page: Page) -> None:
@@ -185,6 +214,37 @@ def labels(page: Page) -> list[str]:
         small = min(sizes, default=16) * width / natural
         if small < smallest - 0.05:
             faults.append(f"a label of {small:.1f} pixels: {source[-60:]}")
+    return faults
+
+
+def moved(page: Page) -> list[str]:
+    """Whether what came late has moved what was there; WATCH has looked on."""
+    if page.locator(".at-place, .widget").count():
+        page.wait_for_timeout(1_000)  # until live figures have come
+    shift = page.evaluate("window.shifts.reduce((a, b) => a + b, 0)")
+    return [f"moved by itself: {shift:.2f}"] if shift >= 0.1 else []
+
+
+def code(page: Page) -> list[str]:
+    """More code than a quarter of the text, or too much without a word.
+
+    A listing that is explained line by line has its notes beside it.
+    """
+    boxes, height = page.evaluate(BOXES)
+    faults = []
+    seen = sum(box["bottom"] - box["top"] for box in boxes)
+    if boxes and seen > 0.25 * height:
+        faults.append(f"code takes {seen / height:.0%} of the text")
+    longest = begin = 0.0
+    for box in boxes:
+        if box["explained"]:
+            begin = box["bottom"]
+            continue
+        if box["between"]:
+            begin = box["top"]
+        longest = max(longest, box["bottom"] - begin)
+    if longest > 400:
+        faults.append(f"{longest:.0f} pixels of code without a word")
     return faults
 
 
