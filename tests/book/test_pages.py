@@ -231,11 +231,6 @@ onclick="document.querySelector('dialog').showModal()">Contents</button>
 <p class="long">A text.</p><div class="cell_input"></div>
 <div class="cell_input" style="visibility: hidden"></div>
 </article></main></body></html>"""
-GIF = "data:image/gif;base64,R0lGODlhAQABAAAAACw="
-SMALL = (
-    "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 90 20' width='90'>"
-    "<text font-size='8'>small</text></svg>"
-)
 WIDE_TABLE = "<table style='width: 500px'><tr><td>1</td></tr></table>"
 HAND = "display: inline-block; cursor: pointer; line-height: 20px"
 FOLD = "<details class={}><summary>{}</summary><p>Text.</p></details>"
@@ -273,7 +268,7 @@ FAULTS = [
     ("targets", "<p>", "<p><button style='height: 20px'>b</button>"),
     ("targets", "<p>A page.", "<p><a href='#text'>A page.</a>"),
     ("targets", "<p>", f"<p class=widget><b style='{HAND}'>b</b> or not"),
-    ("labels", GIF, f"data:image/svg+xml,{SMALL}"),
+    ("labels", "<img", "<div class=wide style='--readable: 9px'><img"),
     ("tables", "<p>", f"<div style='overflow: auto'>{WIDE_TABLE}</div><p>"),
     ("paper", "<p>", f"{FOLD.format('hide', 'Show the code')}<p>"),
     ("paper", "<p>", f"{FOLD.format('answer', 'Solution to exercise 1')}<p>"),

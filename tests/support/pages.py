@@ -1,11 +1,8 @@
 """What must hold of a page in a browser: each check lists its faults."""
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
-from urllib.request import urlopen
-from xml.etree import ElementTree
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, TimeoutError
@@ -28,7 +25,6 @@ CLEAR = """() => {
   window.beside.forEach(([e, empty]) => e.replaceWith(empty));
 }"""
 RESTORE = "window.beside.forEach(([e, empty]) => empty.replaceWith(e))"
-SCALE = re.compile(r"scale\((0\.\d+) -0\.\d+\)")
 STILL = "*, ::before, ::after {transition: none !important}"
 # Nothing that a reader does makes a page move: no scrolling, no clicks.
 WATCH = """window.shifts = [];
@@ -188,33 +184,16 @@ def targets(page: Page) -> list[str]:
 
 
 def labels(page: Page) -> list[str]:
-    """Labels of still figures too small for a phone.
-
-    They have at least ten pixels where the window has 390, and on narrower
-    phones less, by their share of it.
-    """
-    smallest = 10 * min(1, page.evaluate("innerWidth") / 390)
-    shown = page.locator("article figure img").evaluate_all(
-        "all => all.map(e => [e.src, e.clientWidth])"
-    )
-    faults = []
-    for source, width in shown:
-        if not width or "svg" not in source[-99:]:
-            continue
-        with urlopen(source) as file:
-            root = ElementTree.parse(file).getroot()
-        sizes = [
-            float(e.get("font-size") or 16)
-            for e in root.iter("{http://www.w3.org/2000/svg}text")
-        ]
-        for e in root.iter():  # matplotlib's, outlines of 100 to the letter
-            turned = SCALE.search(e.get("transform", ""))
-            sizes += [100 * float(turned[1])] if turned else []
-        natural = float(root.get("viewBox", "").split()[2])
-        small = min(sizes, default=16) * width / natural
-        if small < smallest - 0.05:
-            faults.append(f"a label of {small:.1f} pixels: {source[-60:]}")
-    return faults
+    """Figures that are shrunk until their labels cannot be read."""
+    return page.evaluate("""() => {
+      const faults = [];
+      for (const e of document.querySelectorAll("article .wide img")) {
+        const wide = e.closest(".wide").style.getPropertyValue("--readable");
+        if (e.clientWidth && e.clientWidth + 1 < parseFloat(wide))
+          faults.push(`${e.clientWidth} wide, not ${wide}: ${e.src}`);
+      }
+      return faults;
+    }""")
 
 
 def moved(page: Page) -> list[str]:
