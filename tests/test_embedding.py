@@ -1,4 +1,4 @@
-"""Tokens and positions as vectors, by their lengths and a plain loop."""
+"""Positions as vectors, by a plain loop."""
 
 import math
 
@@ -10,16 +10,8 @@ from hypothesis import strategies as st
 from annotated_transformer.embedding import (
     LearnedPositions,
     SinusoidalPositions,
-    TokenEmbedding,
     sinusoids,
 )
-
-
-def test_a_row_is_of_length_one_and_a_vector_of_the_root_of_the_width():
-    ours = TokenEmbedding(1000, 512)
-    assert ours.weight.norm(dim=-1).mean().item() == pytest.approx(1, rel=0.01)
-    length = ours(torch.arange(1000)[None]).norm(dim=-1).mean().item()
-    assert length == pytest.approx(512**0.5, rel=0.01)
 
 
 def sinusoids_by_loop(length, d_model):
@@ -61,12 +53,6 @@ def test_table_grows_on_demand_and_keeps_type_and_place():
     torch.testing.assert_close(
         ours.table.float(), sinusoids(18, 8), rtol=0, atol=1e-7
     )
-
-
-def test_sinusoids_are_neither_trained_nor_saved():
-    ours = SinusoidalPositions(8)
-    assert list(ours.parameters()) == []
-    assert ours.state_dict() == {}
 
 
 def test_learned_positions_end_with_a_clear_error():

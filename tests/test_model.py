@@ -1,4 +1,4 @@
-"""The model against torch's layers, its formulas, and what must not leak."""
+"""The model against torch's layers, its formulas and its choices."""
 
 from dataclasses import replace
 
@@ -77,25 +77,6 @@ def test_bad_configurations_say_what_to_do(change, message):
         ModelConfig(**change)
 
 
-# One matrix in three places (3.4)
-
-
-def test_tied_embeddings_are_one_parameter_with_three_gradients():
-    model = transformer(SMALL)
-    matrices = (
-        model.source.tokens.weight,
-        model.target.tokens.weight,
-        model.output.weight,
-    )
-    assert matrices[0] is matrices[1] is matrices[2]
-    names = [name for name, _ in model.named_parameters()]
-    assert sum("tokens" in name or name[0] == "o" for name in names) == 1
-    source, target = torch.tensor([[4]]), torch.tensor([[5]])
-    model(source, target)[0, 0, 6].backward()
-    used = matrices[0].grad.abs().sum(-1) > 0
-    assert used.nonzero().flatten().tolist() == [4, 5, 6]
-
-
 # Counts
 
 widths = st.integers(1, 6)
@@ -153,18 +134,6 @@ def test_weights_start_by_glorot_block_by_block(pre_norm):
         assert abs(block.mean()) < 0.02 * std
     for name, weight in model.named_parameters():
         assert "bias" not in name or not weight.any()
-
-
-# What must not leak, and what must not matter
-
-
-def test_an_empty_source_gives_numbers():
-    model = transformer(SMALL)
-    logits = model(torch.full((1, 3), PAD), tokens(1, 4))
-    logits.sum().backward()
-    assert logits.isfinite().all()
-    for parameter in model.parameters():
-        assert parameter.grad is None or parameter.grad.isfinite().all()
 
 
 def test_dropout_is_off_in_evaluation_and_everywhere_in_training():
