@@ -8,16 +8,12 @@ them anew, and the commit that does so says why.
 
 import csv
 import random
-import time
-from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
 import pytest
 
 from annotated_transformer.corpora.multi30k import multi30k
-from annotated_transformer.text.checks import doubts
-from annotated_transformer.text.emphasis import emphasised
 from annotated_transformer.translation import Translator
 
 FILE = Path(__file__).with_name("frozen_outputs.tsv")
@@ -123,31 +119,6 @@ def test_captions_of_the_tests_are_read_as_they_are(name, real_folder):
             read = [part.whole(part.sentence) for part in reading.parts]
             changed += " ".join(read) != " ".join(text.split())
         assert changed <= 0.03 * len(texts)
-
-
-def test_reading_takes_at_most_three_percent_of_a_translation():
-    """Of processor time, the search aside; the least of three."""
-    translator, texts = Translator.load(MODELS[0]), lines("en")[:100]
-
-    def seconds(work: Callable[[], object]) -> float:
-        begun = time.process_time()
-        work()
-        return time.process_time() - begun
-
-    whole = min(seconds(lambda: translator(texts)) for _ in range(3))
-    found = translator.n_best(texts, 1)
-    readings = [*translator.reader.lines(texts)]
-
-    def around() -> None:
-        for _ in translator.reader.lines(texts):
-            pass
-        for reading, (one,) in zip(readings, found, strict=True):
-            (part,) = reading.parts
-            part.whole(emphasised(part, one.text, translator.attention))
-            rest = one.text, one.confidence, one.cut, translator.known
-            doubts(reading, *rest)
-
-    assert min(seconds(around) for _ in range(3)) <= 0.03 * whole
 
 
 if __name__ == "__main__":
