@@ -4,11 +4,8 @@ import random
 
 import pytest
 
-from annotated_transformer.translation import Translator
 from experiments.gender_by_stereotype import (
-    GERMAN,
     ROLES,
-    WITH_PRONOUN,
     clue,
     counted,
     lines_with,
@@ -16,7 +13,6 @@ from experiments.gender_by_stereotype import (
     possessive,
     pronoun,
 )
-from ledger.records import read_run
 
 
 @pytest.mark.parametrize(
@@ -84,17 +80,3 @@ def test_lines_with_a_noun_against_a_walk_over_words():
             )
     assert lines_with(lines, "cook") == expected
     assert 0 < min(expected) < max(expected) < 300
-
-
-def test_the_shipped_models_still_answer_so():
-    results = read_run("gender_by_stereotype")["results"]
-    german, english = (results[f"{x} seed=0"] for x in ("en-de", "de-en"))
-    model = Translator.load("multi30k-en-de")
-    for role in ("nurse", "cook", "dancer"):  # no near ties
-        for word in ("his", "her"):
-            outputs = model([x.format(role, word) for x in WITH_PRONOUN])
-            nouns = counted(noun(x, role) for x in outputs)
-            assert nouns == german[word][role]
-    back = Translator.load("multi30k-de-en")
-    outputs = back([x.format("Eine Köchin") for x in GERMAN])
-    assert counted(map(pronoun, outputs)) == english["cook"][1]
