@@ -15,6 +15,7 @@ from xml.sax.saxutils import escape
 
 import edition
 from docutils import nodes
+from each_page import Page, each_page
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
@@ -58,33 +59,27 @@ def address(app: Sphinx, config: Config) -> None:
     )
 
 
-def summary(doctree: nodes.document | None) -> str:
+def summary(page: Page) -> str:
     """What a page is about: its first paragraph, or the book's one line."""
-    for paragraph in doctree.findall(nodes.paragraph) if doctree else ():
+    for paragraph in page.find(nodes.paragraph):
         if isinstance(paragraph.parent, nodes.section):
             said = TAG.sub("", paragraph.astext())
             return textwrap.shorten(said, 200, placeholder=" …")
     return PROJECT["project"]["description"]
 
 
-def describe(
-    app: Sphinx,
-    page: str,
-    template: str,
-    context: dict[str, Any],
-    doctree: nodes.document | None,
-) -> None:
+def describe(page: Page) -> None:
     """Give the templates what they say of a page."""
-    context["summary"] = summary(doctree)
+    app, context = page.app, page.context
+    context["summary"] = summary(page)
     context["repository"] = REPOSITORY
     context["html_baseurl"] = app.config.html_baseurl
-    if doctree:
-        source = Path(app.env.doc2path(page)).relative_to(app.srcdir)
+    if page.doctree:
+        source = Path(app.env.doc2path(page.name)).relative_to(app.srcdir)
         context["edit_url"] = f"{REPOSITORY}/edit/main/{source.as_posix()}"
-    if "body" in context:
-        # docutils' role for an entry of a bibliography is no longer one.
-        old, new = 'role="doc-biblioentry"', 'role="listitem"'
-        context["body"] = context["body"].replace(old, new)
+    # docutils' role for an entry of a bibliography is no longer one.
+    old, new = 'role="doc-biblioentry"', 'role="listitem"'
+    page.change(lambda body: body.replace(old, new))
     to_colab(context.get("header_buttons", []))
 
 
@@ -128,7 +123,7 @@ def redirect(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     app.setup_extension("edition")
     app.connect("config-inited", address, priority=1)
-    app.connect("html-page-context", describe, priority=900)
+    each_page(app, describe, priority=900)
     app.connect("build-finished", map_site)
     app.connect("build-finished", redirect)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -17,6 +17,7 @@ import drawings
 import yaml
 from babel.messages.extract import extract_from_dir
 from docutils import nodes
+from each_page import Page, each_page
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import CONFIG_OK, BuildEnvironment
@@ -219,20 +220,15 @@ def begin(app: Sphinx, config: Config) -> None:
         app.connect("env-get-outdated", read_again)
 
 
-def lead_over(
-    app: Sphinx,
-    page: str,
-    template: str,
-    context: dict[str, Any],
-    doctree: nodes.document | None,
-) -> None:
+def lead_over(page: Page) -> None:
     """Tell the templates where a page is in the other language."""
+    config, context = page.app.config, page.context
     context["say"] = say
     context["edition_pages"] = " ".join(names())
-    if page not in PAGES:
+    if page.name not in PAGES:
         return
-    uri, there = f"{page}.html", address(page)
-    if app.config.edition:
+    uri, there = f"{page.name}.html", address(page.name)
+    if config.edition:
         name, language, title = "", "en", "English"
         uri, there = there, uri
     else:
@@ -242,32 +238,27 @@ def lead_over(
         "language": language,
         "title": title,
         "link": relative_uri(uri, there),
-        "address": app.config.html_baseurl + there,
+        "address": config.html_baseurl + there,
     }
 
 
-def lead_out(
-    app: Sphinx,
-    page: str,
-    template: str,
-    context: dict[str, Any],
-    doctree: nodes.document | None,
-) -> None:
+def lead_out(page: Page) -> None:
     """Let links that are not Sphinx's find the pages that stay English."""
 
     def link(to: str) -> str:
         name = to.partition(".")[0]
         return to if name in names() else f"../../book/{to}"
 
-    if not app.config.edition or "body" not in context:
+    def lead(body: str) -> str:
+        led = PLAIN_LINK.sub(lambda found: f'href="{link(found[1])}"', body)
+        return led.replace("</h1>", f"</h1>{NOTE}", 1)
+
+    if not page.app.config.edition:
         return
-    context["body"] = PLAIN_LINK.sub(
-        lambda found: f'href="{link(found[1])}"', context["body"]
-    )
-    context["body"] = context["body"].replace("</h1>", f"</h1>{NOTE}", 1)
-    context["ways"] = [
+    page.change(lead)
+    page.context["ways"] = [
         (way, name, *((link(to), title) for to, title in ends))
-        for way, name, *ends in context["ways"]
+        for way, name, *ends in page.context["ways"]
     ]
 
 
@@ -277,6 +268,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_message_catalog(CATALOGUE, str(LOCALE))
     app.add_js_file("say.js", priority=100, loading_method="defer")
     app.connect("config-inited", begin)
-    app.connect("html-page-context", lead_over)
-    app.connect("html-page-context", lead_out, priority=960)  # after ways
+    each_page(app, lead_over)
+    each_page(app, lead_out, priority=960)  # after ways
     return {"parallel_read_safe": True, "parallel_write_safe": True}

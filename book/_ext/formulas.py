@@ -7,11 +7,11 @@ No line begins with the comma or full stop after a formula.
 
 import re
 import shutil
+from functools import partial
 from importlib.metadata import distribution
 from pathlib import Path
-from typing import Any
 
-from docutils import nodes
+from each_page import Page, each_page
 from sphinx.application import Sphinx
 
 EXTENSIONS = ("boldsymbol", "color", "cancel")  # loaded where they are used
@@ -43,16 +43,9 @@ def roomy(found: re.Match[str]) -> str:
     return f'<span class="bound">{formula}{mark}</span>' if mark else formula
 
 
-def give_room(
-    app: Sphinx,
-    page: str,
-    template: str,
-    context: dict[str, Any],
-    doctree: nodes.document | None,
-) -> None:
+def give_room(page: Page) -> None:
     """Give the inline formulas of a page their room and what follows them."""
-    if "body" in context:
-        context["body"] = INLINE.sub(roomy, context["body"])
+    page.change(partial(INLINE.sub, roomy))
 
 
 def copy_mathjax(app: Sphinx, error: Exception | None) -> None:
@@ -76,6 +69,6 @@ def copy_mathjax(app: Sphinx, error: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    app.connect("html-page-context", give_room)
+    each_page(app, give_room)
     app.connect("build-finished", copy_mathjax)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -6,10 +6,10 @@ exponent is smaller than its label, as in a text.
 """
 
 import re
+from functools import partial
 from pathlib import Path
-from typing import Any
 
-from docutils import nodes
+from each_page import Page, each_page
 from sphinx.application import Sphinx
 
 SMALLEST = 9  # pixels
@@ -30,27 +30,20 @@ def readable(svg: str) -> float:
     return SMALLEST * float(found[1]) / min(sizes) if sizes else 0
 
 
-def give_width(
-    app: Sphinx,
-    page: str,
-    template: str,
-    context: dict[str, Any],
-    doctree: nodes.document | None,
-) -> None:
+def give_width(page: Page) -> None:
     """Wrap each figure of a page in a box that knows this width."""
-    files = {name: file for file, name in app.builder.images.items()}
+    files = {name: file for file, name in page.app.builder.images.items()}
 
     def wrap(found: re.Match[str]) -> str:
         begin, image, address = found.groups()
-        file = Path(app.srcdir, files[Path(address).name])
+        file = Path(page.app.srcdir, files[Path(address).name])
         width = readable(file.read_text("utf-8"))
         style = f"--readable: {width:.0f}px"
         return f'{begin}<div class="wide" style="{style}">{image}</div>'
 
-    if "body" in context:
-        context["body"] = FIGURE.sub(wrap, context["body"])
+    page.change(partial(FIGURE.sub, wrap))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    app.connect("html-page-context", give_width)
+    each_page(app, give_width)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import yaml
 from api_links import labels
 from docutils import nodes
+from each_page import Page, each_page
 from edition import say
 from pybtex.database import BibliographyData, parse_file
 from pybtex.richtext import Text
@@ -568,22 +569,14 @@ def verdict_of(found: Found) -> nodes.inline:
     return nodes.inline("", said, classes=[x for x in classes if x])
 
 
-def load_where_needed(
-    app: Sphinx,
-    page: str,
-    template: str,
-    context: dict[str, Any],
-    doctree: nodes.document | None,
-) -> None:
+def load_where_needed(page: Page) -> None:
     """Give styles to pages with cards or claims, the filters to the ledger."""
-    if not doctree:
-        return
-    if any("cards" in t["classes"] for t in doctree.findall(nodes.table)):
-        app.add_css_file("tables.css")
-    if any("verdict" in x["classes"] for x in doctree.findall(nodes.inline)):
-        app.add_css_file("claims.css")
-    if any(doctree.findall(claim_entry)):
-        app.add_js_file("ledger.js", loading_method="defer")
+    if any("cards" in x["classes"] for x in page.find(nodes.table)):
+        page.app.add_css_file("tables.css")
+    if any("verdict" in x["classes"] for x in page.find(nodes.inline)):
+        page.app.add_css_file("claims.css")
+    if any(page.find(claim_entry)):
+        page.app.add_js_file("ledger.js", loading_method="defer")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -595,5 +588,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     for name in ("measured", "verdict", "claim"):
         app.add_role(name, OfClaim())
     app.connect("doctree-read", show_sentences)
-    app.connect("html-page-context", load_where_needed)
+    each_page(app, load_where_needed)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

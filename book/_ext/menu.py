@@ -5,9 +5,8 @@ them through all such pages, so that a lab began with Fig. 7.
 """
 
 from itertools import count
-from typing import Any
 
-from docutils import nodes
+from each_page import Page, each_page
 from edition import say
 from lxml import html
 from sphinx.application import Sphinx
@@ -37,15 +36,9 @@ def fold_parts(menu: str) -> str:
     return "".join(inside)
 
 
-def give_menu(
-    app: Sphinx,
-    page: str,
-    template: str,
-    context: dict[str, Any],
-    doctree: nodes.document | None,
-) -> None:
+def give_menu(page: Page) -> None:
     """Let the template ask for the menu with its folds."""
-    context["fold_parts"] = lambda menu: fold_parts(str(menu))
+    page.context["fold_parts"] = lambda menu: fold_parts(str(menu))
 
 
 def number_figures(app: Sphinx, env: BuildEnvironment) -> list[str]:
@@ -63,6 +56,6 @@ def number_figures(app: Sphinx, env: BuildEnvironment) -> list[str]:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    app.connect("html-page-context", give_menu)
+    each_page(app, give_menu)
     app.connect("env-get-updated", number_figures, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -9,10 +9,10 @@ byte, and four characters make three bytes.
 import json
 from base64 import b64encode
 from pathlib import Path
-from typing import Any
 
 import torch
 from docutils import nodes
+from each_page import Page, each_page
 from ledger_page import paragraph
 from sentencepiece import SentencePieceNormalizer
 from sphinx.application import Sphinx
@@ -173,27 +173,21 @@ class ModelHere(SphinxDirective):
         return [place]
 
 
-def load_where_needed(
-    app: Sphinx,
-    page: str,
-    template: str,
-    context: dict[str, Any],
-    doctree: nodes.document | None,
-) -> None:
+def load_where_needed(page: Page) -> None:
     """Give such a page its button and its style, and the site the weights."""
-    for place in doctree.findall(nodes.container) if doctree else ():
+    for place in page.find(nodes.container):
         if "script" not in place:
             continue
-        load_figures(app, place["figures"])
+        load_figures(page.app, place["figures"])
         for style in place["styles"]:
-            app.add_css_file(f"in_page/{style}.css")
-        app.add_js_file("in_page/start.js", loading_method="defer")
-        folder = Path(app.outdir, "_static/in_page")
+            page.app.add_css_file(f"in_page/{style}.css")
+        page.app.add_js_file("in_page/start.js", loading_method="defer")
+        folder = Path(page.app.outdir, "_static/in_page")
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{place['kind']}_weights.js"
         path.write_text(place["script"], "utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    app.connect("html-page-context", load_where_needed)
+    each_page(app, load_where_needed)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

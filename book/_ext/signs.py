@@ -1,9 +1,8 @@
 """Chinese on English pages says so, to browsers, fonts and voices."""
 
 import re
-from typing import Any
 
-from docutils import nodes
+from each_page import Page, each_page
 from sphinx.application import Sphinx
 
 SIGNS = "\u3000-\u303f\u3400-\u9fff\uff00-\uffef"
@@ -21,19 +20,13 @@ def marked(html: str) -> str:
     )
 
 
-def mark_language(
-    app: Sphinx,
-    page: str,
-    template: str,
-    context: dict[str, Any],
-    doctree: nodes.document | None,
-) -> None:
+def mark_language(page: Page) -> None:
     """Mark a page that is not Chinese itself."""
-    if "body" in context and not app.config.edition:
-        context["body"] = marked(context["body"])
+    if not page.app.config.edition:
+        page.change(marked)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     app.setup_extension("edition")
-    app.connect("html-page-context", mark_language, priority=970)  # last
+    each_page(app, mark_language, priority=970)  # last
     return {"parallel_read_safe": True, "parallel_write_safe": True}

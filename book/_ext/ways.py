@@ -13,6 +13,7 @@ from html import escape
 from typing import Any, NamedTuple
 
 from docutils import nodes
+from each_page import Page, each_page
 from edition import say
 from page_rules import words
 from sphinx.application import Sphinx
@@ -215,24 +216,18 @@ def show_cards(app: Sphinx, doctree: nodes.document, page: str) -> None:
         place.replace_self(nodes.raw("", html, format="html"))
 
 
-def lead_on(
-    app: Sphinx,
-    page: str,
-    template: str,
-    context: dict[str, Any],
-    doctree: nodes.document | None,
-) -> None:
+def lead_on(page: Page) -> None:
     """Tell a page's ways where it lies on them, and where each goes on."""
-    here = page.removeprefix("book/")
-    context["ways"] = []
-    for way in WAYS if "body" in context else ():
+    env, here = page.app.env, page.name.removeprefix("book/")
+    page.context["ways"] = []
+    for way in WAYS if "body" in page.context else ():
         if here not in way.pages:
             continue
-        trail = stops(app.env, way)
+        trail = stops(env, way)
         name = titled(way, trail)
         place = [stop.page for stop in trail].index(here)
         stop = trail[place]
-        intro = ("intro.html", app.env.titles["book/intro"].astext())
+        intro = ("intro.html", env.titles["book/intro"].astext())
         before, after = intro, (way.end, say("The end, and what next"))
         if place:
             last = trail[place - 1]
@@ -241,7 +236,7 @@ def lead_on(
             on = trail[place + 1]
             long = say("{} minutes").format(on.minutes)
             after = way.address(on.page), f"{on.title} ({long})"
-        context["ways"].append((way.name, name, before, after))
+        page.context["ways"].append((way.name, name, before, after))
         bar = (
             f'<div class="way" data-way="{way.name}">'
             + say("{}: page {} of {}, about {} minutes.").format(
@@ -251,7 +246,7 @@ def lead_on(
             + say("Leave this way")
             + "</button></div>"
         )
-        body = context["body"].replace("</h1>", f"</h1>{bar}", 1)
+        body = page.context["body"].replace("</h1>", f"</h1>{bar}", 1)
         for out, (link, title) in leaps(stop, after):
             numbers = [stop.sections[x][0].split(". ")[0] for x in out]
             over = say("This way leaves out {}: continue at {}.").format(
@@ -261,7 +256,7 @@ def lead_on(
             line = f'<p class="way" data-way="{way.name}">{over}</p>'
             begin = f'<section id="{out[0]}">'
             body = body.replace(begin, line + begin, 1)
-        context["body"] = body
+        page.context["body"] = body
 
 
 def leaps(
@@ -287,5 +282,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("begin", Begin)
     app.connect("doctree-read", note_sections)
     app.connect("doctree-resolved", show_cards)
-    app.connect("html-page-context", lead_on, priority=950)
+    each_page(app, lead_on, priority=950)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -14,6 +14,7 @@ from typing import Any
 import nbformat
 import torch
 from docutils import nodes
+from each_page import Page, each_page
 from edition import say
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
@@ -308,20 +309,14 @@ def load_figures(app: Sphinx, names: Iterable[str]) -> None:
             app.add_js_file(f"{part}.js", loading_method="defer")
 
 
-def load_where_needed(
-    app: Sphinx,
-    page: str,
-    template: str,
-    context: dict[str, Any],
-    doctree: nodes.document | None,
-) -> None:
+def load_where_needed(page: Page) -> None:
     """Give style and scripts to the pages with live figures."""
-    boxes = doctree.findall(nodes.container) if doctree else ()
-    load_figures(app, [box["widget"] for box in boxes if "widget" in box])
+    boxes = page.find(nodes.container)
+    load_figures(page.app, [x["widget"] for x in boxes if "widget" in x])
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     app.setup_extension("edition")
     app.add_directive("widget", Widget)
-    app.connect("html-page-context", load_where_needed)
+    each_page(app, load_where_needed)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
