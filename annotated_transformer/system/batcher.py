@@ -18,11 +18,11 @@ class Batcher:
         german = await translate("A dog runs.")
 
     The options of a call are passed to the function, and inputs are computed
-    together if their options are equal; those that cannot be compared, such as
-    arrays, never are. A call that is cancelled before its batch begins is left
-    out. If a batch fails, its inputs are computed one by one, so that an
-    exception reaches only the call that causes it; a StopIteration comes as a
-    RuntimeError. Call a batcher from one event loop only.
+    together if their options are equal. A call that is cancelled before its
+    batch begins is left out. If a batch fails, its inputs are computed one by
+    one, so that an exception reaches only the call that causes it; a
+    StopIteration comes as a RuntimeError. Call a batcher from one event loop
+    only.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Batcher:
                 alike = [
                     answer
                     for answer, (_, own) in self.calls.items()
-                    if equal(own, options)
+                    if own == options
                 ]
                 batch = alike[: self.size]
                 items = [self.calls.pop(answer)[0] for answer in batch]
@@ -94,24 +94,7 @@ class Batcher:
         except Exception as error:
             if len(items) > 1:
                 return [self.outcomes([item], options)[0] for item in items]
-            found = [error]
-        return [*map(raisable, found)]
-
-
-def equal(own: dict[str, Any], options: dict[str, Any]) -> bool:
-    """True if options are equal; not if they cannot be compared, as arrays."""
-    if own is options:
-        return True
-    try:
-        return bool(own == options)
-    except Exception:
-        return False
-
-
-def raisable(outcome: Any) -> Any:
-    """The outcome, but for a StopIteration, which no coroutine can raise."""
-    if not isinstance(outcome, StopIteration):
-        return outcome
-    error = RuntimeError(f"the function raised {outcome!r}")
-    error.__cause__ = outcome
-    return error
+            if isinstance(error, StopIteration):  # which no coroutine raises
+                return [RuntimeError(f"the function raised {error!r}")]
+            return [error]
+        return found
