@@ -11,9 +11,8 @@ from annotated_transformer.storage.pretrained import pretrained
 from annotated_transformer.text.noise import WAYS, scores_as_typed
 
 from .shared.grid import Result, grid
-from .shared.shipped_translator import corpus, translator, weights
-
-__all__ = ["RECIPE", "RUNS", "corpus"]
+from .shared.shipped_translator import corpus as corpus
+from .shared.shipped_translator import translator, weights
 
 MODELS = [name for name in sorted(pretrained()) if name.startswith("multi")]
 TESTS = ("test_2016_flickr", "test_2017_flickr", "test_2017_mscoco")

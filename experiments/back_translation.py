@@ -37,8 +37,6 @@ from .shared.multi30k_descriptions import multi30k_descriptions
 from .shared.training_loops import validated
 from .table3_captions import corpus
 
-__all__ = ["RECIPE", "RUNS", "corpus"]
-
 ROOT = Path(__file__).parents[1]
 WRITERS = ROOT / "runs" / "translators"  # as `make translators` makes them
 WORK = ROOT / "_build" / "back_translation"

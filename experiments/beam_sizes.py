@@ -16,9 +16,8 @@ from annotated_transformer.translation import Translation
 from .shared import shipped_translator
 from .shared.grid import Result, grid
 from .shared.settings import Search
-from .shared.shipped_translator import corpus, drawn, texts, translator
-
-__all__ = ["RECIPE", "RUNS", "corpus"]
+from .shared.shipped_translator import corpus as corpus
+from .shared.shipped_translator import drawn, texts, translator
 
 BEAMS = (1, 2, 5, 10, 20, 100)
 SEEDS = range(20)

@@ -22,9 +22,7 @@ from annotated_transformer.writing import LanguageModel, sample
 
 from .shared.grid import Result, grid
 from .shared.settings import Sizes
-from .shared.small_translator import corpus
-
-__all__ = ["RECIPE", "RUNS", "corpus"]
+from .shared.small_translator import corpus as corpus
 
 VOCABULARY = 1000
 SIZES: Sizes = {

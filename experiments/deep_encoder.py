@@ -33,8 +33,6 @@ from .shared.shipped_translator import MODEL
 from .shared.training_loops import validated
 from .table3_captions import corpus
 
-__all__ = ["RECIPE", "RUNS", "corpus"]
-
 WORK = ROOT / "_build" / "deep_encoder"
 SHARES = {"round": 0.35, "targets": 0.15, "top 10": 0.25}
 LEARN: Learning = {

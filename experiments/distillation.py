@@ -36,8 +36,6 @@ from .shared.shipped_translator import SEARCH, corpus, translator
 from .shared.training_loops import begun, validated
 from .table3_captions import HELD_OUT
 
-__all__ = ["BASE", "RECIPE", "RUNS", "corpus"]
-
 WORK = Path(__file__).parents[1] / "_build" / "distillation"
 SIZES: Sizes = {
     "layers": 4,

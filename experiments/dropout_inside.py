@@ -10,9 +10,9 @@ from torch import nn
 from annotated_transformer.model import EncoderDecoder
 
 from .shared.grid import grid
-from .table3_variations import RECIPE, corpus, train
-
-__all__ = ["RECIPE", "RUNS", "corpus"]
+from .table3_variations import RECIPE as RECIPE
+from .table3_variations import corpus as corpus
+from .table3_variations import train
 
 
 def dropout_inside(model: EncoderDecoder) -> None:

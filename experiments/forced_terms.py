@@ -28,8 +28,6 @@ from .shared import shipped_translator
 from .shared.grid import Result, grid
 from .shared.shipped_translator import SEARCH, corpus, drawn, translator
 
-__all__ = ["RECIPE", "RUNS", "corpus"]
-
 TEST, CAPTIONS = "test_2016_flickr", 200
 NOUN = re.compile(r"(?<=[\w,] )[A-ZÄÖÜ][\w-]+")  # no sentence begins with it
 RECIPE = shipped_translator.RECIPE | SEARCH | {"captions": CAPTIONS}
@@ -56,6 +54,7 @@ class Required:
         return (end == self.term[:count]).all(-1)
 
     def __call__(self, tokens: Tensor, scores: Tensor) -> Tensor:
+        """Which tokens are kept: [batch, places, tokens]."""
         size = len(self.term)
         written = torch.zeros(tokens.shape[:2], dtype=torch.bool)
         if tokens.size(2) >= size:
@@ -80,6 +79,7 @@ class Late(Required):
     """The rule without its places: it only forbids the end."""
 
     def __call__(self, tokens: Tensor, scores: Tensor) -> Tensor:
+        """Which tokens are kept: [batch, places, tokens]."""
         allowed = torch.ones_like(scores, dtype=torch.bool)
         size = len(self.term)
         allowed[:, :, EOS] = False

@@ -14,8 +14,6 @@ from collections.abc import Iterable
 from .shared.grid import Result, grid
 from .shared.shipped_translator import corpus, translator, weights
 
-__all__ = ["RECIPE", "RUNS", "corpus"]
-
 # what German writes, of a man and of a woman; the first is in our sentences
 ROLES = {
     "nurse": ("Krankenpfleger|Pfleger", "Krankenschwester|Pflegerin"),

@@ -25,9 +25,9 @@ from torch import Tensor, nn
 from annotated_transformer.heads import MultiHeadAttention
 
 from .shared.grid import Result, grid
-from .shared.lookups import RECIPE, Lookups, answered, corpus, questions
-
-__all__ = ["RECIPE", "RUNS", "corpus"]
+from .shared.lookups import RECIPE as RECIPE
+from .shared.lookups import Lookups, answered, questions
+from .shared.lookups import corpus as corpus
 
 WIDTH = RECIPE["width"]
 SEEDS = range(3)

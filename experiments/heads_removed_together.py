@@ -27,8 +27,6 @@ from .shared.grid import grid
 from .shared.shipped_translator import SEARCH, corpus, translator
 from .shared.training_loops import validated
 
-__all__ = ["RECIPE", "RUNS", "corpus"]
-
 Head = tuple[str, int, int]  # stack, layer, head
 SHARES = (25, 50, 75)  # percent
 RECIPE = shipped_translator.RECIPE | SEARCH

@@ -43,8 +43,6 @@ from .shared.settings import Sizes
 from .shared.training_loops import lowest
 from .table3_captions import HELD_OUT, corpus
 
-__all__ = ["BASE", "RECIPE", "RUNS", "corpus"]
-
 LONGEST = 128  # tokens
 SIZES: Sizes = {
     "layers": 2,

@@ -10,9 +10,8 @@ from functools import cache
 
 from .shared import shipped_translator
 from .shared.grid import Result, grid
-from .shared.shipped_translator import corpus, drawn, texts, translator
-
-__all__ = ["RECIPE", "RUNS", "corpus"]
+from .shared.shipped_translator import corpus as corpus
+from .shared.shipped_translator import drawn, texts, translator
 
 ALPHAS = (0.0, 0.6, 1.0, 1.5, 2.0, 2.5)
 SEEDS = range(20)

@@ -32,18 +32,16 @@ from .ladder import (
     LEARNING,
     SIZES,
     VOCABULARY,
-    corpus,
     held_out_loss,
     learn,
     letters,
     mean_loss,
 )
+from .ladder import corpus as corpus
 from .shared.grid import Result, grid
 from .shared.lookups import RECIPE as LOOKUPS
 from .shared.lookups import Lookups, answered, questions
 from .shared.training_loops import best, lowest
-
-__all__ = ["RECIPE", "RUNS", "corpus"]
 
 WORDS = (4, 8, 16, 32, 64)  # to be remembered
 TASK: Lookups = {**LOOKUPS, "vocabulary": 128, "steps": 1500}

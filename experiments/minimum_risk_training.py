@@ -39,8 +39,6 @@ ON: Learning = {
 }
 RECIPE = CAPTIONS | {"on": ON, "candidates": CANDIDATES}
 
-__all__ = ["RECIPE", "RUNS", "corpus"]
-
 
 class WrongErrors(ExpectedError):
     """The control: each candidate has the error of another."""

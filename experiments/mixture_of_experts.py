@@ -27,17 +27,15 @@ from .ladder import (
     LEARNING,
     SIZES,
     VOCABULARY,
-    corpus,
     held_out_loss,
     learn,
     letters,
     mean_loss,
 )
+from .ladder import corpus as corpus
 from .shared.grid import Arguments, Result, grid
 from .shared.settings import Sizes
 from .shared.training_loops import lowest
-
-__all__ = ["RECIPE", "RUNS", "corpus"]
 
 EXPERTS = 4
 BALANCE = 0.01  # the weight of the routers' loss, as in the Switch Transformer

@@ -25,9 +25,8 @@ from torch import Tensor, nn
 
 from .shared.grid import Result, grid
 from .shared.lookups import RECIPE as LOOKUPS
-from .shared.lookups import Lookups, answered, corpus, questions
-
-__all__ = ["RECIPE", "RUNS", "corpus"]
+from .shared.lookups import Lookups, answered, questions
+from .shared.lookups import corpus as corpus
 
 NARROW = 2
 HIDDEN = 32

@@ -20,8 +20,6 @@ from .shared.shipped_translator import (
     weights,
 )
 
-__all__ = ["RECIPE", "RUNS", "corpus"]
-
 MODELS = {"de": "multi30k-en-de", "en": "multi30k-de-en"}  # by what they write
 LENGTHS = (0, 1, 2, 3, 4, 6)
 SEEDS = range(20)

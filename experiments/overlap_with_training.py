@@ -24,8 +24,6 @@ from .shared.grid import Result, grid
 from .shared.multi30k_descriptions import multi30k_descriptions
 from .shared.shipped_translator import SEARCH, corpus, translator
 
-__all__ = ["RECIPE", "RUNS", "corpus"]
-
 LANGUAGES = ("en", "de")
 TESTS = ("test_2016_flickr", "test_2017_flickr", "test_2017_mscoco")
 CONTROL, HELD = "control", 1000  # captions of the training text

@@ -39,8 +39,6 @@ ON: Learning = {"batch_tokens": 512, "peak_lr": 5e-4, "warmup": 10}
 STEPS = {"likelihood": 460, "risk": 60, "preferences": 67}
 RECIPE = SMALL | {"on": ON, "steps": STEPS, "candidates": NUMBER, "beta": BETA}
 
-__all__ = ["RECIPE", "RUNS", "corpus"]
-
 
 @cache
 def first(seed: int) -> Transformer:

@@ -30,8 +30,6 @@ from .shared import shipped_translator
 from .shared.grid import Result, grid
 from .shared.shipped_translator import SEARCH, corpus, translator
 
-__all__ = ["RECIPE", "RUNS", "corpus"]
-
 # a thousand lines of five words or more, drawn from Tiny Shakespeare
 LINES = Path(__file__).parent / "shared" / "shakespeare.txt"
 OURS, OTHERS = "test_2016_flickr", "test_2017_flickr"

@@ -54,10 +54,9 @@ from .shared import translators
 from .shared.grid import Result, grid
 from .shared.letter_strings import REVERSING, reversal
 from .shared.pronoun_attention import probe, words_of_pieces
-from .shared.small_translator import corpus, tokenizer
+from .shared.small_translator import corpus as corpus
+from .shared.small_translator import tokenizer
 from .shared.translators import RATES, TRAIN, decoded, models, trained
-
-__all__ = ["RECIPE", "RUNS", "corpus"]
 
 LENGTHS = (("short_", 0, 9), ("long_", 14, 99))  # words of a source
 DECODED = 200  # sentences that are translated for BLEU

@@ -20,9 +20,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from .shared.grid import Result, Runs, grid
-from .shared.lookups import Practice, answered, corpus
-
-__all__ = ["RECIPE", "RUNS", "corpus"]
+from .shared.lookups import Practice, answered
+from .shared.lookups import corpus as corpus
 
 
 class Task(TypedDict):

@@ -25,8 +25,6 @@ from ledger.intervals import redrawn
 from .shared.grid import Result, Runs, grid
 from .shared.shipped_translator import SEARCH, corpus, translator, weights
 
-__all__ = ["RECIPE", "RUNS", "corpus"]
-
 MODELS = {"en": "multi30k-en-de", "de": "multi30k-de-en"}  # by what they read
 TESTS = ("test_2016_flickr", "test_2017_flickr")  # of 1,000 captions each
 PAIRS, SEEDS = 5000, range(3)

@@ -20,8 +20,6 @@ from .shared.small_translator import SIZES as SMALL
 from .shared.small_translator import measured
 from .table3_captions import HELD_OUT, corpus
 
-__all__ = ["BASE", "RECIPE", "RUNS", "corpus"]
-
 SIZES: Sizes = {**SMALL, "layers": 4, "d_model": 128, "d_ff": 512}
 LEARNING: Learning = {
     **SHORT,

@@ -11,9 +11,8 @@ from annotated_transformer.corpora.running_text import RunningText, plays
 from annotated_transformer.runs.recipes import recipe_of
 
 from .shared.grid import Result, grid
-from .speed_run_plays import FOLDER, corpus, learned, scored
-
-__all__ = ["RECIPE", "RUNS", "corpus"]
+from .speed_run_plays import FOLDER, learned, scored
+from .speed_run_plays import corpus as corpus
 
 LETTERS = 1_003_854  # of the training text
 # what all of them begin with, as it is typed after --set

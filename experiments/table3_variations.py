@@ -18,15 +18,10 @@ from annotated_transformer.layers import AddNorm
 from annotated_transformer.model import EncoderDecoder
 
 from .shared.grid import grid
-from .shared.small_translator import (
-    RECIPE,
-    Variation,
-    corpus,
-    no_positions,
-    train,
-)
-
-__all__ = ["RECIPE", "RUNS", "corpus", "train"]
+from .shared.small_translator import RECIPE as RECIPE
+from .shared.small_translator import Variation, no_positions
+from .shared.small_translator import corpus as corpus
+from .shared.small_translator import train as train
 
 FEW = 1000  # pairs, for the rows on small data
 

@@ -21,11 +21,10 @@ from .recurrence_convolution_attention import (
 )
 from .shared import translators
 from .shared.grid import Runs, grid
-from .shared.small_translator import corpus, tokenizer
+from .shared.small_translator import corpus as corpus
+from .shared.small_translator import tokenizer
 from .shared.training_loops import best
 from .shared.translators import TRAIN, models, trained
-
-__all__ = ["RECIPE", "RUNS", "corpus"]
 
 PARTS = ("train", "valid", "test")
 TRIED = (6e-3, 9e-3, 1.2e-2, 1.8e-2)

@@ -8,12 +8,12 @@ third of it.
 
 from functools import partial
 
-from .modern_parts import RECIPE, read
+from .modern_parts import RECIPE as RECIPE
+from .modern_parts import read
 from .shared.grid import Result
 from .shared.registering import Comparison, around, recorded, tuning
-from .shared.small_translator import LEARNING, corpus
-
-__all__ = ["RECIPE", "RUNS", "corpus"]
+from .shared.small_translator import LEARNING
+from .shared.small_translator import corpus as corpus
 
 
 def learned(positions: str, rate: float, warmup: int, seed: int) -> Result:

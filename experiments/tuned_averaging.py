@@ -5,12 +5,11 @@ For `registered_averaging`. The last checkpoint's loss chooses.
 
 from functools import partial
 
-from .averaging_by_schedule import APART, LEARNING, RECIPE, run
+from .averaging_by_schedule import APART, LEARNING, run
+from .averaging_by_schedule import RECIPE as RECIPE
 from .shared.grid import Result
 from .shared.registering import Comparison, around, recorded, tuning
-from .shared.small_translator import corpus
-
-__all__ = ["RECIPE", "RUNS", "corpus"]
+from .shared.small_translator import corpus as corpus
 
 
 def learned(schedule: str, rate: float, warmup: int, seed: int) -> Result:

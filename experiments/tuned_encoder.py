@@ -9,10 +9,10 @@ from math import log
 
 from .shared.grid import Result
 from .shared.registering import Comparison, around, recorded, tuning
-from .shared.small_translator import BASE, RECIPE, corpus, train
+from .shared.small_translator import BASE, train
+from .shared.small_translator import RECIPE as RECIPE
+from .shared.small_translator import corpus as corpus
 from .without_an_encoder import BOTH, PREFIX, Kind
-
-__all__ = ["RECIPE", "RUNS", "corpus"]
 
 
 def learned(kind: Kind, rate: float, warmup: int, seed: int) -> Result:

@@ -6,19 +6,11 @@ chooses the rate, and the second is claimed.
 
 from functools import partial
 
-from .ladder import (
-    LEARNING,
-    RECIPE,
-    ROWS,
-    corpus,
-    held_out_loss,
-    letters,
-    train,
-)
+from .ladder import LEARNING, ROWS, held_out_loss, letters, train
+from .ladder import RECIPE as RECIPE
+from .ladder import corpus as corpus
 from .shared.grid import Result
 from .shared.registering import Comparison, around, recorded, tuning
-
-__all__ = ["RECIPE", "RUNS", "corpus"]
 
 
 def climbed(row: str, rate: float, warmup: int, seed: int) -> Result:

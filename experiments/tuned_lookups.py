@@ -10,10 +10,8 @@ from typing import Any
 
 from . import heads_for_two_lookups, path_lengths, score_functions
 from .shared.grid import Result
-from .shared.lookups import corpus
+from .shared.lookups import corpus as corpus
 from .shared.registering import Comparison, Learn, around, recorded, tuning
-
-__all__ = ["RECIPE", "RUNS", "corpus"]
 
 RECIPE = {
     "scores": score_functions.RECIPE,

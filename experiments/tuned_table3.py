@@ -17,10 +17,10 @@ from .shared.registering import (
     tuning,
 )
 from .shared.settings import Learning
-from .shared.small_translator import BASE, RECIPE, corpus, train
+from .shared.small_translator import BASE, train
+from .shared.small_translator import RECIPE as RECIPE
+from .shared.small_translator import corpus as corpus
 from .table3_variations import VARIATIONS, Row
-
-__all__ = ["RECIPE", "RUNS", "corpus"]
 
 ROWS = (
     "base",

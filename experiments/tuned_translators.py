@@ -9,9 +9,9 @@ from functools import partial
 from .shared.grid import Result
 from .shared.registering import Comparison, around, recorded, tuning
 from .shared.translators import TRAIN
-from .three_translators import RECIPE, THREE, corpus, learned, loss_on, shares
-
-__all__ = ["RECIPE", "RUNS", "corpus"]
+from .three_translators import RECIPE as RECIPE
+from .three_translators import THREE, learned, loss_on, shares
+from .three_translators import corpus as corpus
 
 
 def tested(name: str, rate: float, warmup: int, seed: int) -> Result:

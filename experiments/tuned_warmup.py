@@ -8,10 +8,9 @@ from functools import partial
 
 from .shared.grid import Result
 from .shared.registering import Comparison, recorded, tuning
-from .shared.small_translator import corpus
-from .warmup_and_norms import RECIPE, RISE, STEPS, run
-
-__all__ = ["RECIPE", "RUNS", "corpus"]
+from .shared.small_translator import corpus as corpus
+from .warmup_and_norms import RECIPE as RECIPE
+from .warmup_and_norms import RISE, STEPS, run
 
 
 def learned(

@@ -30,8 +30,6 @@ from .shared import shipped_translator
 from .shared.grid import Result, grid
 from .shared.shipped_translator import corpus, translator
 
-__all__ = ["RECIPE", "RUNS", "corpus"]
-
 RECIPE: dict[str, Any] = shipped_translator.RECIPE | {
     "recipe": "multi30k-2017",
     "pairs": 1000,

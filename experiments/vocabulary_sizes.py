@@ -35,8 +35,6 @@ KINDS: dict[str, dict[str, Any]] = {  # fields of a Recipe
 LEARNING: Learning = {**CAPTIONS, "max_length": LONGEST}
 RECIPE = {"model": SIZES, "train": LEARNING}
 
-__all__ = ["RECIPE", "RUNS", "corpus"]
-
 
 @cache
 def tokenizer(kind: str) -> Tokenizer:

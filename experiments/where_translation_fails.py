@@ -22,8 +22,6 @@ from .shared import shipped_translator
 from .shared.grid import Result, grid
 from .shared.shipped_translator import SEARCH, corpus, translator
 
-__all__ = ["RECIPE", "RUNS", "corpus"]
-
 FIRST = "test_2016_flickr"
 LENGTHS = (7, 10, 13, 16, 20)  # a kind ends before each; the last has no end
 COUNTS = (1, 3, 10, 100)

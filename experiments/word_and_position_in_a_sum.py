@@ -29,8 +29,6 @@ from .shared import shipped_translator
 from .shared.grid import grid
 from .shared.shipped_translator import MODEL, PARTS, corpus, part
 
-__all__ = ["RECIPE", "RUNS", "corpus"]
-
 RECIPE = shipped_translator.RECIPE | {"text": "valid"}
 
 
