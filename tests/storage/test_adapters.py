@@ -44,22 +44,13 @@ def weights_of(folder):
     return dict(load_model(folder)[0].named_parameters())
 
 
-def test_only_the_adapted_maps_differ_and_by_the_rank(parent, child):
-    before, after = weights_of(parent), weights_of(child)
-    assert before.keys() == after.keys()
-    changed = [x for x in before if not torch.equal(before[x], after[x])]
-    assert len(changed) > 5
-    for name in changed:
-        assert name.endswith(".weight") and ".layers." in name
-        difference = (after[name] - before[name]).double()
-        assert torch.linalg.matrix_rank(difference, rtol=1e-4) <= 2
-
-
 def test_the_file_makes_the_child_of_the_parent(parent, child):
     model = load_model(parent)[0]
     load_adapters(model, child / "adapters.safetensors")
     trained = [x for x, y in model.named_parameters() if y.requires_grad]
     assert trained and all(".parametrizations." in x for x in trained)
+    parts = [x for x in model.modules() if isinstance(x, LowRank)]
+    assert parts and all(part.up.size(-1) == 2 for part in parts)
     merge_adapters(model)
     expected = weights_of(child)
     for name, weight in model.named_parameters():
