@@ -8,7 +8,6 @@ stays as it is. ```{equalities}``` is the table of all of them, each with a
 link to its cell.
 """
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +17,7 @@ from api_links import chapter_of, labels
 from docutils import nodes
 from edition import say
 from ledger_page import paragraph, reference, row, table
+from notebooks import cells, output
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
@@ -36,12 +36,10 @@ def without_difference(printed: str) -> bool:
 
 def compared(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """The cells of a notebook that find no difference, by their ids."""
-    for cell in json.loads(path.read_text("utf-8"))["cells"]:
+    for cell in cells(path):
         if FOLDED.intersection(cell["metadata"].get("tags", [])):
             continue
-        outputs = cell.get("outputs", [])
-        printed = "".join("".join(x.get("text", "")) for x in outputs)
-        if without_difference(printed):
+        if without_difference(output(cell)):
             yield cell["id"], cell["metadata"]
 
 
@@ -64,7 +62,7 @@ def make_quiet(app: Sphinx, doctree: nodes.document) -> None:
     if not path.is_file():
         return
     found = dict(compared(path))
-    ids = [x["id"] for x in json.loads(path.read_text("utf-8"))["cells"]]
+    ids = [cell["id"] for cell in cells(path)]
     for cell in doctree.findall(nodes.container):
         if cell.get("nb_element") != "cell_code":
             continue

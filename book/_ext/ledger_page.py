@@ -10,7 +10,6 @@ has one with the verdict; beneath the first a line says how to read it.
 Figures are those that the chapters, as they are stored, print.
 """
 
-import json
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -22,6 +21,7 @@ from api_links import labels
 from docutils import nodes
 from each_page import Page, each_page
 from edition import say
+from notebooks import cells, output
 from pybtex.database import BibliographyData, parse_file
 from pybtex.richtext import Text
 from references import authors
@@ -140,11 +140,10 @@ def kind(source: str) -> str:
 
 def outputs() -> str:
     """Everything that the chapters, as they are stored, have printed."""
-    return "".join(
-        "".join(output.get("text", ""))
+    return "\n".join(
+        output(cell)
         for path in sorted(BOOK.glob("*.ipynb"))
-        for cell in json.loads(path.read_text("utf-8"))["cells"]
-        for output in cell.get("outputs", [])
+        for cell in cells(path)
     )
 
 

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import nbformat
 from docutils import nodes
+from notebooks import cells, output
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
@@ -50,13 +50,7 @@ def outputs(page: str) -> str:
     path = BOOK / f"{page}.ipynb"
     if not path.exists():
         return ""
-    notebook = nbformat.read(path, as_version=4)
-    said = []
-    for cell in notebook.cells:
-        for output in cell.get("outputs", []):
-            data = output.get("data", {})
-            said += [output.get("text", ""), data.get("text/plain", "")]
-    return "\n".join(said)
+    return "\n".join(map(output, cells(path)))
 
 
 def values(part: object, key: str = "") -> Iterator[tuple[str, float]]:
@@ -145,8 +139,8 @@ def look_up(app: Sphinx, doctree: nodes.document) -> None:
     if app.config.edition:  # a translation has its original's, by a test
         return
     shown = defaultdict[nodes.Node, str](str)
-    for output in doctree.findall(is_output):
-        shown[section_of(output)] += f"{output.astext()}\n"
+    for block in doctree.findall(is_output):
+        shown[section_of(block)] += f"{block.astext()}\n"
     for paragraph in doctree.findall(is_text):
         if paragraph.line is None:  # an extension wrote it, from its source
             continue

@@ -11,11 +11,11 @@ from functools import cache
 from math import inf
 from typing import Any
 
-import nbformat
 import torch
 from docutils import nodes
 from each_page import Page, each_page
 from edition import say
+from notebooks import cells, output
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -212,10 +212,9 @@ def pronoun() -> Data:
 def sampling() -> Data:
     """What chapter 18's writer, as it was trained, expects after words."""
     (path,) = BOOK.glob("*_writing.ipynb")
-    cells = nbformat.read(path, 4).cells
-    (cell,) = (c for c in cells if c.source.startswith("# For the live fig"))
-    printed = "".join(output.text for output in cell.outputs)
-    likely, logits = (line.split() for line in printed.splitlines())
+    mark = "# For the live figure"
+    (cell,) = (x for x in cells(path) if mark in "".join(x["source"]))
+    likely, logits = (line.split() for line in output(cell).splitlines())
     return {
         "beginning": "The dog ate the soup",
         "words": likely,
