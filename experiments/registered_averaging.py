@@ -1,9 +1,7 @@
 """Averaging by the rate's schedule, registered: two claims by other seeds."""
 
-from .shared.registering import claims_of, recorded, registered
-from .tuned_averaging import COMPARED
-from .tuned_averaging import RECIPE as RECIPE
-from .tuned_averaging import corpus as corpus
+from . import tuned_averaging as tuned
+from .shared.registering import registered
 
-CLAIMS = claims_of(COMPARED)
-RUNS = registered(COMPARED, recorded("tuned_averaging"))
+RECIPE, corpus = tuned.RECIPE, tuned.corpus
+CLAIMS, RUNS = registered(tuned)

@@ -1,9 +1,7 @@
 """Recurrence, convolution and attention, registered: two claims."""
 
-from .shared.registering import claims_of, recorded, registered
-from .tuned_translators import COMPARED
-from .tuned_translators import RECIPE as RECIPE
-from .tuned_translators import corpus as corpus
+from . import tuned_translators as tuned
+from .shared.registering import registered
 
-CLAIMS = claims_of(COMPARED)
-RUNS = registered(COMPARED, recorded("tuned_translators"))
+RECIPE, corpus = tuned.RECIPE, tuned.corpus
+CLAIMS, RUNS = registered(tuned)

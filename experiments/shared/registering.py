@@ -18,6 +18,7 @@ from functools import partial
 from importlib import import_module
 from itertools import product
 from statistics import stdev
+from types import ModuleType
 
 from ledger.claims import MARGINS, SEEDS
 from ledger.intervals import seeds_needed
@@ -137,7 +138,7 @@ def tuning(compared: Sequence[Comparison], known: Known) -> Runs:
     return runs
 
 
-def registered(compared: Sequence[Comparison], known: Known) -> Runs:
+def counted(compared: Sequence[Comparison], known: Known) -> Runs:
     """The runs that count; none before tuning has its whole record."""
     runs: Runs = {}
     if not known or not tuning(compared, known).keys() <= known.keys():
@@ -153,9 +154,11 @@ def registered(compared: Sequence[Comparison], known: Known) -> Runs:
     return runs
 
 
-def claims_of(compared: Sequence[Comparison]) -> list[str]:
-    """The claims that must be registered before the first run."""
-    return [claim for one in compared for claim in one.claims]
+def registered(tuned: ModuleType) -> tuple[list[str], Runs]:
+    """The claims that a module has tuned for, and the runs that count."""
+    name = tuned.__name__.rpartition(".")[2]
+    claims = [claim for one in tuned.COMPARED for claim in one.claims]
+    return claims, counted(tuned.COMPARED, recorded(name))
 
 
 def main(name: str) -> None:

@@ -24,8 +24,8 @@ from experiments import (
 from experiments.shared import registering, small_translator
 from experiments.shared.registering import (
     Comparison,
+    counted,
     recorded,
-    registered,
     tuning,
 )
 from ledger import BOOK
@@ -58,13 +58,13 @@ def results(runs):
 
 
 def test_the_pilot_comes_after_the_grid_and_what_counts_after_both():
-    assert not registered([COMPARED], {})
+    assert not counted([COMPARED], {})
     known = results(tuning([COMPARED], {}))
     assert len(known) == 3 * 6
-    assert not registered([COMPARED], known)
+    assert not counted([COMPARED], known)
     known = results(tuning([COMPARED], known))
     assert len(known) == 3 * (6 + 4)
-    runs = registered([COMPARED], known)
+    runs = counted([COMPARED], known)
     deviation = 0.01 * 2 / sqrt(3)  # of two figures 0.02 apart, twice each
     assert COMPARED.pilot(known) == pytest.approx(deviation, rel=0.01)
     number = COMPARED.seeds(known)
@@ -100,8 +100,8 @@ def test_rates_that_a_record_cannot_tell_apart_are_refused():
 def test_one_setting_has_no_grid():
     one = Comparison(["C"], COMPARED.rows, [0.1], [5], ["figure"], "nats")
     pilot = tuning([one], {})
-    assert len(pilot) == 2 * 4 and not registered([one], {})
-    runs = registered([one], results(pilot))
+    assert len(pilot) == 2 * 4 and not counted([one], {})
+    runs = counted([one], results(pilot))
     assert len(runs) == 2 * 2 * 8
     for run in (*pilot.values(), *runs.values()):
         assert run.keywords["rate"] == 0.1 and run.keywords["warmup"] == 5
@@ -148,7 +148,7 @@ def test_a_row_has_the_setting_that_ended_with_the_least_loss(name):
 def test_what_is_registered_rests_on_the_tuning_of_its_name(name):
     tuned = import_module(f"experiments.{name}")
     module = import_module(f"experiments.registered_{name[6:]}")
-    assert module.COMPARED is tuned.COMPARED and module.RECIPE is tuned.RECIPE
+    assert module.tuned is tuned and module.RECIPE is tuned.RECIPE
     assert bool(module.RUNS) == bool(recorded(name))
     claims = read_claims(BOOK)
     assert module.CLAIMS and claims.keys() >= {*module.CLAIMS}
