@@ -1,9 +1,7 @@
 """Rows of Table 3 on real captions, registered: by seeds of their own."""
 
-from .shared.registering import claims_of, recorded, registered
-from .tuned_captions import COMPARED
-from .tuned_captions import RECIPE as RECIPE
-from .tuned_captions import corpus as corpus
+from . import tuned_captions as tuned
+from .shared.registering import registered
 
-CLAIMS = claims_of(COMPARED)
-RUNS = registered(COMPARED, recorded("tuned_captions"))
+RECIPE, corpus = tuned.RECIPE, tuned.corpus
+CLAIMS, RUNS = registered(tuned)
