@@ -295,16 +295,6 @@ def test_no_short_word_of_code_is_broken(phone, book):
         assert broken == [], name
 
 
-def test_cards_name_the_column_of_every_line(phone, book):
-    page = turn(phone, book, "17_modern")
-    lines = page.locator("table.cards tbody td:not(:first-child)")
-    said = lines.evaluate_all(
-        "all => all.filter(e => e.innerText.trim()).map("
-        "e => getComputedStyle(e, '::before').content)"
-    )
-    assert set(said) == {'"in place of: "', '"what it changes: "'}
-
-
 def test_a_table_that_does_not_fit_a_phone_is_cards(phone, book):
     page = turn(phone, book, "ladder")
     table = page.locator("table:has-text('busiest expert')")
