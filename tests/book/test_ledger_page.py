@@ -1,10 +1,10 @@
 """The pages of verdicts: every claim has its row, every switch exists."""
 
-import json
 import re
 from collections import Counter
 from pathlib import Path
 
+import chapters
 import ledger_page
 import pytest
 import torch
@@ -34,8 +34,8 @@ CLAIMS = read_claims(BOOK)
 def pages(tmp_path_factory) -> dict[str, BeautifulSoup]:
     """The ledger and its chapters, of these the claims alone, built."""
     source = tmp_path_factory.mktemp("source")
-    chapters = {entry["page"] for entry in CLAIMS.values()}
-    for name in chapters:
+    names = {entry["page"] for entry in CLAIMS.values()}
+    for name in names:
         text = [name, "=" * 20, ""]
         if name == "ladder":
             text += ["It is so (:claim:`ladder-rotary`).", ""]
@@ -53,21 +53,15 @@ def pages(tmp_path_factory) -> dict[str, BeautifulSoup]:
     assert not said
     texts = (
         (name, (out / f"{name}.html").read_text("utf-8"))
-        for name in ("index", *chapters)
+        for name in ("index", *names)
     )
     return {name: BeautifulSoup(text, "html.parser") for name, text in texts}
 
 
 def claim_lines(page: str) -> list[str]:
     """What the chapter, as it is stored, prints of its claims."""
-    notebook = json.loads((BOOK / f"{page}.ipynb").read_text("utf-8"))
-    return [
-        line
-        for cell in notebook["cells"]
-        for output in cell.get("outputs", [])
-        for line in "".join(output.get("text", "")).splitlines()
-        if line.startswith("claim ")
-    ]
+    lines = outputs(page).splitlines()
+    return [line for line in lines if line.startswith("claim ")]
 
 
 def claims(page: BeautifulSoup) -> dict[str, Tag]:
@@ -265,11 +259,9 @@ def test_a_chapter_that_does_not_print_its_claim_is_an_error():
 
 def switches() -> list[str]:
     """What the tables of versions name, at the end of their page."""
-    notebook = json.loads((BOOK / "paper_tables.ipynb").read_text("utf-8"))
+    notebook = chapters.read(BOOK / "paper_tables.ipynb")
     text = "".join(
-        "".join(cell["source"])
-        for cell in notebook["cells"]
-        if cell["cell_type"] == "markdown"
+        cell.source for cell in notebook.cells if cell.cell_type == "markdown"
     )
     tables = text.partition("(sec-versions)=")[2]
     return re.findall(r"`((?:--|\w+\()[^`]+)`", tables)
