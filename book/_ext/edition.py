@@ -19,12 +19,12 @@ from babel.messages.extract import extract_from_dir
 from docutils import nodes
 from each_page import Page, each_page
 from sphinx.application import Sphinx
+from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.config import Config
 from sphinx.environment import CONFIG_OK, BuildEnvironment
 from sphinx.locale import get_translation
 from sphinx.transforms import SphinxTransform
 from sphinx.util.osutil import relative_uri
-from without_index import WithoutIndex
 
 NAME = "zh"
 CATALOGUE = "extensions"  # what is not written in pages, in book/locale
@@ -126,6 +126,16 @@ def names() -> list[str]:
 def address(page: str) -> str:
     """A page of the edition, from the book's first folder."""
     return f"{NAME}/{page}.html"
+
+
+class WithoutIndex(StandaloneHTMLBuilder):
+    """Sphinx's builder, spared the index of words that no page loads."""
+
+    def index_page(self, *_: object) -> None:
+        pass
+
+    def dump_search_index(self) -> None:
+        pass
 
 
 class Edition(WithoutIndex):

@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from edition import terms
+from edition import WithoutIndex, terms
 from lxml import html
 from sphinx.application import Sphinx
-from without_index import WithoutIndex
 
 SCRIPT = "_static/search_sections.js"
 SCRIPT_OF = "_static/search_sections_{}.js"  # of an edition
