@@ -6,16 +6,12 @@
 
 import { make, digits } from "./elements.js";
 
-const COLOURS = {
-  light: ["#0072b2", "#d55e00"],
-  dark: ["#6cb8e6", "#ff9a5c"],
-};
-
-const bytes = (hex) =>
-  [1, 3, 5].map((i) => Number.parseInt(hex.slice(i, i + 2), 16));
-
-const colours = () =>
-  COLOURS[document.documentElement.dataset.theme === "dark" ? "dark" : "light"];
+/** The three bytes of a colour of book.css, which has them as #rrggbb. */
+function bytes(name) {
+  const style = getComputedStyle(document.documentElement);
+  const hex = style.getPropertyValue(name).trim();
+  return [1, 3, 5].map((i) => Number.parseInt(hex.slice(i, i + 2), 16));
+}
 
 /** Nearly the largest of the numbers' sizes: what is drawn at full strength. */
 function limitOf(rows) {
@@ -38,7 +34,7 @@ export function paint(canvas, rows, { room = rows.length, wide, limit } = {}) {
     canvas.getContext("2d")
   );
   const image = context.createImageData(width, room);
-  const [minus, plus] = colours().map(bytes);
+  const [minus, plus] = ["--blue", "--bright-orange"].map(bytes);
   rows.forEach((row, y) => {
     for (let x = 0; x < row.length; x++) {
       const strength = Math.min(1, Math.abs(row[x]) / most);

@@ -423,6 +423,11 @@ var inPage;
   });
 
   // strips.js
+  function bytes(name) {
+    const style = getComputedStyle(document.documentElement);
+    const hex = style.getPropertyValue(name).trim();
+    return [1, 3, 5].map((i) => Number.parseInt(hex.slice(i, i + 2), 16));
+  }
   function limitOf(rows) {
     const sizes = rows.flatMap((row) => Array.from(row, Math.abs));
     sizes.sort((a, b) => a - b);
@@ -437,7 +442,7 @@ var inPage;
       canvas.getContext("2d")
     );
     const image = context.createImageData(width, room);
-    const [minus, plus2] = colours().map(bytes);
+    const [minus, plus2] = ["--blue", "--bright-orange"].map(bytes);
     rows.forEach((row, y) => {
       for (let x = 0; x < row.length; x++) {
         const strength = Math.min(1, Math.abs(row[x]) / most);
@@ -485,16 +490,10 @@ var inPage;
       make(".op-canvas.op-rows", lit, paint(canvas, rows))
     );
   }
-  var COLOURS, bytes, colours, labels, rowsOf, axis;
+  var labels, rowsOf, axis;
   var init_strips = __esm({
     "strips.js"() {
       init_elements();
-      COLOURS = {
-        light: ["#0072b2", "#d55e00"],
-        dark: ["#6cb8e6", "#ff9a5c"]
-      };
-      bytes = (hex) => [1, 3, 5].map((i) => Number.parseInt(hex.slice(i, i + 2), 16));
-      colours = () => COLOURS[document.documentElement.dataset.theme === "dark" ? "dark" : "light"];
       labels = (side, pieces) => make(
         ".op-labels",
         { "aria-hidden": "true" },
