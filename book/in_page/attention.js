@@ -31,7 +31,7 @@ export function attentionTable(
     return make(
       "td",
       { ...share(weights[i][j]), ...given },
-      make("span.at-hidden", {}, text),
+      make("span.visually-hidden", {}, text),
     );
   };
   const line = (row, i) =>

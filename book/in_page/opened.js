@@ -146,7 +146,7 @@ class Opened {
     this.german = oneStop(make("p.op-line", { lang: "de" }));
     this.before = make("p.at-note.op-before", { lang: "de" });
     this.next = make("ol.op-next", { "aria-label": say("What may come here") });
-    this.heard = make("p.op-heard", { role: "status" });
+    this.heard = make("p.visually-hidden", { role: "status" });
     return make(
       ".op-form",
       {},

@@ -135,7 +135,7 @@ class Widget {
   /** What is answered: the output, its steps, the attention. */
   result() {
     this.output = make("p.at-output", { lang: "de", "aria-hidden": "true" });
-    this.said = make("p.at-hidden", { role: "status", lang: "de" });
+    this.said = make("p.visually-hidden", { role: "status", lang: "de" });
     this.gloss = make("p.at-gloss", {});
     this.reading = make(".at-reading", {});
     this.note = make("p.at-note", { role: "status" });

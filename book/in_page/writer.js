@@ -97,7 +97,7 @@ class Widget {
   result() {
     const given = { tabindex: 0, role: "region", "aria-label": "The text" };
     this.page = make(".at-page", given);
-    this.said = make("p.at-hidden", { role: "status" });
+    this.said = make("p.visually-hidden", { role: "status" });
     this.note = make("p.at-note.at-count", {});
     this.buttons = Array.from({ length: SHOWN }, (_, i) => {
       const click = () => this.choose(i);

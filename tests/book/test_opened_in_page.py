@@ -403,7 +403,8 @@ def page(book, window) -> Iterator[Page]:
 
 def german(page: Page) -> str:
     """What the model writes, as it is read aloud."""
-    said = page.locator(".op-heard").inner_text()
+    place = ".at-opened .visually-hidden[role=status]"
+    said = page.locator(place).inner_text()
     return said.removeprefix("The model writes: ")
 
 

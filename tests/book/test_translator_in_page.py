@@ -35,6 +35,7 @@ from annotated_transformer.text.sentences import (
 from annotated_transformer.translation import Translator
 
 NAME = "multi30k-en-de"
+SAID = ".at-translator .visually-hidden[role=status]"
 TWELVE = "Two small dogs run after a red ball on the wide beach."
 TRANSLATE = """
 ([texts, options]) => texts.map((text) => {
@@ -188,7 +189,7 @@ def test_the_model_that_knows_the_words_is_offered(intro):
     answered(page)
     assert page.get_by_label("pronouns", exact=True).is_checked()
     assert page.get_by_label("A sentence in English").input_value() == own
-    said = page.locator(".at-hidden[role=status]").inner_text()
+    said = page.locator(SAID).inner_text()
     assert said == "DER HUND FRAẞ DIE SUPPE, WEIL ER HUNGRIG WAR."
     reading = page.locator(".at-reading").inner_text()
     assert "Read as: The dog ate the soup because it was hungry." in reading
@@ -253,7 +254,7 @@ def test_shade_and_sentence_speak_of_the_chosen_attention(intro):
         page.get_by_label("attention", exact=True).select_option(kind)
         summary = page.locator(".at-source + .at-note").inner_text()
         assert summary.startswith(f"{said} of layer 2, head 1 looked most at")
-        weights = page.locator(f"{row} td .at-hidden").all_inner_texts()
+        weights = page.locator(f"{row} td .visually-hidden").all_inner_texts()
         shades = chips.evaluate_all(
             "all => all.map(e => e.style.getPropertyValue('--share'))"
         )
@@ -465,7 +466,7 @@ def test_the_widget_works_by_keyboard_and_says_what_it_shows(
         answered(page)  # until then the page moves under a click
         page.get_by_label("beam of 5").press("Space")
         answered(page)
-        said = page.locator(".at-hidden[role=status]")
+        said = page.locator(SAID)
         translator = Translator(model, tokenizer)
         assert said.inner_text() == translator(TWELVE)
         slider = page.get_by_role("slider")
@@ -516,13 +517,13 @@ def test_it_says_why_a_likelier_subword_is_not_written(intro):
 
 def test_each_of_several_sentences_can_be_looked_at(intro):
     page, text = intro, intro.get_by_label("A sentence in English")
-    chips, said = page.locator(".at-output"), page.locator(".at-hidden")
+    chips, said = page.locator(".at-output"), page.locator(SAID)
     text.fill("Two dogs are running. A man sleeps 🙂")
     text.press("Enter")
     answered(page)
     both = Translator.load(NAME)(text.input_value(), beam=1)
     first, last = sentences(both, "de")
-    assert said.first.inner_text() == both
+    assert said.inner_text() == both
     reading = page.locator(".at-reading").inner_text()
     assert "Read as: Two dogs are running. A man sleeps\n" in reading
     assert f"All sentences: {both}" in reading

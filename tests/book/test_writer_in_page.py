@@ -27,10 +27,10 @@ from annotated_transformer.writing import (
 
 BEGINNING = next(iter(extension.BEGINNINGS.values()))
 BOOK = Path(__file__).parents[2] / "book"
-SAID = ".at-writer .at-hidden[role=status]"
+SAID = ".at-writer .visually-hidden[role=status]"
 EXPECTED = "([...own.ranked].sort((a, b) => a[0] - b[0]).map(([, p]) => p))"
 WATCH = """() => {
-  const [page, said] = [".at-page", ".at-hidden[role=status]"].map(
+  const [page, said] = [".at-page", ".visually-hidden[role=status]"].map(
     (place) => document.querySelector(`.at-writer ${place}`));
   const watch = (node, found) => new MutationObserver(
     () => found.push(node.textContent)).observe(

@@ -191,7 +191,7 @@ var inPage;
       return make(
         "td",
         { ...share(weights[i][j]), ...given },
-        make("span.at-hidden", {}, text)
+        make("span.visually-hidden", {}, text)
       );
     };
     const line = (row, i) => make(
@@ -2920,7 +2920,7 @@ var inPage;
           this.german = oneStop(make("p.op-line", { lang: "de" }));
           this.before = make("p.at-note.op-before", { lang: "de" });
           this.next = make("ol.op-next", { "aria-label": say("What may come here") });
-          this.heard = make("p.op-heard", { role: "status" });
+          this.heard = make("p.visually-hidden", { role: "status" });
           return make(
             ".op-form",
             {},
@@ -3620,7 +3620,7 @@ var inPage;
         /** What is answered: the output, its steps, the attention. */
         result() {
           this.output = make("p.at-output", { lang: "de", "aria-hidden": "true" });
-          this.said = make("p.at-hidden", { role: "status", lang: "de" });
+          this.said = make("p.visually-hidden", { role: "status", lang: "de" });
           this.gloss = make("p.at-gloss", {});
           this.reading = make(".at-reading", {});
           this.note = make("p.at-note", { role: "status" });
@@ -4073,7 +4073,7 @@ var inPage;
         result() {
           const given = { tabindex: 0, role: "region", "aria-label": "The text" };
           this.page = make(".at-page", given);
-          this.said = make("p.at-hidden", { role: "status" });
+          this.said = make("p.visually-hidden", { role: "status" });
           this.note = make("p.at-note.at-count", {});
           this.buttons = Array.from({ length: SHOWN3 }, (_, i) => {
             const click = () => this.choose(i);
