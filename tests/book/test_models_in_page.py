@@ -42,7 +42,6 @@ def test_it_comes_when_it_is_wanted_and_gives_way_on_paper(kind, book, window):
     assert not still.is_visible()
     page.emulate_media(media="print")
     assert still.is_visible() and not live.is_visible()
-    assert not window.complaints and not window.escaped
 
 
 @each_kind
@@ -64,3 +63,4 @@ def test_a_missing_part_is_named(book, window, part):
     place = page.locator(".at-translator")
     place.get_by_text(f"cannot run here: {part}.js was not found").wait_for()
     assert place.get_by_role("table").is_visible()
+    window.complaints.clear()  # Chromium tells of the missing part, too

@@ -68,7 +68,6 @@ def test_a_figure_is_enlarged_until_it_can_be_read(phone, book):
     page.keyboard.press("Enter")
     dialog.get_by_role("button", name="Close").tap()
     dialog.wait_for(state="detached")
-    assert not phone.complaints
 
 
 CODE = """() => {

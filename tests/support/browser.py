@@ -2,7 +2,8 @@
 
 The fixtures here are registered in conftest.py. A test asks for `window` and
 opens a page in it; what the page complains of and whatever it asks of the
-network is noted beside it. With --no-browser all these tests are skipped.
+network is noted beside it, and none of it may be there in the end. With
+--no-browser all these tests are skipped.
 """
 
 import os
@@ -97,11 +98,19 @@ def browser() -> Iterator[Browser]:
 
 
 @contextmanager
-def opened(browser: Browser, **options: Any) -> Iterator[Window]:
-    """A window of its own; the options are those of `Browser.new_context`."""
+def opened(
+    browser: Browser, strict: bool = True, **options: Any
+) -> Iterator[Window]:
+    """A window of its own; the options are those of `Browser.new_context`.
+
+    When it closes, nothing may have gone wrong in it, if it is `strict`.
+    """
     context = browser.new_context(**options)
     try:
-        yield Window(context)
+        window = Window(context)
+        yield window
+        if strict:
+            assert (window.complaints, window.escaped) == ([], [])
     finally:
         context.close()
 
