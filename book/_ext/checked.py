@@ -22,7 +22,8 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-BOOK = Path(__file__).resolve().parents[1]
+from ledger import BOOK
+
 NONE = re.compile(r".*difference\b.*?(?:\b0(?:\.0+)?|below 1e-\d+)(?: nats)?")
 FOLDED = {"hide-cell", "remove-cell"}  # with an exercise's solution
 logger = logging.getLogger(__name__)

@@ -26,6 +26,8 @@ from sphinx.locale import get_translation
 from sphinx.transforms import SphinxTransform
 from sphinx.util.osutil import relative_uri
 
+from ledger import BOOK
+
 NAME = "zh"
 CATALOGUE = "extensions"  # what is not written in pages, in book/locale
 translated = get_translation(CATALOGUE)
@@ -59,7 +61,6 @@ THEME_SAYS = re.compile(
 PLAIN_LINK = re.compile(r'href="(\w+\.html[^"]*)"')
 LANGUAGE = "zh_CN"
 HTML_LANGUAGE = "zh-CN"
-BOOK = Path(__file__).resolve().parents[1]
 LOCALE = BOOK / "locale"
 SEARCH = "search"
 SCRIPT = "translations_zh.js"  # what its scripts say

@@ -23,7 +23,8 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 
-BOOK = Path(__file__).resolve().parents[1]
+from ledger import BOOK
+
 NUMBER = re.compile(
     r"(?<![\w.,-])\d+(?:,\d{3})*(?:\.\d+(?: ?%)?| ?%)(?![.-]?\w)"
 )
