@@ -16,11 +16,12 @@ from typing import Any
 from api_links import chapter_of, labels
 from docutils import nodes
 from edition import say
-from ledger_page import paragraph, reference, row, table
+from ledger_page import reference
 from notebooks import cells, output
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
+from written_tables import paragraph, row, table
 
 from ledger import BOOK
 

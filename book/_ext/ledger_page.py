@@ -12,7 +12,6 @@ Figures are those that the chapters, as they are stored, print.
 
 import re
 from collections import Counter
-from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -32,6 +31,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.writers.html5 import HTML5Translator
+from written_tables import paragraph, row, table
 
 from ledger import BOOK
 from ledger.claims import (
@@ -89,14 +89,6 @@ class Found(NamedTuple):
         return f"{self.direction}, {self.size}" if self.size else self.asked
 
 
-def paragraph(*children: nodes.Node | str, style: str = "") -> nodes.Node:
-    """A paragraph of nodes and plain text, in the language of the build."""
-    block = nodes.paragraph(classes=[style] if style else [])
-    block["translatable"] = False
-    block += [nodes.Text(c) if isinstance(c, str) else c for c in children]
-    return block
-
-
 def marked(text: str) -> list[nodes.Node]:
     """Text whose $...$ are formulas."""
     pieces = FORMULA.split(" ".join(text.split()))
@@ -113,22 +105,6 @@ def quoted(text: str) -> nodes.Node:
     quote = nodes.inline(classes=["language-zh"] if chinese else [])
     quote += marked(text)
     return quote
-
-
-def table(
-    head: Sequence[str], rows: list[nodes.row], *, style: str
-) -> nodes.table:
-    """A table with one line of column names; cards makes rows into cards."""
-    group = nodes.tgroup(cols=len(head))
-    group += [nodes.colspec(colwidth=1) for _ in head]
-    group += nodes.thead("", row(*(paragraph(name) for name in head)))
-    group += nodes.tbody("", *rows)
-    return nodes.table("", group, classes=style.split())
-
-
-def row(*cells: nodes.Node) -> nodes.row:
-    """A row of cells, each one block."""
-    return nodes.row("", *(nodes.entry("", cell) for cell in cells))
 
 
 def kind(source: str) -> str:

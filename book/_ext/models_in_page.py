@@ -13,12 +13,12 @@ from pathlib import Path
 import torch
 from docutils import nodes
 from each_page import Page, each_page
-from ledger_page import paragraph
 from sentencepiece import SentencePieceNormalizer
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from torch import Tensor
 from widgets import Data, load_figures
+from written_tables import paragraph
 
 from annotated_transformer.data import Tokenizer
 from annotated_transformer.errors import UserError

@@ -4,6 +4,7 @@ import re
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from written_tables import paragraph, row, table
 
 RULE = re.compile(r"-+(?: +-+)+")  # below the headings, column by column
 
@@ -29,24 +30,13 @@ def as_table(printed: list[str]) -> nodes.table:
         any(cell.startswith(" ") and cell.strip() for cell in column)
         for column in zip(*lines, strict=True)
     ]
-    first, *others = (
-        nodes.row(
-            "",
-            *(
-                nodes.entry(
-                    "",
-                    nodes.paragraph("", minus(cell.strip())),
-                    classes=["text-right"] if aligned else [],
-                )
-                for cell, aligned in zip(line, right, strict=True)
-            ),
-        )
-        for line in lines
-    )
-    group = nodes.tgroup(cols=len(places))
-    group += [nodes.colspec(colwidth=1) for _ in places]
-    group += [nodes.thead("", first), nodes.tbody("", *others)]
-    return nodes.table("", group, classes=["output"])
+    heads, *others = [[minus(x.strip()) for x in line] for line in lines]
+    cells = [row(*map(paragraph, line)) for line in others]
+    made = table(heads, cells, style="output")
+    for line in made.findall(nodes.row):
+        for entry, aligned in zip(line, right, strict=True):
+            entry["classes"] += ["text-right"] * aligned
+    return made
 
 
 def minus(text: str) -> str:

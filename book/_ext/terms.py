@@ -5,9 +5,9 @@ They are those of the Chinese edition, from book/locale.
 
 from docutils import nodes
 from edition import say, terms
-from ledger_page import paragraph, row, table
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
+from written_tables import paragraph, row, table
 
 
 class Terms(SphinxDirective):
@@ -19,6 +19,6 @@ class Terms(SphinxDirective):
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    app.setup_extension("ledger_page")
+    app.setup_extension("edition")
     app.add_directive("terms", Terms)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

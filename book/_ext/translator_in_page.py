@@ -14,7 +14,6 @@ from typing import TypedDict
 import torch
 from docutils import nodes
 from edition import say
-from ledger_page import paragraph, row, table
 from models_in_page import (
     ModelHere,
     packed,
@@ -26,6 +25,7 @@ from models_in_page import (
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from widgets import DECIDES, Data
+from written_tables import paragraph, row, table
 
 from annotated_transformer.corpora.builtin import words
 from annotated_transformer.corpora.generated import builtin_corpus

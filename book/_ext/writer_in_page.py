@@ -6,9 +6,9 @@ book is built.
 """
 
 from docutils import nodes
-from ledger_page import paragraph
 from models_in_page import ModelHere, packed, rounded, script, shipped
 from sphinx.application import Sphinx
+from written_tables import paragraph
 
 from annotated_transformer.storage.model_card import TEXT_LICENCES
 from annotated_transformer.writing import Writer
