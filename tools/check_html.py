@@ -114,7 +114,7 @@ def weigh(folder: Path) -> list[str]:
     static = folder / "_static"
     shared = [
         file
-        for file in [*static.rglob("*"), *folder.glob("searchindex.js")]
+        for file in static.rglob("*")
         if file.is_file()
         and not any(file.is_relative_to(static / d) for d in ON_DEMAND)
     ]
