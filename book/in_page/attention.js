@@ -240,7 +240,6 @@ export class AttentionView {
     const shaded = (_, i) => ({
       ...share(weights[i]),
       ...(choose && {
-        type: "button",
         "aria-pressed": String(i === at),
         click: () => choose(i),
       }),
@@ -252,7 +251,7 @@ export class AttentionView {
     const looked = (i) => {
       const click = () => this.explain(weights, i, rows[at], columns[i]);
       const number = weights[i].toFixed(2);
-      const given = { type: "button", title: say("How it was made"), click };
+      const given = { title: say("How it was made"), click };
       const button = make("button.at-quiet", given, number);
       return [named(columns[i]), button];
     };

@@ -126,7 +126,6 @@ const SHOWN = {
         make(
           "button.at-quiet",
           {
-            type: "button",
             click,
             "aria-label": label,
           },
@@ -166,7 +165,7 @@ const SHOWN = {
       const said = `${plain(view.pieces[queries][at])} → ${plain(view.pieces[keys][first])} ${row[first].toFixed(2)}`;
       return make(
         view.silent(place) ? "button.op-head.op-off" : "button.op-head",
-        { type: "button", click: () => act.openHead(place) },
+        { click: () => act.openHead(place) },
         make("span", {}, nameOf(place)),
         thumb,
         make("span.op-small", {}, said),
@@ -278,8 +277,7 @@ function enlarged(view, place, act) {
     labels(keys, columns),
   );
   big.light = (word) => word?.side === queries && light(word.place);
-  const button = (text, click) =>
-    make("button.at-quiet", { type: "button", click }, text);
+  const button = (text, click) => make("button.at-quiet", { click }, text);
   const off = view.silent(place);
   const map = { title, rows, columns, weights, now: -1 };
   const region = { tabindex: 0, role: "region", "aria-label": title };

@@ -52,7 +52,7 @@ export class ChangeForm {
         this.table.querySelector("input").focus(); // this button goes
       };
       const undo = say("Undo: {}", label);
-      const given = { type: "button", click, "aria-label": undo };
+      const given = { click, "aria-label": undo };
       return make(
         "li",
         {},
@@ -90,11 +90,7 @@ export class ChangeForm {
     const clear = () => {
       for (const id of [...this.active.keys()]) this.set(undefined, id);
     };
-    this.undo = make(
-      "button.at-quiet",
-      { type: "button", click: clear },
-      say("undo all"),
-    );
+    this.undo = make("button.at-quiet", { click: clear }, say("undo all"));
     this.element.replaceChildren(
       this.headSwitches(),
       this.rest(),
@@ -157,7 +153,7 @@ export class ChangeForm {
     const text = say(
       "Try each head: how likely is the next subword without it?",
     );
-    const button = make("button.at-quiet", { type: "button", click }, text);
+    const button = make("button.at-quiet", { click }, text);
     return make("section", {}, oneStop(this.table), button);
   }
 
@@ -204,12 +200,7 @@ export class ChangeForm {
       ),
       donor,
       warning,
-      make(
-        ".at-row",
-        {},
-        head,
-        make("button.op-do", { type: "button", click }, say("Patch")),
-      ),
+      make(".at-row", {}, head, make("button.op-do", { click }, say("Patch"))),
     );
   }
 

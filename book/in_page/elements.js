@@ -3,7 +3,8 @@
 const SPACE = "▁";
 
 /**
- * An element: its attributes (functions are listeners) and what is in it.
+ * An element: its attributes (functions are listeners) and what is in it. A
+ * button sends no form, unless it has that type.
  * @param {string} tag a name and, after dots, classes
  * @returns {any} the name decides what it is, which a type does not follow
  */
@@ -11,6 +12,7 @@ export function make(tag, given = {}, ...inside) {
   const [name, ...classes] = tag.split(".");
   const element = document.createElement(name || "div");
   element.classList.add(...classes);
+  if (name === "button") element.setAttribute("type", name);
   for (const [key, value] of Object.entries(given))
     if (typeof value === "function") element.addEventListener(key, value);
     else if (value === true) element.setAttribute(key, "");
@@ -30,7 +32,7 @@ export function field(given, text = "") {
 export const example = (name, text, click) =>
   make(
     "button.at-quiet",
-    { type: "button", "aria-label": say("Example: {}", text), click },
+    { "aria-label": say("Example: {}", text), click },
     say(name),
   );
 

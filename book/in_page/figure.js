@@ -77,7 +77,6 @@ export class Figure {
           ? say("{}, {}: open", box.title, stack)
           : say("{}, {}, layer {}: open", box.title, stack, box.layer + 1);
       const given = {
-        type: "button",
         "aria-label": label,
         click: () => this.open(box),
         ...at(box),

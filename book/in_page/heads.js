@@ -98,7 +98,6 @@ export class HeadGrid {
         return make(
           off ? "button.op-head.op-off" : "button.op-head",
           {
-            type: "button",
             "aria-label": off
               ? say("{}, changed: open", label)
               : say("{}: open", label),

@@ -170,15 +170,12 @@ class Opened {
     this.saying = make("p.op-say", { role: "status" });
     this.count = make("span.op-count", {});
     const go = (by) => () => this.go(this.at + by);
-    const back = { type: "button", click: go(-1) };
-    this.back = make("button.op-do", back, say("Back"));
+    this.back = make("button.op-do", { click: go(-1) }, say("Back"));
     const keys = { title: say("or the space bar, or an arrow key") };
-    const on = { type: "button", click: go(1), ...keys };
-    this.on = make("button.at-main", on);
+    this.on = make("button.at-main", { click: go(1), ...keys });
     const play = () => (this.playing ? this.draw() : this.play());
     const passing = { title: say("Watch the sentence go through, once") };
-    const act = { type: "button", click: play, ...passing };
-    this.film = make("button.op-do", act);
+    this.film = make("button.op-do", { click: play, ...passing });
     this.opened = make(".op-opened", {});
     this.bets = make(".at-row", {});
     // above what is said, whose height varies
@@ -199,7 +196,7 @@ class Opened {
       const id = `op-${tab}`;
       const given = { id, role: "tabpanel", "aria-label": title };
       this.panels[tab] = make("div", given, ...inside[tab]);
-      const kind = { type: "button", role: "tab", "aria-controls": id };
+      const kind = { role: "tab", "aria-controls": id };
       const click = () => this.choose(tab);
       return make("button", { ...kind, "data-tab": tab, click }, title);
     });
@@ -368,7 +365,7 @@ class Opened {
   drawSentences() {
     const { run, view } = this;
     const word = (side, place, click) => ({
-      ...{ type: "button", "data-side": side, "data-place": place, click },
+      ...{ "data-side": side, "data-place": place, click },
     });
     const english = (_, place) =>
       word("source", place, () => {
@@ -452,9 +449,8 @@ class Opened {
         this.draw();
         this.on.focus();
       };
-      const given = { type: "button", click };
       const place = { name: steps[at].box, head: i };
-      return make("button.op-do", given, nameOf(place));
+      return make("button.op-do", { click }, nameOf(place));
     });
     refill(this.bets, ...heads);
     this.back.setAttribute("aria-disabled", first);

@@ -52,8 +52,7 @@ function offer(place, kind) {
       );
     }
   };
-  const given = { type: "button", click };
-  const button = make("button.at-main", given, say("Try it here"));
+  const button = make("button.at-main", { click }, say("Try it here"));
   const note = make(
     "p.at-note",
     { role: "status" },

@@ -271,7 +271,6 @@ class Widget {
     };
     this.output.replaceChildren(
       ...chips("button.at-chip", target, (_, i) => ({
-        type: "button",
         tabindex: -1, // the slider does the same for the keyboard
         click: step(i),
       })),
@@ -315,7 +314,7 @@ class Widget {
     };
     const name = say(fits.label);
     const label = say("Translate with the model for {}", name);
-    const button = make("button.at-quiet", { type: "button", click }, label);
+    const button = make("button.at-quiet", { click }, label);
     this.warning.append(say(fits.offer), " ", button);
   }
 

@@ -41,8 +41,7 @@ class Widget {
 
   /** What is asked: a beginning, the options, a seed. */
   form() {
-    const button = (tag, text, click) =>
-      make(`button.${tag}`, { type: "button", click }, text);
+    const button = (tag, text, click) => make(`button.${tag}`, { click }, text);
     const begin = () => this.begin();
     const again = () => {
       this.begin();
@@ -101,7 +100,7 @@ class Widget {
     this.note = make("p.at-note.at-count", {});
     this.buttons = Array.from({ length: SHOWN }, (_, i) => {
       const click = () => this.choose(i);
-      return make("button", { type: "button", click });
+      return make("button", { click });
     });
     const items = this.buttons.map((button) => make("li", {}, button));
     this.candidates = make(

@@ -110,6 +110,7 @@ var inPage;
     const [name, ...classes] = tag.split(".");
     const element = document.createElement(name || "div");
     element.classList.add(...classes);
+    if (name === "button") element.setAttribute("type", name);
     for (const [key, value] of Object.entries(given))
       if (typeof value === "function") element.addEventListener(key, value);
       else if (value === true) element.setAttribute(key, "");
@@ -164,7 +165,7 @@ var inPage;
       SPACE = "▁";
       example = (name, text, click) => make(
         "button.at-quiet",
-        { type: "button", "aria-label": say("Example: {}", text), click },
+        { "aria-label": say("Example: {}", text), click },
         say(name)
       );
       rest = (ms = 0) => new Promise((done) => setTimeout(done, ms));
@@ -395,7 +396,6 @@ var inPage;
           const shaded = (_, i) => ({
             ...share(weights[i]),
             ...choose && {
-              type: "button",
               "aria-pressed": String(i === at),
               click: () => choose(i)
             }
@@ -407,7 +407,7 @@ var inPage;
           const looked = (i) => {
             const click = () => this.explain(weights, i, rows[at], columns[i]);
             const number = weights[i].toFixed(2);
-            const given = { type: "button", title: say("How it was made"), click };
+            const given = { title: say("How it was made"), click };
             const button = make("button.at-quiet", given, number);
             return [named(columns[i]), button];
           };
@@ -585,7 +585,6 @@ var inPage;
               return make(
                 off ? "button.op-head.op-off" : "button.op-head",
                 {
-                  type: "button",
                   "aria-label": off ? say("{}, changed: open", label) : say("{}: open", label),
                   title: label,
                   click: () => this.open({ name, head })
@@ -704,7 +703,7 @@ var inPage;
       labels(keys, columns)
     );
     big.light = (word) => word?.side === queries && light(word.place);
-    const button = (text, click) => make("button.at-quiet", { type: "button", click }, text);
+    const button = (text, click) => make("button.at-quiet", { click }, text);
     const off = view.silent(place);
     const map = { title, rows, columns, weights, now: -1 };
     const region = { tabindex: 0, role: "region", "aria-label": title };
@@ -821,7 +820,6 @@ var inPage;
               make(
                 "button.at-quiet",
                 {
-                  type: "button",
                   click,
                   "aria-label": label
                 },
@@ -861,7 +859,7 @@ var inPage;
             const said = `${plain(view.pieces[queries][at])} → ${plain(view.pieces[keys][first])} ${row[first].toFixed(2)}`;
             return make(
               view.silent(place) ? "button.op-head.op-off" : "button.op-head",
-              { type: "button", click: () => act.openHead(place) },
+              { click: () => act.openHead(place) },
               make("span", {}, nameOf(place)),
               thumb,
               make("span.op-small", {}, said)
@@ -1043,7 +1041,7 @@ var inPage;
               this.table.querySelector("input").focus();
             };
             const undo = say("Undo: {}", label);
-            const given = { type: "button", click, "aria-label": undo };
+            const given = { click, "aria-label": undo };
             return make(
               "li",
               {},
@@ -1078,11 +1076,7 @@ var inPage;
           const clear = () => {
             for (const id of [...this.active.keys()]) this.set(void 0, id);
           };
-          this.undo = make(
-            "button.at-quiet",
-            { type: "button", click: clear },
-            say("undo all")
-          );
+          this.undo = make("button.at-quiet", { click: clear }, say("undo all"));
           this.element.replaceChildren(
             this.headSwitches(),
             this.rest(),
@@ -1144,7 +1138,7 @@ var inPage;
           const text = say(
             "Try each head: how likely is the next subword without it?"
           );
-          const button = make("button.at-quiet", { type: "button", click }, text);
+          const button = make("button.at-quiet", { click }, text);
           return make("section", {}, oneStop(this.table), button);
         }
         /** Forget what was tried: the sentence or the model is another. */
@@ -1188,12 +1182,7 @@ var inPage;
             ),
             donor,
             warning,
-            make(
-              ".at-row",
-              {},
-              head,
-              make("button.op-do", { type: "button", click }, say("Patch"))
-            )
+            make(".at-row", {}, head, make("button.op-do", { click }, say("Patch")))
           );
         }
         /** Parts of the model, and the temperature; units are in their boxes. */
@@ -1480,7 +1469,6 @@ var inPage;
             const stack2 = SIDES[box.side];
             const label = box.layer === void 0 ? say("{}, {}: open", box.title, stack2) : say("{}, {}, layer {}: open", box.title, stack2, box.layer + 1);
             const given = {
-              type: "button",
               "aria-label": label,
               click: () => this.open(box),
               ...at(box)
@@ -2941,15 +2929,12 @@ var inPage;
           this.saying = make("p.op-say", { role: "status" });
           this.count = make("span.op-count", {});
           const go = (by) => () => this.go(this.at + by);
-          const back = { type: "button", click: go(-1) };
-          this.back = make("button.op-do", back, say("Back"));
+          this.back = make("button.op-do", { click: go(-1) }, say("Back"));
           const keys = { title: say("or the space bar, or an arrow key") };
-          const on = { type: "button", click: go(1), ...keys };
-          this.on = make("button.at-main", on);
+          this.on = make("button.at-main", { click: go(1), ...keys });
           const play = () => this.playing ? this.draw() : this.play();
           const passing = { title: say("Watch the sentence go through, once") };
-          const act = { type: "button", click: play, ...passing };
-          this.film = make("button.op-do", act);
+          this.film = make("button.op-do", { click: play, ...passing });
           this.opened = make(".op-opened", {});
           this.bets = make(".at-row", {});
           const way = make(".at-row", {}, this.back, this.on, this.count);
@@ -2967,7 +2952,7 @@ var inPage;
             const id = `op-${tab}`;
             const given = { id, role: "tabpanel", "aria-label": title };
             this.panels[tab] = make("div", given, ...inside[tab]);
-            const kind = { type: "button", role: "tab", "aria-controls": id };
+            const kind = { role: "tab", "aria-controls": id };
             const click = () => this.choose(tab);
             return make("button", { ...kind, "data-tab": tab, click }, title);
           });
@@ -3120,7 +3105,7 @@ var inPage;
         drawSentences() {
           const { run, view } = this;
           const word = (side, place, click) => ({
-            ...{ type: "button", "data-side": side, "data-place": place, click }
+            ...{ "data-side": side, "data-place": place, click }
           });
           const english = (_, place) => word("source", place, () => {
             this.pinned = { side: "source", place };
@@ -3193,9 +3178,8 @@ var inPage;
               this.draw();
               this.on.focus();
             };
-            const given = { type: "button", click };
             const place = { name: steps2[at].box, head: i };
-            return make("button.op-do", given, nameOf(place));
+            return make("button.op-do", { click }, nameOf(place));
           });
           refill(this.bets, ...heads);
           this.back.setAttribute("aria-disabled", first);
@@ -3750,7 +3734,6 @@ var inPage;
           };
           this.output.replaceChildren(
             ...chips("button.at-chip", target, (_, i) => ({
-              type: "button",
               tabindex: -1,
               // the slider does the same for the keyboard
               click: step(i)
@@ -3790,7 +3773,7 @@ var inPage;
           };
           const name = say(fits.label);
           const label = say("Translate with the model for {}", name);
-          const button = make("button.at-quiet", { type: "button", click }, label);
+          const button = make("button.at-quiet", { click }, label);
           this.warning.append(say(fits.offer), " ", button);
         }
         /**
@@ -4018,7 +4001,7 @@ var inPage;
         }
         /** What is asked: a beginning, the options, a seed. */
         form() {
-          const button = (tag, text, click) => make(`button.${tag}`, { type: "button", click }, text);
+          const button = (tag, text, click) => make(`button.${tag}`, { click }, text);
           const begin = () => this.begin();
           const again = () => {
             this.begin();
@@ -4077,7 +4060,7 @@ var inPage;
           this.note = make("p.at-note.at-count", {});
           this.buttons = Array.from({ length: SHOWN3 }, (_, i) => {
             const click = () => this.choose(i);
-            return make("button", { type: "button", click });
+            return make("button", { click });
           });
           const items = this.buttons.map((button) => make("li", {}, button));
           this.candidates = make(

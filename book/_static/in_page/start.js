@@ -5,6 +5,7 @@
     const [name, ...classes] = tag.split(".");
     const element = document.createElement(name || "div");
     element.classList.add(...classes);
+    if (name === "button") element.setAttribute("type", name);
     for (const [key, value] of Object.entries(given))
       if (typeof value === "function") element.addEventListener(key, value);
       else if (value === true) element.setAttribute(key, "");
@@ -58,8 +59,7 @@
         );
       }
     };
-    const given = { type: "button", click };
-    const button = make("button.at-main", given, say("Try it here"));
+    const button = make("button.at-main", { click }, say("Try it here"));
     const note = make(
       "p.at-note",
       { role: "status" },
