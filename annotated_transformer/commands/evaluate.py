@@ -69,8 +69,7 @@ def evaluate(
     outputs = [one.text for (one,) in best]
     sure = [one.confidence for (one,) in best]
     if not quiet:
-        name, budget = str(source or pairs), min(batch_tokens, 1024)
-        warn_of_direction(translator, given, name, budget, sure)
+        warn_of_direction(translator, given, str(source or pairs), sure)
     scores = corpus_scores(outputs, references, language)
     search = ("beam", "alpha", "no_repeat")
     result = {name: getattr(translator, name) for name in search}

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..text.watch import Watch
     from ..translation import Translation, Translator
 
+SIDES = 100  # pairs, which are enough to tell
 SKIPPED = 6  # words in a row; in fewer than one caption of a hundred
 
 
@@ -59,25 +60,23 @@ def warn_of_direction(
     translator: "Translator",
     pairs: Sequence[tuple[str, str]],
     name: str,
-    batch_tokens: int,
     sure: Iterable[float] = repeat(inf),
 ) -> None:
-    """Say if most pairs seem to be swapped, or not what the model is for.
+    """Say if the pairs seem to be swapped, or not what the model is for.
 
     sure has the confidence of the model's own translations.
     """
-    from ..pairs.likelihood import swapped
     from ..system.text_lines import is_blank
+    from ..text.checks import on_other_side, small_words
     from ..text.watch import Watch
 
     watch = Watch(name, translator, console.out)
-    number, tried = swapped(translator, pairs, batch_tokens=batch_tokens)
-    if number > tried / 2:
+    words = {*small_words(translator.known.words)}
+    if on_other_side(words, pairs[:SIDES]):
         watch.tell(
-            f": in {number} of {tried} pairs, the model finds the source more "
-            "probable as a translation of the target than the other way "
-            "round; are the two swapped, or is it the model of the other "
-            "direction?"
+            ": the translations have the words that the model knows as those "
+            "of its sources; are the two swapped, or is it the model of the "
+            "other direction?"
         )
         return
     for (source, _), confidence in zip(pairs, sure, strict=False):

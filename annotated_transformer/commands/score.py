@@ -42,8 +42,7 @@ def score(
     for _ in read_pairs(translator, given, (names[0], names[1]), 1):
         pass  # one that is too long is named before the first is scored
     if not quiet:
-        name = str(source or pairs)
-        warn_of_direction(translator, given, name, batch_tokens)
+        warn_of_direction(translator, given, str(source or pairs))
     for some in blocks(given):
         found = score_pairs(translator, some, batch_tokens=batch_tokens)
         put("".join(in_digits(one.score) + "\n" for one in found))

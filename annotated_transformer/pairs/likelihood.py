@@ -1,16 +1,14 @@
 """How probable a model finds translations that are there already."""
 
 from collections.abc import Iterable
-from itertools import islice
 
 import torch
 
-from ..data import Pair, bucket, make_batch
+from ..data import bucket, make_batch
 from ..decoding import length_penalty
-from ..errors import COUNT, UserError, check_kind
+from ..errors import COUNT, check_kind
 from ..loss import log_probabilities
 from ..storage.history import Search
-from ..system.text_lines import is_blank
 from ..training import evaluating
 from ..translation import Translation, Translator
 from .reading import Given, read_pairs
@@ -61,36 +59,3 @@ def score_pairs(
         totals = sum(scores, 0.0), sum(nats, 0.0), sum(sizes)
         found.append(Translation(text, *totals))
     return found
-
-
-def swapped(
-    translator: Translator,
-    pairs: Iterable[Pair],
-    most: int = 100,
-    batch_tokens: int = 1024,
-) -> tuple[int, int]:
-    """How many pairs seem to have their sides swapped, and of how many.
-
-    Of such the source is more probable as a translation of the target than
-    the other way round, per token by a factor of e at least. The first pairs
-    are looked at, without those that have a blank side or one too long.
-    """
-    tried = [*islice((x for x in pairs if readable(translator, x)), most)]
-    turned = [(target, source) for source, target in tried]
-    right, wrong = (
-        score_pairs(translator, x, batch_tokens=batch_tokens)
-        for x in (tried, turned)
-    )
-    ways = zip(right, wrong, strict=True)
-    return sum(y.confidence > x.confidence + 1 for x, y in ways), len(tried)
-
-
-def readable(translator: Translator, pair: Pair) -> bool:
-    """True if the model can read each side and write the other."""
-    if any(map(is_blank, pair)):
-        return False
-    try:
-        [*read_pairs(translator, [pair, pair[::-1]])]
-    except UserError:
-        return False
-    return True

@@ -21,6 +21,9 @@ NAME = re.compile(r"[@#]\w")
 ENDS = re.compile(r"^[^\w@#]+|[^\w/]+$")  # punctuation around a word
 # of two digits or more; a sign may stand between thousands
 NUMBER = re.compile(r"\b\d{1,3}(?:[.,'’\s]\d{3}\b)+|\d\d+")
+# of Thai, Japanese and Chinese, which have no blanks, each sign is one
+SIGN = r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]"
+WORD = re.compile(f"{SIGN}|{CORE.pattern}")
 ZEROS = re.compile(r"(?<![\d.,])0+(?=\d)")  # that a number begins with
 
 
@@ -79,7 +82,7 @@ def missing_blanks(texts: Iterable[str], language: str) -> str:
 
 def small_words(lines: Iterable[str]) -> list[str]:
     """The words of lines, all in small letters."""
-    return [word.lower() for line in lines for word in CORE.findall(line)]
+    return [word.lower() for line in lines for word in WORD.findall(line)]
 
 
 def on_other_side(

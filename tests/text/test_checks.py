@@ -15,6 +15,8 @@ from annotated_transformer.storage.model_folder import read_config
 from annotated_transformer.text.checks import (
     Known,
     doubts,
+    on_other_side,
+    small_words,
     subwords_per_word,
 )
 from annotated_transformer.text.reading import Reader
@@ -272,7 +274,7 @@ def test_swapped_files_and_other_languages_are_said(command, tmp_path, name):
         assert ended.status == 0 and ended.out.count("\n") > 1
         (told,) = ended.err.splitlines()
         told = " ".join(told.split())
-        assert told.startswith(f"warning: {files[0]}: in 2 of 2 pairs, the ")
+        assert told.startswith(f"warning: {files[0]}: the translations ")
         assert told.endswith("is it the model of the other direction?")
     quiet = command(name, model, *files, "--quiet")
     assert quiet == (0, ended.out, "")
@@ -280,3 +282,18 @@ def test_swapped_files_and_other_languages_are_said(command, tmp_path, name):
     assert (
         f"{chinese}: in 2 of 2 lines, the model's subwords hardly" in foreign
     )
+
+
+@pytest.mark.parametrize(
+    ("known", "line"),
+    [
+        ("一个男人在街上走。两只狗在雪地里跑。", "两个男人在雪地里走。"),
+        ("犬が雪の中で走る。男が道を歩く。", "男が雪の中を歩く。"),
+        ("ผู้ชายเดินบนถนน สุนัขวิ่งในหิมะ", "ผู้ชายวิ่งในหิมะ"),
+        ("A man walks. Two dogs run in the snow.", "Two men in the snow."),
+    ],
+)
+def test_sides_are_told_apart_with_and_without_blanks(known, line):
+    words, pair = {*small_words([known])}, (line, "Zwei Männer im Schnee.")
+    assert on_other_side(words, [pair[::-1]])
+    assert not on_other_side(words, [pair])
