@@ -17,7 +17,6 @@ __all__ = [
     "masked_softmax",
     "attention_weights",
     "scaled_dot_product_attention",
-    "with_bias",
 ]
 
 
@@ -76,17 +75,3 @@ def scaled_dot_product_attention(
 ) -> Float[Tensor, "*batch queries d_v"]:
     """Attention(Q, K, V) = softmax(Q K^T / sqrt(d_k)) V (equation 1)."""
     return attention_weights(query, key, mask) @ value
-
-
-def with_bias(
-    mask: Tensor | None, bias: Float[Tensor, "..."] | None
-) -> Tensor | None:
-    """Merge mask and bias: the bias, with -inf where keys are hidden.
-
-    A kernel adds the result to the scores. The mask may already hold a bias.
-    """
-    if mask is None or bias is None:
-        return mask if bias is None else bias
-    if mask.dtype == torch.bool:
-        return torch.where(mask, bias, -math.inf)
-    return mask + bias

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from annotated_transformer.attention import Mask, check_mask, with_bias
+from annotated_transformer.attention import Mask, check_mask
 from annotated_transformer.errors import UserError
 
 __all__ = ["head_width", "Projections", "MultiHeadAttention"]
@@ -80,7 +80,7 @@ class MultiHeadAttention(Projections):
     """MultiHead(Q, K, V) = Concat(head_1, ..., head_h) W^O (3.2.2).
 
     Queries come from x, keys and values from memory; memory = x makes it
-    self-attention. A bias is added to the scores, before the mask.
+    self-attention.
     """
 
     def attend(
@@ -89,7 +89,6 @@ class MultiHeadAttention(Projections):
         keys: Float[Tensor, "batch heads keys d_k"],
         values: Float[Tensor, "batch heads keys d_v"],
         mask: Mask | None = None,
-        bias: Float[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "batch queries d_model"]:
         """Attend from every position of x to projected keys and values."""
         check_mask(mask)
@@ -97,7 +96,7 @@ class MultiHeadAttention(Projections):
             self.split(self.query(x)),
             keys,
             values,
-            attn_mask=with_bias(mask, bias),
+            attn_mask=mask,
             dropout_p=self.dropout if self.training else 0.0,
         )
         return self.output(heads.transpose(1, 2).flatten(2))
@@ -107,18 +106,15 @@ class MultiHeadAttention(Projections):
         x: Float[Tensor, "batch queries d_model"],
         memory: Float[Tensor, "batch keys d_model"],
         mask: Mask | None = None,
-        bias: Float[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "batch queries d_model"]:
         """Attend from every position of x to every position of memory."""
-        given = {} if bias is None else {"bias": bias}  # most take none
-        return self.attend(x, *self.keys_values(memory), mask, **given)
+        return self.attend(x, *self.keys_values(memory), mask)
 
     def weights(
         self,
         x: Float[Tensor, "batch queries d_model"],
         memory: Float[Tensor, "batch keys d_model"],
         mask: Mask | None = None,
-        bias: Float[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "batch heads queries keys"]:
         """The attention weights that forward uses, without dropout.
 
@@ -129,9 +125,5 @@ class MultiHeadAttention(Projections):
         unit = torch.eye(keys.size(2)).to(keys).expand(*keys.shape[:3], -1)
         query = self.split(self.query(x))
         return self.attention_fn(
-            query,
-            keys,
-            unit,
-            attn_mask=with_bias(mask, bias),
-            dropout_p=0.0,
+            query, keys, unit, attn_mask=mask, dropout_p=0.0
         )

@@ -13,7 +13,7 @@ from jaxtyping import Float, Float64
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from annotated_transformer.attention import with_bias
+from annotated_transformer.attention import Mask
 from annotated_transformer.heads import MultiHeadAttention, head_width
 from annotated_transformer.layers import FeedForward
 from annotated_transformer.model import ModelConfig
@@ -30,6 +30,7 @@ __all__ = [
     "linear_bias",
     "GroupedProjections",
     "grouped_attention",
+    "with_bias",
     "GroupedQueryAttention",
     "PositionCache",
     "RotaryPositions",
@@ -187,6 +188,13 @@ def grouped_attention(
     return F.scaled_dot_product_attention(
         query, keys, values, attn_mask=attn_mask, dropout_p=dropout_p
     )
+
+
+def with_bias(mask: Mask | None, bias: Tensor | None) -> Tensor | None:
+    """What a kernel adds to scores: the bias, -inf where keys are hidden."""
+    if mask is None or bias is None:
+        return mask if bias is None else bias
+    return torch.where(mask, bias, -math.inf)
 
 
 class GroupedQueryAttention(GroupedProjections):

@@ -193,18 +193,6 @@ def test_placed_attention_is_the_formula(length, groups, placed, normed):
     torch.testing.assert_close(layer(x, x, causal_mask(length)), answer)
 
 
-@given(sizes, st.booleans())
-def test_a_bias_comes_on_top_of_that_of_the_positions(length, hides):
-    layer = GroupedQueryAttention(16, 4, 2, positions=ALiBi(4))
-    plain = GroupedQueryAttention(16, 4, 2)
-    plain.load_state_dict(layer.state_dict())
-    x, bias = torch.randn(2, length, 16), torch.randn(4, length, length)
-    mask = causal_mask(length) if hides else None
-    found = layer(x, x, mask, bias)
-    both = bias + linear_bias(4, length, length)
-    torch.testing.assert_close(found, plain(x, x, mask, both))
-
-
 # ---- tiles ----
 
 
