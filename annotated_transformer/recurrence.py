@@ -66,10 +66,6 @@ class ProjectedOutput(nn.Module):
 class DotProductAttention(nn.Module):
     """A weighted mean of values, by dot products over sqrt(d_k)."""
 
-    def __init__(self, dropout: float = 0.0):
-        super().__init__()
-        self.dropout = nn.Dropout(dropout)
-
     def scores(
         self,
         query: Float[Tensor, "batch queries d_k"],
@@ -96,15 +92,15 @@ class DotProductAttention(nn.Module):
     ) -> Float[Tensor, "rows queries d_v"]:
         """The answers; rows that share keys become further queries."""
         together = query.reshape(len(keys), -1, query.size(-1))
-        answers = self.dropout(self.weights(together, keys, mask)) @ values
+        answers = self.weights(together, keys, mask) @ values
         return answers.view(*query.shape[:2], -1)
 
 
 class AdditiveAttention(DotProductAttention):
     """Scores v^T tanh(q + k), of queries and keys that are projected."""
 
-    def __init__(self, d_k: int, dropout: float = 0.0):
-        super().__init__(dropout)
+    def __init__(self, d_k: int):
+        super().__init__()
         self.v = nn.Linear(d_k, 1, bias=False)
 
     def scores(
