@@ -28,15 +28,13 @@ def mask_inputs() -> list[tuple[Tensor, Tensor]]:
     return [(source, target), (source[:, :4], target), (target, source)]
 
 
-def three_masks(
-    source: Tensor, target: Tensor, pad: int = 0
-) -> tuple[Tensor, ...]:
+def three_masks(source: Tensor, target: Tensor) -> tuple[Tensor, ...]:
     """Encoder, decoder and cross-attention, one cell at a time."""
 
     def mask(queries: Tensor, keys: Tensor, causal: bool = False) -> Tensor:
         cells = [
             [
-                [key != pad and not (causal and j > i) for j, key in row]
+                [key != 0 and not (causal and j > i) for j, key in row]
                 for i in range(queries.size(1))
             ]
             for row in (list(enumerate(ids)) for ids in keys.tolist())
