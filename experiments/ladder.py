@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import cache, partial
 from itertools import accumulate
 from operator import or_
-from typing import Any, TypedDict
+from typing import Any, TypedDict, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -31,6 +31,7 @@ from .shared.grid import Arguments, Result, grid
 from .shared.settings import Sizes
 from .shared.training_loops import fit, lowest
 
+Model = TypeVar("Model", bound=nn.Module)
 VOCABULARY = 65  # letters and signs of the plays
 SIZES: Sizes = {
     "layers": 4,
@@ -122,7 +123,9 @@ def softly_capped(logits: Tensor) -> Tensor:
     return cap * torch.tanh(logits / cap)
 
 
-def mean_loss(model: LanguageModel, windows: Tensor, cap: bool) -> Tensor:
+def mean_loss(
+    model: LanguageModel, windows: Tensor, cap: bool = False
+) -> Tensor:
     """Nats per letter of windows, of which the first letter is only read."""
     logits = model.next_logits(windows[:, :-1])
     logits = softly_capped(logits) if cap else logits
@@ -130,7 +133,9 @@ def mean_loss(model: LanguageModel, windows: Tensor, cap: bool) -> Tensor:
 
 
 @torch.no_grad()
-def held_out_loss(model: LanguageModel, text: Tensor, cap: bool) -> float:
+def held_out_loss(
+    model: LanguageModel, text: Tensor, cap: bool = False
+) -> float:
     """The loss on a text, in windows that follow one another."""
     size = LEARNING["context"]
     parts = text.unfold(0, size + 1, size).split(64)
@@ -189,6 +194,42 @@ def learn(
     }
 
 
+def on_plays(
+    build: Callable[[], LanguageModel],
+    seed: int,
+    rate: float,
+    loss: Callable[[LanguageModel, Tensor], Tensor] = mean_loss,
+    warmup: int = LEARNING["warmup"],
+    **how: Any,
+) -> tuple[LanguageModel, Result]:
+    """Train a new model on windows of the plays, and say what it took."""
+    torch.manual_seed(seed)
+    learned, _, _ = letters()
+    model = build()
+    windows = learned.unfold(0, LEARNING["context"] + 1, 1)
+
+    def next_loss() -> Tensor:
+        batch = windows[torch.randint(len(windows), (LEARNING["batch"],))]
+        return loss(model, batch)
+
+    learning: Learning = {**LEARNING, "warmup": warmup}
+    took = learn(model, next_loss, rate, learning, **how)
+    return model.eval(), took
+
+
+def tuned_rate(
+    train: Callable[[int, float], tuple[Model, Result]],
+    loss: Callable[[Model], float],
+) -> float:
+    """The rate at which a model of one more seed has the lowest loss."""
+
+    def reached(rate: float) -> float:
+        model, _ = train(LEARNING["tuned_with_seed"], rate)
+        return loss(model)
+
+    return lowest(reached, LEARNING["first_rate"])
+
+
 def train(
     seed: int,
     rate: float,
@@ -196,21 +237,11 @@ def train(
     warmup: int = LEARNING["warmup"],
     **change: Any,
 ) -> tuple[LanguageModel, Result]:
-    """Train a model, and say what it took."""
-    torch.manual_seed(seed)
-    learned, _, _ = letters()
+    """Train the model of 2017 with a change, and say what it took."""
     how, parts = split(change)
     sizes = replace(ModelConfig(VOCABULARY, **SIZES), **parts)
-    model = LanguageModel(sizes)
-    windows = learned.unfold(0, LEARNING["context"] + 1, 1)
-
-    def next_loss() -> Tensor:
-        batch = windows[torch.randint(len(windows), (LEARNING["batch"],))]
-        return mean_loss(model, batch, cap)
-
-    learning: Learning = {**LEARNING, "warmup": warmup}
-    took = learn(model, next_loss, rate, learning, **how)
-    return model.eval(), took
+    build, loss = partial(LanguageModel, sizes), partial(mean_loss, cap=cap)
+    return on_plays(build, seed, rate, loss, warmup, **how)
 
 
 def split(change: Arguments) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -226,12 +257,8 @@ def split(change: Arguments) -> tuple[dict[str, Any], dict[str, Any]]:
 def best_rate(row: str) -> float:
     """The learning rate of a row of the ladder."""
     _, tuned, _ = letters()
-
-    def loss(rate: float) -> float:
-        model, _ = train(LEARNING["tuned_with_seed"], rate, **ROWS[row])
-        return held_out_loss(model, tuned, "cap" in ROWS[row])
-
-    return lowest(loss, LEARNING["first_rate"])
+    loss = partial(held_out_loss, text=tuned, cap="cap" in ROWS[row])
+    return tuned_rate(partial(train, **ROWS[row]), loss)
 
 
 def climb(seed: int, row: str) -> Result:

@@ -8,7 +8,7 @@ the test captions of 2016. "again" is the model of 2017 with other seeds.
 """
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -36,11 +36,11 @@ from .ladder import (
     learn,
     softly_capped,
     split,
+    tuned_rate,
 )
 from .ladder import LEARNING as LETTERS
 from .shared.grid import Arguments, Result, grid
 from .shared.settings import Sizes
-from .shared.training_loops import lowest
 from .table3_captions import HELD_OUT, corpus
 
 LONGEST = 128  # tokens
@@ -135,13 +135,8 @@ def held_out_loss(model: Transformer, part: str, cap: bool) -> float:
 @cache
 def best_rate(row: str) -> float:
     """The learning rate of a row."""
-    change = ROWS[row]
-
-    def loss(rate: float) -> float:
-        model, _ = train(LEARNING["tuned_with_seed"], rate, **change)
-        return held_out_loss(model, "valid", "cap" in change)
-
-    return lowest(loss, LEARNING["first_rate"])
+    loss = partial(held_out_loss, part="valid", cap="cap" in ROWS[row])
+    return tuned_rate(partial(train, **ROWS[row]), loss)
 
 
 def climb(seed: int, row: str) -> Result:

@@ -33,15 +33,15 @@ from .ladder import (
     SIZES,
     VOCABULARY,
     held_out_loss,
-    learn,
     letters,
-    mean_loss,
+    on_plays,
+    tuned_rate,
 )
 from .ladder import corpus as corpus
 from .shared.grid import Result, grid
 from .shared.lookups import RECIPE as LOOKUPS
 from .shared.lookups import Lookups, answered, questions
-from .shared.training_loops import best, lowest
+from .shared.training_loops import best
 
 WORDS = (4, 8, 16, 32, 64)  # to be remembered
 TASK: Lookups = {**LOOKUPS, "vocabulary": 128, "steps": 1500}
@@ -140,38 +140,20 @@ def build(name: str) -> LanguageModel:
     return model
 
 
-def train(name: str, seed: int, rate: float) -> tuple[LanguageModel, Result]:
-    """Train on the plays, and say what it took."""
-    torch.manual_seed(seed)
-    model, (learned, _, _) = build(name), letters()
-    windows = learned.unfold(0, LEARNING["context"] + 1, 1)
-
-    def next_loss() -> Tensor:
-        batch = windows[torch.randint(len(windows), (LEARNING["batch"],))]
-        return mean_loss(model, batch, cap=False)
-
-    took = learn(model, next_loss, rate, LEARNING)
-    return model.eval(), took
-
-
 @cache
 def plays_rate(name: str) -> float:
     """The learning rate of an attention on the plays."""
     _, tuned, _ = letters()
-
-    def loss(rate: float) -> float:
-        model, _ = train(name, TUNED, rate)
-        return held_out_loss(model, tuned, cap=False)
-
-    return lowest(loss, LEARNING["first_rate"])
+    train = partial(on_plays, partial(build, name))
+    return tuned_rate(train, partial(held_out_loss, text=tuned))
 
 
 def write(name: str, seed: int) -> Result:
     """Train on the plays at its own rate, and test."""
     rate = plays_rate(name)
-    model, took = train(name, seed, rate)
+    model, took = on_plays(partial(build, name), seed, rate)
     _, _, tested = letters()
-    loss = round(held_out_loss(model, tested, cap=False), 4)
+    loss = round(held_out_loss(model, tested), 4)
     return {"loss": loss, "rate": rate} | took
 
 

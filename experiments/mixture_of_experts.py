@@ -12,7 +12,7 @@ has, for each layer, the share of the held-out letters that each expert gets,
 and "by letter" how many of them go where most of their kind go.
 """
 
-from functools import cache
+from functools import cache, partial
 
 import torch
 from jaxtyping import Float, Int
@@ -28,14 +28,14 @@ from .ladder import (
     SIZES,
     VOCABULARY,
     held_out_loss,
-    learn,
     letters,
     mean_loss,
+    on_plays,
+    tuned_rate,
 )
 from .ladder import corpus as corpus
 from .shared.grid import Arguments, Result, grid
 from .shared.settings import Sizes
-from .shared.training_loops import lowest
 
 EXPERTS = 4
 BALANCE = 0.01  # the weight of the routers' loss, as in the Switch Transformer
@@ -109,33 +109,24 @@ def train(
     seed: int, rate: float, experts: int, d_ff: int, balance: float
 ) -> tuple[LanguageModel, Result]:
     """Train a model, and say what it took."""
-    torch.manual_seed(seed)
-    learned, _, _ = letters()
-    model = build(experts, d_ff)
-    windows = learned.unfold(0, LEARNING["context"] + 1, 1)
 
-    def next_loss() -> Tensor:
-        batch = windows[torch.randint(len(windows), (LEARNING["batch"],))]
-        loss = mean_loss(model, batch, cap=False)
+    def loss(model: LanguageModel, windows: Tensor) -> Tensor:
+        found = mean_loss(model, windows)
         for mixture in mixtures(model):
-            loss = loss + balance * mixture.imbalance
-        return loss
+            found = found + balance * mixture.imbalance
+        return found
 
-    took = learn(model, next_loss, rate, LEARNING)
-    return model.eval(), took | {"active": active(model)}
+    made = partial(build, experts, d_ff)
+    model, took = on_plays(made, seed, rate, loss)
+    return model, took | {"active": active(model)}
 
 
 @cache
 def best_rate() -> float:
     """The learning rate of experts that share the letters out."""
     _, tuned, _ = letters()
-
-    def loss(rate: float) -> float:
-        seed, chosen = LEARNING["tuned_with_seed"], MODELS["experts"]
-        model, _ = train(seed, rate, **chosen)
-        return held_out_loss(model, tuned, cap=False)
-
-    return lowest(loss, LEARNING["first_rate"])
+    learn = partial(train, **MODELS["experts"])
+    return tuned_rate(learn, partial(held_out_loss, text=tuned))
 
 
 def shares(
@@ -170,7 +161,7 @@ def climb(seed: int, name: str) -> Result:
         rate = best_rate()
     model, took = train(seed, rate, **MODELS[name])
     _, _, tested = letters()
-    loss = round(held_out_loss(model, tested, cap=False), 4)
+    loss = round(held_out_loss(model, tested), 4)
     return {"loss": loss, "rate": rate} | took | routed(model, tested)
 
 
