@@ -30,9 +30,9 @@ from annotated_transformer.runs.start import Start
 from annotated_transformer.runs.train import train
 from annotated_transformer.translation import Translator, corpus_scores
 
-from .low_resource_recipes import dealt
 from .shared.drawn_translations import draw_translations
 from .shared.grid import Arguments, Result, grid
+from .shared.made_pairs import dealt
 from .shared.multi30k_descriptions import multi30k_descriptions
 from .shared.training_loops import validated
 from .table3_captions import corpus

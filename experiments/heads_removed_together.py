@@ -12,44 +12,26 @@ Nothing is trained afterwards.
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from functools import cache
 
-from sacrebleu.metrics import BLEU
-
 from annotated_transformer.data import Pair
-from annotated_transformer.heads import MultiHeadAttention
-from annotated_transformer.model import EncoderDecoder
 
 from .shared import removed_heads, shipped_translator
 from .shared.grid import grid
-from .shared.shipped_translator import SEARCH, corpus, translator
+from .shared.removed_heads import Head, attentions, every_head
+from .shared.shipped_translator import (
+    SEARCH,
+    bleu,
+    corpus,
+    redrawn,
+    translator,
+)
 from .shared.training_loops import validated
 
-Head = tuple[str, int, int]  # stack, layer, head
 SHARES = (25, 50, 75)  # percent
 RECIPE = shipped_translator.RECIPE | SEARCH
-
-
-def attentions(model: EncoderDecoder) -> dict[str, list[MultiHeadAttention]]:
-    """The attention of each layer, by the stack that it belongs to."""
-    reads, writes = model.encoder.layers, model.decoder.layers
-    return {
-        "encoder": [layer.self_attention for layer in reads],
-        "decoder": [layer.self_attention for layer in writes],
-        "cross": [layer.cross_attention for layer in writes],
-    }
-
-
-def every_head() -> list[Head]:
-    """All heads of the model."""
-    return [
-        (stack, layer, head)
-        for stack, layers in attentions(translator().model).items()
-        for layer, attention in enumerate(layers)
-        for head in range(attention.heads)
-    ]
 
 
 def without(removed: Iterable[Head]) -> AbstractContextManager[None]:
@@ -75,7 +57,7 @@ def scored_on() -> list[Pair]:
 def by_cost() -> list[Head]:
     """All heads, those first that cost least alone on validation captions."""
     pairs, costs = corpus().valid, {}
-    for head in every_head():
+    for head in every_head(translator().model):
         with without([head]):
             costs[head] = loss(pairs)
     return sorted(costs, key=lambda head: costs[head])
@@ -83,7 +65,7 @@ def by_cost() -> list[Head]:
 
 def chosen(way: str, number: int, seed: int) -> list[Head]:
     """So many heads, and which."""
-    rng, heads = random.Random(seed), every_head()
+    rng, heads = random.Random(seed), every_head(translator().model)
     if way == "drawn":
         return rng.sample(heads, number)
     cheapest = by_cost()[:number]
@@ -107,19 +89,15 @@ def outputs(removed: tuple[Head, ...]) -> tuple[list[str], float]:
 def measured(removed: list[Head], seed: int | None) -> dict[str, float]:
     """Lower-cased BLEU on drawn sentences, or on all, and the loss of all."""
     ours, nats = outputs(tuple(removed))
-    pairs = scored_on()
-    places: Sequence[int] = range(len(pairs))
-    if seed is not None:
-        places = random.Random(seed).choices(places, k=len(pairs))
-    bleu = BLEU(lowercase=True).corpus_score(
-        [ours[i] for i in places], [[pairs[i][1] for i in places]]
-    )
-    return {"bleu": bleu.score, "brevity": bleu.bp, "nats": nats}
+    references = [reference for _, reference in scored_on()]
+    rows = [*zip(ours, references, strict=True)]
+    found = bleu(rows if seed is None else redrawn(rows, seed))
+    return {"bleu": found.score, "brevity": found.bp, "nats": nats}
 
 
 def run(way: str, share: int, seed: int) -> dict[str, float]:
     """What is left without a share of the heads, and what was there before."""
-    number = len(every_head()) * share // 100
+    number = len(every_head(translator().model)) * share // 100
     removed = chosen(way, number, seed)
     stacks = Counter(stack for stack, _, _ in removed)
     draw = seed if way == "cheapest" else None

@@ -20,13 +20,12 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from annotated_transformer.attention import causal_mask
-from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.model import ModelConfig
 from annotated_transformer.optimizer import adam
 from annotated_transformer.training import evaluating
 from annotated_transformer.writing import LanguageModel
 
-from .shared.grid import Result, grid
+from .shared.grid import Result, grid, no_text
 from .shared.removed_heads import without
 from .shared.settings import Sizes
 from .shared.training_loops import fit
@@ -66,16 +65,12 @@ RECIPE = {
     "every": EVERY,
     "high": HIGH,
 }
+corpus = no_text("random pairs")
 Rows = Int[Tensor, "rows length"]
 Known = Bool[Tensor, "rows pairs"]  # whether a pair has occurred before
 Weights = Float[Tensor, "rows heads length length"]
 Head = tuple[int, int]  # layer and head, from 0
 Scores = dict[str, list[list[float]]]  # of each layer's heads
-
-
-def corpus() -> Corpus:
-    """None: the rows are drawn at random from the seed."""
-    return Corpus([], [], {}, "random pairs", "", "", {})
 
 
 def drawn(count: int) -> tuple[Rows, Known]:

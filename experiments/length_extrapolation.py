@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.embedding import BOS, EOS, PAD
 from annotated_transformer.model import (
     ModelConfig,
@@ -19,7 +18,7 @@ from annotated_transformer.model import (
 )
 from annotated_transformer.optimizer import adam
 
-from .shared.grid import Result, grid
+from .shared.grid import Result, grid, no_text
 from .shared.settings import Sizes
 from .shared.small_translator import no_positions
 from .shared.training_loops import fit
@@ -45,13 +44,9 @@ RECIPE = {
     "warmup": WARMUP,
     "peak_lr": PEAK_LR,
 }
+corpus = no_text("random letters")
 TESTED = (6, 8, 10, 11, 12, 14)
 FIRST = EOS + 2  # the id of the first letter
-
-
-def corpus() -> Corpus:
-    """None: the rows are drawn at random from the seed."""
-    return Corpus([], [], {}, "random letters", "", "", {})
 
 
 def build(positions: str) -> Transformer:

@@ -7,7 +7,6 @@ paid there, together. With the targets shuffled a model cannot know what it
 reads and must write far worse: the negative control.
 """
 
-import random
 from dataclasses import replace
 from functools import cache
 
@@ -35,6 +34,7 @@ from annotated_transformer.runs.recipes import LabConfig, Recipe
 from annotated_transformer.training import TrainConfig, average, validate
 
 from .shared.grid import Arguments, Result, grid
+from .shared.made_pairs import dealt
 from .shared.settings import Learning, Sizes
 from .shared.small_translator import LEARNING as SHORT
 from .shared.small_translator import SIZES
@@ -72,13 +72,6 @@ def corpus() -> Corpus:
 def tokenizer(size: int) -> Tokenizer:
     """The pieces, learned from both sides of these captions."""
     return learn_tokenizer(corpus(), replace(BASE, vocab_size=size))
-
-
-def dealt(pairs: list[Pair]) -> list[Pair]:
-    """The sources, each with the target of another pair."""
-    sources, targets = zip(*pairs, strict=True)
-    others = random.Random(0).sample(targets, len(targets))
-    return list(zip(sources, others, strict=True))
 
 
 def trained(

@@ -13,7 +13,6 @@ from statistics import fmean
 
 import torch
 
-from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import Batch, Example, make_batch
 from annotated_transformer.embedding import EOS, UNK
 from annotated_transformer.model import (
@@ -25,7 +24,7 @@ from annotated_transformer.optimizer import adam
 from annotated_transformer.training import TrainConfig, evaluating, updates
 
 from .bugs import Program, control, no_mask, target_s_mask, upside_down
-from .shared.grid import Result, grid
+from .shared.grid import Result, grid, no_text
 from .shared.settings import Learning, Sizes
 
 LETTERS = "abcdefghijkl"
@@ -60,6 +59,7 @@ RECIPE = {
     "tested": TESTED,
     "every": EVERY,
 }
+corpus = no_text("random strings")
 BUGS = {
     "right": control,
     "no mask": no_mask,
@@ -68,11 +68,6 @@ BUGS = {
 }
 String = tuple[int, ...]  # of letters, as ids
 TASKS = {"copy": 1, "reverse": -1}
-
-
-def corpus() -> Corpus:
-    """None: the strings are drawn at random from the seed."""
-    return Corpus([], [], {}, "random strings", "", "", {})
 
 
 def strings(rng: random.Random) -> Iterator[String]:

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 import numpy as np
-from sacrebleu.metrics import BLEU
 from scipy.sparse import csr_array
 
 from ledger.intervals import DRAWS
@@ -22,7 +21,13 @@ from ledger.intervals import DRAWS
 from .shared import shipped_translator
 from .shared.grid import Result, grid
 from .shared.multi30k_descriptions import multi30k_descriptions
-from .shared.shipped_translator import SEARCH, corpus, translator
+from .shared.shipped_translator import (
+    SEARCH,
+    bleu,
+    corpus,
+    redrawn,
+    translator,
+)
 
 LANGUAGES = ("en", "de")
 TESTS = ("test_2016_flickr", "test_2017_flickr", "test_2017_mscoco")
@@ -204,7 +209,7 @@ def scored(seed: int, test: str) -> Result:
     lengths = [len(words(text)) / 10 for text in tested(test, "en")]
     long = alike([[x] for x in lengths], near, seed)
     both = alike([*zip(lengths, usual(test), strict=True)], near, seed)
-    drawn = random.Random(seed).choices(range(len(near)), k=len(near))
+    drawn = redrawn(range(len(near)), seed)
     kinds = {
         "all": drawn,
         "without near": [i for i in drawn if not near[i]],
@@ -213,14 +218,11 @@ def scored(seed: int, test: str) -> Result:
         "near": [i for i in drawn if near[i]],
         "as usual": [i for i in drawn if i in both],
     }
-    found: Result = {}
-    for name, places in kinds.items():
-        ours, theirs = (
-            [texts[i] for i in places]
-            for texts in (outputs(test), tested(test, "de"))
-        )
-        found[name] = BLEU(lowercase=True).corpus_score(ours, [theirs]).score
-    return found
+    rows = [*zip(outputs(test), tested(test, "de"), strict=True)]
+    return {
+        name: bleu(rows[i] for i in places).score
+        for name, places in kinds.items()
+    }
 
 
 RUNS = grid(

@@ -21,13 +21,12 @@ from jaxtyping import Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.model import ModelConfig
 from annotated_transformer.optimizer import adam
 from annotated_transformer.sequences import LSTM
 from annotated_transformer.writing import LanguageModel
 
-from .shared.grid import Result, grid
+from .shared.grid import Result, grid, no_text
 from .shared.settings import Sizes
 from .shared.training_loops import fit
 
@@ -57,12 +56,8 @@ RECIPE = {
     "rate": RATE,
     "warmup": WARMUP,
 }
+corpus = no_text("random bits and brackets")
 Rows = Int[Tensor, "rows length"]
-
-
-def corpus() -> Corpus:
-    """None: the rows are drawn at random from the seed."""
-    return Corpus([], [], {}, "random bits and brackets", "", "", {})
 
 
 def bits(count: int, length: int) -> tuple[Rows, Rows]:

@@ -22,10 +22,9 @@ from statistics import fmean
 
 import torch
 
-from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.data import Example, encode_pairs, make_batch
 
-from .shared.grid import Result, Runs, grid
+from .shared.grid import Result, Runs, grid, no_text
 from .shared.letter_strings import LETTERS, letters
 from .shared.training_loops import updates_on
 from .shared.translators import TRAIN, models
@@ -49,11 +48,7 @@ RECIPE = asdict(TRAIN) | {
     "wanted": LETTERS[:8],
     "others": LETTERS[8:],
 }
-
-
-def corpus() -> Corpus:
-    """None: the strings are drawn at random."""
-    return Corpus([], [], {}, "random letters", "", "", {})
+corpus = no_text("random letters")
 
 
 def strings(count: int, around: int, before: int, seed: int) -> list[Example]:

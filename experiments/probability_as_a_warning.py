@@ -10,13 +10,12 @@ word of the source. A seed draws sentences of each text, as many as there are,
 with replacement; "shown" is of the texts as they are, for the figures.
 """
 
-import random
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from statistics import fmean
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -28,7 +27,7 @@ from annotated_transformer.decoding import beam_decode
 
 from .shared import shipped_translator
 from .shared.grid import Result, grid
-from .shared.shipped_translator import SEARCH, corpus, translator
+from .shared.shipped_translator import SEARCH, corpus, redrawn, translator
 
 # a thousand lines of five words or more, drawn from Tiny Shakespeare
 LINES = Path(__file__).parent / "shared" / "shakespeare.txt"
@@ -43,9 +42,6 @@ RECIPE = (
     | SEARCH
     | {"lines": sha256(LINES.read_bytes()).hexdigest()}
 )
-
-
-Item = TypeVar("Item")
 
 
 class Word(NamedTuple):
@@ -120,11 +116,6 @@ def outputs(name: str) -> list[Output]:
     return found
 
 
-def drawn(items: Sequence[Item], seed: int) -> list[Item]:
-    """As many as there are, with replacement."""
-    return random.Random(seed).choices(items, k=len(items))
-
-
 def arrays(sentences: list[list[Word]]) -> tuple[np.ndarray, np.ndarray]:
     """The confidence of all their subwords, and which of them are right."""
     words = [word for sentence in sentences for word in sentence]
@@ -151,7 +142,7 @@ def error(found: Mapping[str, Sequence[float]]) -> float:
 
 def words(seed: int) -> dict[str, float]:
     """How well the probability of a subword says how often it is right."""
-    confidence, right = arrays(drawn(predictions(), seed))
+    confidence, right = arrays(redrawn(predictions(), seed))
     chance = np.random.default_rng(seed).random(len(right)) < confidence
     return {
         "error": error(calibration(confidence, right)),
@@ -175,7 +166,7 @@ def above(first: Collection[float], second: Collection[float]) -> float:
 def texts(seed: int) -> dict[str, float]:
     """How well log-probability per subword tells texts apart."""
     ours, others, lines = (
-        drawn(outputs(name), seed) for name in (OURS, OTHERS, "lines")
+        redrawn(outputs(name), seed) for name in (OURS, OTHERS, "lines")
     )
     nats = [output.nats for output in ours]
     alarm = np.quantile(nats, ALARMS)

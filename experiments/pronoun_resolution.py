@@ -36,7 +36,6 @@ from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.generated import FOLLOWED, pronoun_corpus
 from annotated_transformer.data import Tokenizer, pad
 from annotated_transformer.embedding import BOS
-from annotated_transformer.heads import MultiHeadAttention
 from annotated_transformer.model import (
     EncoderDecoder,
 )
@@ -53,6 +52,7 @@ from annotated_transformer.translation import Translator
 
 from .shared.grid import Result, grid
 from .shared.pronoun_attention import Pronoun, hits
+from .shared.removed_heads import Head, attentions, every_head
 from .shared.training_loops import begun
 
 BASE = RECIPES["pronouns"]
@@ -68,8 +68,6 @@ THINGS = {
     if kind not in PEOPLE
     for noun in nouns
 }
-
-Head = tuple[str, int, int]  # stack, layer, head
 
 
 @cache
@@ -144,22 +142,9 @@ def right(translator: Translator, found: list[Case]) -> float:
 # --- Which head does it ----------------------------------------------------
 
 
-def attentions(model: EncoderDecoder) -> dict[str, list[MultiHeadAttention]]:
-    """The attention of each layer that reads the source."""
-    return {
-        "encoder": [layer.self_attention for layer in model.encoder.layers],
-        "cross": [layer.cross_attention for layer in model.decoder.layers],
-    }
-
-
-def heads_of(model: EncoderDecoder) -> list[Head]:
+def reading(model: EncoderDecoder) -> list[Head]:
     """All heads that read the source."""
-    return [
-        (stack, layer, head)
-        for stack, layers in attentions(model).items()
-        for layer, attention in enumerate(layers)
-        for head in range(attention.heads)
-    ]
+    return [head for head in every_head(model) if head[0] != "decoder"]
 
 
 def chances(
@@ -255,7 +240,7 @@ def effects(
         for side in (hosts, donors)
     )
     result = {}
-    for stack, layer, number in heads_of(model):
+    for stack, layer, number in reading(model):
         p = with_head_from(model, (stack, layer, number), of_donor, of_host)
         turn = p[:, ids].argmax(-1) != torch.tensor(expected)
         key = f"{stack} {layer + 1}.{number + 1}"

@@ -23,6 +23,7 @@ from annotated_transformer.training import TrainConfig
 from annotated_transformer.translation import Translator, corpus_scores
 
 from .shared.grid import Result, Runs, grid
+from .shared.made_pairs import dealt
 from .shared.settings import Learning
 from .shared.timed_training import FOLDERS, train_timed
 from .shared.training_loops import make_updates
@@ -72,13 +73,6 @@ def short() -> tuple[list[Pair], Forms]:
 def of_one_word(pairs: list[Pair]) -> list[Pair]:
     """The pairs of single words."""
     return [pair for pair in pairs if len(pair[0].split()) == 1]
-
-
-def dealt(pairs: list[Pair]) -> list[Pair]:
-    """The sources, each with the target of another pair."""
-    sources, targets = zip(*pairs, strict=True)
-    others = random.Random(0).sample(targets, len(targets))
-    return [*zip(sources, others, strict=True)]
 
 
 def without_stop(pairs: list[Pair]) -> list[Pair]:

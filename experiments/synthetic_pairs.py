@@ -18,14 +18,13 @@ from .low_resource_recipes import (
     LEARNING,
     LONG,
     corpus,
-    dealt,
     measured,
     tokenizer,
     trained,
 )
 from .low_resource_recipes import RECIPE as LITTLE
 from .shared.grid import Arguments, Result, grid
-from .shared.made_pairs import other_targets, swapped
+from .shared.made_pairs import dealt, other_targets, swapped
 
 NUMBER, BEAM = 3, 8  # what each model adds to a pair, and chooses it from
 RECIPE = LITTLE | {

@@ -7,7 +7,6 @@ together, as many as there are, with replacement. The same outputs of the
 first test are scored by every BLEU that papers have printed, too.
 """
 
-import random
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
@@ -20,7 +19,13 @@ from annotated_transformer.translation import MosesWords
 
 from .shared import shipped_translator
 from .shared.grid import Result, grid
-from .shared.shipped_translator import SEARCH, corpus, translator
+from .shared.shipped_translator import (
+    SEARCH,
+    bleu,
+    corpus,
+    redrawn,
+    translator,
+)
 
 FIRST = "test_2016_flickr"
 LENGTHS = (7, 10, 13, 16, 20)  # a kind ends before each; the last has no end
@@ -76,20 +81,16 @@ def by_kind(seed: int) -> Result:
     """Lower-cased BLEU of each kind of sentence, and its share of all."""
     rows = [row for test in outputs().values() for row in test]
     groups = defaultdict(list)
-    for source, ours, reference in random.Random(seed).choices(
-        rows, k=len(rows)
-    ):
+    for source, ours, reference in redrawn(rows, seed):
         for name in kinds(source):
             groups[name].append((ours, reference))
     found: Result = {}
     for name, pairs in groups.items():
-        bleu = BLEU(lowercase=True).corpus_score(
-            [ours for ours, _ in pairs], [[theirs for _, theirs in pairs]]
-        )
+        scored = bleu(pairs)
         found |= {
             f"{name}, share": len(pairs) / len(rows),
-            f"{name}, bleu": bleu.score,
-            f"{name}, brevity": bleu.bp,
+            f"{name}, bleu": scored.score,
+            f"{name}, brevity": scored.bp,
         }
     return found
 
@@ -101,8 +102,7 @@ def split_compounds(text: str) -> str:
 
 def by_score(seed: int) -> Result:
     """One output under every BLEU, on sentences drawn from the first test."""
-    rows = outputs()[FIRST]
-    rows = random.Random(seed).choices(rows, k=len(rows))
+    rows = redrawn(outputs()[FIRST], seed)
     ours, theirs = [row[1] for row in rows], [row[2] for row in rows]
     moses = MosesWords("de")
     cased = MosesWords("de").tokenizer

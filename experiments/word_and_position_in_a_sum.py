@@ -27,7 +27,7 @@ from annotated_transformer.translation import Translator
 
 from .shared import shipped_translator
 from .shared.grid import grid
-from .shared.shipped_translator import MODEL, PARTS, corpus, part
+from .shared.shipped_translator import MODEL, PARTS, corpus, part, redrawn
 
 RECIPE = shipped_translator.RECIPE | {"text": "valid"}
 
@@ -150,8 +150,7 @@ def run(words: str, seed: int, change: str = "") -> dict[str, float]:
             for right, lengths in found
             for row in right[name].double().split(lengths)
         ]
-        drawn = random.Random(seed).choices(rows, k=len(rows))
-        shares[name] = torch.cat(drawn).mean().item()
+        shares[name] = torch.cat(redrawn(rows, seed)).mean().item()
     return shares
 
 

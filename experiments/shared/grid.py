@@ -5,6 +5,8 @@ from functools import partial
 from itertools import product
 from typing import Any
 
+from annotated_transformer.corpora.corpus import Corpus
+
 Arguments = Mapping[str, Any]  # of a run, by their names
 Result = dict[str, Any]  # of a run: numbers, and lists of them, for JSON
 Runs = dict[str, Callable[[], Result]]
@@ -30,3 +32,8 @@ def grid(
             given |= of[value] if isinstance(of, Mapping) else {name: value}
         runs[key.format_map(chosen)] = partial(run, **given)
     return runs
+
+
+def no_text(name: str) -> Callable[[], Corpus]:
+    """The corpus() of an experiment that draws all it learns from: empty."""
+    return partial(Corpus, [], [], {}, name, "", "", {})

@@ -1,5 +1,6 @@
 """More pairs of the same text, one side of each written by a model."""
 
+import random
 from collections.abc import Iterable
 
 from sacrebleu.metrics import BLEU
@@ -45,6 +46,13 @@ def other_targets(
 def swapped(pairs: list[Pair]) -> list[Pair]:
     """The pairs of the other direction: target, source."""
     return [(target, source) for source, target in pairs]
+
+
+def dealt(pairs: list[Pair]) -> list[Pair]:
+    """The sources, each with the target of another pair."""
+    sources, targets = zip(*pairs, strict=True)
+    others = random.Random(0).sample(targets, len(targets))
+    return list(zip(sources, others, strict=True))
 
 
 def extra_pairs(

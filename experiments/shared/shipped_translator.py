@@ -1,7 +1,7 @@
 """The shipped translators on Multi30k: texts, and BLEU on drawn sentences."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import TypeVar
 
@@ -46,14 +46,24 @@ def texts(target: str = "de") -> dict[str, list[tuple[str, str]]]:
     return {"valid": corpus(target).valid, **corpus(target).tests}
 
 
+def redrawn(items: Sequence[Item], seed: int) -> list[Item]:
+    """As many of some items as there are, drawn with replacement."""
+    return random.Random(seed).choices(items, k=len(items))
+
+
+def bleu(scored: Iterable[tuple[str, str]]) -> BLEUScore:
+    """Lower-cased BLEU of outputs, each with its reference."""
+    scored = list(scored)
+    ours, references = ([pair[side] for pair in scored] for side in (0, 1))
+    return BLEU(lowercase=True).corpus_score(ours, [references])
+
+
 def drawn(
     ours: list[str], pairs: list[tuple[str, str]], seed: int
 ) -> BLEUScore:
-    """Lower-cased BLEU on sentences drawn from a text, with replacement."""
-    places = random.Random(seed).choices(range(len(pairs)), k=len(pairs))
-    return BLEU(lowercase=True).corpus_score(
-        [ours[i] for i in places], [[pairs[i][1] for i in places]]
-    )
+    """The same on sentences drawn from a text, with replacement."""
+    references = [reference for _, reference in pairs]
+    return bleu(redrawn([*zip(ours, references, strict=True)], seed))
 
 
 def part(items: Sequence[Item], seed: int) -> list[Item]:
