@@ -14,9 +14,7 @@ from functools import cache, partial
 import torch
 
 from annotated_transformer.adapting import add_adapters, merge_adapters
-from annotated_transformer.corpora.corpus import Corpus
 from annotated_transformer.corpora.generated import builtin_corpus
-from annotated_transformer.corpora.multi30k import multi30k
 from annotated_transformer.data import Pair
 from annotated_transformer.model import EncoderDecoder
 from annotated_transformer.training import TrainConfig
@@ -25,7 +23,7 @@ from .shared.grid import Arguments, Result, Runs, grid
 from .shared.settings import Learning
 from .shared.shipped_translator import MODEL, translator, weights
 from .shared.training_loops import greedy_bleu, make_updates, validated
-from .table3_captions import HELD_OUT
+from .table3_captions import HELD_OUT, corpus
 
 SEEDS = (0, 1, 2)
 PAIRS = 200
@@ -51,12 +49,6 @@ RECIPE = {
     "pairs": PAIRS,
     "scored": SCORED,
 }
-
-
-@cache
-def corpus() -> Corpus:
-    """Multi30k: what the model has learned from, and what it may forget."""
-    return multi30k("en", "de")
 
 
 @cache

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
-from annotated_transformer.corpora.running_text import RunningText, plays
+from annotated_transformer.corpora.running_text import plays
 from annotated_transformer.model import ModelConfig
 from annotated_transformer.optimizer import adam, make_optimizer
 from annotated_transformer.training import TrainConfig
@@ -73,6 +73,7 @@ LEARNING: Learning = {
     "cap": 30.0,
 }
 RECIPE = {"model": {"vocab_size": VOCABULARY, **SIZES}, "train": LEARNING}
+corpus = plays
 # Groups of heads save weights, which the inner layers get.
 WIDER = SIZES["d_ff"] + SIZES["d_model"] // 2
 CHANGES: dict[str, dict[str, Any]] = {
@@ -98,11 +99,6 @@ ROWS: dict[str, Arguments] = {
     "added: squared ReLU for SwiGLU": ADDED["soft cap"] | RIVAL,
 }
 SEEDS = (0, 1, 2)
-
-
-def corpus() -> RunningText:
-    """The plays that come with the package."""
-    return plays()
 
 
 @cache

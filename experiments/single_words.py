@@ -15,8 +15,6 @@ from functools import cache, partial
 
 import torch
 
-from annotated_transformer.corpora.corpus import Corpus
-from annotated_transformer.corpora.multi30k import multi30k
 from annotated_transformer.data import Pair
 from annotated_transformer.pairs.likelihood import score_pairs
 from annotated_transformer.training import TrainConfig
@@ -28,7 +26,7 @@ from .shared.settings import Learning
 from .shared.timed_training import FOLDERS, train_timed
 from .shared.training_loops import make_updates
 from .shared.word_pairs import Forms, forms, is_held_out, links_of, short_pairs
-from .speed_run_captions import NOW, TASK
+from .speed_run_captions import NOW, TASK, corpus
 
 FOLDER = FOLDERS / "single_words"
 SEEDS = (0, 1, 2)
@@ -48,11 +46,6 @@ RECIPE = {
     "share": SHARE,
     "candidates": CANDIDATES,
 }
-
-
-def corpus() -> Corpus:
-    """Captions in English and German."""
-    return multi30k()
 
 
 @cache

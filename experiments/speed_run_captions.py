@@ -47,11 +47,7 @@ COMPARED: dict[str, tuple[str, ...]] = {"now": NOW, "2017": ()}
 SEEDS = (0, 1, 2)
 TASK = recipe_of("multi30k-2017")
 RECIPE = {"task": TASK.as_json()}
-
-
-def corpus() -> Corpus:
-    """Captions in English and German."""
-    return multi30k()
+corpus = multi30k
 
 
 def scores(translator: Translator, pairs: list[Pair]) -> dict[str, float]:

@@ -26,11 +26,7 @@ RECIPE = {
     "letters": HELD_OUT,
     "recipes": {name: recipe_of(name).as_json() for name in NAMES},
 }
-
-
-def corpus() -> RunningText:
-    """The plays that come with the package."""
-    return plays()
+corpus = plays
 
 
 def scored(writer: Writer, text: RunningText, letters: int) -> float:

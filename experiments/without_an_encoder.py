@@ -38,6 +38,7 @@ CHOOSING, SEEDS, FURTHER = (0, 1, 2), (3, 4, 5, 6, 7), (8, 9, 10, 11, 12)
 LAYERS = 5  # of a decoder-only model; 2 + 2 have as many parameters
 PHOTOS = replace(grammar.BASE, vocab_size=2000, normalize=False)
 RECIPE = grammar.RECIPE | {"captions": PHOTOS.vocab_size, "rates": [*RATES]}
+corpus = captions.corpus  # what the others read comes with the package
 
 
 class Kind(NamedTuple):
@@ -79,11 +80,6 @@ def tasks() -> dict[str, Task]:
             photos.tests[captions.HELD_OUT][: grammar.TRANSLATED],
         ),
     }
-
-
-def corpus() -> Corpus:
-    """The captions; what the others read comes with the package."""
-    return captions.corpus()
 
 
 @cache
