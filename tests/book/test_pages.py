@@ -68,6 +68,7 @@ def test_page_from_a_file(reader, looks: set[str], signs, where: Path):
     reader.page.emulate_media(color_scheme="dark")
     page = turn(reader, where, PHONE)
     faults = {"moved": pages.moved(page)}
+    page.add_style_tag(content=pages.STILL)  # or the side bar glides out
     page.set_viewport_size(WIDE)
     faults["code"] = pages.code(page)
     page.set_viewport_size(PHONE)
@@ -231,6 +232,7 @@ onclick="document.querySelector('dialog').showModal()">Contents</button>
 <p class="long">A text.</p><div class="cell_input"></div>
 <div class="cell_input" style="visibility: hidden"></div>
 </article></main></body></html>"""
+WIDE_FIGURE = "<div class=wide style='--readable: 320px'>"
 WIDE_TABLE = "<table style='width: 500px'><tr><td>1</td></tr></table>"
 HAND = "display: inline-block; cursor: pointer; line-height: 20px"
 FOLD = "<details class={}><summary>{}</summary><p>Text.</p></details>"
@@ -268,7 +270,7 @@ FAULTS = [
     ("targets", "<p>", "<p><button style='height: 20px'>b</button>"),
     ("targets", "<p>A page.", "<p><a href='#text'>A page.</a>"),
     ("targets", "<p>", f"<p class=widget><b style='{HAND}'>b</b> or not"),
-    ("labels", "<img", "<div class=wide style='--readable: 9px'><img"),
+    ("labels", "<img", f"{WIDE_FIGURE}<img width=300 height=9"),
     ("tables", "<p>", f"<div style='overflow: auto'>{WIDE_TABLE}</div><p>"),
     ("paper", "<p>", f"{FOLD.format('hide', 'Show the code')}<p>"),
     ("paper", "<p>", f"{FOLD.format('answer', 'Solution to exercise 1')}<p>"),
