@@ -81,7 +81,7 @@ class Run:
         self.together = Together(processes, recipe.processes)
         self.writes = processes.rank == 0  # the first process, for all
         self.known = known  # of the text, and of its parent's
-        self.text, self.valid, pairs, self.into = texts
+        self.learned, self.valid, pairs, self.into = texts
         self.to_translate = pairs[:valid_bleu]
         self.on_metrics = on_metrics
         self.model, self.device = model, next(model.parameters()).device
@@ -160,7 +160,7 @@ class Run:
         self.progress = self.checkpoints.load(self.model, self.optimizer)
         step, steps = self.progress.step, self.config.steps
         if step == 0:
-            _, rows = self.text.amount(self.recipe)
+            _, rows = self.learned.amount(self.recipe)
             what, size = next(iter(rows.items()))
             console.out(f"planned: {rows['epochs']} epochs ({what}: {size})")
             return
@@ -376,7 +376,7 @@ class Run:
         """The same batches, made when they are asked for."""
         read = self.progress.step * self.recipe.batches_of_update
         hands = [
-            self.text.batches(read + hand, self.recipe.processes)
+            self.learned.batches(read + hand, self.recipe.processes)
             for hand in self.together.hands
         ]
         for hand in cycle(hands):

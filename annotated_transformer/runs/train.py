@@ -1,9 +1,11 @@
 """A training: what it is asked for, made ready, and run in its folder.
 
 A sentence's way: a module of corpora has read it, `prepare` learns subwords
-from it, `encode_corpus` makes its sides two rows of ids in a `TrainingText`,
-and `Run.learn` asks that for batches and gives them to `updates` of the
-chapter on training. What `warn` and `describe` read of it changes nothing.
+from it, `encode_corpus` makes its sides two rows of ids in `Examples` of the
+chapter on data, and a `TrainingText` leaves it out if it is too long, or has
+that chapter deal it into batches. `Run.learn` gives these to `updates` of the
+chapter on training. What `warn` and `describe` read of it changes nothing, but
+for noise, which reads capitals by its words, and the limit of a risk.
 
 What of a killed run is lost, and how it goes on, stands in
 book/toolkit_modules.md.
@@ -217,14 +219,14 @@ def encode_corpus(
     config = recipe.train
     if isinstance(corpus, Corpus):
         kind, extras = recipe.tokenizer, corpus.extras
-        train = encoded(corpus.train, tokenizer, kind, cache)
-        valid = encoded(corpus.valid, tokenizer, kind, cache)
         change = batch_change(tokenizer, recipe, words)
-        learned = TrainingText(train, extras, recipe, change)
+        examples = encoded(corpus.train, tokenizer, kind, cache)
+        learned = TrainingText(examples, extras, recipe, change)
+        valid = encoded(corpus.valid, tokenizer, kind, cache)
         name, size = "validation text", len(corpus.valid)
         places = short_enough(name, valid, recipe, 0, size).tolist()
-        examples = [valid[i] for i in places]
-        batches = fixed_batches(examples, config.batch_tokens)
+        kept = [valid[i] for i in places]
+        batches = fixed_batches(kept, config.batch_tokens)
         pairs = [corpus.valid[i] for i in places]
         return Texts(learned, batches, pairs, corpus.target)
     length = longest_side(recipe)
