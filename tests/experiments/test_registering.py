@@ -21,6 +21,7 @@ from experiments import (
     tuned_ladder,
     warmup_and_norms,
 )
+from experiments import table3_captions as captions
 from experiments.shared import registering, small_translator
 from experiments.shared.registering import (
     Comparison,
@@ -169,6 +170,7 @@ def few_updates():
         small_translator.tokenizer()  # of the whole text
         for module in (
             averaging,
+            captions,
             modern_parts,
             small_translator,
             warmup_and_norms,
@@ -184,9 +186,12 @@ def few_updates():
         patch.setattr(averaging, "LEARNING", short)
         patch.setattr(averaging, "APART", {"near": 1, "far": 3})
         patch.setattr(three_translators, "UPDATES", {None: 20})
-        base = small_translator.BASE
-        base = replace(base, train=replace(base.train, steps=5))
-        patch.setattr(small_translator, "BASE", base)
+        for module in (small_translator, captions):
+            train = replace(module.BASE.train, steps=5)
+            base = replace(module.BASE, train=train)
+            patch.setattr(module, "BASE", base)
+        patch.setattr(captions, "tokenizer", small_translator.tokenizer)
+        patch.setattr(captions, "HELD_OUT", "test")
         yield {"tuned_warmup": {"steps": 20}}
 
 
