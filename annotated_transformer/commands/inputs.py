@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..text.watch import Watch
     from ..translation import Translation, Translator
 
-SIDES = 100  # pairs, which are enough to tell
+ENOUGH = 100  # pairs, to tell which side is which
 SKIPPED = 6  # words in a row; in fewer than one caption of a hundred
 
 
@@ -72,7 +72,7 @@ def warn_of_direction(
 
     watch = Watch(name, translator, console.out)
     words = {*small_words(translator.known.words)}
-    if on_other_side(words, pairs[:SIDES]):
+    if on_other_side(words, pairs[:ENOUGH]):
         watch.tell(
             ": the translations have the words that the model knows as those "
             "of its sources; are the two swapped, or is it the model of the "
